@@ -15,25 +15,31 @@ COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url -
 # npm writes these last. The programs of the clients are in packages of their own, so no script has to run.
 CLIENTS := tests/clients/node_modules/.package-lock.json
 OTHER_CLIENTS := tests/clients/others/node_modules/.package-lock.json
+MEMORIES := tests/clients/memories/.venv/.installed
+TYPESCRIPT_CLIENT := tests/transports/typescript/node_modules/.package-lock.json
 # What starts browsers, servers or other programs, or tries everything with every operation, page, pattern or model.
 SLOW_FOLDERS := $(addprefix tests/,browser embedded growing backup torture)
 SLOW_TESTS := $(foreach name,mcp_* oauth* *hostile floods fuzzing commands deployment before_keys health tracing web \
 	first_conversation *_flows second_wall routes isolation* parity admin own_documentation reference_import paging \
-	agent_mistakes page_defences use_tool secrets,'*/transports/test_$(name).py') $(foreach name,sso* linear_time \
+	agent_mistakes page_defences use_tool secrets api_examples,'*/transports/test_$(name).py') $(foreach name,sso* linear_time \
 	search_at_scale help_checks help_trees *hostile* seed_commands abstention minilm clients binding hooks_program \
 	deliveries_in_a_backlog,'*/test_$(name).py')
 # And what is about hostile input, thousands of rows, or how time grows with a text.
 SLOW_WORDS := -k "not hostile and not thousand and not time_grows"
 
+# Tests wait a third of their time, for servers and browsers, so three processes keep two cores busy.
+PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 # A file stays in one process, which makes its world once; files of one folder follow each other and share a browser.
-TOGETHER := -m "not torture and not clients" -n auto --dist loadfile --no-loadscope-reorder
+TOGETHER = -m "not torture and not clients" -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
+# What measures how soon something happens runs by itself, afterwards. Where ARGS pick none of a half, pytest says 5.
+TORTURE := $(BIN)/python -m pytest --durations=60 --durations-min=1
 
 export PIP_NO_INPUT := 1
 # Whatever runs below leaves the developer's own BigMind alone; `make run` is the exception.
-test test-fast check docs bench torture clients migrations: export BIGMIND_HOME := $(CURDIR)/.make/home
+test test-fast check docs pictures bench torture clients migrations: export BIGMIND_HOME := $(CURDIR)/.make/home
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast check format docs bench torture clients clients-short migrations requirements clean
+.PHONY: help run test test-fast check format wheel messages docs docs-site pictures bench torture clients clients-short migrations requirements clean
 
 help: ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="	" read -r name says; do printf '  make %-14s %s\n' "$$name" "$$says"; done
@@ -41,7 +47,7 @@ help: ## Say what can be made
 run: $(VENV)/.run ## Run BigMind on http://localhost:7700, until Ctrl-C
 	@exec $(BIN)/bigmind up
 
-test: $(VENV)/.dev ## Run every test but the long ones, a process for each core; ARGS="-k words" picks some
+test: $(VENV)/.dev ## Run every test but the long ones, three processes for two cores; ARGS="-k words" picks some
 	$(BIN)/python -m pytest $(TOGETHER) $(ARGS)
 
 test-fast: $(VENV)/.dev ## Run what answers soon: no browsers, servers, upgrades, backups, sweeps; ARGS as above
@@ -65,20 +71,41 @@ format: $(VENV)/.dev ## Put code and templates in order
 	-$(BIN)/djhtml $(TEMPLATES)
 	$(if $(SCRIPTS),-$(BIN)/djjs $(SCRIPTS))
 
+messages: $(VENV)/.dev ## Collect the texts that people read into locale/, and compile them; needs GNU gettext
+	$(MANAGE) makemessages --all --no-location --no-obsolete --no-wrap --extension html,txt,py $(addprefix --ignore ,$(VENV) tests benchmarks build docs packaging) $(ON_TEST_DATABASE)
+	$(MANAGE) compilemessages --ignore $(VENV) $(ON_TEST_DATABASE)
+
+wheel: $(VENV)/.dev ## Build dist/: the wheel with all that it serves, what it is made of (CycloneDX), the Helm chart, checksums
+	@rm -rf dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	$(BIN)/cyclonedx-py requirements requirements/run.txt --pyproject pyproject.toml --output-reproducible \
+		--output-format JSON --output-file dist/bigmind.cdx.json
+	@$(if $(wildcard $(BIN)/helm),$(BIN)/helm package --destination dist packaging/helm/bigmind)
+	@cd dist && sha256sum * | tee SHA256SUMS
+
 docs: $(VENV)/.dev ## Write the documentation that is generated from the code
 	$(MANAGE) docs $(ON_TEST_DATABASE)
+
+docs-site: $(VENV)/.docs ## Build the documentation as a static site in .make/docs-site; a broken link fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+pictures: $(VENV)/.dev ## Take the pictures of pages anew, after looking at what differs
+	RENEW_PICTURES=1 $(BIN)/python -m pytest tests/browser/test_pictures.py
 
 bench: $(VENV)/.dev ## Measure, in ratios of one run on this machine
 	$(BIN)/python -m benchmarks $(ARGS)
 
-torture: $(VENV)/.dev ## Run the long tests: kill -9, floods, large imports
-	$(BIN)/python -m pytest -m torture $(ARGS)
+torture: $(VENV)/.dev $(TYPESCRIPT_CLIENT) ## Run the long tests, in about an hour: kill -9, floods, large imports
+	@$(TORTURE) -m "torture and not alone" -n 2 --dist loadfile --no-loadscope-reorder $(ARGS); beside=$$?; \
+		[ $$beside -ne 2 ] || exit 2; \
+		$(TORTURE) -m "torture and alone" $(ARGS); alone=$$?; \
+		[ $$((beside % 5)) -eq 0 ] && [ $$((alone % 5)) -eq 0 ]
 
-clients: $(VENV)/.dev $(CLIENTS) $(OTHER_CLIENTS) ## Install real clients (1.6 GB) and see what their models are shown; ARGS picks
+clients: $(VENV)/.dev $(CLIENTS) $(OTHER_CLIENTS) $(MEMORIES) ## Install real clients (1.6 GB) and see what their models are shown; ARGS picks
 	$(BIN)/python -m pytest -m clients tests/clients $(ARGS)
 
 clients-short: $(VENV)/.dev $(CLIENTS) ## The same for Claude Code, Codex and Gemini CLI alone, of hooks the second day
-	$(BIN)/python -m pytest -m clients tests/clients -k "not test_other_clients and (second_day or not test_hooks)" $(ARGS)
+	$(BIN)/python -m pytest -m clients tests/clients -k "not test_other_clients and not test_memories and (second_day or not test_hooks)" $(ARGS)
 
 migrations: $(VENV)/.dev ## Write migrations for changed models; NAME=what_changed
 	$(MANAGE) makemigrations $(if $(NAME),--name $(NAME)) $(ON_TEST_DATABASE)
@@ -87,19 +114,27 @@ requirements: $(VENV)/.dev ## Pin the newest versions that pyproject.toml allows
 	@$(PIP_INSTALL) uv
 	$(COMPILE) --upgrade pyproject.toml requirements/build.in -o requirements/run.txt
 	$(COMPILE) --upgrade pyproject.toml requirements/build.in --extra dev -c requirements/run.txt -o requirements/dev.txt
+	$(COMPILE) --upgrade --group docs -c requirements/dev.txt -o requirements/docs.txt
 	$(COMPILE) --upgrade requirements/mcp1.in -o requirements/mcp1.txt
 	$(COMPILE) --upgrade requirements/virtualenv.in -c requirements/dev.txt -o requirements/virtualenv.txt
 
 clean: ## Remove what make made in this folder; your data in BIGMIND_HOME stays
-	rm -rf $(VENV) $(dir $(CLIENTS) $(OTHER_CLIENTS)) .make build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(dir $(MEMORIES) $(CLIENTS) $(OTHER_CLIENTS) $(TYPESCRIPT_CLIENT)) .make build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
-$(CLIENTS): %/node_modules/.package-lock.json: %/package-lock.json
+$(CLIENTS) $(TYPESCRIPT_CLIENT): %/node_modules/.package-lock.json: %/package-lock.json
 	npm ci --prefix $* --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 # Of one of them, parts for other systems are in no registry, which `npm ci` takes for an outdated lock file.
 $(OTHER_CLIENTS): %/node_modules/.package-lock.json: %/package-lock.json
 	npm install --prefix $* --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+# Programs that keep memories have an environment of their own: nothing of BigMind needs what they bring.
+$(MEMORIES): %/.venv/.installed: %/requirements.txt %/package.json
+	$(PYTHON) -m venv $*/.venv
+	$*/.venv/bin/python -m pip install --quiet --disable-pip-version-check -r $*/requirements.txt
+	npm install --prefix $* --no-package-lock --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 # The stamps lie inside the environment, so they go with it.
@@ -114,6 +149,10 @@ $(VENV)/.dev: requirements/dev.txt requirements/run.txt pyproject.toml $(VENV)/.
 	@$(PIP_INSTALL) --require-hashes --no-deps -r requirements/dev.txt
 	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $(VENV)/.run $@
+
+$(VENV)/.docs: requirements/docs.txt $(VENV)/.dev
+	@$(PIP_INSTALL) --require-hashes --no-deps -r requirements/docs.txt
+	@touch $@
 
 # Debian keeps venv in a package of its own (python3-venv); without it virtualenv does, in a folder of the clone.
 $(VENV)/.made:

@@ -20,6 +20,7 @@ from accounts.sign_in.openid_connect import CompanyProvider, provider_for
 from accounts.sign_in.sso import Identity, admit
 from accounts.views.sign_in import enter
 from accounts.views.sso import show_sign_in_error
+from accounts.views.sso_set_up import show_tested_sign_in
 
 PURPOSE = b"bigmind: secrets of second factors"
 
@@ -70,6 +71,8 @@ class CompanySignInAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         claims = sociallogin.claims
         if claims.get("nonce") != sociallogin.state["data"]["nonce"]:
             raise OAuth2Error("The id_token belongs to another sign-in.")
+        if sociallogin.state["data"].get("is_test"):
+            raise ImmediateHttpResponse(show_tested_sign_in(request, Identity.of(settings.OIDC_ISSUER, claims), claims))
         user = admit(Identity.of(settings.OIDC_ISSUER, claims), address=request.META.get("REMOTE_ADDR", ""))
         raise ImmediateHttpResponse(enter(request, user, door="sso", wanted=sociallogin.state.get("next") or "/"))
 

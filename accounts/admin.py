@@ -24,6 +24,7 @@ from accounts.models import (
     AppToken,
     AuditEvent,
     AuditHead,
+    BackupRun,
     Call,
     ConnectedApp,
     ErasureReport,
@@ -32,6 +33,7 @@ from accounts.models import (
     KeptReply,
     Profile,
     Role,
+    SettingOverride,
     Sharing,
     SignIn,
     SignInLink,
@@ -81,6 +83,7 @@ class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         "email",
         "is_email_vouched",
         "role",
+        "team",
         "is_active",
         "created_at",
         "last_seen",
@@ -290,6 +293,15 @@ show(
     order="task",
     may_be_deleted=True,
 )
+show(
+    BackupRun,
+    "at kind name place bytes seconds is_encrypted error",
+    search="name place error",
+    filters="kind at",
+    order="-at",
+    may_be_deleted=True,
+)
+show(SettingOverride, "name value by at", search="name", filters="at", order="name", list_select_related=("by",))
 # What replies say is the user's, so it is not shown.
 show(
     KeptReply,

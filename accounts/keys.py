@@ -2,10 +2,11 @@
 
 import hashlib
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from time import monotonic
 from typing import Any
 from uuid import UUID
 
@@ -16,8 +17,10 @@ from django.utils import timezone
 
 from accounts.models import SCOPES, ApiKey, User
 from accounts.services.audit import audit
+from accounts.services.known_keys import KNOWN_KEYS
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.key_text import ALPHABET, PREFIX, RANDOM_CHARS, checksum, is_well_formed
+from bigmind.core.text import echo
 
 __all__ = ["PREFIX", "SHOWN_CHARS", "digest_of", "is_well_formed", "new_key_text"]
 
@@ -45,11 +48,25 @@ def key_with_digest(digest: str) -> ApiKey | None:
     Django builds the statement once per process, instead of once per call: building it took longer than
     PostgreSQL takes to answer it.
     """
+    if key := recall_key(digest):
+        return key
+    read_at, changes = monotonic(), KNOWN_KEYS.changes
     with connection.cursor() as cursor:
         cursor.execute(_statement(), [digest])
         row = cursor.fetchone()
     if row is None:
         return None
+    KNOWN_KEYS.keep(digest, row, read_at=read_at, changes=changes)
+    return _key_of(row)
+
+
+def recall_key(digest: str) -> ApiKey | None:
+    """Return the same of a key that was looked up a moment ago, without asking the database."""
+    row = KNOWN_KEYS.find(digest)
+    return _key_of(row) if row else None
+
+
+def _key_of(row: Sequence[Any]) -> ApiKey:
     key = ApiKey.from_db(DEFAULT_DB_ALIAS, _KEY, row[: len(_KEY)])
     key.user = User.from_db(DEFAULT_DB_ALIAS, _USER, row[len(_KEY) :]) if key.user_id else None
     return key
@@ -199,7 +216,7 @@ def find_key(reference: str, *, user: User | None = None) -> ApiKey:
     if len(fitting) == 1:
         return fitting[0]
     hint = "Give its id or its SHA-256: `bigmind key_list` shows them."
-    raise NotFound(f"{'Several keys begin' if fitting else 'No key begins'} with “{reference[:12]}”.", hint=hint)
+    raise NotFound(f"{'Several keys begin' if fitting else 'No key begins'} with {echo(reference[:12])}.", hint=hint)
 
 
 def _audit_details(key: ApiKey) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from accounts.views import (
+    confirming,
     erasures,
     invitations,
     keys,
@@ -13,12 +14,14 @@ from accounts.views import (
     sign_in,
     sign_ins,
     sso,
+    sso_set_up,
 )
 
 urlpatterns = [
     path("sign-in/", sign_in.sign_in, name="sign-in"),
     path("sign-in/sso/", sso.begin, name="sso"),
     path("sign-in/sso/callback/", sso.callback, name="sso-callback"),
+    path("sign-in/confirm/", confirming.confirm, name="confirm"),
     path("sign-in/code/", sign_in.sign_in_code, name="sign-in-code"),
     path("sign-in/<str:token>/", sign_in.sign_in_link, name="sign-in-link"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),
@@ -45,6 +48,8 @@ urlpatterns = [
     path("people/<uuid:person_id>/second-factor/reset/", people.reset_code, name="person-second-factor"),
     path("people/<uuid:person_id>/delete/", people.delete, name="person-delete"),
     path("people/<uuid:person_id>/private/", private_rows.private_rows, name="private-rows"),
+    path("system/sign-in/", sso_set_up.sso_set_up, name="sso-set-up"),
+    path("system/sign-in/test/", sso_set_up.testing, name="sso-test"),
     path("system/erasures/", erasures.erasures, name="erasures"),
     path("system/erasures/<int:report_id>/", erasures.erasure_file, name="erasure-file"),
     path("keys/", keys.keys, name="keys"),

@@ -11,7 +11,8 @@ from pathlib import Path
 
 DOCS = Path(__file__).parent.parent / "docs"
 SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH = "figures", "search", "retrieval", "operations", "growth"
-CONTEXT, TRUTH, UNKNOWN, THEN = "context", "truth", "unknown", "then"
+COST, EFFECTS, DECISIONS, TRIGGERS, DESK = "cost", "effects", "decisions", "triggers", "desk"
+CONTEXT, TRUTH, UNKNOWN, THEN, LOOKUP, ANCHORS = "context", "truth", "unknown", "then", "documentation", "anchors"
 """What is measured, by the name that its table's markers have in the page."""
 
 
@@ -30,7 +31,8 @@ def main() -> None:
     if arguments.golden:
         print("\n".join(_golden()))
         return
-    usual = {name for name in _MEASURES if name != GROWTH}  # It takes hours at its full size.
+    # One takes hours at its full size, two need the network, one a browser, and one asks everything seven times.
+    usual = _MEASURES.keys() - {GROWTH, LOOKUP, ANCHORS, DESK, DECISIONS}
     chosen = {arguments.only} if arguments.only else usual
     measures = {name: measure for name, measure in _MEASURES.items() if name in chosen}
     if arguments.write and UNKNOWN in measures:
@@ -97,6 +99,12 @@ def _speed() -> str:
     return _table([*starts.measure(), *calls.measure(), *pages.measure(), *tokens.measure()], "make bench")
 
 
+def _cost() -> str:
+    from benchmarks import cost
+
+    return _table(cost.measure(), f"python -m benchmarks --only {COST}")
+
+
 def _search() -> str:
     from benchmarks import search
 
@@ -115,6 +123,12 @@ def _truth() -> str:
     return "\n".join([f"{_today()}, `python -m benchmarks --only {TRUTH}`:", "", *tables.measure(), ""])
 
 
+def _triggers() -> str:
+    from benchmarks.triggers import fired
+
+    return "\n".join([f"{_today()}, `python -m benchmarks --only {TRIGGERS}`:", "", *fired.measure(), ""])
+
+
 def _unknown(*, write: bool = False) -> str:
     from benchmarks.retrieval import unknown
 
@@ -127,10 +141,42 @@ def _then() -> str:
     return "\n".join([f"{_today()}, `python -m benchmarks --only {THEN}`:", "", *then.measure(), ""])
 
 
+def _decisions() -> str:
+    from benchmarks import decisions
+
+    return _table(decisions.measure(), f"python -m benchmarks --only {DECISIONS}")
+
+
+def _desk() -> str:
+    from benchmarks import desk
+
+    return _table(desk.measure(), f"python -m benchmarks --only {DESK}")
+
+
+def _lookup() -> str:
+    from benchmarks.documentation import questions
+
+    return "\n".join([f"{_today()}, `python -m benchmarks --only {LOOKUP}`:", "", *questions.measure(), ""])
+
+
+def _anchors() -> str:
+    from benchmarks.anchors import measure
+
+    with tempfile.TemporaryDirectory() as folder:
+        lines = measure.measure(Path(folder))
+    return "\n".join([f"{_today()}, `python -m benchmarks --only {ANCHORS}`:", "", *lines, ""])
+
+
 def _operations() -> str:
     from benchmarks import operations
 
     return "\n".join([f"{_today()}, `python -m benchmarks --only {OPERATIONS}`:", "", *operations.measure(), ""])
+
+
+def _effects() -> str:
+    from benchmarks import effects
+
+    return "\n".join([f"{_today()}, `python -m benchmarks --only {EFFECTS}`:", "", *effects.measure(), ""])
 
 
 def _growth() -> str:
@@ -164,13 +210,20 @@ def _today() -> str:
 
 _MEASURES = {
     SPEED: _speed,
+    COST: _cost,
     CONTEXT: _context,
     SEARCH: _search,
     TRUTH: _truth,
+    TRIGGERS: _triggers,
     UNKNOWN: _unknown,
     RETRIEVAL: _retrieval,
     THEN: _then,
+    DECISIONS: _decisions,
+    DESK: _desk,
+    LOOKUP: _lookup,
+    ANCHORS: _anchors,
     OPERATIONS: _operations,
+    EFFECTS: _effects,
     GROWTH: _growth,
 }
 

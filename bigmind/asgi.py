@@ -2,7 +2,7 @@
 
 import os
 import sys
-from asyncio import to_thread
+from asyncio import create_task, sleep, to_thread
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -13,19 +13,27 @@ from starlette.routing import Route, Router
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bigmind.settings")
 django = get_wsgi_application()  # sets Django up, which the imports below need
 
+import structlog  # noqa: E402
 from django.conf import settings  # noqa: E402
+from django.db import DatabaseError  # noqa: E402
 
+from accounts.services.call_batches import BATCH, WRITTEN_EVERY  # noqa: E402
+from accounts.services.known_keys import KNOWN_KEYS  # noqa: E402
+from accounts.services.setting_overrides import follow_overrides  # noqa: E402
 from bigmind.core.rls import deny_by_default  # noqa: E402
 from bigmind.core.roles import forget_owner  # noqa: E402
+from bigmind.transports.fair_pool import share_of  # noqa: E402
 from bigmind.transports.mcp import guards  # noqa: E402
 from bigmind.transports.mcp.endpoint import McpEndpoint  # noqa: E402
 from bigmind.transports.mcp.oauth.routes import oauth_routes  # noqa: E402
+from bigmind.transports.mcp.threads import on_a_thread  # noqa: E402
 from bigmind.transports.web import PlainFraming, web_application  # noqa: E402
 
 # The event loop and the threads share one interpreter lock. At the default of 5 ms a thread that comes back from the
 # database waits for the lock longer than it worked: calls took twice as long (make bench).
 sys.setswitchinterval(0.0005)
 
+log = structlog.get_logger()
 forget_owner()
 endpoints = {"/mcp": McpEndpoint(guards.keys())}
 if settings.OAUTH:
@@ -38,15 +46,37 @@ async def lifespan(_: Any) -> AsyncIterator[None]:
     """Serve MCP between the start and the stop of the server."""
     async with AsyncExitStack() as running:
         running.enter_context(deny_by_default())
+        running.enter_context(KNOWN_KEYS.remember())
         for endpoint in endpoints.values():
             await running.enter_async_context(endpoint.running())
+        running.enter_context(BATCH.gather())
+        tasks = [create_task(follow_overrides()), create_task(_write_calls_down())]
         try:
             yield
         finally:
+            for task in tasks:
+                task.cancel()
+            await _write_calls()
             if settings.TRACES:
                 from bigmind.observability.tracing import flush_traces
 
                 await to_thread(flush_traces)
+
+
+async def _write_calls_down() -> None:
+    while True:
+        await sleep(WRITTEN_EVERY)
+        await _write_calls()
+
+
+async def _write_calls() -> None:
+    if not BATCH:
+        return
+    try:
+        with share_of("", is_limited=False):
+            await on_a_thread(BATCH.write, request_id="")
+    except DatabaseError as error:
+        log.warning("Calls were not recorded.", error=str(error))
 
 
 routes = [Route(f"{path}{slash}", endpoint) for path, endpoint in endpoints.items() for slash in ("", "/")]

@@ -71,12 +71,24 @@ class ForgivingRedisCache(RedisCache):
         return self._or_else(False, lambda: super(ForgivingRedisCache, self).touch(key, timeout, version))
 
     def _or_else(self, otherwise: Answer, ask: Callable[[], Answer]) -> Answer:
-        """Ask Redis; when it does not answer, leave it alone for a while and say `otherwise`."""
-        if monotonic() < self._away_until.get(self._server, 0.0):
+        """Ask Redis; when it does not answer, leave it alone for a while and say `otherwise`.
+
+        After that while one thread asks whether it is back, and the others go on without it.
+        """
+        until = self._away_until.get(self._server, 0.0)
+        if monotonic() < until:
             return otherwise
+        if until:
+            self._away_until[self._server] = monotonic() + LEAVE_ALONE_SECONDS
         try:
-            return ask()
+            answer = ask()
         except (RedisError, OSError) as error:
             self._away_until[self._server] = monotonic() + LEAVE_ALONE_SECONDS
             log.warning("The shared cache does not answer; it is left alone for a moment.", error=str(error))
             return otherwise
+        except ValueError:  # What was to be counted is not there: that is an answer.
+            self._away_until[self._server] = 0.0
+            raise
+        if until:
+            self._away_until[self._server] = 0.0
+        return answer

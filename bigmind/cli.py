@@ -1,58 +1,105 @@
-"""The `bigmind` command: Django's commands, with refusals in one sentence instead of a traceback."""
+"""The `bigmind` command: BigMind's own commands and Django's, with refusals in one sentence instead of a traceback."""
 
 import os
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pydantic import SecretStr, ValidationError
+from bigmind import __version__
+from bigmind.command_list import command_names, help_text, nearest_command
 
-from bigmind.embedded.home import reason_for
-from bigmind.environment import PREFIX, Environment, environment
-from bigmind.environment.storage import DamagedSecret
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+MISUSED = 2
 
 
 def main() -> None:
-    """Run `bigmind <command>`; exits 2 when a setting is wrong, 1 when the home cannot be used, else as the command."""
+    """Run `bigmind <command>`; exits 2 if it or a setting is wrong, 1 if the home cannot be used, else as the command.
+
+    What needs no settings starts nothing: help and version answer at once.
+    """
+    match sys.argv[1:]:
+        case [] | ["help"] | ["-h"] | ["--help"]:
+            print(help_text())
+        case ["version"] | ["--version"]:
+            print(f"bigmind {__version__}")
+        case ["completion", *shells]:
+            _print_completion(shells)
+        case ["help", "--django"]:
+            _run(["help"])
+        case arguments:
+            _run(arguments)
+
+
+def _run(arguments: list[str]) -> None:
+    _prepare(arguments)
+    import django
+    from django.core.management import execute_from_command_line, get_commands
+
+    name = arguments[1] if arguments[0] == "help" and len(arguments) > 1 else arguments[0]
+    if name not in {*command_names(), "help"}:
+        django.setup()
+        if name not in get_commands():
+            meant = nearest_command(name)
+            hint = f" Did you mean `bigmind {meant}`?" if meant else " `bigmind help` lists them."
+            sys.exit(_refuse(f"there is no command {name!r}.{hint}", MISUSED))
+    execute_from_command_line(["bigmind", *arguments])
+
+
+def _prepare(arguments: list[str]) -> None:
+    """Refuse wrong settings before Django reads them, which needs them: there a refusal would come as a traceback."""
+    from pydantic import ValidationError
+
+    from bigmind.embedded.home import reason_for, share_folder
+    from bigmind.environment import environment
+    from bigmind.environment.storage import DamagedSecret
+
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bigmind.settings")
-    # Before Django reads its settings, which need both: there a refusal would come as a traceback.
     try:
         environment().signing_key()
-        if sys.argv[1:2] == ["up"]:
-            _count_together(environment().home)
+        if arguments[:1] == ["up"]:
+            share_folder(environment().home)
     except ValidationError as error:
         sys.exit(_print_errors(error))
     except OSError as error:
-        print(f"bigmind: {reason_for(error, environment().home)}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(_refuse(reason_for(error, environment().home), 1))
     except DamagedSecret as error:
-        print(f"bigmind: {error}", file=sys.stderr)
-        sys.exit(1)
-
-    from django.core.management import execute_from_command_line
-
-    execute_from_command_line(["bigmind", *sys.argv[1:]])
+        sys.exit(_refuse(str(error), 1))
 
 
-def _count_together(home: Path) -> None:
-    """Let the processes of this `bigmind up` count in files, so that each knows the metrics of all.
+def _print_completion(shells: list[str]) -> None:
+    _prepare([])
+    import django
 
-    The library looks for the folder when it is imported.
-    """
-    folder = home / "run" / f"metrics-{os.getpid()}"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+    django.setup()
+    from bigmind.completion import SHELLS, completion_script
+
+    if len(shells) != 1 or shells[0] not in SHELLS:
+        sys.exit(_refuse(f"completion: name one shell: {', '.join(SHELLS)}.", MISUSED))
+    print(completion_script(shells[0]), end="")
 
 
-def _print_errors(error: ValidationError) -> int:
+def _refuse(sentence: str, code: int) -> int:
+    print(f"bigmind: {sentence}", file=sys.stderr)
+    return code
+
+
+def _print_errors(error: "ValidationError") -> int:
+    from bigmind.environment import PREFIX
+
     for problem in error.errors():
         field = ".".join(str(part) for part in problem["loc"])
         # What is wrong with several settings names them itself, and comes with the values of all.
         where = f"{PREFIX}{field.upper()}: " if field else ""
         print(f"bigmind: {where}{problem['msg']}{_value(field, problem['input'])}.", file=sys.stderr)
-    return 2
+    return MISUSED
 
 
 def _value(field: str, value: object) -> str:
     """Return the present value of a setting in words; nothing for secrets."""
+    from pydantic import SecretStr
+
+    from bigmind.environment import Environment
+
     known = Environment.model_fields.get(field)
     return f" (it is {value!r})" if known and known.annotation is not SecretStr else ""

@@ -24,13 +24,18 @@ PRAGMA busy_timeout = {PATIENCE_MS};
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = OFF;
 PRAGMA cache_size = -256;
-CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value, until REAL NOT NULL) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS kept_until ON kept (until);
+CREATE TABLE IF NOT EXISTS kept_since (key TEXT PRIMARY KEY, value, since REAL, until REAL NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS kept_since_until ON kept_since (until);
 """
 _PUT = (
-    "INSERT INTO kept (key, value, until) VALUES (?, ?, ?)"
-    " ON CONFLICT (key) DO UPDATE SET value = excluded.value, until = excluded.until"
+    "INSERT INTO kept_since (key, value, since, until) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (key) DO UPDATE SET value = excluded.value, since = excluded.since, until = excluded.until"
 )
+# What was kept in the future was kept before the clock was set back, and would last until that time comes again.
+_FIND = "SELECT value FROM kept_since WHERE key = ?2 AND until > ?1 AND since <= ?1 + 1"
+_COUNT = "UPDATE kept_since SET value = value + ?3 WHERE key = ?2 AND until > ?1 AND since <= ?1 + 1 RETURNING value"
+_MAKE_ROOM = "DELETE FROM kept_since WHERE key IN (SELECT key FROM kept_since ORDER BY until LIMIT ?)"
+_TOUCH = "UPDATE kept_since SET until = ?3 WHERE key = ?2 AND until > ?1 AND since <= ?1 + 1"
 
 Answer = TypeVar("Answer")
 
@@ -80,21 +85,21 @@ class FileCache(BaseCache):
         name = self.make_and_validate_key(key, version=version)
         row = self._or_else(
             None,
-            lambda file: file.execute(
-                "SELECT value FROM kept WHERE key = ? AND until > ?", (name, time.time())
-            ).fetchone(),
+            lambda file: file.execute(_FIND, (time.time(), name)).fetchone(),
         )
         return default if row is None else _unpack(row[0])
 
     def set(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
         """Keep a value, if that is possible."""
-        values = (self.make_and_validate_key(key, version=version), _pack(value), self._until(timeout))
+        values = (self.make_and_validate_key(key, version=version), _pack(value), time.time(), self._until(timeout))
         self._write(None, lambda file: file.execute(_PUT, values))
 
     def add(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
         """Keep a value unless there is one; say that it was added when nobody can know."""
-        values = (self.make_and_validate_key(key, version=version), _pack(value), self._until(timeout), time.time())
-        return self._write(True, lambda file: file.execute(f"{_PUT} WHERE kept.until <= ?", values).rowcount > 0)
+        now = time.time()
+        values = (self.make_and_validate_key(key, version=version), _pack(value), now, self._until(timeout), now, now)
+        free = "WHERE kept_since.until <= ? OR kept_since.since > ? + 1"
+        return self._write(True, lambda file: file.execute(f"{_PUT} {free}", values).rowcount > 0)
 
     def incr(self, key: Any, delta: int = 1, version: int | None = None) -> int:
         """Count up; 0 when nobody can count.
@@ -103,26 +108,23 @@ class FileCache(BaseCache):
             ValueError: nothing is kept under this key.
         """
         name = self.make_and_validate_key(key, version=version)
-        counting = "UPDATE kept SET value = value + ? WHERE key = ? AND until > ? RETURNING value"
-        row = self._write((0,), lambda file: file.execute(counting, (delta, name, time.time())).fetchone())
+        row = self._write((0,), lambda file: file.execute(_COUNT, (time.time(), name, delta)).fetchone())
         if row is None:
             raise ValueError(f"Nothing is kept under {key!r}.")
         return int(row[0])
 
     def touch(self, key: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
         """Keep a value for longer; say whether there was one."""
-        values = (self._until(timeout), self.make_and_validate_key(key, version=version), time.time())
-        touching = "UPDATE kept SET until = ? WHERE key = ? AND until > ?"
-        return self._write(False, lambda file: file.execute(touching, values).rowcount > 0)
+        values = (time.time(), self.make_and_validate_key(key, version=version), self._until(timeout))
+        return self._write(False, lambda file: file.execute(_TOUCH, values).rowcount > 0)
 
     def delete(self, key: Any, version: int | None = None) -> bool:
         """Forget a value; say whether there was one."""
-        values = (self.make_and_validate_key(key, version=version), time.time())
-        there = "SELECT 1 FROM kept WHERE key = ?1 AND until > ?2"
+        values = (time.time(), self.make_and_validate_key(key, version=version))
 
         def forget(file: sqlite3.Connection) -> bool:
-            found = file.execute(there, values).fetchone() is not None
-            file.execute("DELETE FROM kept WHERE key = ?", values[:1])
+            found = file.execute(_FIND, values).fetchone() is not None
+            file.execute("DELETE FROM kept_since WHERE key = ?", values[1:])
             return found
 
         return self._write(False, forget)
@@ -133,7 +135,7 @@ class FileCache(BaseCache):
 
     def clear(self) -> None:
         """Forget everything."""
-        self._write(None, lambda file: file.execute("DELETE FROM kept"))
+        self._write(None, lambda file: file.execute("DELETE FROM kept_since"))
 
     def _until(self, timeout: Any) -> float:
         ends = self.get_backend_timeout(timeout)
@@ -149,11 +151,13 @@ class FileCache(BaseCache):
 
     def _cull(self, file: sqlite3.Connection) -> None:
         """Remove what has expired and, where there is still too much, what would expire first."""
-        file.execute("DELETE FROM kept WHERE until <= ?", (time.time(),))
-        too_many = file.execute("SELECT count(*) - ? FROM kept", (self._max_entries,)).fetchone()[0]
+        file.execute("DELETE FROM kept_since WHERE until <= ?", (time.time(),))
+        too_many = file.execute("SELECT count(*) - ? FROM kept_since", (self._max_entries,)).fetchone()[0]
         if too_many > 0:
             most = too_many + self._max_entries // self._cull_frequency
-            file.execute("DELETE FROM kept WHERE key IN (SELECT key FROM kept ORDER BY until LIMIT ?)", (most,))
+            file.execute(
+                "DELETE FROM kept_since WHERE key IN (SELECT key FROM kept_since ORDER BY until LIMIT ?)", (most,)
+            )
 
     def _or_else(self, otherwise: Answer, ask: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Ask the file; when it cannot be used, leave it alone for a while and say `otherwise`."""

@@ -10,7 +10,6 @@ from time import perf_counter
 from typing import Any, Literal
 
 import structlog
-from django.conf import settings
 from django.db import DatabaseError, InternalError, connection
 from django.template.loader import render_to_string
 from pydantic import BaseModel
@@ -19,6 +18,7 @@ from accounts.actor import Actor, acts
 from accounts.services.calls import count_against_limit, limit_of, once, record_call
 from bigmind.core.changes import Change
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
+from bigmind.core.live_settings import live
 from bigmind.core.metrics import CALL_SECONDS, CALLS, TOKENS
 from bigmind.core.operations import Effect, Operation
 from bigmind.core.parts import parse_part_number, part_of
@@ -194,7 +194,7 @@ def _record(
 
 def _tell_of(operation: Operation, transport: Transport, outcome: str, milliseconds: float) -> None:
     """Log a call that was refused, failed or slow: one line, without arguments and reply."""
-    is_slow = milliseconds >= settings.SLOW_MILLISECONDS
+    is_slow = milliseconds >= live.SLOW_MILLISECONDS
     if outcome == "ok" and not is_slow:
         return
     tell = log.warning if is_slow or outcome == "error" else log.info

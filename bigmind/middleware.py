@@ -8,15 +8,22 @@ import structlog
 from django.conf import settings
 from django.contrib import messages
 from django.db import InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils import timezone, translation
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext_lazy as _
 
 from accounts.actor import Actor, acts
+from accounts.people.languages import language_of
+from accounts.people.time_zones import COOKIE, zone_of
 from accounts.services.private_rows import hide_private_rows
 from bigmind.core.changes import ANY, Change, tell_of_change
 from bigmind.core.errors import BigMindError, ReadOnly
+from bigmind.core.live_settings import live
 from bigmind.core.metrics import DATABASE_ERRORS, REQUEST_SECONDS, REQUESTS
 from bigmind.core.read_only import is_read_only, is_refused_write
 from bigmind.core.rls import rls_bypass, rls_scope
@@ -29,13 +36,16 @@ from bigmind.transports.fair_pool import People
 from bigmind.transports.rest.problems import STATUSES, is_rest, problem_of
 
 HEADINGS = {
-    403: "You may not do that",
-    404: "There is nothing here",
-    409: "That is not possible now",
-    422: "That cannot be accepted",
-    429: "That was too much at once",
-    503: "BigMind is read-only just now",
+    403: _("You may not do that"),
+    404: _("There is nothing here"),
+    409: _("That is not possible now"),
+    422: _("That cannot be accepted"),
+    429: _("That was too much at once"),
+    503: _("BigMind is read-only just now"),
 }
+COMPRESSED = {"text/html", "text/css", "text/javascript", "image/svg+xml"}
+"""What people's browsers load. What agents and programs read stays as it is: much of it is streamed."""
+PARTIAL = 206
 SAFE = {"GET", "HEAD", "OPTIONS"}
 FOR_ALL = ("curation.", "django.contrib.admin")
 """Where the pages are by which curators and admins change what everybody is told."""
@@ -49,6 +59,21 @@ ANSWERS: dict[str, Callable[[HttpRequest], HttpResponse]] = {
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 log = structlog.get_logger()
+
+
+class CompressionMiddleware(GZipMiddleware):
+    """Compresses pages and what they load, also what WhiteNoise serves from files that nobody compressed before.
+
+    Django adds random bytes to what it compresses, and masks its tokens anew for each request: the length of an
+    answer tells nothing about them (the attack is called BREACH).
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Compress the whole of a page; a part of a file stays what was asked for."""
+        kind = response.get("Content-Type", "").partition(";")[0]
+        if kind not in COMPRESSED or response.status_code == PARTIAL:
+            return response
+        return super().process_response(request, response)
 
 
 class RequestIdMiddleware:
@@ -89,7 +114,7 @@ def _count(request: HttpRequest, response: HttpResponse, seconds: float) -> None
     route, status, milliseconds = _route_of(request), response.status_code, round(seconds * 1000, 1)
     REQUESTS.labels(route, status).inc()
     REQUEST_SECONDS.labels(route).observe(seconds)
-    is_slow = milliseconds >= settings.SLOW_MILLISECONDS
+    is_slow = milliseconds >= live.SLOW_MILLISECONDS
     if (status >= 400 or is_slow) and not is_told():
         tell = log.warning if is_slow or status >= 500 else log.info
         ended = "was slow" if status < 400 else "failed" if status >= 500 else "was refused"
@@ -132,6 +157,27 @@ def _tell_of_change(request: HttpRequest, response: HttpResponse) -> None:
     view = getattr(request.resolver_match, "func", None)
     is_for_all = getattr(view, "__module__", "").startswith(FOR_ALL) and "curate" in Actor.of(request.user).scopes
     tell_of_change(Change() if is_for_all else Change.of(request.user.pk, ANY))
+
+
+class ReaderMiddleware:
+    """Gives pages the language of the person who reads them, else of their browser, and the time zone of the person.
+
+    What programs read below `/api/` stays English.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if is_rest(request):
+            return self.get_response(request)
+        person = request.user if settings.SESSION_COOKIE_NAME in request.COOKIES and request.user.pk else None
+        language = language_of(person, browser=request.headers.get("Accept-Language", ""))
+        zone = zone_of(person, browser=request.COOKIES.get(COOKIE, "")) if person else None
+        with translation.override(language), timezone.override(zone):
+            response = self.get_response(request)
+        patch_vary_headers(response, ["Accept-Language"])
+        return response
 
 
 class NoticeMiddleware:

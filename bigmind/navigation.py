@@ -1,30 +1,71 @@
-"""The main navigation: which sections a signed-in person is offered, and which one they are in."""
+"""The main navigation: which sections a signed-in person is offered, and which one they are in.
 
-from dataclasses import dataclass
+It grows with the role and with what there is: a link to a page that would be empty waits under “More”, until something
+is there or the person is on that page.
+"""
+
+from collections.abc import Collection, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
 
 from django.conf import settings
+from django.db.models import Exists
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.models import User
+from accounts.models import ApiKey, Call, ErasureReport, User
+from bigmind.core.rls import rls_bypass
+from bigmind.core.translation import _, ngettext, write_number
 from curation.decisions.rules import may_decide
-from curation.notifications.notices import count_unseen
-from curation.proposals.queue import QueueSummary, queue_summary
+from curation.models import Delivery
+from curation.notifications.notices import unseen_by
+from curation.proposals.queue import WaitingCounts
+from curation.views.counts import counting_for, keep_counts
+from knowledge.models import App, CompanyEntry, Conversation, Entry, Reference
+
+ICONS = {
+    "home": "inbox",
+    "memory": "rings",
+    "captured": "hook",
+    "curation": "review",
+    "company": "company",
+    "kb": "kb",
+    "docs": "reference",
+    "apps": "app",
+    "directory": "people",
+    "insights": "chart",
+    "connect": "plug",
+    "keys": "key",
+    "api-docs": "code",
+    "people": "person",
+    "system": "sliders",
+    "embeddings": "fact",
+    "deliveries": "mail",
+    "erasures": "trash",
+    "audit": "clock",
+    "system-settings": "sliders",
+    "company-server": "external",
+    "notices": "bell",
+}
+"""The symbol of the sprite beside each link, by the name of its route."""
 
 
 @dataclass(frozen=True)
 class Link:
     """One line of the navigation. `current` is what `aria-current` says: `page`, `true` for a page within, or empty.
 
-    `note` is what is new there, in a few words.
+    `note` is what is new there, in a few words; `icon` a symbol of the sprite; `waits` whether it stands under “More”.
     """
 
     label: str
     url: str
     current: str = ""
     note: str = ""
+    icon: str = ""
+    waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,28 +78,60 @@ class Group:
 
 @dataclass(frozen=True)
 class Navigation:
-    """All groups, and the links to the person's own profile and to what they were told."""
+    """All that a person is offered: the groups they see, what waits under “More”, and what is always in reach.
+
+    `bar` is what stands at the bottom of a phone; `profile` leads to their own page, `notices` to what they were told.
+    """
 
     groups: tuple[Group, ...]
+    more: tuple[Group, ...]
+    bar: tuple[Link, ...]
     profile: Link
     notices: Link
 
 
-def navigation_for(user: User, path: str, *, queue: QueueSummary | None = None, unseen: int = 0) -> Navigation:
+GROWING = frozenset(
+    {"captured", "curation", "company", "kb", "docs", "apps", "directory", "insights", "keys", "deliveries", "erasures"}
+)
+"""The routes whose links stand in the list as soon as there is something behind them."""
+
+SECONDARY = frozenset({"api-docs", "embeddings", "audit"})
+"""The routes that are looked up now and then, and stay under “More”."""
+
+
+def navigation_for(
+    user: User,
+    path: str,
+    *,
+    queue: WaitingCounts | None = None,
+    unseen: int = 0,
+    filled: Collection[str] = GROWING,
+) -> Navigation:
     """Return the navigation as this person sees it on the page at `path`: what their role does not open is left out.
 
     Args:
         queue: What waits for a decision, for whoever decides.
         unseen: How much the person was told and has not seen.
+        filled: The routes of `GROWING` behind which there is something.
     """
 
-    here = _Here(path)
-    groups = [_memory(here, queue), _curation(here, queue), _agents(here), _administration(here, user)]
+    here = _Here(path, frozenset(filled))
+    groups = [_memory(here), _company(here, queue), _team(here), _agents(here), _administration(here, user)]
+    offered = [group for group in groups if group]
     return Navigation(
-        tuple(group for group in groups if group),
+        _parts_of(offered, waiting=False),
+        _parts_of(offered, waiting=True),
+        bar=_bar(here, decides=queue is not None),
         profile=here.link(user.username, "profile", user.username),
-        notices=here.link("Notices", "notices", note=_at_most_99(unseen)),
+        notices=here.link(_("Notices"), "notices", note=_at_most_99(unseen)),
     )
+
+
+def counts_in(navigation: Navigation) -> dict[str, str]:
+    """Return what the navigation counts, in its words, by the address of the page where it waits."""
+    groups = (*navigation.groups, *navigation.more)
+    links = [navigation.notices, *(link for group in groups for link in group.links)]
+    return {link.url: link.note for link in links if link.note}
 
 
 def navigation_of(request: HttpRequest) -> Navigation | None:
@@ -66,20 +139,67 @@ def navigation_of(request: HttpRequest) -> Navigation | None:
     user = getattr(request, "user", None)
     if not isinstance(user, User):
         return None
-    queue = queue_summary() if may_decide(Actor.of(user)) else None
-    return navigation_for(user, request.path, queue=queue, unseen=count_unseen(user))
+    decides = may_decide(Actor.of(user))
+    filled, row = _look_behind(user, counting_for(request) if decides else {})
+    queue = keep_counts(request, row) if decides else None
+    if queue is not None and (queue.waiting or "company" in filled):
+        filled.add("curation")
+    return navigation_for(user, request.path, queue=queue, unseen=row["unseen"], filled=filled)
+
+
+def _look_behind(user: User, queue: Mapping[str, Any]) -> tuple[set[str], dict[str, Any]]:
+    """Return the growing routes behind which this person finds something, and the row of all that was counted.
+
+    It takes one query, because every page asks. All that it reads of people is the user's own, but for the queue: what
+    others complain about is counted there.
+
+    Args:
+        queue: What is counted for whoever decides.
+    """
+    rows = {
+        "captured": Conversation.objects.filter(user=user),
+        "company": CompanyEntry.objects.approved(),
+        "kb": Entry.objects.all(),
+        "docs": Reference.objects.all(),
+        "apps": App.objects.all(),
+        "insights": Call.objects.filter(user=user),
+        "keys": ApiKey.objects.filter(user=user),
+    }
+    if user.is_admin:
+        rows |= {"deliveries": Delivery.objects.all(), "erasures": ErasureReport.objects.all()}
+    asked = {f"has_{route}": Exists(found.order_by()) for route, found in rows.items()}
+    with rls_bypass() if queue else nullcontext():
+        row: dict[str, Any] = dict(User.objects.values(**{**asked, **queue}, unseen=unseen_by(user)).get(pk=user.pk))
+    filled = {route for route in rows if row[f"has_{route}"]}
+    if settings.BIGMIND_MODE != "personal":
+        filled |= {"company", "directory"}
+    return filled, row
+
+
+def _parts_of(groups: list[Group], *, waiting: bool) -> tuple[Group, ...]:
+    parts = [replace(group, links=tuple(link for link in group.links if link.waits == waiting)) for group in groups]
+    return tuple(part for part in parts if part.links)
+
+
+def _bar(here: "_Here", *, decides: bool) -> tuple[Link, ...]:
+    """Return what a thumb reaches first: home, memory, and the queue of a curator or what the company knows."""
+    third = here.link(_("Curation"), "curation") if decides else here.link(_("Company"), "company")
+    return here.link(_("Home"), "home"), here.link(_("Memory"), "memory"), third
 
 
 @dataclass(frozen=True)
 class _Here:
-    """The page someone is on, as links see it."""
+    """The page someone is on, as links see it, and the routes behind which there is something."""
 
     path: str
+    filled: frozenset[str]
 
     def link(self, label: str, route: str, *args: str, note: str = "") -> Link:
         """Return a link to a page, which knows whether one is on it or within."""
         url = reverse(route, args=args)
-        return Link(label, url, self._current(url), note)
+        current = self._current(url)
+        waits = not current and (route in SECONDARY or route in GROWING - self.filled)
+        return Link(label, url, current, note, ICONS.get(route, ""), waits)
 
     def _current(self, url: str) -> str:
         if self.path == url:
@@ -87,30 +207,32 @@ class _Here:
         return "true" if url != "/" and self.path.startswith(url) else ""
 
 
-def _memory(here: _Here, queue: QueueSummary | None) -> Group:
+def _memory(here: _Here) -> Group:
+    links = here.link(_("Home"), "home"), here.link(_("My memory"), "memory"), here.link(_("Captured"), "captured")
+    return Group("", links)
+
+
+def _company(here: _Here, queue: WaitingCounts | None) -> Group:
+    curation = (here.link(_("Curation"), "curation", note=_in_words(queue)),) if queue is not None else ()
     return Group(
-        "",
+        _("Company"),
         (
-            here.link("Home", "home"),
-            here.link("My memory", "memory"),
-            here.link("Captured", "captured"),
-            here.link("Company knowledge", "company"),
-            here.link("Knowledge base", "kb"),
-            here.link("Documentation", "docs", note=_to_decide(queue)),
-            here.link("App maps", "apps"),
-            here.link("Directory", "directory"),
-            here.link("Insights", "insights"),
+            *curation,
+            here.link(_("Company knowledge"), "company"),
+            here.link(_("Knowledge base"), "kb"),
+            here.link(_("Documentation"), "docs", note=_to_decide(queue)),
+            here.link(_("App maps"), "apps"),
         ),
     )
 
 
-def _curation(here: _Here, queue: QueueSummary | None) -> Group | None:
-    return Group("", (here.link("Curation", "curation", note=_in_words(queue)),)) if queue is not None else None
+def _team(here: _Here) -> Group:
+    return Group(_("Team"), (here.link(_("Directory"), "directory"), here.link(_("Insights"), "insights")))
 
 
 def _agents(here: _Here) -> Group:
-    links = here.link("Connect", "connect"), here.link("Keys", "keys"), here.link("API", "api-docs")
-    return Group("Your agents", links)
+    links = here.link(_("Connect"), "connect"), here.link(_("Keys"), "keys"), here.link("API", "api-docs")
+    return Group(_("Your agents"), links)
 
 
 def _administration(here: _Here, user: User) -> Group | None:
@@ -118,21 +240,22 @@ def _administration(here: _Here, user: User) -> Group | None:
         return None
     system = reverse("system")
     links = (
-        here.link("People", "people"),
+        here.link(_("People"), "people"),
         # Of the pages below it each has its own link here: it is not “within” itself on them.
-        Link("System", system, "page" if here.path == system else ""),
-        here.link("Embeddings", "embeddings"),
-        here.link("Deliveries", "deliveries"),
-        here.link("Erasures", "erasures"),
-        here.link("Audit log", "audit"),
+        Link(_("System"), system, "page" if here.path == system else "", icon=ICONS["system"]),
+        here.link(_("Embeddings"), "embeddings"),
+        here.link(_("Deliveries"), "deliveries"),
+        here.link(_("Erasures"), "erasures"),
+        here.link(_("Audit log"), "audit"),
+        here.link(_("Settings"), "system-settings"),
     )
-    company = (here.link("Company server", "company-server"),) if settings.COMPANY_URL else ()
-    return Group("Administration", links + company)
+    company = (here.link(_("Company server"), "company-server"),) if settings.COMPANY_URL else ()
+    return Group(_("Administration"), links + company)
 
 
-def _to_decide(queue: QueueSummary | None) -> str:
+def _to_decide(queue: WaitingCounts | None) -> str:
     """How much of the documentation waits for a decision."""
-    return f"{queue.drifts:,} to decide" if queue and queue.drifts else ""
+    return _("%(drifts)s to decide") % {"drifts": write_number(queue.drifts)} if queue and queue.drifts else ""
 
 
 def _at_most_99(number: int) -> str:
@@ -140,10 +263,15 @@ def _at_most_99(number: int) -> str:
     return "" if not number else str(number) if number < 100 else "99+"
 
 
-def _in_words(queue: QueueSummary) -> str:
+def _in_words(queue: WaitingCounts) -> str:
     """How much waits, and for how long the oldest has; nothing when nothing waits."""
     if not queue.waiting:
         return ""
     days = (timezone.now() - queue.oldest).days if queue.oldest else 0
-    oldest = f", oldest {days} day{'' if days == 1 else 's'}" if days else ""
-    return f"{queue.waiting:,} waiting{oldest}"
+    waiting = {"waiting": write_number(queue.waiting), "days": days}
+    if not days:
+        return _("%(waiting)s waiting") % waiting
+    return (
+        ngettext("%(waiting)s waiting, oldest %(days)s day", "%(waiting)s waiting, oldest %(days)s days", days)
+        % waiting
+    )

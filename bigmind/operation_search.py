@@ -59,7 +59,7 @@ class FoundOperation:
     @classmethod
     def of(cls, operation: Operation) -> Self:
         """Return an operation as it is told to an agent."""
-        schema = operation.input_schema()
+        schema = operation.input_schema
         required = set(schema.get("required", []))
         described = [_describe(name, part, name in required) for name, part in schema.get("properties", {}).items()]
         described.sort(key=lambda line: " (" in line.partition(":")[0])

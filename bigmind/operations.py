@@ -10,7 +10,7 @@ from accounts.actor import Actor
 from accounts.operations import OPERATIONS as ACCOUNTS
 from bigmind.core.errors import Invalid, NotFound
 from bigmind.core.operations import Effect, Operation
-from bigmind.core.text import check_content
+from bigmind.core.text import check_content, mention
 from bigmind.core.vocabulary import Query
 from bigmind.operation_search import FoundOperation, FoundOperations, FoundOperationsShape, rank_operations
 from curation.operations import OPERATIONS as CURATION
@@ -63,7 +63,7 @@ def _cannot_perform(actor: Actor, name: str) -> Invalid | NotFound:
     permitted = [operation for operation in operations_for(actor, {"all"}) if not operation.performs_others]
     nearest = [operation.name for operation in rank_operations(name, permitted)[:3]]
     hint = f"The nearest: {', '.join(nearest)}." if nearest else "Ask with `find` and plain words."
-    return NotFound(f"There is no tool {name}.", hint=hint)
+    return NotFound(f"There is no tool {mention(name)}.", hint=hint)
 
 
 USE_TOOL = Operation(

@@ -15,6 +15,8 @@ from bigmind.observability.logging import logging_configuration
 gc.set_threshold(50_000, 20, 50)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+# A wheel has templates and static files within the package; a clone has them beside it.
+FILES = next(folder for folder in (BASE_DIR / "bigmind", BASE_DIR) if (folder / "templates").is_dir())
 ENVIRONMENT = environment()
 
 DEBUG = ENVIRONMENT.debug
@@ -25,6 +27,10 @@ BIGMIND_MODE = ENVIRONMENT.mode
 READ_ONLY = ENVIRONMENT.read_only
 PROFILE_SECTIONS = ENVIRONMENT.sections
 BIGMIND_REVIEW_DAYS = ENVIRONMENT.review_days
+VERIFY_DAYS = ENVIRONMENT.verify_days
+LETTER_WEEKDAY = ENVIRONMENT.letter_weekday
+LETTER_HOUR = ENVIRONMENT.letter_hour
+VERIFY_DECISIONS_DAYS = ENVIRONMENT.verify_decisions_days
 
 ROOT_URLCONF = "bigmind.urls"
 WSGI_APPLICATION = "bigmind.wsgi.application"
@@ -58,6 +64,7 @@ MIDDLEWARE = [
     "bigmind.middleware.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
+    "bigmind.middleware.CompressionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -66,6 +73,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "accounts.middleware.SignInMiddleware",
     "bigmind.middleware.RlsMiddleware",
+    "bigmind.middleware.ReaderMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "accounts.middleware.SecondFactorMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -77,7 +85,7 @@ TEMPLATES = [
     {
         "NAME": "pages",
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [FILES / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -86,16 +94,18 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "bigmind.context_processors.theme",
                 "bigmind.context_processors.navigation",
+                "bigmind.context_processors.first_steps",
                 "bigmind.context_processors.instance",
+                "bigmind.help.links.help_link",
             ],
-            "libraries": {"components": "bigmind.web.components"},
+            "libraries": {"components": "bigmind.web.components", "charts": "bigmind.web.charts"},
         },
     },
     {
         # What agents read is markdown, not HTML: what is printed passes `inline`, `quoted` or `fence`.
         "NAME": "agent",
         "BACKEND": "bigmind.core.agent_templates.AgentTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [FILES / "templates"],
         "OPTIONS": {"libraries": {"agent": "knowledge.templatetags.agent"}},
     },
 ]
@@ -144,6 +154,15 @@ if _OWNER:
     DATABASES["owner"] = {**_database(_OWNER), "CONN_MAX_AGE": 0}
     DATABASE_ROUTERS = ["bigmind.core.roles.AsOwnerWhileMigrating"]
 
+
+def _place_of(database: dict[str, Any]) -> dict[str, Any]:
+    """Return host and port of a database; a folder of a socket stands among the options."""
+    return {name: database[name.upper()] or database["OPTIONS"].get(name) or None for name in ("host", "port")}
+
+
+# Where changes are listened for, with the role of the application: past a pool, where the owner's address leads there.
+LISTENS_AT = _place_of(DATABASES["owner"]) if _OWNER else {}
+
 # --- People ---------------------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "accounts.User"
@@ -185,6 +204,8 @@ CSRF_FAILURE_VIEW = "bigmind.views.errors.csrf_failure"
 OAUTH = ENVIRONMENT.serves_oauth
 # How the documents are fetched by which apps introduce themselves. Tests have theirs on this machine.
 OAUTH_DOCUMENTS: dict[str, Any] = {"may_be_private": False, "verify": True}
+# How knowledge packs are fetched; for the same reason.
+PACK_ADDRESSES: dict[str, Any] = {"may_be_private": False, "verify": True}
 
 # --- The public address: hosts, origins and cookies follow from one setting -------------------------------------
 
@@ -226,6 +247,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 MCP_BODY_BYTES = 1024 * 1024
 AUDIT_HEAD_FILE = ENVIRONMENT.home / "audit_head.json"
 RATE_LIMIT_PER_MINUTE = ENVIRONMENT.rate_limit
+WAITING_PER_PERSON = ENVIRONMENT.waiting_per_person
 METRICS_TOKEN = ENVIRONMENT.metrics_token.get_secret_value()
 SLOW_MILLISECONDS = ENVIRONMENT.slow_ms
 OTLP_ENDPOINT = ENVIRONMENT.otlp_endpoint
@@ -264,6 +286,8 @@ EMBEDDING_DAILY_TOKENS = ENVIRONMENT.embedding_daily_tokens
 SEARCH_FUSION = ENVIRONMENT.search_fusion
 LANGUAGE = ENVIRONMENT.language
 GAPS = ENVIRONMENT.gaps
+HOLDOUT = ENVIRONMENT.holdout
+HOLDOUT_PERCENT = ENVIRONMENT.holdout_percent
 SOURCE_MEGABYTES = ENVIRONMENT.source_megabytes
 
 # --- The company's BigMind ------------------------------------------------------------------------------------
@@ -278,6 +302,14 @@ INSTANCE_NAME = ENVIRONMENT.instance_name
 
 BUDIBASE_URL = ENVIRONMENT.budibase_url
 BUDIBASE_API_KEY = ENVIRONMENT.budibase_api_key.get_secret_value()
+NOCODB_URL = ENVIRONMENT.nocodb_url
+NOCODB_API_KEY = ENVIRONMENT.nocodb_api_key.get_secret_value()
+AIRTABLE_URL = ENVIRONMENT.airtable_url
+AIRTABLE_API_KEY = ENVIRONMENT.airtable_api_key.get_secret_value()
+CONNECTOR_LOOKUPS = ENVIRONMENT.connector_lookups
+
+GITHUB_URL = ENVIRONMENT.github_url
+GITHUB_TOKEN = ENVIRONMENT.github_token.get_secret_value()
 
 # --- Telling people outside -----------------------------------------------------------------------------------
 
@@ -301,7 +333,8 @@ _REDIS = ENVIRONMENT.redis_url.get_secret_value()
 _QUEUE = ENVIRONMENT.home / "queue"
 CELERY_BROKER_URL = _REDIS or "filesystem://"
 CELERY_BROKER_TRANSPORT_OPTIONS = (
-    {"socket_connect_timeout": 1, "socket_timeout": 5}
+    # A write wakes a worker: a silent Redis may cost it half a second, once. Workers are patient (bigmind/celery.py).
+    {"socket_connect_timeout": 0.5, "socket_timeout": 0.5, "max_retries": 1, "interval_start": 0, "interval_step": 0}
     if _REDIS
     else {
         "data_folder_in": str(_QUEUE / "in"),
@@ -323,6 +356,12 @@ CELERY_BEAT_SCHEDULE = {
     "embed-pending": {"task": "knowledge.tasks.embed_pending", "schedule": 15.0, "options": {"expires": 15}},
     "rewrite-passages": {"task": "knowledge.tasks.rewrite_passages", "schedule": 60.0, "options": {"expires": 60}},
     "index-replaced-facts": {"task": "knowledge.tasks.index_replaced_facts", "schedule": 86_400.0},
+    "check-index": {"task": "knowledge.tasks.check_index", "schedule": 3600.0, "options": {"expires": 3600}},
+    "find-missing-signs": {
+        "task": "knowledge.tasks.find_missing_signs",
+        "schedule": 600.0,
+        "options": {"expires": 600},
+    },
     "keep-indexes": {"task": "knowledge.tasks.keep_indexes", "schedule": 600.0, "options": {"expires": 600}},
     "close-stale-sessions": {"task": "knowledge.tasks.close_stale_sessions", "schedule": 600.0},
     "set-aside-expired-notes": {"task": "knowledge.tasks.forget_expired_notes", "schedule": 60.0},
@@ -342,23 +381,46 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 60},
     },
     "find-overlaps": {"task": "curation.tasks.find_overlaps", "schedule": 86_400.0, "options": {"expires": 3600}},
+    "compare-proposals": {
+        "task": "curation.tasks.compare_proposals",
+        "schedule": 600.0,
+        "options": {"expires": 600},
+    },
     "check-golden-questions": {
         "task": "curation.tasks.check_golden_questions",
         "schedule": 600.0,
         "options": {"expires": 600},
     },
+    "fetch-packs": {"task": "curation.tasks.fetch_packs", "schedule": 3600.0, "options": {"expires": 3600}},
     "send-digests": {"task": "curation.tasks.send_digests", "schedule": 300.0},
+    "send-letters": {"task": "curation.tasks.send_letters", "schedule": 300.0, "options": {"expires": 300}},
     "forget-old-deliveries": {"task": "curation.tasks.forget_old_deliveries", "schedule": 86_400.0},
     "warn-of-ending-keys": {"task": "accounts.tasks.warn_of_ending_keys", "schedule": 3600.0},
     "forget-unused-apps": {"task": "accounts.tasks.forget_unused_apps", "schedule": 3600.0},
     "forget-old-calls": {"task": "accounts.tasks.forget_old_calls", "schedule": 3600.0},
 }
 KEEP_TOLD_DAYS = ENVIRONMENT.keep_told_days
-BACKUP_DIR = ENVIRONMENT.backup_dir
+KEEP_CALLS_DAYS = ENVIRONMENT.keep_calls_days
+KEEP_QUESTIONS_DAYS = ENVIRONMENT.keep_questions_days
+KEEP_ASKED_DAYS = ENVIRONMENT.keep_asked_days
+KEEP_DELIVERIES_DAYS = ENVIRONMENT.keep_deliveries_days
+BACKUP_BUCKET = ENVIRONMENT.backup_bucket
+BACKUP_DIR = ENVIRONMENT.backup_dir or (str(ENVIRONMENT.home / "backups") if BACKUP_BUCKET else "")
+BACKUP_RECIPIENTS = tuple(ENVIRONMENT.backup_recipients.split())
+BACKUP_IDENTITY_FILE = ENVIRONMENT.backup_identity_file
 BACKUP_EVERY_HOURS = ENVIRONMENT.backup_every
 BACKUP_KEEP = ENVIRONMENT.backup_keep
+BACKUP_KEEP_DAILY = ENVIRONMENT.backup_keep_daily
+BACKUP_KEEP_WEEKLY = ENVIRONMENT.backup_keep_weekly
+BACKUP_KEEP_MONTHLY = ENVIRONMENT.backup_keep_monthly
+BACKUP_REHEARSE_DAYS = ENVIRONMENT.backup_rehearse_days
 if BACKUP_DIR:
     CELERY_BEAT_SCHEDULE["back-up"] = {"task": "bigmind.tasks.back_up", "schedule": 600.0, "options": {"expires": 600}}
+    CELERY_BEAT_SCHEDULE["rehearse"] = {
+        "task": "bigmind.tasks.rehearse_when_due",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    }
 # Redis away must not be felt for long: the cache answers like an empty one then.
 CACHES: dict[str, dict[str, Any]] = {
     "default": {
@@ -376,12 +438,15 @@ CACHES: dict[str, dict[str, Any]] = {
 
 # --- Language, time, files, logs --------------------------------------------------------------------------------
 
+# English is the source; what agents, scripts and logs read stays English (docs/decisions/0067-languages.md).
 LANGUAGE_CODE = "en"
-USE_I18N = False
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LOCALE_PATHS = [FILES / "locale"]
+USE_I18N = True
 USE_TZ = True
 TIME_ZONE = ENVIRONMENT.time_zone
 STATIC_URL = "static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [FILES / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},

@@ -1,16 +1,50 @@
 """What the scheduler does for the instance as a whole."""
 
 from datetime import timedelta
-from pathlib import Path
 
 from celery import shared_task
-from django.conf import settings
+from django.utils import timezone
 
-from bigmind.backup.making import back_up_when_due
+from accounts.models import BackupRun
+from bigmind.backup.encryption import identity_file
+from bigmind.backup.making import backups_in
+from bigmind.backup.routine import BackupPlan, back_up_when_due
+from bigmind.backup.routine import back_up as make_and_copy
+from bigmind.backup.runs import last_run, recent_runs
+from bigmind.core.background import BackgroundTask
+from bigmind.core.live_settings import live
 
 
 @shared_task
 def back_up() -> None:
-    """Make a backup, if one is due."""
-    every = timedelta(hours=settings.BACKUP_EVERY_HOURS)
-    back_up_when_due(Path(settings.BACKUP_DIR).expanduser(), every=every, keep=settings.BACKUP_KEEP)
+    """Make a backup, if one is due; copy the newest one, if that failed before."""
+    back_up_when_due(BackupPlan.from_settings(), every=timedelta(hours=live.BACKUP_EVERY_HOURS))
+
+
+@shared_task(base=BackgroundTask)
+def back_up_now() -> None:
+    """Make a backup, because an admin asked for one."""
+    make_and_copy(BackupPlan.from_settings())
+
+
+@shared_task
+def rehearse_when_due() -> None:
+    """Rehearse a restore, if the last rehearsal is old enough and there is something that can be opened."""
+    every, last = live.BACKUP_REHEARSE_DAYS, last_run(recent_runs(), BackupRun.Kind.REHEARSED)
+    if every and (last is None or timezone.now() - last.at >= timedelta(days=every)):
+        _rehearse(is_asked=False)
+
+
+@shared_task(base=BackgroundTask)
+def rehearse_now() -> None:
+    """Rehearse a restore of the newest backup, because an admin asked for it."""
+    _rehearse(is_asked=True)
+
+
+def _rehearse(*, is_asked: bool) -> None:
+    from bigmind.backup.rehearsing import rehearse  # With all that it looks at; nobody else here needs that.
+
+    newest = next(iter(backups_in(BackupPlan.from_settings().folder)), None)
+    identity = identity_file()
+    if newest and (is_asked or identity or not newest.manifest.is_encrypted):
+        rehearse(newest.folder, place=str(newest.folder.parent), identity_file=identity)

@@ -11,29 +11,49 @@ from bigmind.observability.health import healthz, readyz
 from bigmind.observability.metrics import metrics
 from bigmind.operations import TOOLSETS
 from bigmind.transports.hooks.views import HookView
-from bigmind.views import imports
+from bigmind.transports.rest.trial import try_operation
+from bigmind.views import imports, system_backups, system_settings
 from bigmind.views.connect import connect
-from bigmind.views.pages import admin_sign_in, choose_theme, system
+from bigmind.views.help import help_file, help_page
+from bigmind.views.home import home
+from bigmind.views.pages import admin_sign_in, choose_theme, counts, system
 from bigmind.views.profile import profile, sharing
+from bigmind.views.scrub import scrub
 from bigmind.views.styleguide import styleguide
+from bigmind.views.welcome import welcome
 
 register_converter(NumberConverter, "number")
 register_converter(NumberTextConverter, "thing")
 
 urlpatterns = [
+    path("", home, name="home"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
     path("api/", include("bigmind.transports.rest.urls")),
     path("hooks/<str:client>/", HookView.as_view(), name="hooks"),
     path("system/", system, name="system"),
+    path("system/backups/", system_backups.system_backups, name="system-backups"),
+    path("system/backups/<slug:name>/", system_backups.start_backup_task, name="system-backup-start"),
+    path("system/tests/", system_settings.connection_tests, name="system-tests"),
+    path("system/tests/<slug:name>/", system_settings.testing, name="system-test"),
+    path("system/settings/", system_settings.system_settings, name="system-settings"),
+    path("system/settings/<slug:name>/", system_settings.changing, name="system-setting"),
+    path("system/settings/<slug:name>/reset/", system_settings.resetting, name="system-setting-reset"),
+    path("scrub/", scrub, name="scrub"),
     path("styleguide/", styleguide, name="styleguide"),
+    path("help/", help_page, name="help"),
+    path("help/files/<path:name>", help_file, name="help-file"),
+    path("help/<path:slug>/", help_page, name="help-page"),
+    path("try/<str:name>/", try_operation, name="api-try"),
+    path("counts/", counts, name="counts"),
     path("theme/", choose_theme, name="theme"),
     path("admin/login/", admin_sign_in),
     # Whose password may be changed, and how, is the business of one page.
     path("admin/password_change/", RedirectView.as_view(pattern_name="password")),
     path("admin/", admin.site.urls),
     path("connect/", connect, name="connect"),
+    path("welcome/", welcome, name="welcome"),
     path("keys/new/", keys.create, {"toolsets": TOOLSETS}, name="key-create"),
     path("connected-apps/consent/", consent, {"toolsets": TOOLSETS}, name="consent"),
     path("u/<str:username>/", profile, name="profile"),

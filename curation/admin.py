@@ -10,14 +10,32 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import path
+from django.urls import path, reverse
 from django.utils.html import format_html
+from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
 from accounts.authentication import actor_of
 from bigmind.web.admin import ReadOnlyAdmin, show
 from curation.decisions.decisions import BULK, decide_many
-from curation.models import Claim, Comment, Delivery, GoldenQuestion, Notice, Overlap, Review, Subscription
+from curation.models import (
+    Claim,
+    Comment,
+    Comparison,
+    Delivery,
+    GoldenQuestion,
+    Notice,
+    Overlap,
+    Pack,
+    PackKey,
+    PackLine,
+    PackVersion,
+    Review,
+    Scrub,
+    Subscription,
+    Webhook,
+)
+from curation.proposals.overlaps import with_relations
 from curation.views.admin_decisions import decide_in_admin, decision_context
 from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Dispatch
 
@@ -26,6 +44,22 @@ class AdminDecisionForm(ActionForm):
     """Asks for the reason beside the action: a rejection needs one."""
 
     notes = forms.CharField(required=False, max_length=2_000, label="Notes")
+
+
+class TogetherFilter(admin.SimpleListFilter):
+    """Lists what contradicts or repeats another entry that waits."""
+
+    title = "belongs together"
+    parameter_name = "together"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the two ways to belong together."""
+        return [("is_disputed", "contradiction"), ("is_repeated", "duplicate")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[CompanyEntry]) -> QuerySet[CompanyEntry]:
+        """Return the entries that do."""
+        chosen = self.value()
+        return queryset.filter(**{chosen: True}) if chosen in {"is_disputed", "is_repeated"} else queryset
 
 
 @admin.register(CompanyEntry)
@@ -41,6 +75,7 @@ class CompanyEntryAdmin(ReadOnlyAdmin):
         "title",
         "category",
         "status",
+        "belongs_together",
         "importance",
         "proposed_by",
         "decided_by",
@@ -50,9 +85,31 @@ class CompanyEntryAdmin(ReadOnlyAdmin):
     )
     list_display_links = ("handle", "title")
     list_select_related: ClassVar[bool | tuple[str, ...]] = ("proposed_by", "decided_by")
-    list_filter = ("status", "category", "importance", "origin", "is_copy", "created_at", "review_after")
+    list_filter = (
+        "status",
+        TogetherFilter,
+        "category",
+        "importance",
+        "origin",
+        "is_copy",
+        "created_at",
+        "review_after",
+    )
     search_fields = ("title", "content", "project", "proposed_by__username")
     ordering = ("-created_at",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[CompanyEntry]:
+        """Read with each entry whether it contradicts or repeats another one that waits."""
+        return with_relations(CompanyEntry.objects.all()).order_by(*self.get_ordering(request))
+
+    @admin.display(description="belongs together")
+    def belongs_together(self, entry: Any) -> str:
+        """Lead to the page where the entry is decided about together with what it contradicts or repeats."""
+        related = [("contradiction", entry.is_disputed), ("duplicate", entry.is_repeated)]
+        words = ", ".join(word for word, is_one in related if is_one)
+        address = reverse("curation-cluster", args=[entry.pk])
+        back = urlencode({"next": reverse("admin:knowledge_companyentry_changelist")})
+        return format_html('<a href="{}?{}">{}</a>', address, back, words) if words else "–"
 
     @admin.display(description="revision", ordering="revision")
     def shown_revision(self, entry: CompanyEntry) -> str:
@@ -164,6 +221,14 @@ show(
     order="-found_at",
     is_for_curators=True,
 )
+show(
+    Comparison,
+    "entry revision space compared_at",
+    search="entry__title",
+    order="-compared_at",
+    exclude=("vector",),
+    is_for_curators=True,
+)
 # Questions that must go on finding one item.
 show(
     GoldenQuestion,
@@ -172,6 +237,35 @@ show(
     filters="kind lost_since checked_at",
     order="question",
     is_for_curators=True,
+)
+
+# Packs: of others and of one's own, whose keys are trusted, and which entry each line became.
+show(Pack, "name title is_ours signer pinned checked_at ended_at", search="name title signer", is_for_curators=True)
+show(PackKey, "signer public_key by created_at", search="signer public_key", is_for_curators=True)
+show(
+    PackVersion,
+    "pack version state decided_by decided_at",
+    search="pack__name version",
+    filters="state",
+    list_select_related=("pack", "decided_by"),
+    is_for_curators=True,
+)
+show(
+    PackLine,
+    "key pack entry",
+    search="key pack__name entry__title",
+    list_select_related=("pack", "entry"),
+    is_for_curators=True,
+)
+
+# Of texts that were removed there are keyed hashes alone.
+show(
+    Scrub,
+    "id at whose by",
+    search="whose__username by__username",
+    filters="at",
+    order="-at",
+    list_select_related=("whose", "by"),
 )
 
 # What people hear of, and how.
@@ -189,4 +283,18 @@ show(
     filters="channel event delivered_at given_up_at",
     order="-created_at",
 )
-show(Subscription, "user frequency last_sent_at", search="user__username", filters="frequency")
+# The secret is encrypted, and is not shown.
+show(
+    Webhook,
+    "name is_on events by created_at",
+    search="name",
+    filters="is_on created_at",
+    order="name",
+    list_select_related=("by",),
+)
+show(
+    Subscription,
+    "user frequency last_sent_at letter letter_day",
+    search="user__username",
+    filters="frequency letter",
+)

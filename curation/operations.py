@@ -1,9 +1,10 @@
-"""The operations of company knowledge: propose, follow a proposal, decide, forget a source."""
+"""The operations of company knowledge: propose, follow a proposal, decide, forget a source; and the weekly letter."""
 
 from bigmind.core.operations import Effect, Operation
 from curation.decisions import decisions, entries, forgetting
 from curation.proposals import briefing, proposals, queue
-from curation.services import golden_questions
+from curation.services import anchors, golden_questions, weekly_letter
+from curation.shapes.anchors import AnchoredItemsShape, AnchorReportShape
 from curation.shapes.briefings import BriefingShape, ClaimShape
 from curation.shapes.golden_questions import GoldenCheckShape, GoldenQuestionShape, GoldenQuestionsShape
 from curation.shapes.reviews import (
@@ -15,6 +16,7 @@ from curation.shapes.reviews import (
     ProposalShape,
     WaitingPageShape,
 )
+from curation.shapes.weekly_letter import WeeklyLetterShape
 from knowledge.shapes.company import CompanyEntriesShape, CompanyEntryShape
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -29,6 +31,18 @@ OPERATIONS: tuple[Operation, ...] = (
         effect=Effect.WRITE,
         idempotent=True,
         template="proposal.md",
+    ),
+    Operation(
+        name="memory_weekly_letter",
+        title="Read the weekly letter",
+        call=weekly_letter.write_weekly_letter,
+        shape=WeeklyLetterShape,
+        route="GET letter/",
+        toolset="memory",
+        with_core=True,
+        effect=Effect.READ,
+        template="weekly_letter.md",
+        is_slow=True,
     ),
     Operation(
         name="memory_list_my_proposals",
@@ -183,6 +197,27 @@ OPERATIONS: tuple[Operation, ...] = (
         effect=Effect.DESTROY,
         scope="curate",
         template="golden_unpinned.md",
+    ),
+    Operation(
+        name="anchors_list",
+        title="List what rests on code",
+        call=anchors.list_anchors,
+        shape=AnchoredItemsShape,
+        route="GET anchors/",
+        toolset="company",
+        effect=Effect.READ,
+        template="anchors.md",
+    ),
+    Operation(
+        name="anchors_report",
+        title="Report what a check of code found",
+        call=anchors.report_anchors,
+        shape=AnchorReportShape,
+        route="POST anchors/report/",
+        toolset="company",
+        effect=Effect.WRITE,
+        idempotent=True,
+        template="anchor_report.md",
     ),
     Operation(
         name="memory_forget_source",

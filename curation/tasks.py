@@ -2,7 +2,9 @@
 
 from celery import shared_task
 
-from curation.notifications import deliveries, digests
+from bigmind.core.background import BackgroundTask
+from curation.notifications import deliveries, digests, weekly_mail
+from curation.packs import subscriptions
 from curation.proposals import overlaps
 from curation.services import golden_questions
 from curation.upstream import server as company_server
@@ -27,9 +29,21 @@ def sync_with_company() -> None:
 
 
 @shared_task
+def fetch_packs() -> None:
+    """Look for new versions of the knowledge packs that were not looked for since yesterday."""
+    subscriptions.fetch_due()
+
+
+@shared_task
 def send_digests() -> None:
     """Queue the digests that are due."""
     digests.send_digests()
+
+
+@shared_task
+def send_letters() -> None:
+    """Queue the weekly letters that are due."""
+    weekly_mail.send_letters()
 
 
 @shared_task
@@ -42,6 +56,12 @@ def check_golden_questions() -> None:
 def find_overlaps() -> None:
     """Compare the approved entries with each other, for the curators' queue."""
     overlaps.find_overlaps()
+
+
+@shared_task(base=BackgroundTask)
+def compare_proposals() -> None:
+    """Compare new and revised proposals with the others, so that the queue shows what belongs together."""
+    overlaps.compare_proposals()
 
 
 @shared_task

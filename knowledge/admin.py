@@ -17,12 +17,14 @@ from bigmind.core.masking import masking
 from bigmind.web.admin import ReadOnlyAdmin, show
 from knowledge.kinds import erase_own
 from knowledge.models import (
+    Act,
     AmbiguousName,
     App,
     AppEntity,
     AppRun,
     AppTable,
     AppWorkflow,
+    AskedQuestion,
     CachedVector,
     CapturePolicy,
     Chunk,
@@ -31,13 +33,17 @@ from knowledge.models import (
     EmbeddingSpace,
     Entry,
     EntryFingerprint,
+    ExpertQuestion,
     Fact,
     Feedback,
+    Firing,
     Gap,
     Healing,
+    HoldoutDraw,
     HookEvent,
     HookHealth,
     Hypothesis,
+    IndexGap,
     LessonAsked,
     Note,
     Passage,
@@ -55,6 +61,7 @@ from knowledge.models import (
     ReferenceVersion,
     Serving,
     Session,
+    SessionOutcome,
     ShownHeadline,
     Summary,
     TidyingAnswer,
@@ -205,6 +212,10 @@ show(
     exclude=("prompt",),
     show_full_result_count=False,
 )
+show(
+    Act, "at user client moment tool", search="user__username tool", order="-at", exclude=("command", "paths", "error")
+)
+show(Firing, "at user kind source_id level team brought", search="user__username source_id", order="-at")
 show(ToolUse, "at user conversation tool_use_id sub_agent", search="user__username tool_use_id", order="-at")
 show(
     HookHealth,
@@ -213,7 +224,7 @@ show(
     filters="client",
 )
 show(TidyingAnswer, "at user concern action", search="user__username key", filters="concern action at", order="-at")
-show(CapturePolicy, "user mode keep_days updated_at", search="user__username", filters="mode")
+show(CapturePolicy, "user mode keep_days holdout updated_at", search="user__username", filters="mode")
 
 # The shared knowledge base is changed by its operations, which keep its passages true; what it quotes is derived.
 show(
@@ -242,7 +253,21 @@ show(
     order="-at",
     show_full_result_count=False,
 )
-show(Proof, "entry served answered people cited misled last_cited_at", search="entry__title", order="-served")
+show(HoldoutDraw, "at kind source_id session withheld", search="source_id user__username", filters="kind withheld at")
+show(
+    SessionOutcome,
+    "session user corrections repeated failing reverted searches commits",
+    search="user__username",
+    order="-at",
+    exclude=("asked", "committed"),
+    show_full_result_count=False,
+)
+show(
+    Proof,
+    "entry served answered people cited misled last_cited_at harmful_since",
+    search="entry__title",
+    order="-served",
+)
 show(
     Recall,
     "handle user agent at told_at",
@@ -269,6 +294,23 @@ show(
     base=VectorAdmin,
     exclude=("user", "text", "digest", "space", "vector"),
 )
+show(
+    AskedQuestion,
+    "id how times asked_at",
+    search="",
+    filters="how",
+    order="-asked_at",
+    exclude=("user", "project", "text", "digest", "space", "vector", "tokens", "outline"),
+)
+# Between two people: an admin sees that there are some, and neither who nor what.
+show(
+    ExpertQuestion,
+    "id state asked_at settled_at",
+    search="",
+    filters="state",
+    order="-asked_at",
+    exclude=("user", "expert", "text", "answer", "entry"),
+)
 
 # The index of search and its vectors: all of it is derived.
 show(
@@ -287,6 +329,7 @@ show(
     order="-at",
     list_select_related=("user", "key", "agent"),
 )
+show(IndexGap, "gap kind count checked_at", search="gap", filters="gap kind")
 show(EmbeddingDay, "day tokens", search="day", order="-day")
 show(EmbeddingSpace, "name dimensions batch_size created_at active_since", search="name")
 show(PassageVector, "id space owner not_before trouble", search="trouble", filters="space", base=VectorAdmin)

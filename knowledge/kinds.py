@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Model, QuerySet, UUIDField
+from django.db.models import Model, Q, QuerySet, UUIDField
 from django.utils.module_loading import import_string
 
 from accounts.actor import Actor
@@ -69,18 +69,21 @@ class MemoryKind:
         visible: What a user may find now: nothing that has expired or was archived since it was indexed.
         own: What it has besides when it belongs to one user; None when everybody here sees it.
         moment: The field that says how old one is.
+        began: The field that says when one came about, which no later change moves.
         lapses: Whether one may cease to be visible by the passing of time alone, while it still has passages.
         may_be_empty: Whether one that is visible may have nothing to search, and so no passages.
         tags: The field with its tags, where the kind has any: a search by tag leaves out the kinds that have none.
         held: What of one's own held from a moment to another one, replaced since or not; None: it has no such days.
         title: What one is called.
         told: What a hit says besides: `session_id`, `role`, `domain`, `key`, `owner`, `approver`,
-            `contradicted_by`, `validity`.
+            `contradicted_by`, `validity`, `freshness`.
         is_searched: Whether a search over everything looks for it.
         takes_feedback: Whether users and agents may say that one was useful, wrong or outdated, or cite it.
         promoted: The text that promoting one to company knowledge proposes; None: it cannot be promoted.
         project: The project of one that is promoted.
         session: The field with the session it was stored in, where it keeps that.
+        index: Path of the function that writes the passages of one; of one's own `own` names it.
+        searchable: All that must have passages, whoever it belongs to; None: nothing can be said of the kind.
     """
 
     model: type[Model]
@@ -91,6 +94,7 @@ class MemoryKind:
     visible: Rows
     own: OwnMemory | None = None
     moment: str = "created_at"
+    began: str = "created_at"
     lapses: bool = False
     may_be_empty: bool = False
     tags: str = ""
@@ -102,6 +106,12 @@ class MemoryKind:
     promoted: Callable[[Any], str] | None = None
     project: Callable[[Any], str] = lambda thing: thing.project
     session: str = ""
+    index: str = ""
+    searchable: Callable[[], QuerySet[Any]] | None = None
+
+    def write_passages(self, thing: Any) -> None:
+        """Write the passages of a thing again, or erase them where it is archived, undecided or removed."""
+        import_string(self.own.index if self.own else self.index)(thing)
 
     @property
     def is_shared(self) -> bool:
@@ -146,6 +156,11 @@ def _headline(session: Session) -> str:
     return session.one_liner or (OPEN_SESSION if session.is_open else NO_HEADLINE)
 
 
+def _sessions_with_text() -> QuerySet[Any]:
+    says = Q(outcome__gt="") | Q(one_liner__gt="") | Q(topics__len__gt=0) | ~Q(summary=None)
+    return Session.objects.in_view().filter(says).select_related("user")
+
+
 def _first_line(text: str) -> str:
     lines = (line.strip(" \t#*->") for line in text.splitlines())
     return next((line for line in lines if line), "")[:80]
@@ -157,7 +172,7 @@ def _contradiction(fact: Fact) -> str:
 
 
 def _approver(entry: CompanyEntry) -> str:
-    return f"{entry.decider or ''} ({entry.source})".strip() if entry.is_copy else entry.decider or ""
+    return f"{entry.decider or ''} ({entry.source})".strip() if entry.source else entry.decider or ""
 
 
 KINDS: dict[str, MemoryKind] = {
@@ -167,6 +182,7 @@ KINDS: dict[str, MemoryKind] = {
         word="fact",
         label="Facts",
         route="memory-fact",
+        searchable=lambda: Fact.objects.current().select_related("user"),
         visible=lambda user: Fact.objects.of(user).current().select_related("contradicted_by", "superseded_by"),
         own=OwnMemory(
             rows=lambda user: Fact.objects.of(user),
@@ -189,6 +205,7 @@ KINDS: dict[str, MemoryKind] = {
         word="session",
         label="Sessions",
         route="memory-session",
+        searchable=lambda: _sessions_with_text(),
         visible=lambda user: Session.objects.of(user).in_view(),
         own=OwnMemory(
             rows=lambda user: Session.objects.of(user),
@@ -198,6 +215,7 @@ KINDS: dict[str, MemoryKind] = {
             erase="knowledge.services.sessions.erase_session",
         ),
         moment="started_at",
+        began="started_at",
         may_be_empty=True,
         tags="topics",
         title=_headline,
@@ -209,6 +227,9 @@ KINDS: dict[str, MemoryKind] = {
         word="chunk",
         label="Chunks",
         route="memory-chunk",
+        searchable=lambda: Chunk.objects.filter(set_aside_at=None, session__set_aside_at=None).select_related(
+            "session", "user"
+        ),
         visible=lambda user: Chunk.objects.filter(
             user=user, set_aside_at=None, session__set_aside_at=None
         ).select_related("session"),
@@ -232,6 +253,7 @@ KINDS: dict[str, MemoryKind] = {
         word="note",
         label="Notes",
         route="memory-note",
+        searchable=lambda: Note.objects.current().select_related("user"),
         visible=lambda user: Note.objects.of(user).current(),
         own=OwnMemory(
             rows=lambda user: Note.objects.of(user),
@@ -250,6 +272,7 @@ KINDS: dict[str, MemoryKind] = {
         word="hypothesis",
         label="Hypotheses",
         route="memory-hypothesis",
+        searchable=lambda: Hypothesis.objects.filter(set_aside_at=None).select_related("user"),
         visible=lambda user: Hypothesis.objects.filter(user=user, set_aside_at=None),
         own=OwnMemory(
             rows=lambda user: Hypothesis.objects.filter(user=user),
@@ -267,6 +290,8 @@ KINDS: dict[str, MemoryKind] = {
         word="shared entry",
         label="Shared entries",
         route="kb-entry",
+        index="knowledge.services.entries.index_entry",
+        searchable=lambda: Entry.objects.all(),
         visible=lambda user: Entry.objects.select_related("created_by"),
         moment="updated_at",
         tags="tags",
@@ -280,11 +305,18 @@ KINDS: dict[str, MemoryKind] = {
         word="company knowledge",
         label="Company knowledge",
         route="company-entry",
+        index="knowledge.services.company.index_company_entry",
+        searchable=lambda: CompanyEntry.objects.approved(),
         visible=lambda user: CompanyEntry.objects.approved().select_related("owner", "decided_by", "copy__server"),
         moment="decided_at",
+        began="decided_at",
         tags="topics",
         title=lambda entry: f"[{entry.handle}] {entry.title}",
-        told=lambda entry: {"owner": entry.keeper or "", "approver": _approver(entry)},
+        told=lambda entry: {
+            "owner": entry.keeper or "",
+            "approver": _approver(entry),
+            "freshness": entry.freshness,
+        },
     ),
     Kind.REFERENCE: MemoryKind(
         Reference,
@@ -292,11 +324,13 @@ KINDS: dict[str, MemoryKind] = {
         word="documentation",
         label="Documentation",
         route="reference",
+        index="knowledge.references.imports.index_reference",
+        searchable=lambda: Reference.objects.current().select_related("collection"),
         visible=lambda user: Reference.objects.current().select_related("collection", "edited_by"),
         moment="updated_at",
         tags="keywords",
         title=lambda reference: reference.name or reference.title,
-        told=lambda reference: {"owner": str(reference.edited_by or reference.collection)},
+        told=lambda reference: {"owner": reference.signed_by or str(reference.edited_by or reference.collection)},
     ),
     Kind.APP_ENTITY: MemoryKind(
         AppEntity,
@@ -304,6 +338,8 @@ KINDS: dict[str, MemoryKind] = {
         word="row of an app",
         label="Rows of apps",
         route="app-map-of-entity",
+        index="knowledge.app_maps.learning.index_entity",
+        searchable=lambda: AppEntity.objects.select_related("table__app"),
         visible=lambda user: AppEntity.objects.select_related("table__app"),
         moment="last_seen",
         title=lambda entity: f"{entity.table.app} › {entity.table.name} › {entity.name}",
@@ -316,6 +352,8 @@ KINDS: dict[str, MemoryKind] = {
         word="table of an app",
         label="Tables of apps",
         route="app-map-of-table",
+        index="knowledge.app_maps.learning.index_table",
+        searchable=lambda: AppTable.objects.select_related("app"),
         visible=lambda user: AppTable.objects.select_related("app"),
         moment="last_seen",
         title=lambda table: f"{table.app} › {table.name}",
@@ -328,6 +366,8 @@ KINDS: dict[str, MemoryKind] = {
         word="workflow of an app",
         label="Workflows of apps",
         route="app-map-of-workflow",
+        index="knowledge.app_maps.learning.index_workflow",
+        searchable=lambda: AppWorkflow.objects.select_related("app"),
         visible=lambda user: AppWorkflow.objects.select_related("app"),
         moment="last_seen",
         title=lambda workflow: f"{workflow.app} › {workflow.name}",
@@ -340,6 +380,7 @@ KINDS: dict[str, MemoryKind] = {
         word="person",
         label="People",
         route="directory",
+        index="knowledge.services.people.index_person",
         # The directory alone finds people, by what each of them shows.
         visible=lambda user: User.objects.none(),
         is_searched=False,

@@ -2,7 +2,6 @@
 
 from celery import shared_task
 
-from bigmind.core.background import OneAtATime
 from knowledge.app_maps import runs as app_runs
 from knowledge.capture.conversations import forget_tool_uses
 from knowledge.capture.forgetting import forget_old_captures
@@ -10,13 +9,17 @@ from knowledge.models import Session
 from knowledge.search import indexes
 from knowledge.services import (
     as_told,
+    asked,
+    effects,
     embedding,
     facts,
     gaps,
+    index_gaps,
     instances,
     notes,
     people,
     sessions,
+    signs,
 )
 from knowledge.services import (
     exposures as servings,
@@ -25,13 +28,11 @@ from knowledge.services import (
     passage_rewriting as rewriting,
 )
 
-_embedding = OneAtATime()
-
 
 @shared_task
 def embed_pending() -> None:
-    """Make the vectors that wait, in one thread of this worker: deliveries and app runs have the others."""
-    _embedding.run(embedding.embed_pending)
+    """Make the vectors that wait."""
+    embedding.embed_pending()
 
 
 @shared_task
@@ -45,6 +46,18 @@ def rewrite_passages() -> None:
 def index_replaced_facts() -> None:
     """Index what an older version took out of the index when it was replaced."""
     facts.index_replaced_facts()
+
+
+@shared_task
+def check_index() -> None:
+    """Look for what search cannot find although it is stored, and mend it."""
+    index_gaps.check_index()
+
+
+@shared_task
+def find_missing_signs() -> None:
+    """Look for signs of prompt injections in what an older version wrote."""
+    signs.find_missing_signs()
 
 
 @shared_task
@@ -73,8 +86,9 @@ def keep_indexes() -> None:
 
 @shared_task
 def tally_servings() -> None:
-    """Recompute what came of each company entry that sessions were told."""
+    """Recompute what came of each company entry that sessions were told, and which of them do harm."""
     servings.tally_servings()
+    effects.mark_harmful()
 
 
 @shared_task
@@ -85,8 +99,9 @@ def forget_old_texts() -> None:
 
 @shared_task
 def forget_old_questions() -> None:
-    """Forget the questions that found nothing and that nobody has asked for half a year."""
+    """Forget the questions that found nothing and those that decisions are tried on, when they are old."""
     gaps.forget_old_questions()
+    asked.forget_old_asked()
 
 
 @shared_task
@@ -102,7 +117,7 @@ def forget_captures() -> None:
     forget_tool_uses()
 
 
-@shared_task
+@shared_task(threads=3)  # One run waits for one server outside, and the next asks another.
 def carry_on_app_runs() -> None:
     """Read what the runs of app maps have left."""
     app_runs.carry_on_runs()

@@ -9,8 +9,9 @@ from uuid import UUID
 from pydantic import AfterValidator, Field
 
 from bigmind.core.handles import Handle
-from bigmind.core.screening.policy import Screened, refuse_secrets_in_json
+from bigmind.core.screening.policy import NoSecrets, Screened, refuse_secrets_in_json
 from bigmind.core.text import check_content, clean_name
+from bigmind.core.triggers import TRIGGER_CHARS, compile_trigger
 from bigmind.core.vocabulary import (
     CONTENT_BYTES,
     TITLE_CHARS,
@@ -28,11 +29,34 @@ from bigmind.core.vocabulary import (
 
 CategoryName = Literal["preference", "decision", "codebase", "constraint", "identity"]
 FactText = Annotated[Content, Field(description="One truth, in one sentence.", examples=["Prefers pytest."])]
+TRIGGERS = 20
+
+
+def _readable_trigger(text: str) -> str:
+    """Return a trigger with its spaces folded, if hooks can read it."""
+    text = " ".join(text.split())
+    compile_trigger(text)
+    return text
+
+
+Trigger = Annotated[
+    str, Field(max_length=TRIGGER_CHARS), AfterValidator(check_content), NoSecrets, AfterValidator(_readable_trigger)
+]
+Triggers = Annotated[list[Trigger], Field(max_length=TRIGGERS, description="Told before: `command: rm -rf`.")]
+TriggerLevelName = Literal["off", "shadow", "advise", "ask", "block"]
+TeamName = Annotated[str, Field(max_length=60), AfterValidator(check_content)]
 FactId = Annotated[RowId, Handle("fact"), Field(description="Its number.")]
 FactIds = Annotated[list[Annotated[RowId, Handle("fact")]], Field(max_length=20)]
 ValidFrom = Annotated[Moment, Field(description="Holds from this date.")]
 ValidUntil = Annotated[Moment, Field(description="Ends on this date.")]
-Relevance = Annotated[Literal["strong", "weak"], Field(description="weak: it merely comes closest.")]
+Relevance = Annotated[
+    Literal["strong", "related", "weak"],
+    Field(description="related: it bears on the question, less than the best; weak: it merely comes closest."),
+]
+Risk = Annotated[
+    Literal["flagged", "clear"],
+    Field(description="Only those with signs of a prompt injection (flagged), or without any (clear)."),
+]
 HypothesisText = Annotated[Content, Field(description="“I believe X because Y.”")]
 HypothesisId = Annotated[RowId, Handle("hypothesis"), Field(description="The number of the hypothesis.")]
 ChunkId = Annotated[RowId, Handle("chunk"), Field(description="The number of the chunk.")]

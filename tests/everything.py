@@ -6,7 +6,7 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 from accounts.keys import create_key
-from accounts.models import Alert, User
+from accounts.models import Alert, BackupRun, SettingOverride, User
 from accounts.oauth.app_tokens import let_in
 from accounts.oauth.connected_apps import introduce_app
 from accounts.people.invitations import invite
@@ -20,16 +20,32 @@ from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments
 from curation.decisions.entries import comment
-from curation.models import Delivery, Frequency, GoldenQuestion, Notice, Overlap, Subscription
+from curation.models import (
+    Comparison,
+    Delivery,
+    Frequency,
+    GoldenQuestion,
+    Notice,
+    Overlap,
+    Pack,
+    PackKey,
+    PackLine,
+    PackVersion,
+    Scrub,
+    Subscription,
+    Webhook,
+)
 from curation.proposals.proposals import promote_to_global
 from curation.proposals.queue import claim_entry
 from knowledge.app_maps.learning import learn_app
 from knowledge.embeddings.budget import spend
 from knowledge.lessons.lookup import lesson_for
 from knowledge.models import (
+    Act,
     AmbiguousName,
     App,
     AppRun,
+    AskedQuestion,
     CapturePolicy,
     CompanyCopy,
     CompanyEntry,
@@ -37,11 +53,15 @@ from knowledge.models import (
     Concern,
     Conversation,
     Dispatch,
+    ExpertQuestion,
     Fact,
+    Firing,
     Gap,
     Healing,
+    HoldoutDraw,
     HookEvent,
     HookHealth,
+    IndexGap,
     Proof,
     Recall,
     ReferenceDrift,
@@ -49,6 +69,7 @@ from knowledge.models import (
     ReferenceVersion,
     Serving,
     Session,
+    SessionOutcome,
     TidyingAnswer,
     ToolUse,
     UnansweredQuestion,
@@ -84,6 +105,8 @@ def make_one_of_everything() -> User:
     browser.get(reverse("keys"))
     count_try("ada", "192.0.2.7")
     tally_task("knowledge.tasks.embed_pending", seconds=0.1, scheduled=True, request_id="1")
+    BackupRun.objects.create(kind=BackupRun.Kind.MADE, name="bigmind-20260101T000000Z", place="/backups", seconds=1)
+    SettingOverride.objects.create(name="review_days", value=4)
     actor = make_agent(user, "claude-code")
     perform(
         CATALOGUE["memory_update_profile"], actor, {"role": "Engineer"}, transport="command", idempotency_key="profile"
@@ -107,6 +130,13 @@ def make_one_of_everything() -> User:
     Writing.objects.create(kind="fact", source_id="1", made=True, user=user, agent=actor.agent)
     Notice.objects.create(user=user, entry=entry, text="Approved.")
     Delivery.objects.create(channel="webhook", event="proposed", body={})
+    Webhook.objects.create(name="Chat", url="https://hooks.example.com/", secret="sealed", events=["company.approve"])
+    pack = Pack.objects.create(name="basics", title="Basics", signer="Fernwood")
+    PackKey.objects.create(public_key="0" * 64, signer="Fernwood")
+    PackLine.objects.create(pack=pack, key="C1", entry=entry)
+    PackVersion.objects.create(pack=pack, version="1.0.0", numbers=[1, 0, 0], document={"title": "Basics"})
+    Scrub.objects.create(whose=user, why="Not to keep.")
+    IndexGap.objects.create(gap="passages", kind="fact", count=1)
     Subscription.objects.create(user=user, frequency=Frequency.WEEKLY)
     embed_pending()
     add_entry(actor, content="`TypeError: pay is not a function`", entry_type="fact")
@@ -114,16 +144,24 @@ def make_one_of_everything() -> User:
     Proof.objects.create(entry=entry)
     other = approved_entry(title="Colour of lorries", content="Lorries are painted green.")
     Overlap.objects.create(entry=entry, other=other)
+    Comparison.objects.create(entry=entry, revision=entry.revision)
     start = start_session(actor).session
     hooked = Conversation.objects.create(user=user, client="claude-code", client_id="1", digest="1", session=start)
     HookEvent.objects.create(conversation=hooked, user=user, event="start")
     ToolUse.objects.create(conversation=hooked, user=user, tool_use_id="toolu_1")
     HookHealth.objects.create(user=user, client="claude-code")
+    done = Act.objects.create(user=user, told_id="1", client="claude-code", moment="before", command="git push --force")
+    fired = {"kind": "company", "source_id": str(entry.pk), "trigger": "command: git push", "level": "advise"}
+    Firing.objects.create(user=user, act=done, told_id="1", client="claude-code", brought=True, **fired)
     CapturePolicy.objects.create(user=user)
     TidyingAnswer.objects.create(user=user, key="0" * 12, concern=Concern.UNUSED, items=["1"], action="keep")
     Serving.objects.create(session=start, user=user, kind="company", source_id=str(entry.pk))
+    HoldoutDraw.objects.create(session=start, user=user, kind="company", source_id=str(entry.pk), withheld=True)
+    SessionOutcome.objects.get_or_create(session=start, user=user)
     Recall.objects.create(session=start, user=user, handle="C1", why="Poisoned.")
     report_erasure(Erased({"what": "source"}), whose=user)
+    ExpertQuestion.objects.create(user=user, expert=curator.user, text="Who knows?", answer="Ada does.")
+    AskedQuestion.objects.create(user=user, how="recall", text="Who knows?", digest="1")
     UnansweredQuestion.objects.create(gap=Gap.objects.create(), user=user, text="Who knows?", digest="1")
     reference = make_reference(name="helios users list", title="List users")
     ReferenceVersion.objects.create(reference=reference, number=1, text={}, why="edit")

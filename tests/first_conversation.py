@@ -23,7 +23,7 @@ class Turn:
     def as_json(self) -> dict[str, object]:
         """The arguments as an agent sends them: numbers as numbers, lists as lists."""
         pairs = (argument.split("=", 1) for argument in self.arguments)
-        properties = CATALOGUE[self.operation].input_schema()["properties"]
+        properties = CATALOGUE[self.operation].input_schema["properties"]
         kinds = {"integer": int, "number": float, "array": lambda text: text.split(",")}
         return {name: kinds.get(_type_of(properties[name]), str)(value) for name, value in pairs}
 

@@ -4,38 +4,51 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import get_args
 
 from rest_framework.exceptions import APIException
 
-from accounts.connecting.hook_program import TEXT_CHARS, clean
+from accounts.connecting.hook_program import TEXT_CHARS, clean, has_failed, runs_tests
 from accounts.services.audit import head_in
-from bigmind.core.errors import BigMindError
+from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.forgiving import list_in
 from bigmind.core.handles import id_in, read_handle
-from bigmind.core.injections import find_injections
+from bigmind.core.injections import find_injections, find_warnings
 from bigmind.core.key_text import is_well_formed
+from bigmind.core.markdown import plain_words as plain_words_of_markdown
 from bigmind.core.parts import part_of
 from bigmind.core.periods import find_period, read_period
 from bigmind.core.screening import find_secrets
 from bigmind.core.screening.policy import refuse_secrets
 from bigmind.core.text import (
     check_content,
+    echo,
+    echo_code,
     fence,
     find_hidden_characters,
     inline,
     markdown_lines,
+    mention,
     normalise,
     split_to_bytes,
 )
 from bigmind.core.tokens import count_tokens, cut_to_tokens
+from bigmind.core.triggers import act_of, compile_trigger
+from bigmind.help.search import search_help
+from bigmind.scrub.matching import MOST, needles_of, replace_in
 from bigmind.transports.hooks.payloads import drop_hook_context
+from bigmind.transports.mcp.exchanges import read_call
 from bigmind.transports.mcp.request_context import parse_structured, parse_toolsets
 from bigmind.transports.rest.arguments import read_json
 from bigmind.web.differences import words_changed
 from bigmind.web.markdown import render_markdown
 from curation.notifications.notices import notice_text
+from curation.packs.documents import read_pack
+from knowledge.anchors.grammar import parse_anchor
+from knowledge.anchors.manifests import commands_of, dependencies_of, settings_of, version_in
+from knowledge.anchors.syntax import parse_definitions
 from knowledge.app_maps.files.archives import unpack
 from knowledge.app_maps.files.folders import parse_maps
 from knowledge.app_maps.files.text import quote, scalar
@@ -47,33 +60,42 @@ from knowledge.parsers.learnings import mark_text, pending_in
 from knowledge.parsers.markdown import infer_tags
 from knowledge.parsers.outline import words_of as plain_words
 from knowledge.parsers.sources import SourceKind, kind_for, parse_text
+from knowledge.parsers.syntax_trees import GRAMMARS
 from knowledge.parsers.yaml_files import parse_entries
 from knowledge.references.readers.commands import first_sentence, name_in
 from knowledge.references.readers.console.helps import literal_words
 from knowledge.references.readers.console.source import plain_comment
 from knowledge.references.readers.documents import read_document
 from knowledge.references.readers.help.text import read_help
-from knowledge.references.readers.help.usage import choices_in, is_option_row, option_of, read_usage
+from knowledge.references.readers.help.usage import choices_in, is_option_row, option_of, read_usage, usage_lines
 from knowledge.references.readers.registry import GENERATORS, Source, generator_for
 from knowledge.references.readers.validation import findings_in
 from knowledge.search.excerpts import below_title, excerpt_of, words_like
 from knowledge.search.languages import dictionary_of
-from knowledge.search.names import path_form, request_in, spell, words_typed
+from knowledge.search.names import commands_typed, path_form, request_in, spell, words_typed
 from knowledge.search.splits import split_text
 from knowledge.services.context_facts import line_start
-from knowledge.services.contradictions import contradictions
+from knowledge.services.contradictions import contradictions, differs_in_a_word, may_say_same
+from knowledge.services.gaps import telling_words
 from knowledge.services.ranking import tells_to
 from knowledge.services.ranking import words_of as words_to_rank
 from knowledge.templatetags.agent import around, caution, code, quoted, told
 from knowledge.templatetags.agent import tokens as cut_to_budget
-from knowledge.templatetags.pages import highlighted
+from knowledge.templatetags.pages import highlighted, inline_code, snippet
 from knowledge.transfer import readers as importers
+from knowledge.transfer.github import FetchedFiles
+from knowledge.transfer.passport import write_items
 from knowledge.transfer.readers.bundles import bundle_from
+from knowledge.transfer.readers.items import Item
+from knowledge.transfer.readers.markdown_folders import facts_of_rules
+from knowledge.transfer.readers.obsidian import read_manifest
+from knowledge.transfer.readers.provenance import fingerprint
 from knowledge.transfer.readers.saved_memories import facts_in
 from knowledge.transfer.readers.transcripts import exit_code, without_private
 from knowledge.transfer.readers.uploads import open_upload
 from knowledge.views.context import tokens_by_tier
 from knowledge.views.entries import heading_and_body, words_of
+from tests.curation.packs import pack_line, packed
 
 DOCUMENTS: tuple[SourceKind, ...] = get_args(SourceKind)
 PUMPS = {
@@ -218,6 +240,15 @@ PUMPS = {
     "lowered": "İ",
     "ideographs": "密码",
     "long s": "ſ",
+    "dotted keys": "a.b.",
+    "decimals": "0.0",
+    "versions in a row": "12.34.",
+    "variables": "A=b\n",
+    "lists of keys": "- a: b\n",
+    "bare addresses": "://",
+    "what is sent": "send memory ",
+    "declarations in code": "let a=a;",
+    "functions": "function a(b){",
     "line separators": "\u2028",
 }
 """What is repeated, by a name for it; those with nothing to repeat are made below."""
@@ -266,6 +297,64 @@ def _import(name: str) -> Callable[[str], object]:
 
 def _basic_memory(text: str) -> object:
     return _import("auto")(f"---\ntitle: a\npermalink: a\n---\n{text}")
+
+
+def _in_and_out(name: str) -> Callable[[str], object]:
+    """Write a text in a format that a memory is written in, and read it again."""
+    format = importers.WRITTEN[name]
+
+    def write_and_read(text: str) -> object:
+        items = [
+            Item("fact", {"fact": text, "category": "decision"}),
+            Item("note", {"domain": "a", "key": text[:99], "content": text}),
+        ]
+        files: dict[str, bytes] = {}
+        write_items(format, items, files, set())
+        return importers.read(FetchedFiles("passport", files), format)
+
+    return write_and_read
+
+
+def _pages(name: str) -> Callable[[str], object]:
+    """Read a text where the export of a product has one."""
+
+    def read(text: str) -> object:
+        files = {file: content.encode(errors="replace") for file, content in PAGE_FILES[name](text).items()}
+        format = importers.format_of(FetchedFiles("export", files), name)
+        return [importers.read(FetchedFiles("export", files), format, into=into) for into in importers.DESTINATIONS]
+
+    return read
+
+
+def _slack(text: str) -> dict[str, str]:
+    said = [{"user": user, "text": f"Why? {text}", "ts": f"1.{user}", "thread_ts": "1.1"} for user in "12"]
+    return {"channels.json": '[{"id": "C", "name": "c"}]', "c/2024-05-01.json": json.dumps(said)}
+
+
+def _issues(text: str) -> dict[str, str]:
+    comment = {"user": {"login": "x"}, "body": f"Fixed: {text}", "author_association": "OWNER"}
+    issue = {"number": 1, "title": "x", "state": "closed", "url": "/issues/1", "body": text, "comments": [comment]}
+    return {"issues.json": json.dumps([issue]), "Home.md": text}
+
+
+def _space(text: str) -> dict[str, str]:
+    plain = text.replace("&", "&amp;").replace("<", "&lt;")
+    body = f'<property name="content"><id>1</id></property><property name="body">{plain}</property>'
+    page = '<object class="Page"><id>1</id><property name="title">x</property></object>'
+    return {"entities.xml": f'<x>{page}<object class="BodyContent">{body}</object></x>'}
+
+
+ARTICLE = '<article><div class="page-body">%s</div></article>'
+PAGE_FILES: dict[str, Callable[[str], dict[str, str]]] = {
+    "obsidian": lambda text: {"a.md": text, "b.md": f"---\ntags: [a]\n---\n{text}"},
+    "notion": lambda text: {
+        f"A {'a' * 32}.md": text,
+        f"B {'b' * 32}.html": ARTICLE % text,
+    },
+    "confluence": _space,
+    "github": _issues,
+    "slack": _slack,
+}
 
 
 def _generate(text: str) -> object:
@@ -322,6 +411,8 @@ def _question(text: str) -> object:
         words_to_rank(text),
         tells_to(text),
         highlighted(text, ["secret", "a"]),
+        snippet(text, ["secret", "a"]),
+        inline_code(text),
         around(text, ["a"]),
     )
 
@@ -338,34 +429,81 @@ def _excerpt(text: str) -> object:
     return excerpt_of(text, ["secret", "a"]), below_title(text, text[:100]), pattern and pattern.findall(text)
 
 
+def read_cited_files(text: str) -> None:
+    """Read a text as each kind of file that anchors cite."""
+    version_in(text, text)
+    for path in ("a.toml", "a.json", "a.yml", "a.ini", ".env", "go.mod", "pom.xml", "requirements.txt", "Makefile"):
+        for read in (settings_of, dependencies_of, commands_of):
+            with suppress(ValueError):
+                read(path, text)
+
+
+def _compare_with_triggers(text: str) -> None:
+    """Let every kind of trigger be compared with a text, and be read from it."""
+    told = {"hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": {"command": text, "file_path": text}}
+    failed = {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_response": {"stderr": text}}
+    for event in (told, failed, {"hook_event_name": "UserPromptSubmit", "prompt": text}):
+        act = act_of(event, "/work", "/work")
+        for trigger in ("command: a … b … c*d", "path: a/**/b/*c", "tool: a*b c", "error: a … b", 'prompt: a* "b c"'):
+            if act:
+                act.fires(*compile_trigger(trigger))
+    with suppress(ValueError):
+        compile_trigger(f"command: {text}")
+
+
+def _pack(text: str) -> object:
+    try:
+        return read_pack(packed(title=text[:200], notes=text, entries=[pack_line(content=text)]))
+    except (Invalid, UnicodeEncodeError):
+        return None
+
+
 ENTRANCES: dict[str, Callable[[str], object]] = {
     "rendering markdown": render_markdown,
+    "calls of tools": lambda text: read_call(text.encode()),
+    "quoting markdown": plain_words_of_markdown,
     "headings of entries": heading_and_body,
     "titles of entries": words_of,
+    "searching help": search_help,
+    "telling words": telling_words,
     "inline for agents": inline,
+    "names that errors repeat": lambda text: (echo(text), echo_code(text), mention(text)),
+    "anchors": parse_anchor,
+    "code that anchors cite": lambda text: [parse_definitions(text.encode(), name, "a") for name in GRAMMARS],
+    "files that anchors cite": read_cited_files,
     "fences for agents": lambda text: fence(text, label=text[:1000]),
     "checking content": lambda text: (check_content(text), find_hidden_characters(text), normalise(text)),
     "counting tokens": lambda text: (count_tokens(text), cut_to_tokens(text, 1_000)),
     "screening": find_secrets,
     "what a hook sends": lambda text: clean(text, TEXT_CHARS),
-    "signs of injection": find_injections,
+    "what a hook is asked before": _compare_with_triggers,
+    "signs of injection": lambda text: (find_injections(text), find_warnings(text)),
     "labels for agents": lambda text: (caution(text), code(text), quoted(text), told(text)),
     "languages": dictionary_of,
     "heads of the audit log": head_in,
     "passages": lambda text: list(split_text(text)),
+    "removing a text": lambda text: (replace_in(text, needles_of("letters in an item"), ""), needles_of(text[:MOST])),
     "excerpts": _excerpt,
     "error in a log": error_in,
     "errors in a lesson": errors_in,
     "fix in a lesson": fix_in,
-    "names": lambda text: (spell(text), words_typed(text), request_in(text), path_form(text[:4_000])),
+    "names": lambda text: (
+        spell(text),
+        words_typed(text),
+        commands_typed(text),
+        request_in(text),
+        path_form(text[:4_000]),
+    ),
     "tags": infer_tags,
     "words of markdown": plain_words,
     "contradictions": lambda text: contradictions(text, text),
+    "differs_in_a_word": lambda text: differs_in_a_word(text, text),
+    "may_say_same": lambda text: may_say_same(text, text),
     "differences": lambda text: list(words_changed(text, text[1:] + "b")),
     "command names": lambda text: name_in("command", "get users", text),
     "first sentences": first_sentence,
     "help texts": read_help,
-    "usage lines": read_usage,
+    "usage lines": lambda text: (read_usage(text), usage_lines(text)),
     "choices": choices_in,
     "options": lambda text: (is_option_row(text), option_of("--a " + text, text)),
     "sources of references": _generate,
@@ -389,6 +527,7 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "json": lambda text: read_json(text.encode(errors="replace")),
     "texts in json": lambda text: read_json(json.dumps({"a": [text]}).encode(errors="replace")),
     "lists in texts": list_in,
+    "packs": _pack,
     "handles": lambda text: (read_handle(text), id_in(text, "fact"), is_well_formed(text)),
     "toolsets": parse_toolsets,
     "forms of replies": parse_structured,
@@ -401,13 +540,18 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     ),
     "marks in learnings": _mark,
     "saved memories": lambda text: list(facts_in(text, "upload.txt")),
+    "rules for agents": lambda text: list(facts_of_rules("CLAUDE.md", text)),
     "kinds of documents": lambda text: kind_for("a.md", text),
     **{f"a document of {kind}": lambda text, kind=kind: parse_text(text, "a.md", kind) for kind in DOCUMENTS},
     "learnings": _pending,
     "entry files": lambda text: parse_entries(f"entries:\n- content: |\n{_indented(text)}", "a.yaml"),
     "an import, recognised": _import("auto"),
+    "commands of agents": lambda text: (runs_tests(text), has_failed(text[:100], text)),
     "an import of basic-memory": _basic_memory,
-    **{f"an import as {name}": _import(name) for name in importers.FORMATS if name != "older-bigmind"},
+    **{f"a memory as {name}": _in_and_out(name) for name in importers.WRITTEN},
+    "what was written into a folder": lambda text: (read_manifest(text), fingerprint(text)),
+    **{f"pages of {name}": _pages(name) for name in PAGE_FILES},
+    **{f"an import as {one.name}": _import(one.name) for one in importers.FORMATS if one.name != "older-bigmind"},
 }
 """Every function that meets a text from outside, before or without a database, by a name for it.
 
@@ -415,7 +559,12 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
 """
 
 
-PATIENT = {"typescript", "comments in typescript", *(f"a document of {kind}" for kind in DOCUMENTS)}
+PATIENT = {
+    *("typescript", "comments in typescript", "rules for agents", "files that anchors cite"),
+    *(f"a document of {kind}" for kind in DOCUMENTS),
+    *(f"pages of {name}" for name in PAGE_FILES),
+    *(f"a memory as {name}" for name in importers.WRITTEN),
+}
 """What only commands read, or a process that can be killed: it may take longer, as long as that grows with the text."""
 
 

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,6 +85,14 @@ def home_of_its_own(folder: Path) -> Path:
 def served(web_process: Served, transactional_db: None) -> Served:
     """The running server. What a test stores through the ORM is committed, so the server sees it."""
     return web_process
+
+
+def eventually(claim: Callable[[], bool], within: float = 5.0) -> bool:
+    """Whether something becomes true soon: that a key is revoked is told, and the usage log is written in batches."""
+    deadline = time.monotonic() + within
+    while not (holds := claim()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return holds
 
 
 def _environment(port: int) -> dict[str, str]:

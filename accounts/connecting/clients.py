@@ -3,15 +3,16 @@
 import sys
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
 from accounts.connecting import snippets
+from accounts.connecting.machines import Machine
 from accounts.connecting.programs import program_called
 from accounts.connecting.server_config import KEY_PLACEHOLDER, LOOPBACK, ServerConfig
 from accounts.connecting.snippets import Snippet
+from bigmind.core.translation import gettext_lazy
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,22 @@ def ways_in(config: ServerConfig) -> list[tuple[ClientProgram, list[Snippet], st
     return [(client, client.write(config), client.command(config)) for client in CLIENTS]
 
 
+def find_clients() -> list[ClientProgram]:
+    """Return the clients that are on this machine; none where the browser's machine may be another one."""
+    command, _ = _local_command()
+    machine = Machine.here()
+    return [client for client in CLIENTS if command and _has_files(client, machine)]
+
+
+def _has_files(client: ClientProgram, machine: Machine) -> bool:
+    """Whether a client has its configuration here, or a folder of its own for it."""
+    program = program_called(client.slug)
+    if program is None or program.configuration is None:
+        return False
+    file = program.configuration(machine)
+    return file.exists() or (file.parent != machine.home and file.parent.is_dir())
+
+
 def _local_command() -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """How this machine's own clients start `bigmind mcp`: only where the browser's machine is surely this one.
 
@@ -69,7 +86,7 @@ def _local_command() -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     is_here = environment.mode == "personal" and urlsplit(settings.PUBLIC_URL).hostname in LOOPBACK
     if not is_here or not environment.is_embedded:
         return (), ()
-    command = (sys.executable, str(Path(settings.BASE_DIR) / "manage.py"), "mcp")
+    command = (sys.executable, "-m", "bigmind", "mcp")
     return command, (("BIGMIND_HOME", str(environment.home)), ("BIGMIND_PUBLIC_URL", settings.PUBLIC_URL))
 
 
@@ -78,93 +95,101 @@ CLIENTS = (
         "claude-code",
         "Claude Code",
         snippets.claude_code,
-        "Start a session and type /mcp: bigmind is listed as connected.",
-        "CLAUDE.md of a project, or ~/.claude/CLAUDE.md for all of them",
+        gettext_lazy("Start a session and type /mcp: bigmind is listed as connected."),
+        gettext_lazy("CLAUDE.md of a project, or ~/.claude/CLAUDE.md for all of them"),
     ),
     ClientProgram(
         "claude-desktop",
         "Claude Desktop",
         snippets.claude_desktop,
-        "Quit Claude Desktop and start it again: it reads this file only then, and takes only programs that it "
-        "starts itself.",
-        "Settings, General, personal preferences",
+        gettext_lazy(
+            "Quit Claude Desktop and start it again: it reads this file only then, and takes only programs that it "
+            "starts itself."
+        ),
+        gettext_lazy("Settings, General, personal preferences"),
     ),
     ClientProgram(
         "cursor",
         "Cursor",
         snippets.cursor,
-        "In Settings, MCP, bigmind shows a green dot.",
-        ".cursor/rules/bigmind.mdc or AGENTS.md of a project, or Settings, Rules for all of them",
+        gettext_lazy("In Settings, MCP, bigmind shows a green dot."),
+        gettext_lazy(".cursor/rules/bigmind.mdc or AGENTS.md of a project, or Settings, Rules for all of them"),
     ),
     ClientProgram(
         "vscode",
         "VS Code with Copilot",
         snippets.vscode,
-        "Choose Start above the entry, then switch Copilot Chat to Agent.",
-        ".github/copilot-instructions.md of a project, or ~/.copilot/instructions/ for all of them",
+        gettext_lazy("Choose Start above the entry, then switch Copilot Chat to Agent."),
+        gettext_lazy(".github/copilot-instructions.md of a project, or ~/.copilot/instructions/ for all of them"),
     ),
     ClientProgram(
         "jetbrains",
         "JetBrains with Copilot",
         snippets.jetbrains,
-        "Save the file, then switch Copilot Chat to Agent.",
-        ".github/copilot-instructions.md of a project, or Settings, Tools, GitHub Copilot, Customizations for all",
+        gettext_lazy("Save the file, then switch Copilot Chat to Agent."),
+        gettext_lazy(
+            ".github/copilot-instructions.md of a project, or Settings, Tools, GitHub Copilot, Customizations for all"
+        ),
     ),
     ClientProgram(
         "jetbrains-ai",
         "JetBrains AI Assistant",
         snippets.jetbrains_ai,
-        "Press Apply: the status of bigmind turns green.",
-        ".aiassistant/rules/bigmind.md of a project",
+        gettext_lazy("Press Apply: the status of bigmind turns green."),
+        gettext_lazy(".aiassistant/rules/bigmind.md of a project"),
     ),
     ClientProgram(
         "windsurf",
         "Windsurf",
         snippets.windsurf,
-        "Press Refresh in the MCP panel of Cascade.",
-        "AGENTS.md of a project, or ~/.codeium/windsurf/memories/global_rules.md for all of them",
+        gettext_lazy("Press Refresh in the MCP panel of Cascade."),
+        gettext_lazy("AGENTS.md of a project, or ~/.codeium/windsurf/memories/global_rules.md for all of them"),
     ),
     ClientProgram(
         "codex",
         "Codex",
         snippets.codex,
-        "Start Codex and type /mcp: bigmind is listed.",
-        "AGENTS.md of a project, or ~/.codex/AGENTS.md for all of them",
+        gettext_lazy("Start Codex and type /mcp: bigmind is listed."),
+        gettext_lazy("AGENTS.md of a project, or ~/.codex/AGENTS.md for all of them"),
     ),
     ClientProgram(
         "gemini-cli",
         "Gemini CLI",
         snippets.gemini,
-        "Start Gemini and type /mcp list: bigmind is ready.",
-        "GEMINI.md of a project, or ~/.gemini/GEMINI.md for all of them",
+        gettext_lazy("Start Gemini and type /mcp list: bigmind is ready."),
+        gettext_lazy("GEMINI.md of a project, or ~/.gemini/GEMINI.md for all of them"),
     ),
     ClientProgram(
         "copilot",
         "Copilot CLI",
         snippets.copilot,
-        "Start copilot and type /mcp show: bigmind is listed.",
-        ".github/copilot-instructions.md of a project, or ~/.copilot/copilot-instructions.md for all of them",
+        gettext_lazy("Start copilot and type /mcp show: bigmind is listed."),
+        gettext_lazy(
+            ".github/copilot-instructions.md of a project, or ~/.copilot/copilot-instructions.md for all of them"
+        ),
     ),
     ClientProgram(
         "qwen-code",
         "Qwen Code",
         snippets.qwen,
-        "Start Qwen Code and type /mcp: bigmind is ready.",
-        "QWEN.md of a project, or ~/.qwen/QWEN.md for all of them",
+        gettext_lazy("Start Qwen Code and type /mcp: bigmind is ready."),
+        gettext_lazy("QWEN.md of a project, or ~/.qwen/QWEN.md for all of them"),
     ),
     ClientProgram(
         "opencode",
         "opencode",
         snippets.opencode,
-        "Start opencode: its status names bigmind as connected.",
-        "AGENTS.md of a project, or ~/.config/opencode/AGENTS.md for all of them",
+        gettext_lazy("Start opencode: its status names bigmind as connected."),
+        gettext_lazy("AGENTS.md of a project, or ~/.config/opencode/AGENTS.md for all of them"),
     ),
-    ClientProgram("python", "Python", snippets.python, "Run it: it prints what your agent would be told."),
+    ClientProgram(
+        "python", "Python", snippets.python, gettext_lazy("Run it: it prints what your agent would be told.")
+    ),
     ClientProgram(
         "other",
         "Any other client",
         snippets.any_other,
-        "The address speaks Streamable HTTP; the key goes into the Authorization header.",
-        "The client's own system prompt or instructions",
+        gettext_lazy("The address speaks Streamable HTTP; the key goes into the Authorization header."),
+        gettext_lazy("The client's own system prompt or instructions"),
     ),
 )

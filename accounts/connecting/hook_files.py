@@ -6,15 +6,17 @@ import sys
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from bigmind.core import key_text, screening
+from bigmind.core import key_text, screening, triggers
 
-from . import hook_program
+from . import act_program, act_stub, hook_program
 from .files import PRIVATE, find_file, remove_folders, replace_file
-from .hooks import KINDS, PROGRAM_FILE, HookProgram
+from .hooks import ACT_FILE, KINDS, PROGRAM_FILE, HookProgram
 from .machines import Machine
 
 SCREENING = "bigmind_screening"
-SCREENING_FILES = ("__init__", "named", "tokens", "values")
+SCREENING_FILES = ("__init__", "logins", "named", "tokens", "values")
+TRIGGERS = "bigmind_triggers"
+TRIGGER_FILES = ("__init__", "acts", "patterns", "shell")
 FOR_ITS_OWNER = 0o700
 
 
@@ -103,6 +105,9 @@ class HookFolder:
             path.unlink(missing_ok=True)
         for name in ("spool", "state"):
             shutil.rmtree(self.folder / name / client, ignore_errors=True)
+        for path in (*self.folder.glob(f"acts/{client}.*"), *self.folder.glob(f"triggers/{client}.*")):
+            path.unlink(missing_ok=True)
+        for name in ("spool", "state", "acts", "triggers"):
             remove_folders([self.folder / name])
         if not any(self.folder.glob("*.json")):
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -142,6 +147,11 @@ def _contents() -> dict[str, bytes]:
     contents[f"{SCREENING}/key_text.py"] = Path(key_text.__file__).read_bytes()
     tokens = contents[f"{SCREENING}/tokens.py"]
     contents[f"{SCREENING}/tokens.py"] = tokens.replace(b"from bigmind.core.key_text", b"from .key_text")
+    contents[ACT_FILE] = Path(act_stub.__file__).read_bytes()
+    package = Path(triggers.__file__).parent
+    contents |= {f"{TRIGGERS}/{name}.py": (package / f"{name}.py").read_bytes() for name in TRIGGER_FILES}
+    program = Path(act_program.__file__).read_bytes()
+    contents[f"{TRIGGERS}/program.py"] = program.replace(b"from bigmind.core.triggers.", b"from .")
     return contents
 
 

@@ -46,11 +46,21 @@ KINDS = {
     "SessionEnd": "end",
     "sessionEnd": "end",
     "Ping": "ping",
+    "Triggers": "triggers",
 }
-"""What an event of a client is to BigMind. `Ping` is what `bigmind doctor` sends."""
+"""What an event of a client is to BigMind. `Ping` comes from `bigmind doctor`, `Triggers` from the program for acts."""
 
 # From the start of this file on. Starting Python takes 20 to 30 ms more.
-SECONDS = {"prompt": 0.25, "tool": 0.25, "start": 1.9, "stop": 0.9, "compact": 0.9, "end": 0.9, "ping": 2.0}
+SECONDS = {
+    "prompt": 0.25,
+    "tool": 0.25,
+    "start": 1.9,
+    "stop": 0.9,
+    "compact": 0.9,
+    "end": 0.9,
+    "ping": 2.0,
+    "triggers": 4.0,
+}
 FLUSH_SECONDS = {"start": 0.5, "stop": 0.3, "compact": 0.3, "end": 0.9}
 CAPTURES = {"stop", "compact", "end"}
 KEPT = {"start", "stop", "compact", "end"}
@@ -62,6 +72,8 @@ SENT_KEYS = {
     "initialPrompt", "prompt_id", "turn_id", "generation_id", "model", "tool_name", "tool_use_id", "stop_hook_active",
     "last_assistant_message", "prompt_response", "agent_id", "agent_type", "timestamp",
 }  # fmt: skip
+EXCHANGES = {"start", "stop", "end", "triggers"}
+"""At these the program for acts has its notes told to BigMind, and gets the triggers that hold now."""
 FORKS = {"fork", "resume"}
 """Sources of a start at which an earlier conversation may go on under a new id."""
 TEXT_CHARS = 4_000
@@ -69,7 +81,9 @@ SHORTEST_SECRET = 5
 MESSAGES, CLOSING_CHARS = 40, 64_000
 INPUT_BYTES = 4 * 1024 * 1024
 TOOL_INPUT_CHARS = 32_000
-REPLY_BYTES = 128 * 1024
+REPLY_BYTES, TOLD_BYTES = 4 * 1024 * 1024, 128 * 1024
+"""What BigMind may answer, triggers included, and what the client may be told of it."""
+ACTS = 300
 HEAD_BYTES, TAIL_BYTES = 64 * 1024, 1024 * 1024
 SIBLINGS = 20
 SPOOL_FILES, SPOOL_BYTES = 200, 4 * 1024 * 1024
@@ -83,6 +97,25 @@ PRIVATE = re.compile(r"<(/?)\s{0,4}private\b[^<>]{0,80}>", re.IGNORECASE)
 BIGMIND_TOOL = re.compile(r"mcp_{1,2}(?:[\w-]{0,60}_)?bigmind_{1,2}")
 # Gemini CLI writes “Output: ” before what a command printed.
 COMMIT = re.compile(r"(?m)^(?:Output: )?\[[^\]\s]{1,100}(?: \([a-z-]{1,20}\))? ([0-9a-f]{7,40})\] ([^\n]{1,200})")
+EXIT_CODE = re.compile(r"(?i)exit(?:ed with)?[ _]code[\\\"']{0,2}:? ?(\d{1,3})")
+FAILED_RUN = re.compile(
+    r"(?m)^(?:=+ [^\n]{0,200}\b\d+ (?:failed|errors?)\b|FAIL(?:ED)?\b|Tests:? +\d+ failed|test result: FAILED)"
+)
+PASSED_RUN = re.compile(r"(?m)\b\d+ (?:passed|passing)\b|^OK\b|^ok[ \t]|test result: ok|BUILD SUCCESS|\b0 failures\b")
+TESTERS = {
+    "pytest", "py.test", "unittest", "tox", "nox", "behave", "jest", "vitest", "mocha", "ava", "playwright", "rspec",
+    "phpunit", "pest", "ctest",
+}  # fmt: skip
+BUILDERS = {
+    "npm", "yarn", "pnpm", "bun", "deno", "node", "go", "cargo", "mvn", "mvnw", "gradle", "gradlew", "make", "just",
+    "dotnet", "rails", "rake", "mix", "swift", "bazel", "sbt", "flutter", "dart", "composer", "manage.py",
+}  # fmt: skip
+TARGETS = {"test", "tests", "nextest", "verify", "--test"}
+LAUNCHERS = {
+    "sudo", "time", "nice", "env", "exec", "timeout", "npx", "bunx", "uv", "uvx", "poetry", "pipenv", "hatch", "pdm",
+    "run", "bundle", "python", "python3", "bash", "sh", "zsh",
+}  # fmt: skip
+NO_RUN = {"--version", "--help", "-h", "--collect-only", "--co", "install", "add"}
 PATCHED_FILE = re.compile(r"\*\*\* (?:Add|Update|Delete) File: ([^\n\"\\]{1,400})")
 REMOTE = re.compile(
     r'(?m)^\[remote "origin"\]\s*?\n(?:[ \t]+(?!url)[^\n]*\n){0,20}[ \t]+url[ \t]*=[ \t]*([^\n]{1,500})'
@@ -329,12 +362,11 @@ def _last_answer(path: str) -> str:
 
 def read_transcript(client: str, lines: list[Json]) -> tuple[list[tuple[str, str]], list[str], list[str]]:
     """Return who said what, the files that were changed, and the commits, each in the order of the transcript."""
-    read = {"codex": _read_codex, "gemini-cli": _read_gemini, "qwen-code": _read_gemini}.get(client, _read_claude)
     messages: list[tuple[str, str]] = []
     files: list[str] = []
     commits: list[str] = []
     committing: set[str] = set()
-    for kind, one, other in read(lines):
+    for kind, one, other in READERS.get(client, _read_claude)(lines):
         if kind == "call":
             committing |= {one} if "git" in other and "commit" in other else set()
         elif kind == "result":
@@ -344,6 +376,50 @@ def read_transcript(client: str, lines: list[Json]) -> tuple[list[tuple[str, str
         elif other.strip():
             messages.append((kind, other))
     return messages, list(dict.fromkeys(files)), list(dict.fromkeys(commits))
+
+
+def count_tests(client: str, lines: list[Json]) -> Json:
+    """Return how many runs of tests passed and failed, and how the last one ended. No command is sent."""
+    counted: Json = {}
+    running: dict[str, str] = {}
+    for kind, one, other in READERS.get(client, _read_claude)(lines):
+        if kind == "call" and runs_tests(other):
+            running[one] = other
+        elif kind == "result" and one in running:
+            failed = has_failed(running.pop(one), other)
+            if failed is not None:
+                outcome = "failed" if failed else "passed"
+                counted[outcome] = counted.get(outcome, 0) + 1
+                counted["failing"] = failed
+    return counted
+
+
+def runs_tests(command: str) -> bool:
+    """Whether a command of a shell runs tests: a program for them, or a builder with such a target."""
+    for part in re.split(r"&&|\|\||[;|&\n(]", command[:TEXT_CHARS]):
+        words = [word.strip("\"'`)") for word in part.split()]
+        while words and (os.path.basename(words[0]) in LAUNCHERS or "=" in words[0] or words[0][:1] in "-0123456789"):
+            words.pop(0)
+        name, given = os.path.basename(words[0]) if words else "", words[1:8]
+        if NO_RUN.intersection(given):
+            continue
+        if name in TESTERS or (name == "make" and "check" in given):
+            return True
+        if name in BUILDERS and any(word in TARGETS | TESTERS or word.startswith("test:") for word in given[:4]):
+            return True
+    return False
+
+
+def has_failed(command: str, printed: str) -> bool | None:
+    """Return whether a run failed, by its exit code and what it printed; None where neither says."""
+    text = printed if len(printed) <= 8_000 else f"{printed[:2_000]}\n{printed[-6_000:]}"
+    code = EXIT_CODE.search(text)
+    if code and (code[1] != "0" or "|" not in command):
+        return code[1] != "0"
+    # Of a pipe the exit code is that of its last command, such as `tail`.
+    if FAILED_RUN.search(text):
+        return True
+    return False if code or PASSED_RUN.search(text) else None
 
 
 def _read_claude(lines: list[Json]) -> Said:
@@ -365,7 +441,10 @@ def _read_claude(lines: list[Json]) -> Said:
             elif kind == "tool_use":
                 yield "call", _text(part.get("id")), _text(given.get("command"))
             elif kind == "tool_result":
-                yield "result", _text(part.get("tool_use_id")), _text(part.get("content"))
+                printed = _text(part.get("content"))
+                # It says the exit code of what failed. What was refused, or goes on in the background, has none.
+                ended = not part.get("is_error") and not printed.startswith("Command running in background")
+                yield "result", _text(part.get("tool_use_id")), f"Exit code 0\n{printed}" if ended else printed
 
 
 def _read_codex(lines: list[Json]) -> Said:
@@ -382,9 +461,21 @@ def _read_codex(lines: list[Json]) -> Said:
             command = _text(told.get("arguments") or told.get("input")) or json.dumps(told.get("action") or "")
             for found in PATCHED_FILE.finditer(command.replace("\\n", "\n")):
                 yield "file", "", found[1].strip()
-            yield "call", _text(told.get("call_id")), command
+            yield "call", _text(told.get("call_id")), _shell_command(command)
         elif kind in {"function_call_output", "custom_tool_call_output"}:
             yield "result", _text(told.get("call_id")), _text(told.get("output")).replace("\\n", "\n")
+
+
+def _shell_command(arguments: str) -> str:
+    """Return the command in the arguments of a call; they themselves where they have none."""
+    with suppress(ValueError):
+        given = _dict(json.loads(arguments))
+        command = given.get("command") or given.get("cmd")
+        if isinstance(command, list):
+            words = [word for word in command if isinstance(word, str)]
+            return words[-1] if words[1:2] in (["-c"], ["-lc"]) else " ".join(words)
+        return command if isinstance(command, str) else arguments
+    return arguments
 
 
 def _read_gemini(lines: list[Json]) -> Said:
@@ -403,6 +494,9 @@ def _read_gemini(lines: list[Json]) -> Said:
                     yield "call", _text(call.get("id")), _text(given.get("command"))
                     yield "result", _text(call.get("id")), _text(call.get("result"))
             yield "assistant", "", _text(content)
+
+
+READERS = {"codex": _read_codex, "gemini-cli": _read_gemini, "qwen-code": _read_gemini}
 
 
 def _text(value: object) -> str:
@@ -446,6 +540,7 @@ def closing_of(client: str, path: str, kind: str, since: int, root: str) -> tupl
         first, _, _ = read_transcript(client, read_head(path))
         whole, files, commits = read_transcript(client, read_tail(path, 0)[0])
         closing["headline"] = headline_of(first or whole, commits)
+    closing |= count_tests(client, read_tail(path, 0)[0] if kind == "end" else lines)
     closing["files"] = [clean(name, 300) for name in (_inside(name, root) for name in files) if name][-FILES:]
     closing["commits"] = [clean(commit, 200) for commit in commits[-COMMITS:]]
     return closing, end
@@ -668,6 +763,50 @@ def keep_settings(config: Json, settings: Json) -> None:
     if isinstance(never, list) and never != list_exclusions(config):
         with suppress(OSError):
             write_private(_exclusions_path(config), json.dumps({"never": never}).encode())
+    told = settings.get("triggers")
+    if isinstance(told, str):
+        with suppress(OSError):
+            if told:
+                write_private(_triggers_path(config), told.encode())
+            else:  # They are still those that are here.
+                os.utime(_triggers_path(config))
+
+
+def _triggers_path(config: Json) -> str:
+    return os.path.join(config["folder"], "triggers", f"{config['client']}.set")
+
+
+def read_signature(config: Json) -> str:
+    """Return by what BigMind tells whether the triggers on this machine are those that hold."""
+    return _first_line(_triggers_path(config))
+
+
+def take_notes(config: Json) -> list[str]:
+    """Return the files in which the program for acts noted what was done, closed for it."""
+    folder = os.path.join(config["folder"], "acts")
+    with suppress(OSError):
+        name = os.path.join(folder, f"{config['client']}.jsonl")
+        os.rename(name, f"{name[: -len('jsonl')]}{time.time_ns():020d}.jsonl")
+    with suppress(OSError):
+        begins = f"{config['client']}."
+        names = sorted(name for name in os.listdir(folder) if name.startswith(begins) and name != f"{begins}jsonl")
+        return [os.path.join(folder, name) for name in names[:1]]
+    return []
+
+
+def read_notes(path: str) -> list[Json]:
+    """Return what was noted, the last of it where it is too much; what fired counts before what was only done."""
+    with suppress(OSError), open(path, "rb") as file:
+        noted = _objects(file.read(INPUT_BYTES))
+        return [act for act in noted if act.get("f")] + [act for act in noted if not act.get("f")][-ACTS:]
+    return []
+
+
+def clean_act(act: Json) -> Json:
+    """Return what may leave the machine of an act: no secrets, nothing private."""
+    texts = {name: clean(_text(act.get(name)), TEXT_CHARS) for name in ("c", "x")}
+    paths = act.get("p")
+    return {**act, **texts, "p": [clean(_text(path), 300) for path in (paths if isinstance(paths, list) else [])]}
 
 
 def _exclusions_path(config: Json) -> str:
@@ -723,6 +862,7 @@ class HookRun:
         self.config: Json = {}
         self.event: Json = {}
         self.place: int | None = None
+        self.notes: list[str] = []
         self.answer: Json = {}
         self.is_settled = False
         self.status = 0
@@ -742,7 +882,7 @@ class HookRun:
         if not self.kind or config is None or os.environ.get("BIGMIND_HOOKS", "").lower() in {"off", "0", "false"}:
             return False
         folder = str(told.get("cwd") or os.getcwd())
-        if self.kind != "ping" and (
+        if self.kind not in {"ping", "triggers"} and (
             self.kind not in config.get("events", SECONDS) or is_below(folder, config.get("never", []))
         ):
             return False
@@ -761,10 +901,17 @@ class HookRun:
             own["settings"] = True
             with suppress(OSError):
                 own["continues"] = find_parent(self.client, told)
+        if self.kind in EXCHANGES and "act" in config.get("events", []):
+            own |= {"settings": True, "triggers": read_signature(config), "acts": self._take_acts()}
         self.event["bigmind"] = own
         if self.kind in CAPTURES:
             self._capture(told.get("transcript_path"), root or folder)
         return True
+
+    def _take_acts(self) -> list[Json]:
+        """Return what the program for acts noted, without secrets; its notes go when they are in safe hands."""
+        self.notes = take_notes(self.config)
+        return [clean_act(act) for path in self.notes for act in read_notes(path)][:ACTS]
 
     def _capture(self, path: object, root: str) -> None:
         if not isinstance(path, str) or not is_below(path, transcript_roots(self.client)) or not os.path.isfile(path):
@@ -783,9 +930,13 @@ class HookRun:
         body = json.dumps(self._without_messages() if self.kind == "stop" else self.event).encode()
         self.status, reply = post(self.config, body, self.until - time.monotonic())
         if self.status == 200:
-            self.answer = _dict(json.loads(reply))
+            answer = _dict(json.loads(reply))
             # Clients refuse an answer with a key that they do not know.
-            keep_settings(self.config, _dict(self.answer.pop("bigmind", None)))
+            settings = _dict(answer.pop("bigmind", None))
+            if len(json.dumps(answer)) > TOLD_BYTES:
+                raise ValueError("what answers is not BigMind")
+            self.answer = answer
+            keep_settings(self.config, settings)
             self.settle(has_messages=self.kind != "stop")
             flush(self.config, min(self.until, time.monotonic() + FLUSH_SECONDS.get(self.kind, 0)))
         else:
@@ -800,6 +951,9 @@ class HookRun:
     def settle(self, *, has_messages: bool) -> None:
         """Note that this event is in safe hands: with BigMind or in the spool."""
         self.is_settled = True
+        for path in self.notes:
+            with suppress(OSError):
+                os.unlink(path)
         if self.place is not None and has_messages:
             write_place(self.config, self.session, self.place)
 

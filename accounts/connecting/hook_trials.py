@@ -131,9 +131,9 @@ def _count_untrusted(client: ClientHooks, machine: Machine, project: Path | None
     except (ValueError, AttributeError):
         return 0
     names = [
-        f"{file}:{_snake(event.name)}:{position}:0"
-        for event in client.events
-        for position, entry in enumerate(lists.get(event.name, []))
+        f"{file}:{_snake(name)}:{position}:0"
+        for name in dict.fromkeys(event.name for event in client.events)
+        for position, entry in enumerate(lists.get(name, []))
         if is_ours(entry)
     ]
     return sum(not (isinstance(states.get(name), dict) and states[name].get("trusted_hash")) for name in names)

@@ -5,6 +5,7 @@ stands in their documentation. A time-out is in the client's own unit. An entry 
 for Codex asks again for the trust of one that has changed.
 """
 
+import json
 import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -15,8 +16,10 @@ from urllib.parse import urlsplit
 from .machines import Machine, System
 from .server_config import LOOPBACK
 
-HookKind = Literal["start", "prompt", "tool", "stop", "compact", "end"]
+HookKind = Literal["start", "prompt", "tool", "act", "stop", "compact", "end"]
 PROGRAM_FILE = "bigmind_hook.py"
+ACT_FILE = "bigmind_act.py"
+"""What clients start for an act. It stands beside the other, and is small, because it is started so often."""
 NO_PROCESS = {"prompt", "tool"}
 """What Claude Code may send by itself: nothing is lost if it is not delivered, and no transcript is read for it."""
 
@@ -43,6 +46,13 @@ KINDS_OF_HOOKS = (
         "tool", "the agent calls a tool of BigMind", "the call's id and arguments", "the conversation it belongs to"
     ),
     KindOfHook(
+        "act",
+        "the agent is about to use a tool, you send a prompt, or a tool fails",
+        "the command, the paths, the prompt or the error, to compare them on this machine; what was done is sent "
+        "later, without secrets, as a record for you alone, which you can switch off",
+        "the entry whose trigger fires, or nothing; what curators or you decided so is held back",
+    ),
+    KindOfHook(
         "stop",
         "the agent has answered",
         "what was said since the last time, names of changed files, commits",
@@ -66,6 +76,10 @@ class HookProgram:
     python: str
     file: str
     system: System
+
+    def for_acts(self) -> "HookProgram":
+        """Return the program beside it that clients start for an act."""
+        return replace(self, file=self.file.removesuffix(PROGRAM_FILE) + ACT_FILE)
 
     def words(self, client: str, event: str = "") -> list[str]:
         """Return the command for a client that starts it without a shell."""
@@ -144,7 +158,8 @@ class ClientHooks:
     def entries(self, connection: HookConnection) -> list[tuple[HookedEvent, Entry]]:
         """Return each event that was consented to, with its entry."""
         wanted = [event for event in self.events if event.kind in connection.kinds]
-        return [(event, self.entry(self.slug, event, connection)) for event in wanted]
+        acts = replace(connection, program=connection.program.for_acts())
+        return [(one, self.entry(self.slug, one, acts if one.kind == "act" else connection)) for one in wanted]
 
 
 def is_ours(entry: object) -> bool:
@@ -159,7 +174,17 @@ def is_ours(entry: object) -> bool:
     is_direct = (
         entry.get("type") == "http" and isinstance(url, str) and urlsplit(url).path.endswith("/hooks/claude-code/")
     )
-    return is_direct or any(isinstance(text, str) and PROGRAM_FILE in text for text in texts)
+    return is_direct or any(isinstance(text, str) and (PROGRAM_FILE in text or ACT_FILE in text) for text in texts)
+
+
+def is_for_acts(entry: object) -> bool:
+    """Whether an entry in a list of hooks is BigMind's for acts, which stands beside another one of ours."""
+    return is_ours(entry) and ACT_FILE in json.dumps(entry)
+
+
+def is_for_conversation(entry: object) -> bool:
+    """Whether an entry in a list of hooks is BigMind's, and not for acts."""
+    return is_ours(entry) and not is_for_acts(entry)
 
 
 def _group(event: HookedEvent, hook: Entry) -> Entry:
@@ -226,6 +251,10 @@ CLIENTS_WITH_HOOKS = (
             HookedEvent("start", "SessionStart"),
             HookedEvent("prompt", "UserPromptSubmit"),
             HookedEvent("tool", "PreToolUse", OF_BIGMIND_IN_CLAUDE),
+            HookedEvent("act", "PreToolUse"),
+            HookedEvent("act", "UserPromptSubmit"),
+            HookedEvent("act", "PostToolUse"),
+            HookedEvent("act", "PostToolUseFailure"),
             HookedEvent("stop", "Stop"),
             HookedEvent("compact", "PreCompact"),
             HookedEvent("end", "SessionEnd"),
@@ -241,6 +270,9 @@ CLIENTS_WITH_HOOKS = (
             HookedEvent("start", "SessionStart"),
             HookedEvent("prompt", "UserPromptSubmit"),
             # Codex says with each call which conversation it belongs to.
+            HookedEvent("act", "PreToolUse"),
+            HookedEvent("act", "UserPromptSubmit"),
+            HookedEvent("act", "PostToolUse"),
             HookedEvent("stop", "Stop"),
             HookedEvent("compact", "PreCompact"),
             HookedEvent("end", "SessionEnd"),
@@ -256,6 +288,9 @@ CLIENTS_WITH_HOOKS = (
             HookedEvent("start", "SessionStart"),
             HookedEvent("prompt", "BeforeAgent"),
             HookedEvent("tool", "BeforeTool", OF_BIGMIND_IN_GEMINI),
+            HookedEvent("act", "BeforeTool"),
+            HookedEvent("act", "BeforeAgent"),
+            HookedEvent("act", "AfterTool"),
             HookedEvent("stop", "AfterAgent"),
             # No PreCompress: Gemini CLI fires it before each request to its model.
             HookedEvent("end", "SessionEnd"),

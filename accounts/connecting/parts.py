@@ -13,7 +13,7 @@ from bigmind.core.errors import Invalid
 
 from . import json_text, rules, toml_text
 from .files import find_file
-from .hooks import PROGRAM_FILE, ClientHooks, HookConnection, is_ours
+from .hooks import PROGRAM_FILE, ClientHooks, HookConnection, is_for_acts, is_for_conversation, is_ours
 from .machines import Machine
 from .malformed import MalformedFile
 from .opencode_plugin import COMMAND_IN_PLUGIN, plugin_of
@@ -121,7 +121,8 @@ def entries_in_file(client: ClientHooks, machine: Machine, project: Path | None 
     text = find_file(client.file(machine, project)).text
     if client.is_script:
         return [{"command": command} for command in _command_in(text)]
-    return [entry for event in client.events for entry in json_text.read_items(text, ("hooks", event.name), is_ours)]
+    names = dict.fromkeys(event.name for event in client.events)
+    return [entry for name in names for entry in json_text.read_items(text, ("hooks", name), is_ours)]
 
 
 def by_hand(program: AgentProgram, config: ServerConfig, project: Path | None = None) -> list[ByHand]:
@@ -177,16 +178,16 @@ def _configuration(path: Path, settings: Settings, config: ServerConfig) -> Clie
 
 
 def _hooks(client: ClientHooks, connection: HookConnection, path: Path) -> ClientFile:
-    wanted = {event.name: entry for event, entry in client.entries(connection)}
+    wanted = dict(client.entries(connection))
 
     def write(text: str) -> str:
         text = text if text.strip() or not wanted else client.empty
         for event in client.events:
-            place = ("hooks", event.name)
-            if event.name in wanted:
-                text = json_text.with_item(text, place, wanted[event.name], is_ours)
+            place, is_one = ("hooks", event.name), is_for_acts if event.kind == "act" else is_for_conversation
+            if event in wanted:
+                text = json_text.with_item(text, place, wanted[event], is_one)
             else:
-                text = json_text.without_items(text, place, is_ours)
+                text = json_text.without_items(text, place, is_one)
         return text
 
     def remove(text: str, before: str) -> str:
@@ -194,7 +195,7 @@ def _hooks(client: ClientHooks, connection: HookConnection, path: Path) -> Clien
             text = json_text.without_items(text, ("hooks", event.name), is_ours, before=before)
         return "" if not before and text.split() == client.empty.split() else text
 
-    says_key = bool(connection.key) and connection.key in json.dumps(wanted)
+    says_key = bool(connection.key) and connection.key in json.dumps(list(wanted.values()))
     return ClientFile(path, "hooks", write, remove, holds_key=says_key)
 
 

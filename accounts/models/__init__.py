@@ -3,5 +3,6 @@
 from .instances import Instance
 from .keys import SCOPES, ApiKey, AppToken, ConnectedApp
 from .people import Agent, Invitation, Profile, Role, Sharing, User
-from .records import Alert, AuditEvent, AuditHead, Call, ErasureReport, KeptReply, TaskTally
+from .records import Alert, AuditEvent, AuditHead, BackupRun, Call, ErasureReport, KeptReply, TaskTally
+from .settings import SettingOverride
 from .sign_in import SignIn, SignInLink, SignInTry

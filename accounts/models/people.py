@@ -58,10 +58,26 @@ class User(AbstractBaseUser):
         help_text="An admin gave the address, not the person: by it, the company’s own sign-in finds them.",
     )
     role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER)
+    team = models.CharField(
+        max_length=60,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="By it curators decide how far the triggers of an entry go. Admins set it.",
+    )
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     last_seen = models.DateTimeField(null=True, blank=True)
+    first_steps_closed_at = models.DateTimeField(
+        null=True, blank=True, help_text="When they finished or skipped the first steps."
+    )
+    time_zone = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="Such as Europe/Berlin; empty: not known."
+    )
+    language = models.CharField(
+        max_length=16, blank=True, default="", db_default="", help_text="Such as de; empty: that of the browser."
+    )
     id_block = models.BigIntegerField(
         db_default=models.Func(models.Value("accounts_user_id_block"), function="nextval"),
         editable=False,

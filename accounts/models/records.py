@@ -18,6 +18,9 @@ KEYED = "k1:"
 """How a seal begins that takes the secret key to make. The first ones were hashes, which anyone can make."""
 _SALT = "bigmind.audit.seal"
 _HEAD_SALT = "bigmind.audit.head"
+_REMOVAL_SALT = "bigmind.audit.removal"
+REMOVED = "removed"
+"""The detail of a row from which a text was removed: the seal of what is left."""
 
 
 class Call(models.Model):
@@ -85,6 +88,33 @@ class TaskTally(models.Model):
         return self.task
 
 
+class BackupRun(models.Model):
+    """One backup that was made or copied, or one rehearsal of a restore, and what came of it."""
+
+    class Kind(models.TextChoices):
+        """What was done."""
+
+        MADE = "made"
+        COPIED = "copied"
+        REHEARSED = "rehearsed"
+
+    kind = models.CharField(max_length=10, choices=Kind)
+    at = models.DateTimeField(default=timezone.now, help_text="When it ended.")
+    name = models.CharField(max_length=60, blank=True, help_text="Of the backup, which says when it was made.")
+    place = models.CharField(max_length=300, help_text="The folder or the bucket.")
+    seconds = models.FloatField()
+    bytes = models.PositiveBigIntegerField(default=0)
+    is_encrypted = models.BooleanField(default=False)
+    error = models.CharField(max_length=300, blank=True, help_text="Why it failed; nothing if it did not.")
+    report = models.JSONField(default=dict, blank=True, help_text="What a rehearsal found: figures, and no texts.")
+
+    class Meta:
+        indexes = [models.Index(fields=["-at", "-id"], name="backup_run_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name or self.place}"
+
+
 class Alert(PrivateModel):
     """One line for one person. The row is the record as well: what happened, when, and who did it."""
 
@@ -100,6 +130,9 @@ class Alert(PrivateModel):
         CODE_USED = "code_used"
         SSO_LINKED = "sso_linked"
         PRIVATE_OPENED = "private_opened"
+        QUESTION_ASKED = "question_asked"
+        QUESTION_SETTLED = "question_settled"
+        TEXT_REMOVED = "text_removed"
 
     user = models.ForeignKey(User, models.CASCADE, related_name="alerts")
     kind = models.CharField(max_length=20, choices=Kind)
@@ -126,7 +159,12 @@ class Alert(PrivateModel):
     @property
     def is_urgent(self) -> bool:
         """Whether a letter about it must not wait for the day or the week to end."""
-        return self.kind != Alert.Kind.KEY_ENDS
+        return self.kind not in {Alert.Kind.KEY_ENDS, Alert.Kind.QUESTION_ASKED, Alert.Kind.QUESTION_SETTLED}
+
+    @property
+    def is_question(self) -> bool:
+        """Whether it is about a question between two people, which has a page."""
+        return self.kind in {Alert.Kind.QUESTION_ASKED, Alert.Kind.QUESTION_SETTLED}
 
 
 class AuditEvent(models.Model):
@@ -164,6 +202,14 @@ class AuditEvent(models.Model):
         """Whether it took the secret key to seal this row."""
         return self.seal.startswith(KEYED)
 
+    def removal_seal(self, previous: str, secret: str | None = None) -> str:
+        """Return what vouches for the details of a row from which a text was removed; its first seal stays as it is.
+
+        So whatever is noted elsewhere of the log still holds, and nobody changes a row without the secret key.
+        """
+        kept = {name: value for name, value in self.details.items() if name != REMOVED}
+        return _seal(_REMOVAL_SALT, self.seal + self._seal_input(previous, kept), secret)
+
     def seal_after(self, previous: str, secret: str | None = None) -> str:
         """Return the seal that this row must have after one with the seal `previous`. Default: by the present key."""
         return _seal(_SALT, self._seal_input(previous), secret)
@@ -172,7 +218,7 @@ class AuditEvent(models.Model):
         """Return the seal of a row from the time before there was a key to it."""
         return hashlib.sha256(self._seal_input(previous).encode()).hexdigest()
 
-    def _seal_input(self, previous: str) -> str:
+    def _seal_input(self, previous: str, details: dict[str, object] | None = None) -> str:
         row = {
             "previous": previous,
             "number": self.number,
@@ -180,7 +226,7 @@ class AuditEvent(models.Model):
             "event": self.event,
             "by": self.by_id_kept,
             "about": self.about_id_kept,
-            "details": self.details,
+            "details": self.details if details is None else details,
         }
         return json.dumps(row, cls=DjangoJSONEncoder, sort_keys=True, ensure_ascii=False)
 

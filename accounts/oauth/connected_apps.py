@@ -18,6 +18,7 @@ from accounts.models import ConnectedApp
 from accounts.services.rate_windows import count_in, this_minute
 from bigmind.core.addresses import AddressRefused, fetch, network_of
 from bigmind.core.errors import Invalid, TooMany
+from bigmind.core.text import echo
 
 REDIRECT_CHARS = 2000
 MOST_REDIRECTS = 20
@@ -69,22 +70,22 @@ def is_this_machine(uri: str) -> bool:
 def _require_redirect(uri: str) -> None:
     shown = uri[:100]
     if len(uri) > REDIRECT_CHARS or not uri.isprintable() or " " in uri:
-        raise Invalid(f"redirect_uris: “{shown}” must be an address of {REDIRECT_CHARS:,} characters or fewer.")
+        raise Invalid(f"redirect_uris: {echo(shown)} must be an address of {REDIRECT_CHARS:,} characters or fewer.")
     try:
         parts = urlsplit(uri)
         _ = parts.port
     except ValueError as error:
-        raise Invalid(f"redirect_uris: “{shown}” is no address.") from error
+        raise Invalid(f"redirect_uris: {echo(shown)} is no address.") from error
     if "#" in uri or "@" in parts.netloc or "*" in uri:
-        raise Invalid(f"redirect_uris: “{shown}” must have no fragment, no name before the host and no wildcard.")
+        raise Invalid(f"redirect_uris: {echo(shown)} must have no fragment, no name before the host and no wildcard.")
     if parts.scheme == "https" and parts.hostname:
         return
     if parts.scheme == "http":
         if parts.hostname not in LOOPBACK:
-            raise Invalid(f"redirect_uris: “{shown}” must use https, or be on this machine.")
+            raise Invalid(f"redirect_uris: {echo(shown)} must use https, or be on this machine.")
     elif not _SCHEME.match(parts.scheme) or parts.scheme in _CARRIES or ":" not in uri:
         raise Invalid(
-            f"redirect_uris: “{shown}” must be an https address, one of this machine, or an app's own scheme."
+            f"redirect_uris: {echo(shown)} must be an https address, one of this machine, or an app's own scheme."
         )
 
 

@@ -11,6 +11,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import Profile, Sharing, User
 from accounts.vocabulary import JobTitle, PinnedFacts, Preferences
+from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.sections import SHARED_IN_A_TEAM, ProfileSection
 
 SectionNames = Annotated[
@@ -45,10 +46,11 @@ def update_profile(
 
 def get_profile(actor: Actor) -> Profile:
     """Return the user's profile: role, preferences and pinned facts. Empty when nothing was told yet."""
-    try:
-        return Profile.objects.get(user=actor.user)
-    except Profile.DoesNotExist:
-        return Profile(user=actor.user)
+    found: list[Profile] = _PROFILE(actor.user.pk)
+    return found[0] if found else Profile(user=actor.user)
+
+
+_PROFILE = FixedQuery(lambda user_id: Profile.objects.filter(user=user_id))
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,12 @@ function here when it is ready (`AppConfig.ready`): this app knows nothing of th
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from django.apps import apps
 from django.contrib.admin.models import LogEntry
-from django.db import transaction
+from django.db import models, transaction
 
 from accounts.models import User
 from accounts.services.audit import audit, take_names_from_audit
@@ -62,6 +64,44 @@ def preview_deletion(user: User) -> dict[str, int]:
         counts = delete_user(User.objects.get(pk=user.pk))
         transaction.set_rollback(True)
     return counts
+
+
+SHOWN_ALONE = (
+    *("Fact", "Session", "Chunk", "Summary", "Note", "Hypothesis", "Conversation", "ApiKey", "Agent", "Instance"),
+    *("ConnectedApp", "Notice", "SignIn"),
+)
+"""What people know by its name. The rest of what goes, such as usage and receipts, is one figure."""
+
+
+@dataclass(frozen=True)
+class DeletionPreview:
+    """What deleting a user does: `going` by the words of the product, `others` in one figure, and what `stays`."""
+
+    going: list[tuple[int, str]]
+    others: int
+    stays: list[tuple[int, str]]
+
+
+def describe_deletion(user: User) -> DeletionPreview:
+    """Count what would be deleted with a user, and what would stay without their name; nothing is changed.
+
+    Raises:
+        Conflict: this user cannot be deleted.
+    """
+    counts = preview_deletion(user)
+    going = [(counts[name], noun_of(name, counts[name])) for name in SHOWN_ALONE if counts.get(name)]
+    others = sum(count for name, count in counts.items() if name not in (*SHOWN_ALONE, "User"))
+    return DeletionPreview(going, others, _what_stays(user))
+
+
+def _what_stays(user: User) -> list[tuple[int, str]]:
+    """Count what names a user and belongs to everyone: the database only takes the name away."""
+    found: dict[str, set[Any]] = {}
+    for relation in User._meta.get_fields(include_hidden=True):
+        if isinstance(relation, models.ManyToOneRel) and relation.on_delete is models.SET_NULL:
+            rows = relation.related_model._default_manager.filter(**{relation.field.name: user})
+            found.setdefault(relation.related_model.__name__, set()).update(rows.values_list("pk", flat=True))
+    return [(len(rows), noun_of(name, len(rows))) for name, rows in found.items() if rows]
 
 
 def in_words(counts: dict[str, int]) -> str:

@@ -13,28 +13,31 @@ from accounts.actor import scopes_of
 from accounts.models import SCOPES, ApiKey, Role, User
 from accounts.services.audit import audit
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.core.text import clean_name
+from bigmind.core.text import clean_name, echo
+from bigmind.core.translation import _, gettext_lazy
 
 ACTIONS: dict[str, tuple[str, ...]] = {
     "read": (
-        "Recall what is theirs, and read the knowledge base",
-        "Read what is approved as company knowledge",
+        gettext_lazy("Recall what is theirs, and read the knowledge base"),
+        gettext_lazy("Read what is approved as company knowledge"),
     ),
     "write": (
-        "Remember, correct, set aside and erase what is theirs",
-        "Add to the knowledge base, propose company knowledge",
+        gettext_lazy("Remember, correct, set aside and erase what is theirs"),
+        gettext_lazy("Add to the knowledge base, propose company knowledge"),
     ),
     "curate": (
-        "Decide what becomes company knowledge",
-        "Change and delete what others added to the knowledge base",
+        gettext_lazy("Decide what becomes company knowledge"),
+        gettext_lazy("Change and delete what others added to the knowledge base"),
     ),
     "admin": (
-        "Invite people, give them roles, deactivate and delete them",
-        "End the keys of others, manage this instance",
+        gettext_lazy("Invite people, give them roles, deactivate and delete them"),
+        gettext_lazy("End the keys of others, manage this instance"),
     ),
 }
 
 LONGEST_STEM = 140
+TEAMS = 50
+"""Teams that are offered to choose from."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ def role_matrix() -> list[Right]:
         for scope in SCOPES
         for action in ACTIONS[scope]
     ]
-    return [*rights, Right("Read the private memory of others", "", (False,) * len(Role.values))]
+    return [*rights, Right(_("Read the private memory of others"), "", (False,) * len(Role.values))]
 
 
 def add_user(username: str, *, display_name: str = "", role: str = Role.MEMBER, password: str | None = None) -> User:
@@ -75,7 +78,7 @@ def add_user(username: str, *, display_name: str = "", role: str = Role.MEMBER, 
             user.save()
             audit("user_added", about=user, role=role)
     except IntegrityError as error:
-        raise Conflict(f"There is a user “{user.username}” already.", hint="Choose another name.") from error
+        raise Conflict(f"There is a user {echo(user.username)} already.", hint="Choose another name.") from error
     return user
 
 
@@ -99,7 +102,7 @@ def find_user(reference: str) -> User:
     try:
         return User.objects.get(username__iexact=reference)
     except User.DoesNotExist as error:
-        raise NotFound(f"There is no user “{reference[:100]}”.", hint="`bigmind user_list` shows them.") from error
+        raise NotFound(f"There is no user {echo(reference)}.", hint="`bigmind user_list` shows them.") from error
 
 
 def require_another_admin(user: User) -> None:
@@ -165,6 +168,11 @@ def unlink_key(key: ApiKey) -> ApiKey:
 
 
 @transaction.atomic
+def team_names() -> list[str]:
+    """Return the teams that people are in, by name; of very many the first."""
+    return list(User.objects.exclude(team="").order_by("team").values_list("team", flat=True).distinct()[:TEAMS])
+
+
 def adopt_orphan_keys() -> list[ApiKey]:
     """Give each usable key that came without a user one of its own (seed 004: existing keys are migrated on start).
 

@@ -12,6 +12,7 @@ from django.utils.formats import date_format
 from accounts.keys import KEYS_END_SOON
 from accounts.models import Alert, ApiKey, User
 from accounts.models.keys import EXPIRY_WARNING
+from bigmind.core.text import echo
 
 from .audit import audit
 
@@ -84,5 +85,5 @@ def _warning(key: ApiKey, now: datetime) -> Alert | None:
     if key.expires_at - key.created_at <= within:
         return None
     day = date_format(timezone.localtime(key.expires_at), "j F Y")
-    text = f"Your key “{key}” stops working on {day}. Rotate it on the page “Keys”: the old one works on meanwhile."
+    text = f"Your key {echo(key)} stops working on {day}. Rotate it on the page “Keys”: the old one works on meanwhile."
     return Alert(user=key.user, kind=kind, key=key, text=text[:300], created_at=now)

@@ -18,7 +18,7 @@ from django.db import transaction
 
 from accounts.actor import acting
 from accounts.models import AuditEvent, AuditHead, User
-from accounts.models.records import KEYED
+from accounts.models.records import KEYED, REMOVED
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Invalid
 
@@ -187,9 +187,11 @@ def events_without_key() -> int:
 
 def _is_sealed(event: AuditEvent, previous: str, *, must_be_keyed: bool) -> bool:
     """Whether a row has a valid seal. After the first keyed seal a plain hash is invalid: anyone can compute one."""
+    secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    if vouched := event.details.get(REMOVED):
+        return any(vouched == event.removal_seal(previous, secret) for secret in secrets)
     if not event.is_keyed:
         return not must_be_keyed and event.seal == event.hash_after(previous)
-    secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     return any(event.seal == event.seal_after(previous, secret) for secret in secrets)
 
 

@@ -5,9 +5,9 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from time import monotonic
 from typing import Any
 
-from django.conf import settings
 from django.core.cache import cache
 from django.db import connection, transaction
 from django.utils import timezone
@@ -16,11 +16,12 @@ from accounts.actor import Actor
 from accounts.models import Call, KeptReply, User
 from bigmind.core.changes import CHANNEL, Change
 from bigmind.core.errors import Conflict, TooMany
+from bigmind.core.live_settings import live
 
+from .call_batches import BATCH, CallRow
 from .rate_windows import count_in, this_minute
 
 REPLIES_KEPT = timedelta(days=7)
-CALLS_KEPT = timedelta(days=90)
 
 _RECORD = """
 WITH not_waiting AS (
@@ -47,7 +48,7 @@ class Allowance:
 def limit_of(actor: Actor) -> int:
     """Return how many operations a minute has for this actor: the key's own limit, else everyone's. 0 is no limit."""
     own = actor.key.per_minute if actor.key else None
-    return settings.RATE_LIMIT_PER_MINUTE if own is None else own
+    return live.RATE_LIMIT_PER_MINUTE if own is None else own
 
 
 def allowance_of(actor: Actor) -> Allowance | None:
@@ -89,13 +90,20 @@ def record_call(
 ) -> None:
     """Write one row of the usage log, and tell all processes what the call changed.
 
-    Both can be lost in a crash: no reply waits until they have reached the disk.
+    Both can be lost in a crash: no reply waits until they have reached the disk. A call that changed nothing waits for
+    others, where the process writes them down together.
 
     It is one statement, because every call pays for it. The statement turns off `synchronous_commit` for its own
     transaction. Inside another transaction it must not, or a crash could lose the write of that transaction as well.
     """
     key_id, agent_id = actor.key.pk if actor.key else None, actor.agent.pk if actor.agent else None
-    values: list[Any] = [actor.user.pk, key_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id]
+    row = CallRow(
+        actor.user.pk, key_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id, monotonic()
+    )
+    if BATCH.is_on and change is None:
+        BATCH.add(row)
+        return
+    *values, _ = row
     with connection.cursor() as cursor:
         told: list[Any] = [change is not None, CHANNEL, change.text() if change else ""]
         cursor.execute(_RECORD, [connection.in_atomic_block, *told, *values])
@@ -141,9 +149,9 @@ def once(
 
 
 def forget_old_calls() -> int:
-    """Delete usage older than 90 days and kept replies older than 7; return how many rows went."""
+    """Delete usage older than BIGMIND_KEEP_CALLS_DAYS and kept replies older than 7; return how many rows went."""
     now = timezone.now()
-    calls, _ = Call.objects.filter(at__lt=now - CALLS_KEPT).delete()
+    calls, _ = Call.objects.filter(at__lt=now - timedelta(days=live.KEEP_CALLS_DAYS)).delete()
     replies, _ = KeptReply.objects.filter(at__lt=now - REPLIES_KEPT).delete()
     return calls + replies
 

@@ -10,12 +10,8 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -25,6 +21,7 @@ from accounts.models import ErasureReport, User
 from bigmind import __version__
 from bigmind.core.errors import NotFound
 from bigmind.core.numbers import number_in
+from bigmind.core.signatures import SignatureVerdict, check_signature, derive_key, sign
 
 from .audit import audit
 
@@ -35,15 +32,7 @@ NOT_REACHED = (
     "what agents, their providers and webhooks were sent before",
     "the usage log: names of operations and times, no texts",
 )
-_SIGNING, _DIGESTING = b"bigmind.erasures.sign", b"bigmind.erasures.digest"
-
-
-class ReportVerdict(StrEnum):
-    """What checking a report came to."""
-
-    OURS = "ours"
-    FOREIGN = "foreign"
-    CHANGED = "changed"
+_SIGNING, _DIGESTING = "bigmind.erasures.sign", "bigmind.erasures.digest"
 
 
 @dataclass
@@ -64,7 +53,7 @@ class Erased:
 
 def digest_with_key(text: str) -> str:
     """Return the digest of a text under a key of this instance: nobody without the key can try texts against it."""
-    return hmac.new(_derive_key(_DIGESTING), text.encode(), hashlib.sha256).hexdigest()
+    return hmac.new(derive_key(_DIGESTING), text.encode(), hashlib.sha256).hexdigest()
 
 
 def report_erasure(erased: Erased, *, whose: User | None) -> ErasureReport:
@@ -77,17 +66,16 @@ def report_erasure(erased: Erased, *, whose: User | None) -> ErasureReport:
     asked_by = actor.user if actor else None
     linked = User.objects.filter(pk=asked_by.pk).first() if asked_by else None
     document = _document(erased, at=now, asked_by=asked_by, whose=whose)
-    key = _signing_key()
     report = ErasureReport.objects.create(
-        at=now,
-        asked_by=linked,
-        whose=whose,
-        document=document,
-        signature=key.sign(_canonical(document)).hex(),
-        public_key=key.public_key().public_bytes_raw().hex(),
+        at=now, asked_by=linked, whose=whose, document=document, **sign_document(document)
     )
     audit("erased", about=whose, report=report.pk, what=erased.meant.get("what", ""))
     return report
+
+
+def sign_document(document: Any) -> dict[str, str]:
+    """Return the signature of the document of a report, and the key to check it with, as a report keeps them."""
+    return sign(document, purpose=_SIGNING)
 
 
 def _document(erased: Erased, *, at: datetime, asked_by: User | None, whose: User | None) -> dict[str, Any]:
@@ -149,35 +137,12 @@ def as_file(report: ErasureReport) -> dict[str, Any]:
     }
 
 
-def check_report(report_file: Mapping[str, Any]) -> ReportVerdict:
+def check_report(report_file: Mapping[str, Any]) -> SignatureVerdict:
     """Say whether a report is word for word what was signed, and whether this instance has signed it."""
-    try:
-        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(report_file["public_key"]))
-        key.verify(bytes.fromhex(report_file["signature"]), _canonical(report_file["signed"]))
-    except (InvalidSignature, KeyError, TypeError, ValueError):
-        return ReportVerdict.CHANGED
-    return ReportVerdict.OURS if key.public_bytes_raw() in _our_keys() else ReportVerdict.FOREIGN
+    return check_signature(report_file, purpose=_SIGNING)
 
 
 def person_in(report: ErasureReport, field: str) -> str:
     """Name who asked, or whose memory it was; by their id where they are gone."""
     user = report.asked_by if field == "asked_by" else report.whose
     return str(user) if user else str(report.document.get(field) or "")
-
-
-def _canonical(document: Any) -> bytes:
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-
-
-def _our_keys() -> set[bytes]:
-    """The public keys of this instance: of its secret key, and of those it had before."""
-    secrets = [str(settings.SECRET_KEY), *map(str, settings.SECRET_KEY_FALLBACKS)]
-    return {_signing_key(secret).public_key().public_bytes_raw() for secret in secrets}
-
-
-def _signing_key(secret: str | None = None) -> Ed25519PrivateKey:
-    return Ed25519PrivateKey.from_private_bytes(_derive_key(_SIGNING, secret))
-
-
-def _derive_key(purpose: bytes, secret: str | None = None) -> bytes:
-    return hmac.new((secret or settings.SECRET_KEY).encode(), purpose, hashlib.sha256).digest()

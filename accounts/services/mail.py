@@ -4,10 +4,10 @@ import smtplib
 
 import structlog
 from django.conf import settings
-from django.core.mail import EmailMessage
-from django.template.loader import render_to_string
 
 from accounts.people.invitations import NewInvitation
+from bigmind.core.mail import compose_mail, render_mail
+from bigmind.core.translation import _
 
 log = structlog.get_logger()
 
@@ -19,16 +19,18 @@ def mail_invitation(new: NewInvitation) -> str:
     """
     address = new.invitation.email
     if not address:
-        return "There is no e-mail address to send it to."
+        return _("There is no e-mail address to send it to.")
     if not settings.EMAIL_HOST:
-        return "No mail server is configured, so nothing was sent."
-    text = render_to_string(
-        "accounts/mail/invitation.txt", {"invitation": new.invitation, "url": new.url}, using="agent"
-    )
-    letter = EmailMessage("You are invited to BigMind", text, settings.DEFAULT_FROM_EMAIL, [address])
+        return _("No mail server is configured, so nothing was sent.")
+    said = {"invitation": new.invitation, "url": new.url}
+    parts = render_mail("accounts/mail/invitation", said, text_engine="agent")
+    letter = compose_mail(_("You are invited to BigMind"), parts, address)
     try:
         letter.send()
     except (OSError, smtplib.SMTPException) as error:
         log.warning("An invitation could not be sent.", error=type(error).__name__)
-        return f"It could not be sent to {address}: the mail server refuses or is away ({type(error).__name__})."
-    return f"It was sent to {address}."
+        return _("It could not be sent to %(address)s: the mail server refuses or is away (%(name)s).") % {
+            "address": address,
+            "name": type(error).__name__,
+        }
+    return _("It was sent to %(address)s.") % {"address": address}

@@ -22,7 +22,7 @@ from accounts.services.alerts import tell
 from accounts.services.audit import audit
 from bigmind.core.errors import Invalid
 from bigmind.core.masking import Mask, masking
-from bigmind.core.text import clean_name
+from bigmind.core.text import clean_name, echo
 
 OPEN_FOR = timedelta(minutes=30)
 REASON_CHARS = 10
@@ -45,11 +45,11 @@ def hide_private_rows(viewer: User, session: SessionBase) -> Iterator[None]:
     if settings.BIGMIND_MODE == "personal":
         yield
         return
-    mask = Mask(viewer.pk, frozenset(map(UUID, _open_now(session))))
+    mask = Mask(viewer.pk, frozenset(map(UUID, _open_now(session, viewer))))
     with masking(mask):
         yield
     if mask.shown:
-        _record_shown(session, mask)
+        _record_shown(session, mask, viewer)
 
 
 @transaction.atomic
@@ -66,25 +66,26 @@ def open_private_rows(actor: Actor, owner: User, session: SessionBase, *, reason
     if owner.pk == actor.user.pk:
         raise Invalid("Your own rows are not hidden from you.")
     now = timezone.now()
-    text = f"{actor.user} opened your private rows in the admin site for {OPEN_FOR.seconds // 60} minutes: “{reason}”"
+    minutes, why = OPEN_FOR.seconds // 60, echo(reason, limit=1_000)
+    text = f"{actor.user} opened your private rows in the admin site for {minutes} minutes: {why}"
     tell(owner, Alert.Kind.PRIVATE_OPENED, text, by=actor.user, reason=reason)
-    since = {"since": now.timestamp(), "shown": []}
-    session[_KEY] = {**_open_now(session), str(owner.pk): since}
+    since = {"since": now.timestamp(), "by": str(actor.user.pk), "shown": []}
+    session[_KEY] = {**_open_now(session, actor.user), str(owner.pk): since}
     return now + OPEN_FOR
 
 
-def _open_now(session: SessionBase) -> dict[str, dict[str, Any]]:
-    """Return whose rows are open. A clock that was set back closes them."""
+def _open_now(session: SessionBase, viewer: User) -> dict[str, dict[str, Any]]:
+    """Return whose rows are open to whoever opened them. A clock that was set back closes them."""
     now = timezone.now().timestamp()
     return {
         owner: opened
         for owner, opened in session.get(_KEY, {}).items()
-        if 0 <= now - opened["since"] < OPEN_FOR.total_seconds()
+        if 0 <= now - opened["since"] < OPEN_FOR.total_seconds() and opened.get("by") == str(viewer.pk)
     }
 
 
-def _record_shown(session: SessionBase, mask: Mask) -> None:
-    opened = _open_now(session)
+def _record_shown(session: SessionBase, mask: Mask, viewer: User) -> None:
+    opened = _open_now(session, viewer)
     for owner in {owner for owner, *_ in mask.shown} & {UUID(one) for one in opened}:
         known = opened[str(owner)]["shown"]
         new = sorted({f"{label} {key}" for one, label, key in mask.shown if one == owner} - set(known))

@@ -15,8 +15,9 @@ def this_minute(name: str) -> tuple[str, int]:
 
 def count_in(place: str) -> int:
     """Count one, and return how many there are; 0 when nobody can count, because the cache is away or made room."""
-    cache.add(place, 0, timeout=KEPT_SECONDS)
-    try:
-        return cache.incr(place)
-    except ValueError:
-        return 0
+    for _ in range(2):
+        try:
+            return cache.incr(place)
+        except ValueError:  # The first of its minute: for the others, one question to the cache is enough.
+            cache.add(place, 0, timeout=KEPT_SECONDS)
+    return 0

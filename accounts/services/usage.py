@@ -1,8 +1,14 @@
-"""Usage: the log of calls added up, in the database, however many there are."""
+"""Usage: the log of calls added up, in the database, however many there are.
 
+Whoever looks at everybody's figures (`reader`) is told only what at least three other people had a part in: a day or an
+operation of fewer is withheld, and not part of any sum, so that no difference tells what one colleague did.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
@@ -13,10 +19,14 @@ from django.utils import timezone
 from accounts.models import Agent, ApiKey, Call, User
 from bigmind.core.errors import TooMany
 
+Part = TypeVar("Part")
+
 AGENTS_SHOWN = 50
 FAILURES_SHOWN = 30
 HITS_SHOWN = 20
 FAULT = "error"
+COLLEAGUES = 3
+"""So many people other than the reader have a part in every figure about everybody."""
 
 
 class HalfAndMost(Aggregate):
@@ -55,12 +65,17 @@ class AgentUse(Use):
 
 @dataclass(frozen=True)
 class DayOfCalls:
-    """The calls of one day; `share` is their part, in percent, of the busiest day's."""
+    """The calls of one day: all, those that were refused or failed, searches, and the tokens that agents read.
+
+    All are 0 on a day that is withheld from the reader.
+    """
 
     day: date
-    calls: int
-    refused: int
-    share: int
+    calls: int = 0
+    refused: int = 0
+    searches: int = 0
+    tokens: int = 0
+    is_withheld: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,10 +107,10 @@ def calls_since(since: datetime, *, user: User | None = None) -> "QuerySet[Call]
     return calls if user is None else calls.filter(user=user)
 
 
-def use_by_operation(calls: "QuerySet[Call]") -> list[Use]:
-    """Add up calls by what was called, the most called first."""
+def use_by_operation(calls: "QuerySet[Call]", *, among: Collection[str] | None = None) -> list[Use]:
+    """Add up calls by what was called, the most called first: of all operations, or of those in `among`."""
     rows = _aggregate(calls.values("operation"), "-calls", "operation")
-    return [Use(row["operation"], *_figures(row)) for row in rows]
+    return [Use(row["operation"], *_figures(row)) for row in rows if among is None or row["operation"] in among]
 
 
 def use_by_agent(calls: "QuerySet[Call]") -> list[AgentUse]:
@@ -108,9 +123,34 @@ def use_by_agent(calls: "QuerySet[Call]") -> list[AgentUse]:
     ]
 
 
-def outcomes(calls: "QuerySet[Call]") -> list[tuple[str, int]]:
-    """Count how calls ended: `ok`, or the code of the refusal."""
-    return list(calls.values_list("outcome").annotate(calls=Count("pk")).order_by("-calls", "outcome"))
+@dataclass(frozen=True)
+class Outcomes:
+    """How calls ended (`ok`, or the code of the refusal), the most frequent first, and what was called."""
+
+    ended: list[tuple[str, int]]
+    operations: frozenset[str]
+
+
+def outcomes(calls: "QuerySet[Call]", *, reader: User | None = None) -> Outcomes:
+    """Count how calls ended, and say which operations were called: what is withheld from a reader is left out."""
+    rows = list(calls.order_by().values_list("operation", "outcome", "user").annotate(calls=Count("pk")))
+    operations = parts_for(((row[0], row[2]) for row in rows), reader)
+    ends = parts_for(((row[1], row[2]) for row in rows if row[0] in operations), reader)
+    counted: Counter[str] = Counter()
+    for operation, outcome, _, number in rows:
+        if operation in operations and outcome in ends:
+            counted[outcome] += number
+    ordered = sorted(counted.items(), key=lambda row: (-row[1], row[0]))
+    return Outcomes(ordered, frozenset(operations))
+
+
+def parts_for(parts: Iterable[tuple[Part, UUID]], reader: User | None) -> set[Part]:
+    """Return the parts that a reader is told of: those that enough other people have a hand in; without one all."""
+    pairs = set(parts)
+    if reader is None:
+        return {part for part, _ in pairs}
+    people = Counter(part for part, user in pairs if user != reader.pk)
+    return {part for part, others in people.items() if others >= COLLEAGUES}
 
 
 def failures(calls: "QuerySet[Call]") -> list[FailedCalls]:
@@ -142,23 +182,35 @@ def limit_hits(calls: "QuerySet[Call]") -> list[LimitHits]:
     ]
 
 
-def calls_by_day(calls: "QuerySet[Call]", *, days: int) -> list[DayOfCalls]:
-    """Count the calls of each of the last days, today last; a day without calls is 0."""
-    counted = calls.annotate(day=TruncDate("at")).values("day").annotate(calls=Count("pk"), refused=_count_refusals())
-    rows = {row["day"]: row for row in counted}
-    most = max((row["calls"] for row in rows.values()), default=0)
-    today = timezone.localdate()
-    every = [today - timedelta(days=back) for back in reversed(range(days))]
+def calls_by_day(
+    calls: "QuerySet[Call]", *, days: int, searching: Collection[str], reader: User | None = None
+) -> list[DayOfCalls]:
+    """Add up the calls of each of the last days, today last; `searching` names the operations that are searches.
+
+    A day without calls is 0. To a reader it is withheld, as is one of few people: the two cannot be told apart.
+    """
+    figures = {
+        "calls": Count("pk"),
+        "refused": _count_refusals(),
+        "searches": Count("pk", filter=Q(operation__in=searching, outcome="ok")),
+        "read": Sum("tokens", default=0),
+    }
+    of_each = calls.annotate(day=TruncDate("at")).order_by().values_list("day", "user").annotate(**figures)
+    rows: list[tuple[date, UUID, int, int, int, int]] = list(of_each)
+    shown = parts_for(((row[0], row[1]) for row in rows), reader)
+    sums: dict[date, list[int]] = {}
+    for day, _, *numbers in rows:
+        sums[day] = [before + number for before, number in zip(sums.get(day, [0] * 4), numbers, strict=True)]
     return [
-        DayOfCalls(
-            day,
-            row["calls"] if row else 0,
-            row["refused"] if row else 0,
-            round(100 * row["calls"] / most) if row else 0,
-        )
-        for day in every
-        for row in [rows.get(day)]
+        DayOfCalls(day, *sums.get(day, ())) if reader is None or day in shown else DayOfCalls(day, is_withheld=True)
+        for day in last_days(days)
     ]
+
+
+def last_days(days: int) -> list[date]:
+    """Return the last days in their order, the last of which is today."""
+    today = timezone.localdate()
+    return [today - timedelta(days=back) for back in reversed(range(days))]
 
 
 def _aggregate(calls: "QuerySet[Call, Any]", *order: str) -> "QuerySet[Call, Any]":

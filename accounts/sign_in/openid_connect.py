@@ -81,11 +81,23 @@ class CompanyProvider(OpenIDConnectProvider):  # type: ignore[misc]
         """Return our protocol instead of the general one."""
         return Protocol(request, self.app.provider_id)
 
-    def send_there(self, request: HttpRequest, *, wanted: str) -> HttpResponse:
-        """Send a browser to the provider. What the address says of scopes and parameters is not passed on."""
+    def send_there(
+        self, request: HttpRequest, *, wanted: str, again: bool = False, is_test: bool = False
+    ) -> HttpResponse:
+        """Send a browser to the provider. What the address says of scopes and parameters is not passed on.
+
+        Args:
+            again: Ask the provider to let them sign in anew, also where they are signed in there.
+            is_test: Nobody is to be signed in by it; an admin wants to see who would be.
+        """
         nonce = secrets.token_urlsafe(24)
+        anew = {"prompt": "login", "max_age": "0"} if again else {}
         response: HttpResponse = self.redirect(
-            request, process="login", next_url=wanted, data={"nonce": nonce}, auth_params={"nonce": nonce}
+            request,
+            process="login",
+            next_url=wanted,
+            data={"nonce": nonce, "is_test": is_test},
+            auth_params={"nonce": nonce, **anew},
         )
         return response
 

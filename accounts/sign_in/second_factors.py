@@ -33,6 +33,8 @@ from bigmind.core.errors import Conflict, Invalid
 
 from .sign_ins import end_sign_ins
 
+ACCEPTED_KEPT = 10
+"""Codes that are kept as accepted, the newest first."""
 WRONG = "must be the one that the app shows now, and counts once: wait for the next, or use a recovery code"
 
 
@@ -188,16 +190,22 @@ def forget_second_factor(person: User, *, by: User | None = None) -> None:
 
 @transaction.atomic
 def _app_made(user: User, code: str) -> bool:
-    """Whether the app made this code now. One that was accepted is refused from then on, and so are older ones."""
+    """Whether the app made this code now. One that was accepted is refused from then on, and so are older ones.
+
+    Codes that were accepted while the clock ran ahead do not count among the older ones: nobody is locked out until the
+    time is reached that the clock once showed.
+    """
     rows = Authenticator.objects.select_for_update().filter(user=user, type=Authenticator.Type.TOTP)
     row, digits = rows.first(), _digits(code)
     if row is None:
         return False
-    secret = _decrypt(row)
-    for counter in yield_hotp_counters_from_time():
+    secret, counters = _decrypt(row), list(yield_hotp_counters_from_time())
+    accepted = row.data.get("accepted", [row.data.get("last_counter", 0)])
+    last = max((counter for counter in accepted if counter <= max(counters)), default=0)
+    for counter in counters:
         is_it = constant_time_compare(digits, format_hotp_value(hotp_value(secret, counter)))
-        if is_it and counter > row.data.get("last_counter", 0):
-            row.data["last_counter"] = counter
+        if is_it and counter > last:
+            row.data["accepted"] = [counter, *accepted][:ACCEPTED_KEPT]
             row.save(update_fields=["data"])
             row.record_usage()
             return True

@@ -61,16 +61,41 @@ def admit(identity: Identity, *, address: str) -> User:
         TooMany: they were refused too often.
     """
     count_try(f"sso {identity.subject}", address)
-    _require_domain(identity)
     with transaction.atomic():
-        user = (
-            _find_linked_user(identity) or _link_user(identity) or _accept_invitation(identity) or _newcomer(identity)
-        )
-        if not user.is_active:
-            raise Forbidden("Your user here is deactivated.", hint=ASK)
-        user = _with_role_of_groups(user, identity)
+        user = _admit(identity)
     forget_tries(f"sso {identity.subject}", address)
     return user
+
+
+def _admit(identity: Identity) -> User:
+    _require_domain(identity)
+    user = _find_linked_user(identity) or _link_user(identity) or _accept_invitation(identity) or _newcomer(identity)
+    if not user.is_active:
+        raise Forbidden("Your user here is deactivated.", hint=ASK)
+    return _with_role_of_groups(user, identity)
+
+
+@dataclass(frozen=True)
+class PreviewedSignIn:
+    """What would become of a sign-in: who would come in, and how they are known; or why nobody would."""
+
+    name: str = ""
+    role: str = ""
+    is_new: bool = False
+    refusal: str = ""
+    hint: str = ""
+
+
+def preview_sign_in(identity: Identity) -> PreviewedSignIn:
+    """Return who would come in and in which role, by the rules of a real sign-in, and leave everything as it was."""
+    try:
+        with transaction.atomic():
+            user = _admit(identity)
+            name, role, number = str(user), user.role, user.pk
+            transaction.set_rollback(True)
+    except (Forbidden, Conflict) as refusal:
+        return PreviewedSignIn(refusal=refusal.message, hint=refusal.hint)
+    return PreviewedSignIn(name, role, is_new=not User.objects.filter(pk=number).exists())
 
 
 def _require_domain(identity: Identity) -> None:

@@ -19,6 +19,7 @@ from accounts.sign_in.attempts import count_guess
 from accounts.views.people import InvitationForm, JoinForm
 from accounts.views.sign_in import sign_in_as
 from bigmind.core.errors import Conflict, Invalid, NotFound
+from bigmind.core.translation import _
 
 
 @never_cache
@@ -46,7 +47,10 @@ def invite_somebody(request: HttpRequest) -> HttpResponse:
 def revoke(request: HttpRequest, invitation_id: int) -> HttpResponse:
     """End an invitation."""
     invitation = revoke_invitation(actor_of(request), invitation_id=invitation_id)
-    messages.success(request, f"The invitation of {invitation} is revoked: its link opens nothing any more.")
+    messages.success(
+        request,
+        _("The invitation of %(invitation)s is revoked: its link opens nothing any more.") % {"invitation": invitation},
+    )
     return redirect("people")
 
 
@@ -71,8 +75,8 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
             form.refuse(refusal)
         else:
             sign_in_as(request, user, door="invitation")
-            messages.success(request, f"Welcome, {user}. Connect your first agent, or look around.")
-            return redirect("connect")
+            messages.success(request, f"Welcome, {user}.")
+            return redirect("welcome")
     context = {"form": form, "invitation": invitation}
     return render(request, "accounts/join.html", context, status=422 if form.is_bound else 200)
 

@@ -41,21 +41,23 @@ from accounts.models import ApiKey
 from accounts.oauth.app_tokens import oauth_address
 from accounts.services.agents import arrival_of
 from bigmind.core.errors import Conflict
+from bigmind.core.live_settings import live
 from bigmind.core.pages import page_of
 from bigmind.core.text import clean_name
+from bigmind.core.translation import _, gettext_lazy, write_number
 
 SCOPES = {
-    "read": "read: recall what is remembered",
-    "write": "write: remember, correct, set aside and erase",
-    "curate": "curate: decide what becomes company knowledge",
-    "admin": "admin: manage users, keys and this instance",
+    "read": gettext_lazy("read: recall what is remembered"),
+    "write": gettext_lazy("write: remember, correct, set aside and erase"),
+    "curate": gettext_lazy("curate: decide what becomes company knowledge"),
+    "admin": gettext_lazy("admin: manage users, keys and this instance"),
 }
-LIFETIMES = {"30": "30 days", "90": "90 days", "365": "a year", "": "as long as it is not revoked"}
+LIFETIMES = {"30": "30 days", "90": "90 days", "365": "a year", "": gettext_lazy("as long as it is not revoked")}
 OVERLAPS = {
-    "0": "stops working at once",
-    "1": "works for an hour more",
-    "24": "works for 24 hours more",
-    "168": "works for 7 days more",
+    "0": gettext_lazy("stops working at once"),
+    "1": gettext_lazy("works for an hour more"),
+    "24": gettext_lazy("works for 24 hours more"),
+    "168": gettext_lazy("works for 7 days more"),
 }
 
 COOKIE = "bigmind_new_key"
@@ -71,25 +73,25 @@ class KeyForm(forms.Form):
 
     label = forms.CharField(
         max_length=200,
-        help_text="What you will know it by, such as the agent and the machine: “Cursor on atlas”.",
-        error_messages={"required": "Say what you will know it by."},
+        help_text=gettext_lazy("What you will know it by, such as the agent and the machine: “Cursor on atlas”."),
+        error_messages={"required": gettext_lazy("Say what you will know it by.")},
     )
     scopes = forms.MultipleChoiceField(
-        label="It may",
+        label=gettext_lazy("It may"),
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": "Tick at least one: a key that may do nothing opens nothing."},
+        error_messages={"required": gettext_lazy("Tick at least one: a key that may do nothing opens nothing.")},
     )
     toolsets = forms.MultipleChoiceField(
-        label="Limit it to these toolsets",
+        label=gettext_lazy("Limit it to these toolsets"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Tick none, and it is not limited.",
+        help_text=gettext_lazy("Tick none, and it is not limited."),
     )
     lifetime = forms.ChoiceField(
-        label="It works for", required=False, choices=list(LIFETIMES.items()), widget=forms.RadioSelect
+        label=gettext_lazy("It works for"), required=False, choices=list(LIFETIMES.items()), widget=forms.RadioSelect
     )
 
-    per_minute = forms.IntegerField(label="Operations in a minute", required=False, min_value=1)
+    per_minute = forms.IntegerField(label=gettext_lazy("Operations in a minute"), required=False, min_value=1)
 
     def __init__(self, *args: Any, actor: Actor, toolsets: Mapping[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -103,13 +105,16 @@ class KeyForm(forms.Form):
         try:
             return clean_name(self.cleaned_data["label"])
         except ValueError as error:
-            raise forms.ValidationError(f"The label {error}.") from error
+            raise forms.ValidationError(_("The label %(error)s.") % {"error": error}) from error
 
     def clean_per_minute(self) -> int | None:
         """Refuse a limit above what this person may give."""
         limit: int | None = self.cleaned_data["per_minute"]
         if limit is not None and limit > self._most:
-            raise forms.ValidationError(f"Give 1 to {self._most:,}, or nothing. {limit:,} was given.")
+            raise forms.ValidationError(
+                _("Give 1 to %(most)s, or nothing. %(limit)s was given.")
+                % {"most": write_number(self._most), "limit": write_number(limit)}
+            )
         return limit
 
 
@@ -117,15 +122,15 @@ class ConsentForm(forms.Form):
     """Asks what an app may do: all that it asks for and the person may do themselves, unless they take some away."""
 
     scopes = forms.MultipleChoiceField(
-        label="It may",
+        label=gettext_lazy("It may"),
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": "Tick at least one, or refuse."},
+        error_messages={"required": gettext_lazy("Tick at least one, or refuse.")},
     )
     toolsets = forms.MultipleChoiceField(
-        label="Limit it to these toolsets",
+        label=gettext_lazy("Limit it to these toolsets"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Tick none, and it is not limited.",
+        help_text=gettext_lazy("Tick none, and it is not limited."),
     )
 
     def __init__(
@@ -149,10 +154,10 @@ class RotateForm(forms.Form):
     """Asks how long the old key works on."""
 
     overlap = forms.ChoiceField(
-        label="The old key",
+        label=gettext_lazy("The old key"),
         choices=list(OVERLAPS.items()),
         widget=forms.RadioSelect,
-        error_messages={"required": "Choose how long the old key works on."},
+        error_messages={"required": gettext_lazy("Choose how long the old key works on.")},
     )
 
 
@@ -164,12 +169,15 @@ def _offer(form: forms.Form, name: str, choices: Mapping[str, str]) -> None:
 
 def _most_per_minute(actor: Actor) -> int:
     """Only admins let a key do more than the limit of this BigMind: else it would be none."""
-    return MOST_PER_MINUTE if actor.user.is_admin else settings.RATE_LIMIT_PER_MINUTE or MOST_PER_MINUTE
+    return MOST_PER_MINUTE if actor.user.is_admin else live.RATE_LIMIT_PER_MINUTE or MOST_PER_MINUTE
 
 
 def _about_limits(most: int) -> str:
-    everybodys = f"{settings.RATE_LIMIT_PER_MINUTE:,}" if settings.RATE_LIMIT_PER_MINUTE else "as many as it likes"
-    return f"Leave it empty, and it may perform {everybodys}. {most:,} at most."
+    everybodys = write_number(live.RATE_LIMIT_PER_MINUTE) if live.RATE_LIMIT_PER_MINUTE else _("as many as it likes")
+    return _("Leave it empty, and it may perform %(everybodys)s. %(most)s at most.") % {
+        "everybodys": everybodys,
+        "most": write_number(most),
+    }
 
 
 def default_lifetime() -> str:
@@ -224,7 +232,7 @@ def keys(request: HttpRequest) -> HttpResponse:
     """List one's keys: those that work, those that have ended, those of connected apps, or, for admins, everyone's."""
     actor, show = actor_of(request), request.GET.get("show", "")
     if show == "everyone" and not actor.user.is_admin:
-        raise PermissionDenied("Only admins see the keys of others.")
+        raise PermissionDenied(_("Only admins see the keys of others."))
     mine = list_keys(actor.user)
     own, apps = mine.filter(app=None), mine.exclude(app=None).select_related("app")
     working, ended = own.filter(pk__in=_usable()), own.exclude(pk__in=_usable())
@@ -328,7 +336,11 @@ def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "accounts/key_revoke.html", {"key": key, "back": back, "verb": f"Revoke the {noun}"})
     revoke_key(key)
-    messages.success(request, f"The {noun} “{key}” is revoked and opens nothing any more. What was stored stays.")
+    messages.success(
+        request,
+        _("The %(noun)s “%(key)s” is revoked and opens nothing any more. What was stored stays.")
+        % {"noun": noun, "key": key},
+    )
     return redirect(back)
 
 

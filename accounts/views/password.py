@@ -19,8 +19,9 @@ from accounts.sign_in.attempts import count_try, forget_tries, guesser
 from accounts.sign_in.passwords import may_use_password
 from accounts.sign_in.sign_ins import end_sign_ins
 from bigmind.core.errors import Conflict
+from bigmind.core.translation import _, gettext_lazy
 
-HINT = "At least 12 characters; not a common word, and not much like your name."
+HINT = gettext_lazy("At least 12 characters; not a common word, and not much like your name.")
 
 
 @sensitive_post_parameters()
@@ -31,7 +32,10 @@ def password(request: HttpRequest) -> HttpResponse:
     """Set or change the password of the signed-in user; their other browsers are signed out."""
     user = actor_of(request).user
     if not may_use_password(user):
-        raise Conflict("Passwords are switched off here.", hint=f"You sign in with {settings.OIDC_NAME}.")
+        raise Conflict(
+            _("Passwords are switched off here."),
+            hint=_("You sign in with %(OIDC_NAME)s.") % {"OIDC_NAME": settings.OIDC_NAME},
+        )
     if request.method != "POST":
         return _form(request, _form_for(user))
     # A user at a browser that was left open must not be able to guess on.
@@ -43,17 +47,17 @@ def password(request: HttpRequest) -> HttpResponse:
     form.save()
     update_session_auth_hash(request, user)
     end_sign_ins(user, but=request.session.session_key)
-    messages.success(request, "Your password is saved. Browsers other than this one are signed out.")
+    messages.success(request, _("Your password is saved. Browsers other than this one are signed out."))
     return redirect("profile", user.username)
 
 
 def _form_for(user: User, sent: Any = None) -> "SetPasswordForm[User]":
     form = PasswordChangeForm(user, sent) if user.has_usable_password() else SetPasswordForm(user, sent)
     first, second = form.fields["new_password1"], form.fields["new_password2"]
-    first.label, first.help_text = "New password", HINT
-    second.label, second.help_text = "New password again", ""
+    first.label, first.help_text = _("New password"), HINT
+    second.label, second.help_text = _("New password again"), ""
     if "old_password" in form.fields:
-        form.fields["old_password"].label = "Current password"
+        form.fields["old_password"].label = _("Current password")
     return form
 
 

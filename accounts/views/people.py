@@ -20,19 +20,20 @@ from accounts.keys import KEYS_END_SOON, list_keys
 from accounts.models import Role, SignIn, User
 from accounts.people import people as services
 from accounts.people.invitations import list_invitations
-from accounts.people.user_deletion import noun_of, preview_deletion
-from accounts.people.users import role_matrix
+from accounts.people.user_deletion import describe_deletion
+from accounts.people.users import role_matrix, team_names
 from accounts.services.alerts import alerts_of
 from accounts.sign_in.attempts import let_address_try_again, let_try_again, list_locked_addresses, lockouts_of
 from accounts.sign_in.second_factors import reset_second_factor, second_factor_of
 from accounts.views.password import HINT
 from bigmind.core.errors import BigMindError, Conflict, Invalid
 from bigmind.core.pages import page_of
+from bigmind.core.translation import _, gettext_lazy, ngettext
 
 ROLES = {
-    Role.MEMBER: "member: remembers, recalls and proposes",
-    Role.CURATOR: "curator: also decides what becomes company knowledge",
-    Role.ADMIN: "admin: also manages people, keys and this instance",
+    Role.MEMBER: gettext_lazy("member: remembers, recalls and proposes"),
+    Role.CURATOR: gettext_lazy("curator: also decides what becomes company knowledge"),
+    Role.ADMIN: gettext_lazy("admin: also manages people, keys and this instance"),
 }
 
 PEOPLE_ON_A_PAGE = 50
@@ -60,17 +61,30 @@ class RoleForm(RefusableForm):
     """Asks what a user may do."""
 
     role = forms.ChoiceField(
-        label="What they may do",
+        label=gettext_lazy("What they may do"),
         choices=list(ROLES.items()),
         widget=forms.RadioSelect,
-        error_messages={"required": "Choose a role."},
+        error_messages={"required": gettext_lazy("Choose a role.")},
+    )
+
+
+class PersonForm(RoleForm):
+    """Asks what a user may do, and which team they are in."""
+
+    team = forms.CharField(
+        required=False,
+        max_length=60,
+        help_text="Curators decide for each team how far the triggers of an entry go. Empty: in none.",
+        widget=forms.TextInput(attrs={"list": "teams", "autocomplete": "off"}),
     )
 
 
 class InvitationForm(RoleForm):
     """Asks whom to invite, and as what."""
 
-    name = forms.CharField(required=False, max_length=200, help_text="How you know them. They can change it.")
+    name = forms.CharField(
+        required=False, max_length=200, help_text=gettext_lazy("How you know them. They can change it.")
+    )
     email = forms.CharField(
         label="E-mail",
         required=False,
@@ -84,29 +98,29 @@ class JoinForm(RefusableForm):
     """Asks whoever was invited what they want to be called, and for a password."""
 
     display_name = forms.CharField(
-        label="Name",
+        label=gettext_lazy("Name"),
         required=False,
         max_length=200,
-        help_text="As others read it.",
+        help_text=gettext_lazy("As others read it."),
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
     username = forms.CharField(
-        label="User name",
+        label=gettext_lazy("User name"),
         max_length=150,
-        help_text="You sign in with it, and it stays: letters, digits and @ . + - _",
-        error_messages={"required": "Choose a user name."},
+        help_text=gettext_lazy("You sign in with it, and it stays: letters, digits and @ . + - _"),
+        error_messages={"required": gettext_lazy("Choose a user name.")},
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
     )
     password = forms.CharField(
         strip=False,
         help_text=HINT,
-        error_messages={"required": "Choose a password."},
+        error_messages={"required": gettext_lazy("Choose a password.")},
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
     again = forms.CharField(
-        label="Password again",
+        label=gettext_lazy("Password again"),
         strip=False,
-        error_messages={"required": "Type the password again."},
+        error_messages={"required": gettext_lazy("Type the password again.")},
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
 
@@ -114,7 +128,7 @@ class JoinForm(RefusableForm):
         """Refuse two passwords that differ."""
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("password") and cleaned.get("again") and cleaned["password"] != cleaned["again"]:
-            self.add_error("again", "The two passwords are not the same.")
+            self.add_error("again", _("The two passwords are not the same."))
         return cleaned
 
 
@@ -122,9 +136,9 @@ class DeleteForm(RefusableForm):
     """Asks for the user name again, because there is no way back."""
 
     username = forms.CharField(
-        label="Their user name",
-        help_text="Type it, so that nobody else goes by mistake.",
-        error_messages={"required": "Type the user name."},
+        label=gettext_lazy("Their user name"),
+        help_text=gettext_lazy("Type it, so that nobody else goes by mistake."),
+        error_messages={"required": gettext_lazy("Type the user name.")},
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
     )
 
@@ -179,12 +193,18 @@ def _admin_action(act: PersonAction) -> Callable[[HttpRequest, UUID], HttpRespon
 
 @_admin_action
 def role(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
-    """Give a user another role."""
-    form = RoleForm(request.POST)
+    """Give a user another role, or another team."""
+    form = PersonForm(request.POST)
     if not form.is_valid():
         return _person_page(request, found, form=form, status=422)
-    changed = services.give_role(actor, found, form.cleaned_data["role"])
-    messages.success(request, f"{changed} is {changed.get_role_display().lower()} now.")
+    team = form.cleaned_data["team"] if "team" in form.data else None
+    try:
+        changed = services.give_role(actor, found, form.cleaned_data["role"], team=team)
+    except Invalid as refusal:
+        form.refuse(refusal)
+        return _person_page(request, found, form=form, status=422)
+    where = f", in the team {changed.team}" if changed.team else ""
+    messages.success(request, f"{changed} is {changed.get_role_display().lower()} now{where}.")
     # Whoever has just stopped being an admin may not see this page any more.
     return redirect("home") if changed == actor.user and not changed.is_admin else redirect("person", changed.pk)
 
@@ -193,7 +213,10 @@ def role(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
 def deactivate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Deactivate a user."""
     services.deactivate(actor, found)
-    messages.success(request, f"{found} is deactivated: no browser and no key lets them in. What they stored stays.")
+    messages.success(
+        request,
+        _("%(found)s is deactivated: no browser and no key lets them in. What they stored stays.") % {"found": found},
+    )
     return redirect("person", found.pk)
 
 
@@ -201,7 +224,9 @@ def deactivate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
 def activate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Reactivate a user."""
     services.activate(actor, found)
-    messages.success(request, f"{found} is active again, and so are their keys that have not ended.")
+    messages.success(
+        request, _("%(found)s is active again, and so are their keys that have not ended.") % {"found": found}
+    )
     return redirect("person", found.pk)
 
 
@@ -209,7 +234,12 @@ def activate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
 def sign_out(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """End a user's sign-ins in all browsers."""
     browsers = services.sign_out_person(actor, found)
-    messages.success(request, f"{found} is signed out in {browsers} browser{'' if browsers == 1 else 's'}.")
+    said = ngettext(
+        "%(found)s is signed out in %(browsers)s browser.",
+        "%(found)s is signed out in %(browsers)s browsers.",
+        browsers,
+    )
+    messages.success(request, said % {"found": found, "browsers": browsers})
     return redirect("person", found.pk)
 
 
@@ -217,7 +247,7 @@ def sign_out(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
 def unlock(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Let a user try their password again."""
     let_try_again(actor, found)
-    messages.success(request, f"{found} may try to sign in again.")
+    messages.success(request, _("%(found)s may try to sign in again.") % {"found": found})
     return redirect("person", found.pk)
 
 
@@ -232,7 +262,7 @@ def reset_password(request: HttpRequest, actor: Actor, found: User) -> HttpRespo
 def reset_code(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Take the second factor of a user who has lost it."""
     reset_second_factor(actor, found)
-    messages.success(request, f"{found} signs in without a code now, and was told so.")
+    messages.success(request, _("%(found)s signs in without a code now, and was told so.") % {"found": found})
     return redirect("person", found.pk)
 
 
@@ -248,7 +278,7 @@ def delete(request: HttpRequest, person_id: UUID) -> HttpResponse:
         try:
             if form.is_valid():
                 services.delete_person(actor, found, username=form.cleaned_data["username"])
-                messages.success(request, f"{found} is deleted, with everything they owned.")
+                messages.success(request, _("%(found)s is deleted, with everything they owned.") % {"found": found})
                 return redirect("people")
         except (Invalid, Conflict) as refusal:
             form.refuse(refusal)
@@ -263,20 +293,24 @@ def unlock_address(request: HttpRequest) -> HttpResponse:
     """Let everyone at an address try again."""
     address = request.POST.get("address", "")
     let_address_try_again(actor_of(request), address)
-    messages.success(request, f"From {address[:45]} people may try to sign in again.")
+    messages.success(request, _("From %(what)s people may try to sign in again.") % {"what": address[:45]})
     return redirect("people")
 
 
-def _person_page(request: HttpRequest, found: User, *, form: RoleForm | None = None, status: int = 200) -> HttpResponse:
+def _person_page(
+    request: HttpRequest, found: User, *, form: PersonForm | None = None, status: int = 200
+) -> HttpResponse:
     keys = list_keys(found)
     context = {
         "person": found,
-        "form": form or RoleForm(initial={"role": found.role}),
+        "form": form or PersonForm(initial={"role": found.role, "team": found.team}),
+        "teams": team_names(),
         "lockouts": lockouts_of([found]).get(found, []),
         "keys": keys[:KEYS_SHOWN],
         "soon": timezone.now() + KEYS_END_SOON,
         "keys_left": max(0, keys.count() - KEYS_SHOWN),
         "agents": found.agents.order_by("-last_seen")[:KEYS_SHOWN],
+        "instances": found.instances.order_by("-last_seen")[:KEYS_SHOWN],
         "factor": second_factor_of(found),
         "alerts": alerts_of(found)[:ALERTS_SHOWN],
         "browsers": SignIn.objects.filter(user=found).count(),
@@ -287,8 +321,8 @@ def _person_page(request: HttpRequest, found: User, *, form: RoleForm | None = N
 def _departure(found: User) -> dict[str, object]:
     """Say what goes, or why nobody may go."""
     try:
-        going = [(count, noun_of(name, count)) for name, count in preview_deletion(found).items() if count]
+        preview = describe_deletion(found)
     except Conflict as refusal:
         return {"person": found, "refusal": refusal}
     export = f"bigmind op memory_export --user {found.pk} --format json > {found.pk}.json"
-    return {"person": found, "going": going, "export": export}
+    return {"person": found, "preview": preview, "export": export}

@@ -18,6 +18,7 @@ from accounts.people.people import find_person
 from accounts.services.private_rows import OPEN_FOR, open_private_rows
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import validate_arguments
+from bigmind.core.translation import _, gettext_lazy
 
 from .people import RefusableForm
 
@@ -26,11 +27,11 @@ class OpeningForm(RefusableForm):
     """Asks why."""
 
     reason = forms.CharField(
-        label="Why you have to look",
+        label=gettext_lazy("Why you have to look"),
         required=False,
         max_length=200,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text="At least 10 characters. It is recorded in the audit log, and the person reads it.",
+        help_text=gettext_lazy("At least 10 characters. It is recorded in the audit log, and the person reads it."),
     )
 
 
@@ -52,7 +53,11 @@ def private_rows(request: HttpRequest, person_id: UUID) -> HttpResponse:
             form.refuse(refusal)
             status = 422
         else:
-            messages.success(request, f"The rows of {owner} are open for {OPEN_FOR.seconds // 60} minutes.")
+            messages.success(
+                request,
+                _("The rows of %(owner)s are open for %(what)s minutes.")
+                % {"owner": owner, "what": OPEN_FOR.seconds // 60},
+            )
             return redirect(back)
     context: dict[str, Any] = {"person": owner, "form": form, "back": back, "minutes": OPEN_FOR.seconds // 60}
     return render(request, "accounts/private_rows.html", context, status=status)

@@ -20,6 +20,7 @@ from accounts.sign_in.attempts import count_try, forget_tries, guesser_of_code
 from accounts.sign_in.sign_ins import end_sign_ins
 from accounts.views.people import RefusableForm
 from bigmind.core.errors import BigMindError, Conflict, Invalid
+from bigmind.core.translation import _, gettext_lazy
 
 ALERTS_SHOWN = 5
 _ENROLLING = "second_factor_in_the_making"
@@ -32,8 +33,11 @@ class CodeForm(RefusableForm):
 
     code = forms.CharField(
         max_length=20,
-        help_text="Six digits from your app, or one of your recovery codes.",
-        error_messages={"required": "Type the code.", "max_length": "A code has at most 20 characters."},
+        help_text=gettext_lazy("Six digits from your app, or one of your recovery codes."),
+        error_messages={
+            "required": gettext_lazy("Type the code."),
+            "max_length": gettext_lazy("A code has at most 20 characters."),
+        },
         widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric", "spellcheck": "false"}),
     )
 
@@ -43,7 +47,7 @@ class FirstCodeForm(CodeForm):
 
     password = forms.CharField(
         strip=False,
-        error_messages={"required": "Type your password."},
+        error_messages={"required": gettext_lazy("Type your password.")},
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
     field_order = ("code", "password")
@@ -51,7 +55,7 @@ class FirstCodeForm(CodeForm):
     def __init__(self, user: User, sent: object = None) -> None:
         super().__init__(sent)  # type: ignore[arg-type]
         self.user = user
-        self.fields["code"].help_text = "The six digits that the app shows now."
+        self.fields["code"].help_text = _("The six digits that the app shows now.")
         if not user.has_usable_password():
             del self.fields["password"]
 
@@ -59,7 +63,7 @@ class FirstCodeForm(CodeForm):
         """Refuse a wrong password."""
         password: str = self.cleaned_data["password"]
         if not self.user.check_password(password):
-            raise forms.ValidationError("That is not your password.")
+            raise forms.ValidationError(_("That is not your password."))
         return password
 
 
@@ -133,7 +137,7 @@ def renew(request: HttpRequest, user: User, code: str) -> HttpResponse:
 def remove(request: HttpRequest, user: User, code: str) -> HttpResponse:
     """Ask for no code any more."""
     services.remove_second_factor(user, code=code)
-    messages.success(request, "Your second factor is removed: signing in asks for no code any more.")
+    messages.success(request, _("Your second factor is removed: signing in asks for no code any more."))
     return redirect("second-factor")
 
 

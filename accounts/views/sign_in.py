@@ -25,6 +25,7 @@ from accounts.sign_in.passwords import may_use_password
 from accounts.sign_in.second_factors import check_code, has_second_factor
 from accounts.views.second_factor import CodeForm
 from bigmind.core.errors import Conflict, Invalid, TooMany
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.pages import is_own_address
 
 Door = Literal["password", "link", "invitation", "sso"]
@@ -32,9 +33,12 @@ Door = Literal["password", "link", "invitation", "sso"]
 WAITS_SECONDS = 600
 _WAITING = "waiting_for_code"
 _DOOR = "signed_in_by"
+CONFIRMED = "confirmed_at"
 
-WRONG = "The user name and the password do not belong together."
-WRONG_HINT = "Check both; capitals in the password count. After ten wrong tries you have to wait for a while."
+WRONG = gettext_lazy("The user name and the password do not belong together.")
+WRONG_HINT = gettext_lazy(
+    "Check both; capitals in the password count. After ten wrong tries you have to wait for a while."
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ def enter(request: HttpRequest, user: User, *, door: Door, wanted: str) -> HttpR
 
     Whoever comes from the company's own sign-in is not asked: that one has second factors of its own.
     """
+    wanted = _first_page(user, wanted)
     if door == "sso" or not has_second_factor(user):
         sign_in_as(request, user, door=door)
         return redirect(wanted)
@@ -63,12 +68,24 @@ def enter(request: HttpRequest, user: User, *, door: Door, wanted: str) -> HttpR
     return redirect("sign-in-code")
 
 
+def _first_page(user: User, wanted: str) -> str:
+    """Return where to begin: the first steps, for who signs in for the first time and wants nothing else."""
+    is_first = user.last_login is None and user.first_steps_closed_at is None
+    return reverse("welcome") if is_first and wanted == "/" else wanted
+
+
 def sign_in_as(request: HttpRequest, user: User, *, door: Door) -> None:
     """Sign a user in, and remember by which method."""
     login(request, user)
     audit("signed_in", about=user, by=user, door=door)
     request.session.pop(_WAITING, None)
     request.session[_DOOR] = door
+    note_confirmed(request)
+
+
+def note_confirmed(request: HttpRequest) -> None:
+    """Remember that who sits at this browser has just shown that they are this user."""
+    request.session[CONFIRMED] = time.time()
 
 
 def came_by_sso(request: HttpRequest) -> bool:
@@ -83,7 +100,8 @@ def who_waits(request: HttpRequest) -> tuple[User, PendingSignIn] | None:
         return None
     waiting = PendingSignIn(**kept)
     user = User.objects.filter(pk=waiting.user, is_active=True).first()
-    is_late = time.time() - waiting.since > WAITS_SECONDS
+    # A clock that was set back must not make it last longer.
+    is_late = abs(time.time() - waiting.since) > WAITS_SECONDS
     if user is None or is_late or user.get_session_auth_hash() != waiting.password_state:
         del request.session[_WAITING]
         return None
@@ -131,14 +149,14 @@ class SignInForm(forms.Form):
     """Asks who a user is."""
 
     username = forms.CharField(
-        label="User name",
+        label=gettext_lazy("User name"),
         max_length=150,
-        error_messages={"required": "Type your user name."},
+        error_messages={"required": gettext_lazy("Type your user name.")},
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
     )
     password = forms.CharField(
         strip=False,
-        error_messages={"required": "Type your password."},
+        error_messages={"required": gettext_lazy("Type your password.")},
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
 
@@ -187,7 +205,7 @@ def sign_in_link(request: HttpRequest, token: str) -> HttpResponse:
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End this browser's session."""
     logout(request)
-    messages.success(request, "You are signed out in this browser.")
+    messages.success(request, _("You are signed out in this browser."))
     return redirect("sign-in")
 
 
@@ -197,7 +215,9 @@ def _who_knows(request: HttpRequest, username: str, password: str) -> User:
     user = authenticate(request, username=username, password=password)
     if not isinstance(user, User) or not may_use_password(user):
         # The same words for everyone: else they would tell whose password counts.
-        most = f"Most people sign in with {settings.OIDC_NAME} here, and have no password. "
+        most = _("Most people sign in with %(OIDC_NAME)s here, and have no password. ") % {
+            "OIDC_NAME": settings.OIDC_NAME
+        }
         raise Invalid(WRONG, hint=f"{most if settings.PASSWORDS_ONLY_FOR else ''}{WRONG_HINT}")
     forget_tries(username, address)
     return user

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import actor_of
 from accounts.models import SignIn
 from accounts.sign_in.sign_ins import browser_in_words, end_sign_in, end_sign_ins, list_sign_ins
+from bigmind.core.translation import _, ngettext
 
 SIGN_INS_SHOWN = 100
 
@@ -45,7 +46,7 @@ def sign_ins(request: HttpRequest) -> HttpResponse:
 def end(request: HttpRequest, sign_in_id: int) -> HttpResponse:
     """Sign out in one of one's browsers."""
     end_sign_in(actor_of(request), sign_in_id=sign_in_id)
-    messages.success(request, "You are signed out there.")
+    messages.success(request, _("You are signed out there."))
     return redirect("sign-ins")
 
 
@@ -55,5 +56,10 @@ def end(request: HttpRequest, sign_in_id: int) -> HttpResponse:
 def end_elsewhere(request: HttpRequest) -> HttpResponse:
     """Sign out everywhere but here."""
     browsers = end_sign_ins(actor_of(request).user, but=request.session.session_key)
-    messages.success(request, f"You are signed out in {browsers} other browser{'' if browsers == 1 else 's'}.")
+    said = ngettext(
+        "You are signed out in %(browsers)s other browser.",
+        "You are signed out in %(browsers)s other browsers.",
+        browsers,
+    )
+    messages.success(request, said % {"browsers": browsers})
     return redirect("sign-ins")

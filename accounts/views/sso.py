@@ -16,12 +16,13 @@ from accounts.sign_in.attempts import count_guess
 from accounts.sign_in.openid_connect import Protocol, provider_for
 from accounts.views.sign_in import next_page
 from bigmind.core.errors import BigMindError, Forbidden, TooMany
+from bigmind.core.translation import _, gettext_lazy
 
 # What a provider that is broken makes of its answers: no JSON, or JSON without what must be in it.
 NONSENSE = (RequestException, OAuth2Error, KeyError, TypeError, ValueError)
-AWAY = "{name} does not answer as it should."
-LATE = "This sign-in took too long, or began in another browser."
-NOT_GOOD = "What {name} has sent cannot be trusted."
+AWAY = gettext_lazy("{name} does not answer as it should.")
+LATE = gettext_lazy("This sign-in took too long, or began in another browser.")
+NOT_GOOD = gettext_lazy("What {name} has sent cannot be trusted.")
 
 log = structlog.get_logger()
 
@@ -32,7 +33,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     """Send the browser to the provider. It is a link: a form that leads elsewhere is stopped by our own policy."""
     _require_provider()
     try:
-        return provider_for(request).send_there(request, wanted=next_page(request))
+        return provider_for(request).send_there(request, wanted=next_page(request), again="again" in request.GET)
     except NONSENSE as error:
         return show_sign_in_error(request, exception=error)
 
@@ -57,15 +58,15 @@ def show_sign_in_error(
 ) -> HttpResponse:
     """Tell a user that they could not be signed in, and whose doing that is."""
     if error == AuthError.CANCELLED:
-        messages.info(request, "You were not signed in: you stopped it there.")
+        messages.info(request, _("You were not signed in: you stopped it there."))
         return redirect("sign-in")
     log.warning("A sign-in with the provider failed.", error=type(exception).__name__, reason=str(exception)[:200])
     if isinstance(exception, OAuth2Error):
-        return _page(request, NOT_GOOD, "Try again. If that does not help, tell an admin of this BigMind.", 422)
+        return _page(request, NOT_GOOD, _("Try again. If that does not help, tell an admin of this BigMind."), 422)
     if exception is None and "error" not in request.GET:
         count_guess(request.GET.get("state", ""), request.META.get("REMOTE_ADDR", ""))
-        return _page(request, LATE, "Begin again; it has to end in the same browser within ten minutes.", 422)
-    return _page(request, AWAY, "Try again in a while. BigMind itself is well, and so are your agents.", 502)
+        return _page(request, LATE, _("Begin again; it has to end in the same browser within ten minutes."), 422)
+    return _page(request, AWAY, _("Try again in a while. BigMind itself is well, and so are your agents."), 502)
 
 
 def _refusal_page(request: HttpRequest, refusal: BigMindError) -> HttpResponse:

@@ -2,10 +2,12 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,10 @@ from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.rls import KEY_TABLE
 from bigmind.embedded.database import vector_version
 
+from .encryption import ENDING, encrypt, read_recipients
 from .manifest import DUMP, MANIFEST, SECRET_KEY, FileInBackup, Manifest, describe_file, read_manifest, write_private
 from .programs import open_connection, run, server_version
+from .retention import KEEP_ALL, Retention
 
 PREFIX, STAMP, PARTIAL = "bigmind-", "%Y%m%dT%H%M%SZ", ".partial"
 LOCK = (7700, 2)
@@ -40,21 +44,28 @@ class Backup:
     manifest: Manifest
 
     @property
+    def name(self) -> str:
+        """Its name, which says when it was made."""
+        return self.folder.name
+
+    @property
     def bytes(self) -> int:
         """Its size."""
         return sum(file.bytes for file in self.manifest.files.values())
 
 
-def make_backup(place: Path, *, keep: int = 0) -> Backup:
+def make_backup(place: Path, *, keep: Retention = KEEP_ALL, recipients: Sequence[str] = ()) -> Backup:
     """Make a backup below a folder, and return it. It appears whole or not at all.
 
     Args:
-        keep: How many to keep there: older ones go once the new one is whole. 0 keeps all.
+        keep: Which of the older ones stay there once the new one is whole.
+        recipients: Whom to encrypt it to, by age; to nobody, it is in the clear.
 
     Raises:
-        Invalid: it cannot be written, or PostgreSQL's programs are missing.
+        Invalid: it cannot be written, PostgreSQL's programs are missing, or somebody is no recipient.
         Conflict: another backup is being made.
     """
+    read_recipients(recipients)
     _prepare(place)
     name = f"{PREFIX}{datetime.now(UTC):{STAMP}}"
     folder, aside = place / name, place / f"{name}{PARTIAL}"
@@ -64,27 +75,18 @@ def make_backup(place: Path, *, keep: int = 0) -> Backup:
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(mode=0o700)
         try:
-            manifest = _fill(aside, database)
+            manifest = _fill(aside, database, recipients)
             aside.rename(folder)
+        except OSError as error:
+            shutil.rmtree(aside, ignore_errors=True)
+            raise Invalid(f"{place}: {error.strerror or error}.", hint="See to the disk, then try again.") from error
         except BaseException:
             shutil.rmtree(aside, ignore_errors=True)
             raise
     _sync(place)
-    if keep:
-        for old in backups_in(place)[keep:]:
-            shutil.rmtree(old.folder)
+    for outdated in keep.find_outdated(backups_in(place), lambda one: time_of_backup(one.name)):
+        shutil.rmtree(outdated.folder)
     return Backup(folder, manifest)
-
-
-def back_up_when_due(place: Path, *, every: timedelta, keep: int) -> Backup | None:
-    """Make a backup if the newest one there is old enough. The scheduler calls this, however often it was restarted."""
-    newest = next(iter(backups_in(place)), None)
-    if newest is not None and datetime.now(UTC) - time_of_backup(newest.folder) < every:
-        return None
-    try:
-        return make_backup(place, keep=keep)
-    except Conflict:
-        return None  # Someone makes one now.
 
 
 def backups_in(place: Path) -> list[Backup]:
@@ -93,21 +95,25 @@ def backups_in(place: Path) -> list[Backup]:
     return [Backup(path, read_manifest(path)) for path in found]
 
 
-def time_of_backup(folder: Path) -> datetime:
-    """Return when a backup was made, from its name."""
-    return datetime.strptime(folder.name, f"{PREFIX}{STAMP}").replace(tzinfo=UTC)
+def time_of_backup(name: str) -> datetime:
+    """Return when a backup was made, from its name.
+
+    Raises:
+        ValueError: no backup is called that.
+    """
+    return datetime.strptime(name, f"{PREFIX}{STAMP}").replace(tzinfo=UTC)
 
 
 def _is_whole(path: Path) -> bool:
     try:
-        time_of_backup(path)
+        time_of_backup(path.name)
         read_manifest(path)
     except (ValueError, Invalid):
         return False
     return path.is_dir() and not path.is_symlink()
 
 
-def _fill(folder: Path, database: "psycopg.Connection[Any]") -> Manifest:
+def _fill(folder: Path, database: "psycopg.Connection[Any]", recipients: Sequence[str]) -> Manifest:
     """Write the files and the manifest: rows are counted in the very snapshot that is dumped."""
     with database.transaction():
         database.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -120,27 +126,43 @@ def _fill(folder: Path, database: "psycopg.Connection[Any]") -> Manifest:
             migrations=_migrations(),
             rows=_rows(database),
             audit_head=_audit_head(database),
-            files=_files(folder, snapshot),
+            files=_files(folder, snapshot, recipients),
+            recipients=list(recipients),
         )
-    write_private(folder / MANIFEST, manifest.model_dump_json(indent=2).encode())
+    write_private(folder / MANIFEST, manifest.as_text().encode())
     return manifest
 
 
-def _files(folder: Path, snapshot: str) -> dict[str, FileInBackup]:
-    _dump(folder / DUMP, snapshot)
+def _files(folder: Path, snapshot: str, recipients: Sequence[str]) -> dict[str, FileInBackup]:
+    ending = ENDING if recipients else ""
+    _dump(folder / f"{DUMP}{ending}", snapshot, recipients)
     if key := _own_secret_key():
-        write_private(folder / SECRET_KEY, key)
+        write_private(folder / f"{SECRET_KEY}{ending}", _encrypt_small(key, recipients))
     return {path.name: describe_file(path) for path in sorted(folder.iterdir())}
 
 
-def _dump(file: Path, snapshot: str) -> None:
+def _encrypt_small(content: bytes, recipients: Sequence[str]) -> bytes:
+    if not recipients:
+        return content
+    encrypted = BytesIO()
+    encrypt(BytesIO(content), encrypted, recipients)
+    return encrypted.getvalue()
+
+
+def _dump(file: Path, snapshot: str, recipients: Sequence[str]) -> None:
     write_private(file, b"")
     arguments = ["--format=custom", "--no-owner", "--no-privileges", "--schema=public", "--enable-row-security"]
     # Where the backup is restored, the keys are made of the secret key there.
     arguments.append(f"--exclude-table-data=public.{KEY_TABLE}")
     with file.open("wb") as written:
-        dump = run("pg_dump", [*arguments, f"--snapshot={snapshot}"], stdout=written)
-        _, errors = dump.communicate()
+        dump = run("pg_dump", [*arguments, f"--snapshot={snapshot}"], stdout=subprocess.PIPE if recipients else written)
+        try:
+            if dump.stdout is not None:
+                encrypt(dump.stdout, written, recipients)
+            _, errors = dump.communicate()
+        except BaseException:
+            dump.kill()
+            raise
         written.flush()
         os.fsync(written.fileno())
     if dump.returncode:
@@ -191,7 +213,12 @@ def _alone() -> Iterator["psycopg.Connection[Any]"]:
         database.autocommit = True
         if not _value(database, sql.SQL("SELECT pg_try_advisory_lock({}, {})").format(*LOCK)):
             raise Conflict("Another backup is being made.", hint="Wait for it.")
-        yield database
+        try:
+            yield database
+        finally:
+            # The server ends a session some time after its connection was closed: the next backup need not wait for it.
+            if not database.closed:
+                database.execute(sql.SQL("SELECT pg_advisory_unlock({}, {})").format(*LOCK))
 
 
 def _prepare(place: Path) -> None:

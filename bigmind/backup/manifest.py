@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bigmind.core.errors import Invalid
 
+from .encryption import ENDING, is_encrypted
+
 MANIFEST, DUMP, SECRET_KEY = "manifest.json", "database.dump", "secret_key"
 MANIFEST_BYTES = 4 * 1024 * 1024
 
@@ -39,6 +41,21 @@ class Manifest(BaseModel):
     audit_head: str = ""
     """The last line of the audit log, under its seal: `bigmind audit_verify` looks for it."""
     files: dict[str, FileInBackup]
+    recipients: list[str] = []
+    """Whom the files are encrypted to, by age; nobody, where they are in the clear."""
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the files are encrypted, all but the manifest."""
+        return DUMP + ENDING in self.files
+
+    def file_of(self, name: str) -> str:
+        """Return the name under which a file lies there."""
+        return name + ENDING if self.is_encrypted else name
+
+    def as_text(self) -> str:
+        """Return it as it is written: who has no recipients writes what older versions of BigMind read."""
+        return self.model_dump_json(indent=2, exclude=set() if self.recipients else {"recipients"})
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -72,8 +89,12 @@ def check_files(folder: Path, manifest: Manifest) -> None:
         if describe_file(path) != expected:
             hint = "The file was changed or damaged: take another backup."
             raise Invalid(f"{folder.name}: {name} is not what was written.", hint=hint)
-    if DUMP not in manifest.files:
+    if manifest.file_of(DUMP) not in manifest.files:
         raise Invalid(f"{folder.name}: the manifest names no {DUMP}.", hint="The backup is not whole: take another.")
+    for name in manifest.files:
+        if manifest.is_encrypted and not is_encrypted(folder / name):
+            hint = "It was not made by `bigmind backup`: take another."
+            raise Invalid(f"{folder.name}: {name} is not encrypted, although the backup is.", hint=hint)
 
 
 def describe_file(path: Path) -> FileInBackup:

@@ -5,8 +5,9 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from django.conf import settings
 from django.core.management import call_command
@@ -20,7 +21,12 @@ from bigmind.core.rls import EVERYBODY, KEY_TABLE, SETTING, key_statements, toke
 from bigmind.core.roles import grant_to_application
 from bigmind.embedded.database import hang_up, pending_migrations, vector_advice, vector_version
 from bigmind.environment import environment
+from bigmind.scrub.notes import FILE as NOTES
+from bigmind.scrub.notes import ScrubNote, keep_note, needles_of_note, note_of, read_notes, secret_keys
+from bigmind.scrub.scrubbing import scrub_again
+from curation.models import Scrub
 
+from .encryption import Feed, decrypt, decrypt_small
 from .making import Backup, last_line
 from .manifest import DUMP, SECRET_KEY, Manifest, check_files, read_manifest, write_private
 from .programs import run, server_version
@@ -65,29 +71,86 @@ LEFT_OUT = re.compile(r"^\d+; \d+ \d+ (EXTENSION|COMMENT - EXTENSION|SCHEMA|COMM
 NEWER_SETTINGS = {b"SET transaction_timeout = 0;\n": 17}
 
 
-def verify_backup(folder: Path) -> Backup:
+@dataclass(frozen=True)
+class _Opened:
+    """A backup that was verified, and what opens its files: no identities, where they are in the clear."""
+
+    backup: Backup
+    identities: list[Any]
+
+    @property
+    def folder(self) -> Path:
+        return self.backup.folder
+
+    @property
+    def manifest(self) -> Manifest:
+        return self.backup.manifest
+
+    def unpack(self, *arguments: str) -> tuple["subprocess.Popen[bytes]", Feed | None]:
+        """Start pg_restore on the dump; one that is encrypted is decrypted on its way there, and never on the disk."""
+        file = self.folder / self.manifest.file_of(DUMP)
+        if not self.manifest.is_encrypted:
+            return run("pg_restore", [*arguments, str(file)], stdout=subprocess.PIPE), None
+        program = run("pg_restore", arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        return program, Feed(file, self.identities, program)
+
+    def secret_key(self) -> bytes | None:
+        """The secret key that is in it; none that its manifest does not name."""
+        name = self.manifest.file_of(SECRET_KEY)
+        if name not in self.manifest.files:
+            return None
+        file = self.folder / name
+        return decrypt_small(file, self.identities) if self.manifest.is_encrypted else file.read_bytes()
+
+
+def verify_backup(folder: Path, identities: list[Any] | None = None) -> Backup:
     """Return a backup after looking at every byte of it. Nothing is touched.
 
+    Args:
+        identities: What opens an encrypted one. Without, only checksums are compared.
+
     Raises:
-        Invalid: it is not whole, or not what was written.
+        Invalid: it is not whole, not what was written, or written to somebody else.
     """
     manifest = read_manifest(folder)
     check_files(folder, manifest)
-    _contents(folder)
-    return Backup(folder, manifest)
+    opened = _Opened(Backup(folder, manifest), identities or [])
+    if manifest.is_encrypted and identities:
+        for name in manifest.files:
+            with Path(os.devnull).open("wb") as nowhere:
+                decrypt(folder / name, nowhere, identities)
+    if identities or not manifest.is_encrypted:
+        _contents(opened)
+    return opened.backup
 
 
-def restore_backup(folder: Path, *, replace: bool = False) -> Backup:
+def restore_backup(
+    folder: Path,
+    *,
+    replace: bool = False,
+    scrubs: Path | None = None,
+    without_scrubs: bool = False,
+    identities: list[Any] | None = None,
+) -> Backup:
     """Put a backup in place of what the database holds, and bring it up to this version.
+
+    Texts that were removed after the backup was made are removed from it again before anyone is served.
 
     Args:
         replace: Whether a database that has something in it may be replaced.
+        scrubs: A file of notes of removed texts, besides those of the home, the backup and the database.
+        without_scrubs: Leave these texts in: for a disaster in which the secret key of the notes is lost.
+        identities: What opens a backup that is encrypted.
 
     Raises:
-        Invalid: the backup is not whole, was made by a newer BigMind, or cannot be loaded; nothing was changed.
+        Invalid: the backup is not whole, is encrypted to somebody else, was made by a newer BigMind, or cannot be
+            loaded; nothing was changed.
         Conflict: the database is not empty, or parts of BigMind use it.
     """
-    backup = verify_backup(folder)
+    if read_manifest(folder).is_encrypted and not identities:
+        raise Invalid(f"{folder.name} is encrypted.", hint="Say --identity FILE, with the identity that opens it.")
+    backup = verify_backup(folder, identities)
+    opened = _Opened(backup, identities or [])
     _refuse_newer(backup.manifest)
     if vector_version() is None:
         raise Invalid(vector_advice())
@@ -97,18 +160,37 @@ def restore_backup(folder: Path, *, replace: bool = False) -> Backup:
             hint="Say --replace to put the backup in its place, and make a backup of it first.",
         )
     _refuse_while_used()
+    kept_key = opened.secret_key()
+    keys = [*secret_keys(), *([kept_key.decode().strip()] if kept_key else [])]
+    notes = [] if without_scrubs else _scrubs_since(folder, scrubs, keys)
     hang_up()  # Our own idle connection would be waited for.
-    _load(folder, backup.manifest)
-    if SECRET_KEY in backup.manifest.files:
-        _restore_secret_key(folder)
+    _load(opened)
+    if kept_key:
+        _restore_secret_key(kept_key)
         # What a migration seals must hold with the key that is used from now on.
         settings.SECRET_KEY = environment().signing_key()
     grant_to_application()
     forget_outside()
     if pending_migrations():
         call_command("migrate", interactive=False, verbosity=0)
+    scrub_again(notes, keys)
+    for note in notes:
+        keep_note(note)
     hang_up()
     return backup
+
+
+def _scrubs_since(folder: Path, given: Path | None, keys: list[str]) -> list[ScrubNote]:
+    """Return the notes of removed texts, wherever they are, after a look whether each of them can be read."""
+    files = [environment().home / NOTES, folder / NOTES, *([given] if given else [])]
+    notes = {note.key: note for file in files for note in read_notes(file)}
+    if given and not given.is_file():
+        raise Invalid(f"There is no file {given}.", hint="`bigmind scrub --notes` makes one.")
+    if "curation_scrub" in connection.introspection.table_names():
+        notes |= {scrub.key: note_of(scrub) for scrub in Scrub.objects.all()}
+    for note in notes.values():
+        needles_of_note(note, keys)
+    return list(notes.values())
 
 
 def _refuse_newer(manifest: Manifest) -> None:
@@ -153,15 +235,14 @@ def _people() -> int:
     return int(row[0]) if row else 0
 
 
-def _load(folder: Path, manifest: Manifest) -> None:
+def _load(opened: _Opened) -> None:
     """Load the dump through psql in one transaction, which is committed when every row was counted."""
     with tempfile.TemporaryDirectory(prefix="bigmind-restore-") as aside:
         chosen = Path(aside) / "contents"
-        contents = _contents(folder)
+        contents = _contents(opened)
         has_keys = any(f" TABLE public {KEY_TABLE} " in line for line in contents)
         chosen.write_text("\n".join(line for line in contents if not LEFT_OUT.match(line)))
-        arguments = ["--file=-", "--no-owner", "--no-privileges", f"--use-list={chosen}", str(folder / DUMP)]
-        unpacking = run("pg_restore", arguments, stdout=subprocess.PIPE)
+        unpacking, feed = opened.unpack("--file=-", "--no-owner", "--no-privileges", f"--use-list={chosen}")
         loading = run(
             "psql",
             ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"],
@@ -171,7 +252,7 @@ def _load(folder: Path, manifest: Manifest) -> None:
         assert unpacking.stdout is not None
         assert loading.stdin is not None
         try:
-            _feed(loading.stdin, unpacking, manifest, has_keys=has_keys)
+            _feed(loading.stdin, unpacking, feed, opened.manifest, has_keys=has_keys)
         except BrokenPipeError:
             unpacking.kill()
         except Invalid:
@@ -188,7 +269,14 @@ def _load(folder: Path, manifest: Manifest) -> None:
         raise Invalid("Nothing was changed: the dump cannot be unpacked.", hint="Take another backup.")
 
 
-def _feed(into: IO[bytes], unpacking: "subprocess.Popen[bytes]", manifest: Manifest, *, has_keys: bool) -> None:
+def _feed(
+    into: IO[bytes],
+    unpacking: "subprocess.Popen[bytes]",
+    decrypting: Feed | None,
+    manifest: Manifest,
+    *,
+    has_keys: bool,
+) -> None:
     """Write the script. COMMIT comes last, and only after the whole dump was unpacked: a torn dump changes nothing."""
     too_new = {line for line, version in NEWER_SETTINGS.items() if server_version() < version}
     hang_up()
@@ -198,6 +286,8 @@ def _feed(into: IO[bytes], unpacking: "subprocess.Popen[bytes]", manifest: Manif
             if line not in too_new:
                 into.write(line)
         if unpacking.wait() == 0:
+            if decrypting:
+                decrypting.wait()
             into.write(_count_script(manifest, has_keys=has_keys).encode())
 
 
@@ -225,24 +315,26 @@ def _count_script(manifest: Manifest, *, has_keys: bool) -> str:
     return f"\n{sees}{sql.SQL('DO {};').format(sql.Literal(block)).as_string()}\nCOMMIT;\n"
 
 
-def _contents(folder: Path) -> list[str]:
+def _contents(opened: _Opened) -> list[str]:
     """The table of contents of the dump."""
-    listing = run("pg_restore", ["--list", str(folder / DUMP)], stdout=subprocess.PIPE)
+    listing, _ = opened.unpack("--list")
+    # What it is fed with goes through another thread: `communicate` would close it.
+    listing.stdin = None
     output, errors = listing.communicate()
     if listing.returncode:
         hint = "The backup is damaged: take another."
-        raise Invalid(f"{folder.name}: {DUMP} cannot be read: {last_line(errors)}", hint=hint)
+        raise Invalid(f"{opened.folder.name}: {DUMP} cannot be read: {last_line(errors)}", hint=hint)
     return output.decode(errors="replace").splitlines()
 
 
-def _restore_secret_key(folder: Path) -> None:
+def _restore_secret_key(kept: bytes) -> None:
     """Bring the instance's own key back, unless the environment gives one."""
-    kept, home = folder / SECRET_KEY, environment().home
+    home = environment().home
     if environment().secret_key.get_secret_value():
         return
     aside = home / f"{SECRET_KEY}.{os.getpid()}"
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_private(aside, kept.read_bytes())
+    write_private(aside, kept)
     aside.replace(home / SECRET_KEY)
 
 

@@ -169,15 +169,25 @@ def public_address(url: str, *, may_be_private: bool = False) -> tuple[str, str]
     return parts._replace(netloc=f"{literal}:{port}").geturl(), host
 
 
-def post(url: str, body: bytes, headers: dict[str, str], *, may_be_private: bool = False, seconds: float = 10) -> int:
-    """Send a body to a webhook, and return the status.
+def post(
+    url: str,
+    body: bytes,
+    headers: dict[str, str],
+    *,
+    may_be_private: bool = False,
+    seconds: float = 10,
+    most_bytes: int = 0,
+) -> Fetched:
+    """Send a body to a webhook, and return the status and the first `most_bytes` of what it says.
 
     Raises:
         Refused: the address may not be called.
         httpx.HTTPError: it does not answer.
     """
-    with _answer("POST", url, body, headers, may_be_private=may_be_private, seconds=seconds) as answer:
-        return answer.status_code
+    sent = {**headers, "Accept-Encoding": "identity"}
+    with _answer("POST", url, body, sent, may_be_private=may_be_private, seconds=seconds) as answer:
+        said = next(answer.iter_raw(most_bytes), b"")[:most_bytes] if most_bytes else b""
+        return Fetched(answer.status_code, answer.headers, said)
 
 
 def fetch(
@@ -207,6 +217,15 @@ def fetch(
         if monotonic() > deadline:
             raise AddressRefused(f"It sends for more than {seconds:g} seconds.")
         return Fetched(answer.status_code, answer.headers, bytes(body))
+
+
+def is_packed(answer: httpx.Response) -> bool:
+    """Return whether an answer is compressed although we ask for none that is: unpacked it may be of any size.
+
+    A client that unpacks by itself has the whole of a piece in memory before anyone can count it, and a thousand times
+    as much for each further layer.
+    """
+    return answer.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}
 
 
 @contextmanager

@@ -37,9 +37,12 @@ class AgentEngine(Engine):
 
 
 def _with_told_nodes(template: Template) -> Template:
-    nodes = template.nodelist if isinstance(template.nodelist, NodeList) else NodeList()
-    for node in nodes.get_nodes_by_type(VariableNode):
-        node.__class__ = ToldNode
+    # Loaded templates are kept, and asked for at each rendering: going through their nodes took as long as that.
+    if not getattr(template, "is_told", False):
+        nodes = template.nodelist if isinstance(template.nodelist, NodeList) else NodeList()
+        for node in nodes.get_nodes_by_type(VariableNode):
+            node.__class__ = ToldNode
+        template.is_told = True  # type: ignore[attr-defined]
     return template
 
 

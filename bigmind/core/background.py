@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Event, Lock
+from threading import Event, Semaphore
 from time import monotonic
 
 import structlog
-from celery import current_app
+from celery import Task, current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
@@ -32,14 +32,19 @@ class _Wake:
     task: str
 
     def __call__(self) -> None:
-        if monotonic() < _Broker.away_until:
+        if monotonic() < (until := _Broker.away_until):
             return
+        if until:  # One thread finds out whether it is back; the others do not wait with it.
+            _Broker.away_until = monotonic() + LEAVE_ALONE_SECONDS
         try:
             woken_by = {WOKEN_BY: current_request_id()}
             current_app.send_task(self.task, retry=False, ignore_result=True, headers=woken_by)
         except (OperationalError, OSError) as error:
             _Broker.away_until = monotonic() + LEAVE_ALONE_SECONDS
             log.warning("The worker was not woken; the sweep will find the work.", task=self.task, error=str(error))
+        else:
+            if until:
+                _Broker.away_until = 0.0
 
 
 def after_commit(task: str) -> None:
@@ -55,19 +60,19 @@ def after_commit(task: str) -> None:
         transaction.on_commit(wake)
 
 
-class OneAtATime:
-    """Runs some work in one thread of a process at a time, however often the process is woken for it.
+class FewAtATime:
+    """Runs some work in one thread of a process at a time, or in a few, however often the process is woken for it.
 
     Each write wakes a worker for the same queue of rows. While one thread empties the queue, the others would only wait
     for its locks, and no thread would be left for other tasks.
     """
 
-    def __init__(self) -> None:
-        self._is_asked, self._busy = Event(), Lock()
+    def __init__(self, threads: int = 1) -> None:
+        self._is_asked, self._busy = Event(), Semaphore(threads)
 
     def run(self, work: Callable[[], object]) -> None:
-        """Do the work, or leave it to the thread that is doing it now: that one repeats it afterwards."""
-        # The flag comes before the lock: otherwise a busy thread that has just checked the flag would miss this call.
+        """Do the work, or leave it to a thread that is doing it now: that one repeats it afterwards."""
+        # The flag comes first: otherwise a busy thread that has just checked it would miss this call.
         self._is_asked.set()
         while self._is_asked.is_set() and self._busy.acquire(blocking=False):
             try:
@@ -75,3 +80,17 @@ class OneAtATime:
                 work()
             finally:
                 self._busy.release()
+
+
+class BackgroundTask(Task):  # type: ignore[misc]  # Celery has no types.
+    """A task of a worker. Each kind has `threads` of a process at most, so that none waits behind another."""
+
+    abstract = True
+    threads = 1
+
+    def __init__(self) -> None:
+        self._turns = FewAtATime(self.threads)
+
+    def __call__(self) -> None:
+        """Do the work, or leave it to a thread that is at it."""
+        self._turns.run(self.run)

@@ -3,9 +3,11 @@
 import json
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Self
-from uuid import UUID
+from typing import Any, Self
+from uuid import UUID, uuid4
 
+import psycopg
+from django.conf import settings
 from django.db import connection, transaction
 
 CHANNEL = "bigmind_changes"
@@ -41,6 +43,29 @@ class Change:
     def text(self) -> str:
         """How it travels."""
         return json.dumps(asdict(self))
+
+
+def listening_parameters(*, past_pool: bool = True) -> dict[str, Any]:
+    """Return what a connection that listens for changes is made with. A pool that lends transactions lets nobody.
+
+    Args:
+        past_pool: Go where the address of the tables' owner leads, with the role of the application.
+    """
+    known = connection.get_connection_params()
+    # What of Django's parameters an asynchronous connection takes.
+    kept = {name: value for name, value in known.items() if name not in {"cursor_factory", "context"}}
+    return {**kept, "autocommit": True, **(settings.LISTENS_AT if past_pool else {})}
+
+
+def hears(ear: psycopg.Connection[Any], speaker: psycopg.Connection[Any], *, seconds: float) -> bool:
+    """Return whether what one connection tells is heard by another.
+
+    A connection that tells it to itself may hear it through a pool, too, while it has the session that listens.
+    """
+    token = uuid4().hex
+    ear.execute(f"LISTEN {CHANNEL}")
+    speaker.execute("SELECT pg_notify(%s, %s)", [CHANNEL, token])
+    return any(notice.payload == token for notice in ear.notifies(timeout=seconds, stop_after=1))
 
 
 def tell_of_change(change: Change) -> None:

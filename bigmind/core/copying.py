@@ -8,6 +8,7 @@ from django.db import connection
 from django.db.models import CharField, Field, FloatField, IntegerField, Model, TextField, UUIDField
 from django.db.models.fields import NOT_PROVIDED
 
+COPY_SECONDS = 60
 _AS_THEY_ARE = (CharField, TextField, FloatField, IntegerField, UUIDField)
 
 Row = TypeVar("Row", bound=Model)
@@ -42,9 +43,12 @@ def copy_new(rows: Sequence[Row], *, unique: str) -> list[Row]:
 
 def _copy(table: str, columns: Iterable[str], rows: Iterable[Sequence[Any]]) -> None:
     statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
-    with connection.cursor() as cursor, cursor.copy(statement) as copy:
-        for row in rows:
-            copy.write_row(row)
+    with connection.cursor() as cursor:
+        # One statement for many rows: beside the making of vectors it takes longer than any of a page may.
+        cursor.execute(f"SET LOCAL statement_timeout TO '{COPY_SECONDS}s'")
+        with cursor.copy(statement) as copy:
+            for row in rows:
+                copy.write_row(row)
 
 
 def _reader(field: "Field[Any, Any]") -> Callable[[Model], Any]:
@@ -59,8 +63,13 @@ def _fields(row: Model) -> list["Field[Any, Any]"]:
     return [
         field
         for field in row._meta.concrete_fields
-        if not (field.generated or field.db_default is not NOT_PROVIDED or (field.primary_key and row.pk is None))
+        if not (field.generated or _is_made_by_database(field) or (field.primary_key and row.pk is None))
     ]
+
+
+def _is_made_by_database(field: "Field[Any, Any]") -> bool:
+    # Where Python has a default of its own, the other is there for rows that an older version writes.
+    return field.db_default is not NOT_PROVIDED and not field.has_default()
 
 
 def _quote(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from bigmind.core.text import mention
+
 
 class BigMindError(Exception):
     """A refusal. Each transport translates it once; services never mention HTTP or MCP.
@@ -36,7 +38,14 @@ class Invalid(BigMindError):
     @classmethod
     def of(cls, field: str, message: str, *, hint: str = "") -> "Invalid":
         """Return an error about one argument: `Invalid.of("into", "must be another entry")`."""
-        return cls(f"{field} {message}.", hint=hint, problems=[{"field": field, "message": message}])
+        return cls.of_all([{"field": field, "message": message}], hint=hint)
+
+    @classmethod
+    def of_all(cls, problems: "list[dict[str, Any]]", *, hint: str = "") -> "Invalid":
+        """Return an error about several; the name of a field may come from outside."""
+        return cls(
+            " ".join(f"{mention(one['field'])} {one['message']}." for one in problems), hint=hint, problems=problems
+        )
 
 
 class Forbidden(BigMindError):

@@ -82,7 +82,7 @@ def forgive(model: type[BaseModel], schema: Mapping[str, Any], arguments: Mappin
         except ValueError as error:
             problems.append({"field": name, "message": str(error)})
     if problems:
-        raise Invalid(" ".join(f"{problem['field']} {problem['message']}." for problem in problems), problems=problems)
+        raise Invalid.of_all(problems)
     return sent
 
 

@@ -111,10 +111,11 @@ class Operation:
         Raises:
             Invalid: a handle names another kind than the argument takes, or a text that looks like JSON is not valid.
         """
-        return forgive(self.arguments, self.input_schema(), arguments)
+        return forgive(self.arguments, self.input_schema, arguments)
 
+    @cached_property
     def input_schema(self) -> dict[str, Any]:
-        """The JSON Schema of the arguments, in few words."""
+        """The JSON Schema of the arguments, in few words. It is made once, and shared: nobody changes it."""
         return compact(self.arguments.model_json_schema())
 
     def output_schema(self) -> dict[str, Any]:
@@ -166,7 +167,7 @@ def _refuse_invalid_json(arguments: Mapping[str, Any]) -> None:
         if isinstance(argument, dict | list) and (found := find_json_problem(argument, name))
     ]
     if problems:
-        raise Invalid(" ".join(f"{problem['field']} {problem['message']}." for problem in problems), problems=problems)
+        raise Invalid.of_all(problems)
 
 
 def carry_out(call: Callable[..., Any], actor: Any, arguments: Mapping[str, Any]) -> Any:
@@ -189,8 +190,7 @@ def refusal(error: ValidationError, model: type[BaseModel]) -> Invalid:
     missing = {str(found["loc"][0]): found for found in shown if found["type"] == "missing" and len(found["loc"]) == 1}
     known = {name: fields[name].description for name in missing if name in fields}
     hint = " ".join(f"{name}: {description}" for name, description in known.items() if description)
-    sentence = " ".join(f"{problem['field']} {problem['message']}." for problem in problems)
-    return Invalid(sentence, hint=hint, problems=problems)
+    return Invalid.of_all(problems, hint=hint)
 
 
 _PHRASES: dict[str, str] = {

@@ -1,15 +1,31 @@
 """Read-only mode: by its setting, or because the database is a replica that refuses writes."""
 
 from django.conf import settings
-from django.db import InternalError
+from django.db import InternalError, connection
 from psycopg.errors import ReadOnlySqlTransaction
 
 from bigmind.core.errors import ReadOnly
 
+_REPORTED = ("in_hot_standby", "default_transaction_read_only")
+
 
 def is_read_only() -> bool:
-    """Whether this instance is set to store nothing. Records of use, such as the usage log, are then left out too."""
-    return bool(settings.READ_ONLY)
+    """Whether nothing can be stored: this instance is set so, or its database takes no writes, as far as it has said.
+
+    Records of use, such as the usage log, are then left out too, so that nobody is kept from reading by them.
+    """
+    return bool(settings.READ_ONLY) or _is_database_read_only()
+
+
+def _is_database_read_only() -> bool:
+    """What PostgreSQL tells each session when it begins, and with the next answer after it changed. Nothing is asked.
+
+    A pool such as PgBouncer does not pass it on: then the first write is refused by the database, as before.
+    """
+    session = connection.connection
+    if session is None or session.closed:
+        return False
+    return any(session.info.parameter_status(name) == "on" for name in _REPORTED)
 
 
 def require_writable() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import Operation
 from bigmind.core.screening import redact
+from bigmind.core.text import Told
 
 SHOWN_CHARS = 200
 _NUMBER = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
@@ -24,7 +25,7 @@ def repair(operation: Operation, arguments: Mapping[str, Any], refusal: Invalid)
 
     What only the caller can know stands in angle brackets; a long text is left out.
     """
-    schema = operation.input_schema()
+    schema = operation.input_schema
     properties: dict[str, Any] = schema.get("properties", {})
     wrong = {str(problem["field"]): str(problem["message"]) for problem in refusal.problems}
     if not wrong or any(field not in properties and field not in arguments for field in wrong):
@@ -41,7 +42,7 @@ def repair(operation: Operation, arguments: Mapping[str, Any], refusal: Invalid)
             call[own] = _mend(sent[name], properties[own], None)
     for name in (*missing, *(field for field in wrong if field in properties)):
         call.setdefault(name, _placeholder(name, properties[name]))
-    return f"{operation.name}({json.dumps(_as_json(call), ensure_ascii=False)})"
+    return _write_call(operation, call)
 
 
 def complete(operation: Operation, arguments: Mapping[str, Any]) -> str:
@@ -51,7 +52,7 @@ def complete(operation: Operation, arguments: Mapping[str, Any]) -> str:
     except Invalid as refusal:
         if call := repair(operation, arguments, refusal):
             return call
-    return f"{operation.name}({json.dumps(_as_json(operation.forgive(arguments)), ensure_ascii=False)})"
+    return _write_call(operation, operation.forgive(arguments))
 
 
 def _mend(value: Any, schema: Mapping[str, Any], problem: str | None) -> Any:
@@ -107,6 +108,13 @@ def _placeholder(name: str, schema: Mapping[str, Any]) -> str:
         return f"<such as {json.dumps(examples[0], ensure_ascii=False)}>"
     about = schema.get("description") or name or "…"
     return f"<{about.rstrip('.')}>"
+
+
+def _write_call(operation: Operation, arguments: Mapping[str, Any]) -> Told:
+    """Return a call in one line of JSON, in which a value cannot leave its quotes and nothing is invisible."""
+    written = json.dumps(_as_json(arguments), ensure_ascii=False)
+    shown = "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in written)
+    return Told(f"{operation.name}({shown})")
 
 
 def _as_json(call: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,9 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 HIDDEN = {
     "NUL character": "\0",
@@ -50,6 +52,8 @@ LAST_BACKSLASHES = re.compile(r"(?<!\\)(\\++)(?=\||\Z)")
 NAME_CHARS = 60
 NAME_SIGNS = frozenset("._@+/:—–-")
 INNER_QUOTES = str.maketrans("“”`", "‘’'")
+ECHOED_CHARS = 200
+"""Of a name that an error repeats: no name that is stored is longer."""
 
 
 class Told(str):
@@ -82,26 +86,31 @@ def find_hidden_characters(text: str) -> list[HiddenCharacter]:
     Joiners and variation selectors do not count where emoji, Persian or the scripts of India are spelled with them.
     """
     counts, positions = Counter[str](), dict[str, int]()
-    for found in SPELLED_OR_HIDDEN.finditer(text):
-        if character := found["hidden"]:
-            counts[character] += 1
-            positions.setdefault(character, found.start() + 1)
+    for found in _find_hidden(text):
+        counts[found[0]] += 1
+        positions.setdefault(found[0], found.start() + 1)
     return [_describe(character, counts[character], position) for character, position in positions.items()]
 
 
 def find_hidden_spans(text: str) -> list[tuple[str, int, int]]:
     """Return each run of hidden characters of one kind: the kind, where it starts and where it ends."""
     places: list[tuple[str, int, int]] = []
-    for found in SPELLED_OR_HIDDEN.finditer(text):
-        if character := found["hidden"]:
-            kind = _kind_of(character)
-            if places and places[-1][0] == kind and places[-1][2] == found.start():
-                places[-1] = (kind, places[-1][1], found.end())
-            else:
-                places.append((kind, found.start(), found.end()))
+    for found in _find_hidden(text):
+        kind = _kind_of(found[0])
+        if places and places[-1][0] == kind and places[-1][2] == found.start():
+            places[-1] = (kind, places[-1][1], found.end())
+        else:
+            places.append((kind, found.start(), found.end()))
     return places
 
 
+def _find_hidden(text: str) -> Iterator[re.Match[str]]:
+    # Of ASCII only controls are hidden, and looking for those alone takes a tenth of the time.
+    if not text.isascii() or REFUSED.search(text):
+        yield from (found for found in SPELLED_OR_HIDDEN.finditer(text) if found["hidden"])
+
+
+@cache
 def _kind_of(character: str) -> str:
     return next(kind for kind, members in KINDS.items() if members.match(character))
 
@@ -186,9 +195,41 @@ def quote(text: str) -> str:
     source that is called “approved by the board”.
     """
     line = inline(text)
-    if len(line) <= NAME_CHARS and all(char.isalnum() or char in NAME_SIGNS for char in line):
+    if not line or _is_word(line):
         return line
     return f"“{line.translate(INNER_QUOTES)}”"
+
+
+def echo(text: object, *, limit: int = ECHOED_CHARS) -> str:
+    """Return a name or value as an error, a hint or a next step may repeat it: in quotes that it cannot close.
+
+    For texts that are not markdown yet: a template that prints them escapes bars and openers by itself. It is one line,
+    hidden characters are visible, and what is longer than the limit is cut.
+    """
+    line = one_line(show_hidden(str(text)))
+    shown = line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+    return f"“{shown.translate(INNER_QUOTES)}”"
+
+
+def mention(text: object, *, limit: int = ECHOED_CHARS) -> str:
+    """Return the same; a single word stands without quotes, as with `quote`."""
+    word = str(text)
+    return word if _is_word(word) else echo(word, limit=limit)
+
+
+def mention_all(texts: Iterable[object]) -> str:
+    """Return several names so, with commas between them."""
+    return ", ".join(mention(text) for text in texts)
+
+
+def echo_code(text: object, *, limit: int = ECHOED_CHARS) -> str:
+    """Return what `echo` does, as code: for options, values and paths, whose every sign matters."""
+    line = one_line(show_hidden(str(text))).replace("`", "'")
+    return f"`{line if len(line) <= limit else f'{line[: limit - 1]}…'}`"
+
+
+def _is_word(line: str) -> bool:
+    return 0 < len(line) <= NAME_CHARS and all(char.isalnum() or char in NAME_SIGNS for char in line)
 
 
 def markdown_lines(text: str) -> list[str]:

@@ -1,10 +1,11 @@
 """What `bigmind doctor` looks at: each check says how it is, and what to do when it is not well."""
 
+import os
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,27 +13,44 @@ import httpx
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connection
 from kombu.exceptions import OperationalError as BrokerError
+from packaging.requirements import Requirement
 
 from accounts.connecting.hook_files import HookFolder
 from accounts.connecting.hook_trials import HookTrial, try_hooks
 from accounts.connecting.machines import Machine
 from bigmind.celery import app as celery
+from bigmind.core.changes import hears, listening_parameters
+from bigmind.core.read_only import is_read_only
 from bigmind.core.roles import OWNS_TABLES, is_pooled, owner_alias
 from bigmind.embedded.database import OLDEST_SERVER, pending_migrations, vector_advice, vector_version
 from bigmind.embedded.home import CannotStart, free_bytes, reason_for, running_on
 from bigmind.embedded.listeners import listen
 from bigmind.environment import Environment, unknown_variables
 from bigmind.observability import health
+from bigmind.settings import FILES
 
 OLDEST_PYTHON = (3, 11)
 PATIENCE_SECONDS = 3
 # A worker on the file queue looks up after 2 to 4 s.
 WORKER_PATIENCE_SECONDS = 6
 COMFORTABLE_FREE_BYTES = 1024**3
-# Beyond this, sign-in links and expiry dates are judged differently by web server and database.
-CLOCK_TOLERANCE_SECONDS = 5
-OF_THE_DATABASE = ("database", "wall", "vector", "migrations", "clock")
+OF_THE_DATABASE = ("database", "wall", "vector", "migrations", "writes", "clock", "changes")
 START = "Start BigMind: make run"
+SESSION_CALLS = 4
+HANDSHAKE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "bigmind-doctor", "version": "1"},
+    },
+}
+_MACHINES = """
+SELECT count(DISTINCT coalesce(host(client_addr), '')) FROM pg_stat_activity
+WHERE datname = current_database() AND application_name = 'bigmind'
+"""
 _POWERS = "SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 
 
@@ -62,15 +80,19 @@ def examine(environment: Environment) -> Iterator[Check]:
     has_worker = bool(environment.redis_url.get_secret_value()) or is_local
     looks: dict[str, Callable[[], Iterable[Check]]] = {
         "python": lambda: [python()],
+        "packages": lambda: [packages()],
         "home": lambda: [home(environment.home)],
         "settings": lambda: [settings()],
         "process": lambda: [process(environment)],
         "port": lambda: [port(environment, is_local)],
         "database": lambda: database() if is_up else [_skip(name) for name in OF_THE_DATABASE],
+        "machines": lambda: [machines(environment)] if is_up else [_skip("machines")],
         "disk": lambda: check_readiness(is_known=is_up),
         "broker": lambda: [broker(environment)],
         "worker": lambda: [worker()] if has_worker else [_skip("worker")],
         "web": lambda: [web(environment.url)],
+        "processes": lambda: [processes(environment)],
+        "sessions": lambda: [sessions(environment.url)],
         "hooks": lambda: check_hooks(environment),
     }
     for name, look in looks.items():
@@ -82,13 +104,14 @@ def check_readiness(is_known: bool) -> Iterator[Check]:
     advice = {
         "disk": "Free some space on the disk of BIGMIND_HOME.",
         "embedder": "See BIGMIND_EMBEDDING_URL, and worker.log for the reason.",
+        "index": "Run: bigmind reindex",
+        "scrubs": "Run: bigmind scrub --again",
+        "backups": "Run: bigmind backup, or bigmind backup_rehearse: they say what fails.",
     }
-    for part in [health.disk(), health.embedder(is_known=is_known)]:
-        yield (
-            Check(part.name, CheckStatus.PROBLEM, part.error, advice[part.name])
-            if part.error
-            else Check(part.name, CheckStatus.OK, "well")
-        )
+    looks = (health.embedder, health.index, health.scrubs, health.backups)
+    of_the_database = [look(is_known=is_known) for look in looks]
+    for part in [health.disk(), *of_the_database]:
+        yield _part(part, advice[part.name])
 
 
 def guard(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
@@ -106,6 +129,33 @@ def python() -> Check:
     if sys.version_info[:2] < OLDEST_PYTHON:
         return Check("python", CheckStatus.PROBLEM, version, "Recreate the environment with Python 3.11 or later.")
     return Check("python", CheckStatus.OK, version)
+
+
+def packages() -> Check:
+    """Look whether all that BigMind is made of is installed: packages in versions that fit, templates, static files."""
+    folders = [Path(folder) for folder in (FILES / "templates", FILES / "static")]
+    if bare := [folder.name for folder in folders if not any(folder.glob("*/*.*"))]:
+        advice = "Install the wheel again; one that is built by hand comes from `make wheel`."
+        return Check("packages", CheckStatus.PROBLEM, f"{' and '.join(bare)} are not installed", advice)
+    try:
+        wanted = [Requirement(text) for text in requires("bigmind") or []]
+    except PackageNotFoundError:
+        return Check("packages", CheckStatus.SKIPPED, "BigMind runs from a folder that is not installed")
+    unfit = [said for one in wanted if not one.marker or one.marker.evaluate({"extra": ""}) if (said := _unfit(one))]
+    if unfit:
+        advice = "Run: pip install --require-hashes --no-deps -r requirements/run.txt, or install the wheel again."
+        return Check("packages", CheckStatus.WARNING, "; ".join(unfit[:3]), advice)
+    return Check("packages", CheckStatus.OK, f"BigMind {version('bigmind')}, with all that it needs")
+
+
+def _unfit(wanted: Requirement) -> str:
+    try:
+        found = version(wanted.name)
+    except PackageNotFoundError:
+        return f"{wanted.name} is missing"
+    return (
+        "" if wanted.specifier.contains(found, prereleases=True) else f"{wanted.name} {found} is not {wanted.specifier}"
+    )
 
 
 def home(folder: Path) -> Check:
@@ -162,9 +212,7 @@ def database() -> Iterator[Check]:
     """Look at the database: reachable, recent, with pgvector, migrated, and agreed with us about the time."""
     try:
         with psycopg.connect(**{**connection.get_connection_params(), "connect_timeout": PATIENCE_SECONDS}) as server:
-            version, ours = server.info.server_version // 10000, time.time()
-            row = server.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
-            theirs = row[0] if row else ours
+            version, writes, clock = server.info.server_version // 10000, health.writes(server), health.clock(server)
             role, is_above = server.execute(_POWERS).fetchone() or ("", False)
     except psycopg.OperationalError as error:
         advice = "Check that the server runs, and BIGMIND_DATABASE_URL."
@@ -175,7 +223,9 @@ def database() -> Iterator[Check]:
     yield _wall(role, is_above)
     yield _vector()
     yield _migrations()
-    yield _clock(theirs - ours)
+    yield _part(writes, "Let BIGMIND_DATABASE_URL name the primary server, or set BIGMIND_READ_ONLY=on.")
+    yield _part(clock, "Let this machine and the database take their time by NTP.", CheckStatus.WARNING)
+    yield _changes()
 
 
 def _wall(role: str, is_above: bool) -> Check:
@@ -192,6 +242,24 @@ def _wall(role: str, is_above: bool) -> Check:
     return Check("wall", CheckStatus.OK, f"the database keeps private rows apart; {of_role}{pool}")
 
 
+def _changes() -> Check:
+    """Whether what one process changes is heard by others: a pool that lends transactions lets nobody listen."""
+    if is_read_only():
+        return Check("changes", CheckStatus.SKIPPED, "a replica tells of none")
+    try:
+        parameters = {**listening_parameters(), "connect_timeout": PATIENCE_SECONDS}
+        with psycopg.connect(**parameters) as ear, psycopg.connect(**parameters) as speaker:
+            is_heard = hears(ear, speaker, seconds=PATIENCE_SECONDS)
+    except psycopg.OperationalError as error:
+        advice = "Let the role of BIGMIND_DATABASE_URL in where BIGMIND_DATABASE_OWNER_URL leads."
+        return Check("changes", CheckStatus.WARNING, str(error).strip().splitlines()[-1].strip(), advice)
+    if is_heard:
+        return Check("changes", CheckStatus.OK, "agents that listen are told of them")
+    advice = "Give web processes BIGMIND_DATABASE_OWNER_URL too, past the pool: they listen there as the application."
+    found = "nobody can listen through the pool before the database: agents that subscribed are told of no changes"
+    return Check("changes", CheckStatus.WARNING, found, advice)
+
+
 def _owns_tables() -> bool:
     with connection.cursor() as cursor:
         cursor.execute(OWNS_TABLES)
@@ -199,19 +267,28 @@ def _owns_tables() -> bool:
     return bool(row and row[0])
 
 
+def machines(environment: Environment) -> Check:
+    """Look whether machines on one database share what they have to: else sessions of one mean nothing to others."""
+    with connection.cursor() as cursor:
+        cursor.execute(_MACHINES)
+        (count,) = cursor.fetchone() or (0,)
+    shared = {"BIGMIND_SECRET_KEY": environment.secret_key, "BIGMIND_REDIS_URL": environment.redis_url}
+    missing = [name for name, value in shared.items() if not value.get_secret_value()]
+    if count > 1 and missing:
+        advice = "Set it to the same on each of them, and restart them: sessions, limits and queues are shared by it."
+        found = f"{count} machines use this database, and {' and '.join(missing)} is not set"
+        return Check("machines", CheckStatus.PROBLEM, found, advice)
+    return Check("machines", CheckStatus.OK, f"{max(count, 1)} on this database, as far as it sees")
+
+
 def broker(environment: Environment) -> Check:
     """Look at what wakes the worker: Redis, or the folder of the file queue."""
-    if not environment.redis_url.get_secret_value():
-        queue = environment.home / "queue"
-        return Check("broker", CheckStatus.OK, f"files in {queue}")
-    try:
-        with celery.connection_for_write(connect_timeout=PATIENCE_SECONDS) as redis:
-            redis.ensure_connection(max_retries=1, interval_start=0, timeout=PATIENCE_SECONDS)
-    except (BrokerError, OSError) as error:
-        return Check(
-            "broker", CheckStatus.PROBLEM, f"Redis does not answer: {error}", "Start it, or check BIGMIND_REDIS_URL."
-        )
-    return Check("broker", CheckStatus.OK, "Redis answers")
+    part = health.broker()
+    if part.error:
+        advice = "Start Redis, or check BIGMIND_REDIS_URL; without Redis, see the folder of the queue."
+        return Check("broker", CheckStatus.PROBLEM, part.error, advice)
+    has_redis = bool(environment.redis_url.get_secret_value())
+    return Check("broker", CheckStatus.OK, "Redis answers" if has_redis else f"files in {environment.home / 'queue'}")
 
 
 def worker() -> Check:
@@ -240,6 +317,53 @@ def web(url: str) -> Check:
             "web", CheckStatus.PROBLEM, f"{url}/healthz answers {status}", "Does another program answer there?"
         )
     return Check("web", CheckStatus.OK, f"{url} answers")
+
+
+def processes(environment: Environment) -> Check:
+    """Look how many web processes `bigmind up` runs here: while the only one is restarted, nobody is served."""
+    from bigmind.embedded.up import default_web_processes
+
+    count = environment.web_processes or default_web_processes()
+    if count > 1:
+        return Check("processes", CheckStatus.OK, f"{count} web processes: one is enough to go on")
+    advice = "Set BIGMIND_WEB_PROCESSES=2, or give the machine more than 1 GB of memory, and restart BigMind."
+    found = "one web process: nobody is served for seconds when it ends"
+    return Check("processes", CheckStatus.WARNING, found, advice)
+
+
+def sessions(url: str) -> Check:
+    """Shake hands as agents do, at the address that they use, and call on from other connections, with what came back.
+
+    Behind a balancer these calls meet other processes and machines: each of them has to know the session.
+    """
+    key = os.environ.get("BIGMIND_API_KEY", "")
+    headers = {"Accept": "application/json, text/event-stream", **({"Authorization": f"Bearer {key}"} if key else {})}
+    try:
+        first = httpx.post(f"{url}/mcp", json=HANDSHAKE, headers=headers, timeout=PATIENCE_SECONDS)
+        if not key:
+            return _asks_for_key(first)
+        session = {**headers, "Mcp-Session-Id": first.headers.get("Mcp-Session-Id", "")}
+        asked = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+        calls = range(SESSION_CALLS if first.status_code == 200 else 0)
+        later = [httpx.post(f"{url}/mcp", json=asked, headers=session, timeout=PATIENCE_SECONDS) for _ in calls]
+    except httpx.HTTPError as error:
+        return Check("sessions", CheckStatus.SKIPPED, f"{url} does not answer ({type(error).__name__})")
+    if first.status_code != 200:
+        found = f"the handshake of agents is answered with {first.status_code}"
+        return Check("sessions", CheckStatus.PROBLEM, found, "Check BIGMIND_API_KEY, and what the proxy passes on.")
+    if lost := [one.status_code for one in later if one.status_code != 200]:
+        found = f"{len(lost)} of {SESSION_CALLS} calls in a session of an agent are answered with {lost[0]}"
+        advice = "Give all machines the same BIGMIND_SECRET_KEY, and let the proxy pass Mcp-Session-Id on."
+        return Check("sessions", CheckStatus.PROBLEM, found, advice)
+    return Check("sessions", CheckStatus.OK, "an agent's session holds over new connections")
+
+
+def _asks_for_key(answer: httpx.Response) -> Check:
+    if answer.status_code == 401:
+        found = "agents are asked for a key; with BIGMIND_API_KEY set a session is tried as well"
+        return Check("sessions", CheckStatus.OK, found)
+    found = f"/mcp answers {answer.status_code} where 401 is due"
+    return Check("sessions", CheckStatus.PROBLEM, found, "Let the proxy pass /mcp on as it comes.")
 
 
 def check_hooks(environment: Environment) -> Iterator[Check]:
@@ -297,11 +421,9 @@ def _migrations() -> Check:
     return Check("migrations", CheckStatus.OK, "all applied")
 
 
-def _clock(difference: float) -> Check:
-    found = f"{abs(difference):.1f} s between this machine and the database"
-    if abs(difference) > CLOCK_TOLERANCE_SECONDS:
-        return Check("clock", CheckStatus.WARNING, found, "Let both take their time from the network (NTP).")
-    return Check("clock", CheckStatus.OK, found)
+def _part(part: health.HealthCheck, advice: str, status: CheckStatus = CheckStatus.PROBLEM) -> Check:
+    """What `/readyz` says of a part, in its words."""
+    return Check(part.name, status, part.error, advice) if part.error else Check(part.name, CheckStatus.OK, "well")
 
 
 def _skip(name: str) -> Check:

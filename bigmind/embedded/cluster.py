@@ -61,8 +61,15 @@ SETTINGS = {
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
-# A database of a test ends before it needs vacuuming, and one that is being vacuumed cannot be dropped by our role.
-NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "autovacuum": "off"}
+NOT_DURABLE = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    # A database of a test ends before it needs vacuuming, and one that is being vacuumed cannot be dropped by our role.
+    "autovacuum": "off",
+    # Each process of a test run serves a BigMind of its own from the one server.
+    "max_connections": "200",
+}
 
 
 def create_cluster(

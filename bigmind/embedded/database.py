@@ -3,12 +3,15 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psycopg
+from django.apps import apps
 from django.core.management import call_command
 from django.db import DatabaseError, ProgrammingError, connection, connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
 
 from bigmind.core.roles import grant_to_application, is_pooled, may_change_schema, owner, owner_alias
 from bigmind.embedded.home import CannotStart
@@ -94,9 +97,25 @@ def _pending_as_application() -> list[str]:
 
 def pending_migrations() -> list[str]:
     """Return the names of the migrations that the database still needs."""
+    if _has_all_migrations():
+        return []
     executor = MigrationExecutor(owner())
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     return [str(migration) for migration, _ in plan]
+
+
+def _has_all_migrations() -> bool:
+    """Whether each migration there is has been noted as done. No start need import them all to learn that none waits.
+
+    Where one is missing, such as of those that a squashed one replaces, Django is asked.
+    """
+    try:
+        done = MigrationRecorder(owner()).applied_migrations()
+    except DatabaseError:
+        return False
+    folders = {app.label: Path(app.path, "migrations") for app in apps.get_app_configs()}
+    there = {(label, file.stem) for label, folder in folders.items() for file in folder.glob("[!_]*.py")}
+    return bool(there) and there <= done.keys()
 
 
 def vector_version() -> str | None:

@@ -1,5 +1,6 @@
 """BIGMIND_HOME: makes the folder ready, and keeps a second start off data that is in use."""
 
+import atexit
 import errno
 import fcntl
 import os
@@ -13,6 +14,8 @@ from pathlib import Path
 # A new database takes 45 MB, and its journal up to 1 GB when much is imported at once.
 LEAST_FREE_BYTES = 256 * 1024 * 1024
 FOLDERS = ("logs", "run", "queue", "queue/in", "queue/processed", "queue/control")
+IN_MEMORY = Path("/dev/shm")  # noqa: S108 - what is made in it has a name that nobody can foresee
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 ELSEWHERE = "choose another folder with BIGMIND_HOME"
 
 
@@ -63,7 +66,35 @@ def clear_leftovers(home: Path) -> None:
             path.unlink()
     for folder in (home / "run").glob("metrics-*"):
         if folder.name != f"metrics-{os.getpid()}":
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove_shared(folder)
+
+
+def share_folder(home: Path) -> None:
+    """Make the folder of the files that the processes of this `bigmind up` map: their metrics, and their pulses.
+
+    It is in memory where there is such a place. A page of a mapped file for which a full disk has no room ends the
+    process (SIGBUS), and with the disk full nobody would be served any more. The library of the metrics looks for its
+    folder when it is imported.
+    """
+    folder = home / "run" / f"metrics-{os.getpid()}"
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _remove_shared(folder)  # In containers every start has the same number.
+    if os.access(IN_MEMORY, os.W_OK):
+        folder.symlink_to(tempfile.mkdtemp(prefix="bigmind-", dir=IN_MEMORY))
+    else:
+        folder.mkdir(mode=0o700)
+    atexit.register(_remove_shared, folder)  # Copies of this process do not come to it.
+    os.environ[METRICS_FOLDER] = str(folder)
+
+
+def _remove_shared(folder: Path) -> None:
+    """Remove such a folder, or the link and the folder that it leads to."""
+    if not folder.is_symlink():
+        shutil.rmtree(folder, ignore_errors=True)
+        return
+    if (in_memory := folder.readlink()).parent == IN_MEMORY:
+        shutil.rmtree(in_memory, ignore_errors=True)
+    folder.unlink(missing_ok=True)
 
 
 def reason_for(error: OSError, home: Path) -> str:

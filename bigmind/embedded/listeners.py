@@ -1,18 +1,27 @@
 """Takes the port before anything starts, so that a taken port is known at once and nobody takes it between."""
 
+import ctypes
 import errno
 import socket
+import struct
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
 
 from bigmind.embedded.home import CannotStart
 
 BACKLOG = 1024
+SO_ATTACH_FILTER = 26
 # "localhost" is either, and which one comes first differs between clients. Both are ours, or neither:
 # on a shared machine, a user who listens on the other one would receive the keys that are meant for us.
 LOOPBACK = ("127.0.0.1", "::1")
 
 
-def listen(bind: str, port: int) -> list[socket.socket]:
+def listen(bind: str, port: int, *, at_once: bool = True) -> list[socket.socket]:
     """Return listening sockets for the web server.
+
+    Args:
+        at_once: Let clients connect from now on, and wait. Otherwise they are refused until somebody listens.
 
     Raises:
         CannotStart: naming the variable to change.
@@ -22,7 +31,7 @@ def listen(bind: str, port: int) -> list[socket.socket]:
     try:
         for host in hosts:
             for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
-                sockets.append(_listener(family, kind, protocol, address))
+                sockets.append(_listener(family, kind, protocol, address, at_once))
     except OSError as error:
         if hosts == LOOPBACK and sockets and error.errno in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:
             return sockets  # A machine without IPv6.
@@ -32,13 +41,39 @@ def listen(bind: str, port: int) -> list[socket.socket]:
     return sockets
 
 
-def _listener(family: int, kind: int, protocol: int, address: tuple[object, ...]) -> socket.socket:
+def let_in(sockets: Iterable[socket.socket], bind: str, port: int) -> None:
+    """Let clients connect from now on.
+
+    Raises:
+        CannotStart: another program has begun to listen here in the meantime.
+    """
+    try:
+        for listener in sockets:
+            listener.listen(BACKLOG)
+    except OSError as error:
+        raise CannotStart(_reason(error, bind, port)) from None
+
+
+def let_nobody_in(listener: socket.socket) -> None:
+    """Let no more clients connect; those who have connected can still be accepted, as far as the system can do that.
+
+    Closing would send them away, and they may have sent a request. Linux takes a filter of packets for a socket, and
+    this one takes none: who knocks now tries again after a second, and is refused when all have closed.
+    """
+    if sys.platform == "linux":
+        takes_none = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0))  # BPF_RET | BPF_K: of each 0 bytes
+        with suppress(OSError):
+            listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HL", 1, ctypes.addressof(takes_none)))
+
+
+def _listener(family: int, kind: int, protocol: int, address: tuple[object, ...], at_once: bool) -> socket.socket:
     listener = socket.socket(family, kind, protocol)
     try:
         # A port whose last connections still linger is free for us.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen(BACKLOG)
+        if at_once:
+            listener.listen(BACKLOG)
     except OSError:
         listener.close()
         raise

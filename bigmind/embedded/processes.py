@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from bigmind.embedded.listeners import let_nobody_in
 from bigmind.embedded.pulses import Pulse, PulseWatch
 
 TAIL_BYTES = 8192
@@ -196,7 +197,8 @@ class Child:
         with self.log.open("ab") as log:
             self._process = Copy.begin(self.name, self._work, log.fileno()) if self._work else self._run(log.fileno())
         created = psutil.Process(self._process.pid).create_time()
-        self._record.write_text(json.dumps({"pid": self._process.pid, "created": created}))
+        with contextlib.suppress(OSError):  # On a full disk: it is the next start that would look for it.
+            self._record.write_text(json.dumps({"pid": self._process.pid, "created": created}))
 
     def _run(self, log: int) -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603 - our own programs and arguments
@@ -233,8 +235,9 @@ class Child:
         return f"ended with exit code {code}: {last_lines(self.log, 3)} (all of it: {self.log})"
 
     def stop_listening(self) -> None:
-        """Close our copies of its sockets: while one is open, clients connect and wait for no answer."""
+        """Let nobody in any more, and close our copies of its sockets: those who are in wait for its answer."""
         for listener in self._sockets:
+            let_nobody_in(listener)
             listener.close()
 
     def end(self, last_words: signal.Signals) -> None:
@@ -261,6 +264,7 @@ def end_together(children: Sequence[Child], patience: float, is_hurried: Callabl
     """Ask the processes to end. Kill those that have not ended after `patience` seconds, or sooner when hurried."""
     for child in children:
         child.stop_listening()
+    for child in children:
         child.end(signal.SIGTERM)
     give_up = time.monotonic() + patience
     while any(child.is_alive() for child in children) and time.monotonic() < give_up and not is_hurried():

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.home import CannotStart
+from bigmind.embedded.manager import ServiceManager
 from bigmind.embedded.processes import Child, end_together
 
 LOOK_EVERY = 0.1
@@ -66,7 +67,7 @@ class Watch:
     def _revive(self, say: Say) -> None:
         try:
             self.start()
-        except CannotStart as refusal:
+        except (CannotStart, OSError) as refusal:
             self._postpone(f"could not be started: {refusal}", say)
 
     def _postpone(self, reason: str, say: Say) -> None:
@@ -80,8 +81,9 @@ class Watch:
 class Supervisor:
     """Runs the parts of one BigMind until a signal stops it."""
 
-    def __init__(self, say: Say) -> None:
+    def __init__(self, say: Say, manager: ServiceManager) -> None:
         self.say = say
+        self.manager = manager
         self.cluster: Cluster | None = None
         self.children: list[Child] = []
         self._watches: list[Watch] = []
@@ -115,10 +117,12 @@ class Supervisor:
         while True:
             for watch in self._watches:
                 watch.look(self.say)
+            self.manager.report(is_whole=all(watch.due is None for watch in self._watches))
             time.sleep(LOOK_EVERY)
 
     def stop(self, is_hurried: Callable[[], bool]) -> None:
         """Let requests and tasks finish, then stop the database that they need for it."""
+        self.manager.announce_stop()
         end_together(self.children, CHILD_PATIENCE, is_hurried)
         if self.cluster is not None:
             self.cluster.stop(patience=HURRIED_PATIENCE if is_hurried() else DATABASE_PATIENCE)

@@ -22,15 +22,19 @@ from accounts.sign_in.links import make_sign_in_link
 from bigmind.core.errors import BigMindError
 from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.database import hang_up, prepare_database, wait_for_database
-from bigmind.embedded.home import CannotStart, clear_leftovers, lock_home, prepare_home
-from bigmind.embedded.listeners import LOOPBACK, listen
+from bigmind.embedded.home import METRICS_FOLDER, CannotStart, clear_leftovers, lock_home, prepare_home
+from bigmind.embedded.listeners import LOOPBACK, let_in, listen
+from bigmind.embedded.manager import ServiceManager
 from bigmind.embedded.processes import IS_FORKED, Child, end_leftovers, rotate
+from bigmind.embedded.scheduling import OPTION
 from bigmind.embedded.supervisor import Say, Supervisor
-from bigmind.embedded.web import preload, serve
+from bigmind.embedded.web import begin_to_preload, preload, serve
 from bigmind.environment import Environment, unknown_variables
 
 PARTS = ("web", "worker", "scheduler")
 ENOUGH_MEMORY = 1 << 30
+ALIVE = "alive"
+"""The file in `run` that is touched while all parts run: probes of containers look at its age."""
 
 
 class StopRequested(BaseException):
@@ -126,9 +130,10 @@ def bring_up(environment: Environment, parts: Collection[str], say: Say) -> None
         end_leftovers(environment.home)
         clear_leftovers(environment.home)
         renew_hooks(environment, say)
-        supervisor = Supervisor(say)
+        supervisor = Supervisor(say, ServiceManager(environment.home / "run" / ALIVE))
         try:
             _start(environment, parts, supervisor)
+            supervisor.manager.announce_ready()
             supervisor.watch()
         except StopRequested:
             say("Stopping; Ctrl-C again to hurry.")
@@ -158,9 +163,12 @@ def renew_hooks(environment: Environment, say: Say) -> None:
 
 
 def _start(environment: Environment, parts: Collection[str], supervisor: Supervisor) -> None:
-    sockets = listen(environment.bind, environment.port) if "web" in parts else []
+    # Whoever has one server waits until it has started. Of several, others answer meanwhile, if this one refuses.
+    at_once = environment.is_embedded
+    sockets = listen(environment.bind, environment.port, at_once=at_once) if "web" in parts else []
     for log in (environment.home / "logs").glob("*.log"):
         rotate(log)
+    importing = begin_to_preload() if IS_FORKED else None
     if environment.is_embedded:
         supervisor.start_database(Cluster(environment.home))
     wait_for_database(supervisor.say)
@@ -169,10 +177,12 @@ def _start(environment: Environment, parts: Collection[str], supervisor: Supervi
     if pause and {*parts} - {"web"}:
         supervisor.say("Worker and scheduler pause: BIGMIND_READ_ONLY is on.")
     children = _web(environment, sockets) if sockets else []
-    children += [_of_celery(part, environment) for part in parts if part != "web" and not pause]
-    if IS_FORKED:
+    children += [] if pause else _of_celery({*parts} - {"web"}, environment)
+    if importing:
+        importing.join()
         hang_up()  # No copy of this process may use its connections.
         preload()
+    let_in(sockets, environment.bind, environment.port)
     for child in children:
         supervisor.start_child(child)
     if sockets:
@@ -184,18 +194,26 @@ def _start(environment: Environment, parts: Collection[str], supervisor: Supervi
 def _web(environment: Environment, sockets: Sequence[socket.socket]) -> list[Child]:
     descriptors = [listener.fileno() for listener in sockets]
     count = environment.web_processes or default_web_processes()
+    shared = Path(os.environ.get(METRICS_FOLDER, environment.home / "run"))
     children = []
     for name in [f"web-{number + 1}" for number in range(count)] if count > 1 else ["web"]:
-        pulse = environment.home / "run" / f"{name}.pulse"
+        pulse = shared / f"{name}.pulse"
         command = [sys.executable, "-m", "bigmind.embedded.web", str(pulse), *map(str, descriptors)]
         work = partial(serve, descriptors, pulse)
         children.append(Child(name, command, environment.home, sockets, work=work, pulse=pulse))
     return children
 
 
-def _of_celery(part: str, environment: Environment) -> Child:
-    command = worker_command() if part == "worker" else scheduler_command(environment)
-    return Child(part, command, environment.home, work=partial(run_celery, command[2:]))
+def _of_celery(parts: Collection[str], environment: Environment) -> list[Child]:
+    """Return worker and scheduler; the worker schedules, too, where both are to run here."""
+    if not parts:
+        return []
+    schedule = str(environment.home / "run" / "schedule")
+    if "worker" in parts:
+        name, command = "worker", worker_command(schedule if "scheduler" in parts else "")
+    else:
+        name, command = "scheduler", scheduler_command(schedule)
+    return [Child(name, command, environment.home, work=partial(run_celery, command[2:]))]
 
 
 def run_celery(arguments: list[str]) -> None:
@@ -225,18 +243,23 @@ def memory_bytes() -> int:
         return machine
 
 
-def worker_command() -> list[str]:
+def worker_command(schedule: str = "") -> list[str]:
     """Return the command of the worker. Its tasks wait for the database, so threads do, and one process is lighter.
 
-    One thread makes vectors. The others keep deliveries moving beside an app run and the making of an index.
+    There are more threads than kinds of work that take long, each of which has few (`BackgroundTask`): so deliveries
+    go out beside vectors, app runs, a backup and the making of an index. A thread is started when none is free.
+
+    Args:
+        schedule: The file of the scheduler, where it is a thread of this worker.
     """
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    return [sys.executable, "-m", "celery", "-A", "bigmind", "worker", "--pool=threads", "--concurrency=4", *quiet]
+    scheduler = [OPTION, schedule] if schedule else []
+    worker = ["worker", "--pool=threads", "--concurrency=16", *quiet, *scheduler]
+    return [sys.executable, "-m", "celery", "-A", "bigmind", *worker]
 
 
-def scheduler_command(environment: Environment) -> list[str]:
-    """Return the command of the scheduler: a process of its own, because one inside the worker outlives its kill -9."""
-    schedule = environment.home / "run" / "schedule"
+def scheduler_command(schedule: str) -> list[str]:
+    """Return the command of a scheduler alone, for a machine that has no worker."""
     return [sys.executable, "-m", "celery", "-A", "bigmind", "beat", f"--schedule={schedule}", "--pidfile="]
 
 

@@ -13,15 +13,18 @@ import socket
 import struct
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 import h11
 import psutil
 import structlog
 import uvicorn
 from prometheus_client.multiprocess import mark_process_dead
+from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bigmind.celery import app as celery
@@ -31,8 +34,18 @@ from bigmind.embedded.pulses import BEAT_SECONDS, LOOP, THREADS, Pulse
 from bigmind.environment import environment
 
 APPLICATION = "bigmind.asgi"
+NEEDS_NO_DATABASE = (
+    "bigmind.transports.mcp.endpoint",
+    "bigmind.transports.web",
+    "bigmind.urls",
+    "celery.bin.celery",
+    "celery.apps.worker",
+    "celery.beat",
+)
 # Long answers (an agent that listens for events) must not hold up Ctrl-C.
 FINISH_WITHIN = 4
+ACCEPTED_WITHIN = 0.3
+HEARD_WITHIN = 0.2
 HEAD_BYTES = 16 * 1024
 IGNORED_BYTES = 256 * 1024
 LINGER_SECONDS = 2
@@ -60,6 +73,8 @@ class DeadlineProtocol(H11Protocol):
         self._deadline: asyncio.TimerHandle | None = None
         self._awaited: object = None
         self._ignored = 0
+        self._lingers = False
+        self.app = partial(self._answer, self.app)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first head."""
@@ -72,7 +87,11 @@ class DeadlineProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take in what came, and wait for what is still missing."""
-        self._ignored = self._ignored + len(data) if self._has_ended() else 0
+        self._ignored = self._ignored + len(data) if self._lingers or self._has_ended() else 0
+        if self._lingers:
+            if self._ignored > IGNORED_BYTES:
+                self.flow.pause_reading()
+            return
         super().data_received(data)
         self._watch()
 
@@ -94,15 +113,52 @@ class DeadlineProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing more."""
         super().connection_lost(exc)
+        # What leads back here would keep this and its buffers until the collector of garbage comes by.
+        self.app = self.config.loaded_app
+        if self.cycle is not None:
+            self.cycle.transport = self.transport
         self._wait_for(None, None)
         self.counted.release(self)
+
+    def linger(self) -> None:
+        """Send the rest of the answer and its end, and let the client read before the connection is closed.
+
+        Closed at once, with bytes that nobody has read, the kernel would reset it, and the client might lose the answer
+        (RFC 9112, section 9.6).
+        """
+        if not self._lingers:
+            self._lingers = True
+            self.transport.write_eof()
+            self._wait_for(self.cycle, LINGER_SECONDS)
 
     def make_way(self) -> None:
         """Close at once, for a new connection: this one has let us wait."""
         self._give_up()
         self.transport.abort()
 
+    async def _answer(self, app: ASGI3Application, scope: Any, receive: Any, send: Any) -> None:
+        """Say with an answer that comes before a large body that no request can follow it.
+
+        The client of a proxy would lose the next one, which is sent while the rest of the body is thrown away.
+        """
+
+        async def tell(message: Any) -> None:
+            if message["type"] == "http.response.start" and self._is_too_much_coming(scope):
+                message = {**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]}
+                self.cycle.transport = cast("asyncio.Transport", LingeringTransport(self))
+            await send(message)
+
+        await app(scope, receive, tell)
+
+    def _is_too_much_coming(self, scope: Any) -> bool:
+        if self.conn.their_state is not h11.SEND_BODY:
+            return False
+        declared = dict(scope["headers"]).get(b"content-length", b"")
+        return not declared or int(declared) > IGNORED_BYTES
+
     def _watch(self) -> None:
+        if self._lingers:
+            return
         state = self.conn.their_state
         if self.flow.write_paused:
             self._wait_for(self.flow, environment().body_seconds)
@@ -157,6 +213,21 @@ class DeadlineProtocol(H11Protocol):
         self.transport.close()
 
 
+class LingeringTransport:
+    """The transport of an answer after which the connection ends, but not at once."""
+
+    def __init__(self, protocol: DeadlineProtocol) -> None:
+        self._protocol = protocol
+
+    def __getattr__(self, name: str) -> Any:
+        """Do all else as the transport does."""
+        return getattr(self._protocol.transport, name)
+
+    def close(self) -> None:
+        """Let the client read the answer first."""
+        self._protocol.linger()
+
+
 class Server(uvicorn.Server):
     """uvicorn's server, which shares its sockets with others like it, and shows the supervisor that it is well.
 
@@ -178,6 +249,14 @@ class Server(uvicorn.Server):
             listener.listen(BACKLOG)  # asyncio made it as short as the number that it accepts at once.
         if self._pulse is not None:
             self._heart = asyncio.create_task(_beat(self._pulse))
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer those who have connected, also whom nobody has accepted yet and who have sent nothing yet."""
+        await asyncio.sleep(ACCEPTED_WITHIN)
+        for server in self.servers:
+            server.close()
+        await asyncio.sleep(HEARD_WITHIN)
+        await super().shutdown(sockets)
 
     def _note(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
@@ -202,9 +281,16 @@ async def _beat(pulse: Pulse) -> None:
         await asyncio.sleep(BEAT_SECONDS)
 
 
+def begin_to_preload() -> Thread:
+    """Import in a thread what needs no database, while it starts; join the thread before anything is copied."""
+    thread = Thread(target=lambda: [importlib.import_module(name) for name in NEEDS_NO_DATABASE], daemon=True)
+    thread.start()
+    return thread
+
+
 def preload() -> None:
     """Import what the processes need that are copied from this one: they share what none of them writes to."""
-    for name in (APPLICATION, "bigmind.urls", "celery.bin.celery", "celery.apps.worker", "celery.apps.beat"):
+    for name in (*NEEDS_NO_DATABASE, APPLICATION):
         importlib.import_module(name)
     celery.loader.import_default_modules()
     gc.collect()

@@ -7,6 +7,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 
 from bigmind.core.key_text import is_well_formed
 from bigmind.environment.addresses import is_this_machine, refuse_unusable_port
+from bigmind.environment.changeable import changeable
 from bigmind.environment.instance import InstanceSettings
 
 
@@ -28,7 +29,10 @@ class Company(InstanceSettings):
         "On this machine http is always permitted, and to public addresses never.",
     )
     instance_name: str = Field(
-        default="", max_length=100, description="What this BigMind is called at the company. Default: the host's name."
+        default="",
+        max_length=100,
+        json_schema_extra=changeable("INSTANCE_NAME"),
+        description="What this BigMind is called at the company. Default: the host's name.",
     )
 
     @field_validator("company_url")

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, SecretStr, field_validator
 
 from bigmind.core.languages import Language
 from bigmind.core.sections import ProfileSection
+from bigmind.environment.changeable import changeable
 from bigmind.environment.instance import InstanceSettings
 
 
@@ -20,6 +21,33 @@ class Features(InstanceSettings):
     budibase_api_key: SecretStr = Field(
         default=SecretStr(""), description="Key for Budibase’s public API. It is read, never written."
     )
+    nocodb_url: str = Field(
+        default="", description="NocoDB server whose bases are mapped by itself, such as `https://app.nocodb.com`."
+    )
+    nocodb_api_key: SecretStr = Field(
+        default=SecretStr(""),
+        description="API token of NocoDB. It is read with the rights of its owner, never written.",
+    )
+    airtable_url: str = Field(default="https://api.airtable.com", description="Where Airtable answers.")
+    airtable_api_key: SecretStr = Field(
+        default=SecretStr(""),
+        description="Personal access token of Airtable, with the scopes `schema.bases:read` and `data.records:read`, "
+        "whose bases are mapped by themselves. It is read, never written.",
+    )
+    connector_lookups: Literal["curators", "everyone"] = Field(
+        default="curators",
+        json_schema_extra=changeable("CONNECTOR_LOOKUPS"),
+        description="For whom a connector looks for rows: `curators` (in personal mode you), or `everyone`, which lets "
+        "everybody here learn what rows are called. Choose it where the key sees no more than they do.",
+    )
+    github_url: str = Field(
+        default="https://api.github.com",
+        description="GitHub’s API, for imports from a repository; of GitHub Enterprise `https://github.example.com/api/v3`.",
+    )
+    github_token: SecretStr = Field(
+        default=SecretStr(""),
+        description="Token that may read contents and issues of the repositories that are imported.",
+    )
     language: Language = Field(
         default="english",
         description="Language of texts and questions that are too short to tell. What is longer is searched with "
@@ -28,6 +56,7 @@ class Features(InstanceSettings):
     )
     search_fusion: Literal["blend", "rrf"] = Field(
         default="blend",
+        json_schema_extra=changeable("SEARCH_FUSION"),
         description="How a search joins what it found by words and by meaning: `blend` adds their scores, `rrf` their "
         "reciprocal ranks. docs/benchmarks.md compares them.",
     )
@@ -39,8 +68,23 @@ class Features(InstanceSettings):
     )
     gaps: bool = Field(
         default=True,
+        json_schema_extra=changeable("GAPS"),
         description="Keep the questions of agents that found nothing, to show what is not known here. A person's "
         "question is disclosed only when three people other than the one who looks asked it. `off` keeps none.",
+    )
+    holdout: Literal["off", "consent", "everyone"] = Field(
+        default="consent",
+        json_schema_extra=changeable("HOLDOUT"),
+        description="Whose agents are not told an entry now and then, to see whether it helps: `consent`, of those who "
+        "agreed on their page *Captured*; `everyone`, where the team agreed, of all who did not decline; `off`, of "
+        "nobody.",
+    )
+    holdout_percent: int = Field(
+        default=20,
+        ge=1,
+        le=50,
+        json_schema_extra=changeable("HOLDOUT_PERCENT"),
+        description="In how many of 100 sessions of those who take part an entry is withheld.",
     )
     oauth: bool | None = Field(
         default=None,
@@ -52,18 +96,19 @@ class Features(InstanceSettings):
         default=64,
         ge=1,
         le=1024,
+        json_schema_extra=changeable("SOURCE_MEGABYTES"),
         description="Largest file that references are made from, such as an OpenAPI document. Reading one takes about "
         "ten times its size in memory.",
     )
     time_zone: str = Field(default="UTC", description="Time zone of the pages and of dates shown to agents.")
 
-    @field_validator("budibase_url")
+    @field_validator("budibase_url", "nocodb_url", "airtable_url", "github_url")
     @classmethod
     def address_without_name(cls, url: str) -> str:
         """Refuse what is no address of the web, or has a key in it, which logs would show."""
         parts = urlsplit(url)
         if url and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query):
-            raise ValueError("must look like https://budibase.example.com, without name, password or query")
+            raise ValueError("must look like https://apps.example.com, without name, password or query")
         return url.rstrip("/")
 
     @field_validator("profile_sections")
@@ -119,5 +164,6 @@ class Embedding(BaseModel):
     embedding_daily_tokens: int = Field(
         default=1_000_000,
         ge=0,
+        json_schema_extra=changeable("EMBEDDING_DAILY_TOKENS"),
         description="Tokens that an endpoint with a key may be sent in a day (UTC). 0 switches the limit off.",
     )

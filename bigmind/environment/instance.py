@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
 from bigmind.environment.addresses import WebAddress, networks_in
+from bigmind.environment.changeable import changeable
 
 
 class InstanceSettings(BaseModel):
@@ -85,9 +86,10 @@ class Capacity(BaseModel):
     )
     mcp_threads: int = Field(default=4, ge=1, le=128, description="Tool calls a web process serves at once.")
     waiting_per_person: int = Field(
-        default=32,
+        default=64,
         ge=1,
         le=10_000,
+        json_schema_extra=changeable("WAITING_PER_PERSON"),
         description="Requests of one person that may wait for a thread of a web process: of the quick and the slow "
         "ones, of tool calls and others, so many each. Beyond it the answer is 429.",
     )
@@ -136,15 +138,48 @@ class Rules(BaseModel):
     rate_limit: int = Field(
         default=600,
         ge=0,
+        json_schema_extra=changeable("RATE_LIMIT_PER_MINUTE"),
         description="Operations a key may perform in a minute, unless it has a limit of its own. 0: no limit.",
     )
     secrets: Literal["warn", "redact", "block"] = Field(
         default="warn",
+        json_schema_extra=changeable("SECRETS_POLICY"),
         description="What becomes of a password, key or token in a personal memory: `warn` stores it and tells the "
         "caller, `redact` stores the text without it, `block` refuses the text. Shared knowledge always refuses it.",
     )
     review_days: int = Field(
-        default=3, ge=1, le=365, description="Days after which what waits for a curator is shown as overdue."
+        default=3,
+        ge=1,
+        le=365,
+        json_schema_extra=changeable("BIGMIND_REVIEW_DAYS"),
+        description="Days after which what waits for a curator is shown as overdue.",
+    )
+    verify_days: int = Field(
+        default=180,
+        ge=1,
+        le=3650,
+        json_schema_extra=changeable("VERIFY_DAYS"),
+        description="Days after which an approved architecture, standard or pattern has to be verified again. It "
+        "counts for what is approved or verified from then on.",
+    )
+    verify_decisions_days: int = Field(
+        default=365,
+        ge=1,
+        le=3650,
+        json_schema_extra=changeable("VERIFY_DECISIONS_DAYS"),
+        description="The same for decisions and for the glossary.",
+    )
+    letter_weekday: Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] = Field(
+        default="monday",
+        json_schema_extra=changeable("LETTER_WEEKDAY"),
+        description="Day on which the weekly letter is mailed to those who want it.",
+    )
+    letter_hour: int = Field(
+        default=8,
+        ge=0,
+        le=23,
+        json_schema_extra=changeable("LETTER_HOUR"),
+        description="Hour from which on it is mailed, in the time zone of its reader, else in BIGMIND_TIME_ZONE.",
     )
 
 
@@ -155,7 +190,10 @@ class ObservabilitySettings(BaseModel):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", description="How much is logged.")
     log_format: Literal["text", "json"] = Field(default="text", description="`json`: one object a line, for machines.")
     slow_ms: int = Field(
-        default=1000, ge=1, description="Milliseconds from which on a call, a page or a task is logged as slow."
+        default=1000,
+        ge=1,
+        json_schema_extra=changeable("SLOW_MILLISECONDS"),
+        description="Milliseconds from which on a call, a page or a task is logged as slow.",
     )
     metrics_token: SecretStr = Field(
         default=SecretStr(""),

@@ -1,13 +1,16 @@
 """Where everything is kept: database, task queue, the key that signs, and backups."""
 
 import os
+import re
 import secrets
 from pathlib import Path
 
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import BaseModel, Field, SecretStr, field_validator
 
+from bigmind.environment.changeable import changeable
 from bigmind.environment.instance import InstanceSettings
 
+BUCKET_ADDRESS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/([\w.=+/-]{1,500}))?/?")
 LEAST_SECRET = 32
 """Characters; what is made has 67."""
 
@@ -58,8 +61,39 @@ class Storage(InstanceSettings):
         default=90,
         ge=0,
         le=3650,
+        json_schema_extra=changeable("KEEP_TOLD_DAYS"),
         description="Days that start contexts and recalls are kept word for word, for their owners to look at. What is "
         "erased goes from them at once. 0 keeps none.",
+    )
+    keep_calls_days: int = Field(
+        default=90,
+        ge=30,
+        le=3650,
+        json_schema_extra=changeable("KEEP_CALLS_DAYS"),
+        description="Days that the usage log is kept: who performed which operation, never its content.",
+    )
+    keep_questions_days: int = Field(
+        default=180,
+        ge=1,
+        le=3650,
+        json_schema_extra=changeable("KEEP_QUESTIONS_DAYS"),
+        description="Days that an unanswered question is kept after it was last asked.",
+    )
+    keep_asked_days: int = Field(
+        default=28,
+        ge=0,
+        le=365,
+        json_schema_extra=changeable("KEEP_ASKED_DAYS"),
+        description="Days that the questions of agents are kept after they were last asked, to try a curator's "
+        "decision on them before it is made. A question is its asker's: a curator sees counts once three others asked. "
+        "0 keeps none.",
+    )
+    keep_deliveries_days: int = Field(
+        default=30,
+        ge=1,
+        le=365,
+        json_schema_extra=changeable("KEEP_DELIVERIES_DAYS"),
+        description="Days that a webhook message or an e-mail is kept after it arrived or was given up.",
     )
 
     @property
@@ -77,18 +111,96 @@ class Storage(InstanceSettings):
 
 
 class BackupSettings(BaseModel):
-    """When backups are made, where, and how long they stay."""
+    """When backups are made, where, who can open them, how long they stay, and how often a restore is rehearsed."""
 
     backup_dir: str = Field(
         default="",
-        description="Folder that the scheduler makes backups in. Default: only `bigmind backup` makes any.",
+        description="Folder that the scheduler makes backups in. Default: only `bigmind backup` makes any; with "
+        "BIGMIND_BACKUP_BUCKET the folder `backups` in BIGMIND_HOME.",
+    )
+    backup_bucket: str = Field(
+        default="",
+        description="Where each backup is copied to: `s3://bucket/prefix` of any S3-compatible storage. What opens it "
+        "stands in the usual variables: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL.",
+    )
+    backup_recipients: str = Field(
+        default="",
+        description="Recipients of age (`age1…`) that backups are encrypted to, with spaces between: the identity of "
+        "any of them opens a backup. Default: backups are in the clear.",
+    )
+    backup_identity_file: str = Field(
+        default="",
+        description="File with the identity that opens backups, where --identity is not said. Keep it elsewhere unless "
+        "the scheduler is to rehearse with encrypted backups: whoever has it opens them all.",
     )
     backup_every: int = Field(
-        default=24, ge=1, le=8760, description="Hours from one backup in BIGMIND_BACKUP_DIR to the next."
+        default=24,
+        ge=1,
+        le=8760,
+        json_schema_extra=changeable("BACKUP_EVERY_HOURS"),
+        description="Hours from one backup in BIGMIND_BACKUP_DIR to the next.",
     )
     backup_keep: int = Field(
-        default=7, ge=0, le=10_000, description="How many backups stay in BIGMIND_BACKUP_DIR. 0 keeps all."
+        default=7,
+        ge=0,
+        le=10_000,
+        json_schema_extra=changeable("BACKUP_KEEP"),
+        description="How many of the newest backups stay, in the folder and in the bucket. Where this and the three "
+        "below are 0, all stay.",
     )
+    backup_keep_daily: int = Field(
+        default=0,
+        ge=0,
+        le=10_000,
+        json_schema_extra=changeable("BACKUP_KEEP_DAILY"),
+        description="For how many days the last backup of the day stays as well.",
+    )
+    backup_keep_weekly: int = Field(
+        default=0,
+        ge=0,
+        le=10_000,
+        json_schema_extra=changeable("BACKUP_KEEP_WEEKLY"),
+        description="For how many weeks the last backup of the week stays as well.",
+    )
+    backup_keep_monthly: int = Field(
+        default=0,
+        ge=0,
+        le=10_000,
+        json_schema_extra=changeable("BACKUP_KEEP_MONTHLY"),
+        description="For how many months the last backup of the month stays as well.",
+    )
+    backup_rehearse_days: int = Field(
+        default=7,
+        ge=0,
+        le=365,
+        json_schema_extra=changeable("BACKUP_REHEARSE_DAYS"),
+        description="Days from one rehearsal of a restore to the next, of the newest backup in BIGMIND_BACKUP_DIR. 0: "
+        "only `bigmind backup_rehearse` rehearses.",
+    )
+
+    @field_validator("backup_recipients")
+    @classmethod
+    def refuse_strangers(cls, text: str) -> str:
+        """Take recipients of age alone: a backup that nobody can open is found out too late."""
+        if text.split():
+            from pyrage import RecipientError, x25519
+
+            for recipient in text.split():
+                try:
+                    x25519.Recipient.from_str(recipient)
+                except RecipientError:
+                    raise ValueError(
+                        f"no recipient of age: {recipient[:8]}…; one begins with age1, and `age-keygen` prints it"
+                    ) from None
+        return text
+
+    @field_validator("backup_bucket")
+    @classmethod
+    def refuse_other_storage(cls, text: str) -> str:
+        """Take the address of a bucket, without what opens it: settings are shown, and addresses are logged."""
+        if text and not BUCKET_ADDRESS.fullmatch(text):
+            raise ValueError("write it as s3://bucket or s3://bucket/prefix, without a key in it")
+        return text
 
 
 def _read_or_create_secret(path: Path) -> str:

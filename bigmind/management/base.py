@@ -4,6 +4,7 @@ import json
 import sys
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter, OutputWrapper
@@ -33,6 +34,9 @@ USER = argument("user", help="User name or id.")
 KEY = argument("key", help="The key's id, its SHA-256, or its first 8 characters.")
 DRY_RUN = argument("--dry-run", action="store_true", help="Say what would happen, and change nothing.")
 YES = argument("--yes", action="store_true", help="Do not ask.")
+IDENTITY = argument(
+    "--identity", type=Path, metavar="FILE", help="The file with the identity of age that opens an encrypted backup."
+)
 
 
 class Refused(CommandError):
@@ -55,7 +59,8 @@ class OperatorCommand(BaseCommand):
     speaks_json = True
     changes_memory = False
     """Whether agents that listen are told afterwards that what they know may have changed."""
-    _prints_json = False
+    prints_json = False
+    """Whether this run was asked for JSON."""
 
     def __init_subclass__(cls) -> None:
         """Take the help from the docstring, unless there is another one."""
@@ -82,7 +87,7 @@ class OperatorCommand(BaseCommand):
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         """Run, and tell in one sentence what was refused."""
-        self._prints_json = bool(self.speaks_json and options.get("json"))
+        self.prints_json = bool(self.speaks_json and options.get("json"))
         try:
             result = super().execute(*args, **options)
             if self.changes_memory:
@@ -104,10 +109,11 @@ class OperatorCommand(BaseCommand):
 
     def reply(self, document: Any, text: str, *, remark: str = "") -> None:
         """Print a document with `--json`, else a text; people get a remark beside it."""
-        if self._prints_json:
+        if self.prints_json:
             self.print_json(document)
             return
-        self.stdout.write(text)
+        if text:
+            self.stdout.write(text)
         if remark:
             self.remark(remark)
 

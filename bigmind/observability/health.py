@@ -2,12 +2,13 @@
 
 import errno
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
+from time import time
 from typing import Any
 
 import psycopg
@@ -15,17 +16,27 @@ import structlog
 from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.module_loading import import_string
 from kombu.exceptions import OperationalError as BrokerError
 
 from bigmind.celery import app as celery
 from bigmind.environment import environment
 from knowledge.services.embedding import embedder_error
+from knowledge.services.index_gaps import index_error
 
 PATIENCE_SECONDS = 2
 # What PostgreSQL takes for one segment of its journal.
 FULL_BYTES = 16 * 1024 * 1024
 TRIAL_BYTES = 4096
+CLOCK_TOLERANCE_SECONDS = 5
+SET_BACK_SECONDS = 60
+_NEWEST = """
+SELECT extract(epoch FROM greatest(
+    (SELECT max(at) FROM accounts_call), (SELECT max(at) FROM accounts_auditevent)))::float8
+"""
 FULL = "is full: writes are refused until some space is freed"
+READ_ALONE = "are refused by the database, which is a replica or set to read only; reading and searching go on"
+UNKNOWN = "unknown while the database is away"
 
 log = structlog.get_logger()
 
@@ -53,7 +64,9 @@ def healthz(request: HttpRequest) -> HttpResponse:
 def parts() -> list[HealthCheck]:
     """Ask everything BigMind stands on how it does."""
     found = _database()
-    return [*found, disk(), embedder(is_known=found[0].ok), _broker()]
+    is_known = found[0].ok
+    of_the_database = [look(is_known=is_known) for look in (embedder, index, scrubs, backups)]
+    return [*found, disk(), *of_the_database, broker()]
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
@@ -82,14 +95,17 @@ def _database() -> list[HealthCheck]:
     try:
         with database_aside() as database:
             vector = database.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone()
-            return [HealthCheck("database", ""), _vector(bool(vector)), _migrations(database)]
+            migrations = _migrations(database)
+            told = [_vector(bool(vector)), migrations, writes(database), clock(database)]
+            return [HealthCheck("database", ""), *told]
     except (psycopg.Error, DatabaseError) as error:
         log.warning("The database is not ready.", error=str(error))
-        unknown = "unknown while the database is away"
         return [
             HealthCheck("database", "does not answer"),
-            HealthCheck("vector", unknown),
-            HealthCheck("migrations", unknown),
+            HealthCheck("vector", UNKNOWN),
+            HealthCheck("migrations", UNKNOWN),
+            HealthCheck("writes", UNKNOWN, stops=False),
+            HealthCheck("clock", UNKNOWN, stops=False),
         ]
 
 
@@ -104,12 +120,34 @@ def _migrations(database: psycopg.Connection) -> HealthCheck:
     return HealthCheck("migrations", f"{len(missing)} to apply: run `bigmind migrate`" if missing else "")
 
 
+def writes(database: psycopg.Connection[Any]) -> HealthCheck:
+    """Say whether the database takes writes. That it does not is no trouble where BigMind is set to be read-only."""
+    row = database.execute("SELECT current_setting('transaction_read_only') = 'on'").fetchone()
+    is_refusing = bool(row and row[0]) and not environment().read_only
+    return HealthCheck("writes", READ_ALONE if is_refusing else "", stops=False)
+
+
+def clock(database: psycopg.Connection[Any]) -> HealthCheck:
+    """Compare the clock with that of the database, and with what was recorded last: it may have been set back."""
+    (theirs,) = database.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone() or (time(),)
+    if abs(theirs - time()) > CLOCK_TOLERANCE_SECONDS:
+        apart = f"{abs(theirs - time()):,.0f} s away from the database's: let both take their time from the network"
+        return HealthCheck("clock", apart, stops=False)
+    (has_records,) = database.execute("SELECT to_regclass('accounts_auditevent') IS NOT NULL").fetchone() or (False,)
+    (newest,) = (database.execute(_NEWEST).fetchone() if has_records else None) or (None,)
+    if newest and newest - time() > SET_BACK_SECONDS:
+        behind = f"{newest - time():,.0f} s behind what was recorded already: it was set back, or ran ahead"
+        return HealthCheck("clock", behind, stops=False)
+    return HealthCheck("clock", "", stops=False)
+
+
 @cache
 def _migrations_we_bring() -> frozenset[tuple[str, str]]:
     return frozenset(MigrationLoader(None).disk_migrations)
 
 
-def _broker() -> HealthCheck:
+def broker() -> HealthCheck:
+    """Say whether what wakes the worker answers."""
     try:
         with celery.connection_for_write(connect_timeout=PATIENCE_SECONDS) as broker:
             broker.ensure_connection(max_retries=1, interval_start=0, timeout=PATIENCE_SECONDS)
@@ -138,8 +176,27 @@ def disk_error(folder: Path) -> str:
 
 def embedder(*, is_known: bool) -> HealthCheck:
     """Say how the embedder does, as far as the database can be asked."""
-    unknown = HealthCheck("embedder", "unknown while the database is away", stops=False)
+    return _ask("embedder", embedder_error, is_known=is_known)
+
+
+def index(*, is_known: bool) -> HealthCheck:
+    """Say whether everything that is stored is in the index, as the last check found it."""
+    return _ask("index", index_error, is_known=is_known)
+
+
+def scrubs(*, is_known: bool) -> HealthCheck:
+    """Say whether texts that were removed are in the database again: it was restored by other means than ours."""
+    # By its path: services of knowledge ask for health, and what curation keeps stands above them.
+    return _ask("scrubs", import_string("bigmind.scrub.notes.scrubs_error"), is_known=is_known, stops=True)
+
+
+def backups(*, is_known: bool) -> HealthCheck:
+    """Say whether backups are made as they are set: in time, encrypted, copied, and so that a rehearsal succeeds."""
+    return _ask("backups", import_string("bigmind.backup.runs.backups_error"), is_known=is_known)
+
+
+def _ask(name: str, ask: Callable[[], str], *, is_known: bool, stops: bool = False) -> HealthCheck:
     try:
-        return HealthCheck("embedder", embedder_error(), stops=False) if is_known else unknown
+        return HealthCheck(name, ask(), stops=stops) if is_known else HealthCheck(name, UNKNOWN, stops=False)
     except DatabaseError:
-        return unknown
+        return HealthCheck(name, UNKNOWN, stops=False)

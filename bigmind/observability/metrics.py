@@ -30,8 +30,9 @@ from accounts.sign_in.attempts import count_wrong
 from bigmind import __version__
 from bigmind.core import metrics as counted
 from bigmind.core.errors import TooMany
+from bigmind.core.live_settings import live
 from bigmind.core.metrics import REGISTRY
-from bigmind.observability.health import database_aside
+from bigmind.observability.health import database_aside, parts
 from curation.proposals.queue import WHYS, waiting
 from knowledge.services.embedding import AGAIN
 
@@ -105,6 +106,9 @@ SELECT task, 'ok', runs - failures FROM accounts_tasktally UNION ALL
 SELECT task, 'failed', failures FROM accounts_tasktally
 """
 _OF_TODAY = "SELECT coalesce(sum(tokens), 0) FROM knowledge_embeddingday WHERE day = (now() AT TIME ZONE 'UTC')::date"
+_NEWEST_BACKUP = """
+SELECT bytes FROM accounts_backuprun WHERE kind = 'made' AND error = '' ORDER BY at DESC, id DESC LIMIT 1
+"""
 NO_ENTRIES = "SELECT now() AS created_at WHERE false"
 
 
@@ -134,7 +138,8 @@ FIGURES = (
     Figure("bigmind_embedding_spent_tokens", "Tokens of a paid embedder spent today (UTC).", _asking(_OF_TODAY)),
     Figure(
         "bigmind_curation_entries",
-        "What waits for curators: `proposed`, `reported` as wrong or outdated, `overlapping`, `unused` or `due`.",
+        "What waits for curators: `proposed`, `reported` as wrong or outdated, `harmful`, `overlapping`, `unused` or "
+        "`due`.",
         _curation("%s, count(*)", WHYS),
         ("why",),
     ),
@@ -169,6 +174,13 @@ FIGURES = (
         _asking("SELECT extract(epoch FROM max(scheduled_at)) FROM accounts_tasktally"),
     ),
     Figure(
+        "bigmind_backup_last_timestamp_seconds",
+        "When a backup was last `made` or `copied`, or a restore `rehearsed`, without a failure.",
+        _asking("SELECT kind, extract(epoch FROM max(at)) FROM accounts_backuprun WHERE error = '' GROUP BY kind"),
+        ("kind",),
+    ),
+    Figure("bigmind_backup_last_bytes", "Size of the newest backup.", _asking(_NEWEST_BACKUP)),
+    Figure(
         "bigmind_database_connections",
         "Connections to the database, of all processes.",
         _asking(_CONNECTIONS),
@@ -182,6 +194,8 @@ FIGURES = (
     Figure("bigmind_database_bytes", "Size of the database.", _asking("SELECT pg_database_size(current_database())")),
 )
 UP = "bigmind_database_up"
+WELL = "bigmind_part_well"
+ABOUT_WELL = "1 when nothing is the matter with a part, else 0; `/readyz` says what."
 BUDGET = "bigmind_embedding_budget_tokens"
 ABOUT_BUDGET = "Tokens a paid embedder may be sent in a day; 0: no limit."
 ABOUT_UP = "1 when the database answered this look-up, else 0: then the figures of the instance are missing."
@@ -229,8 +243,12 @@ def _look_up() -> Iterator[Metric]:
             is_up = True
     except psycopg.Error as error:
         log.warning("The figures cannot be looked up.", error=type(error).__name__)
+    well = GaugeMetricFamily(WELL, ABOUT_WELL, labels=("part",))
+    for part in parts():
+        well.add_metric([part.name], float(part.ok))
+    yield well
     yield GaugeMetricFamily(UP, ABOUT_UP, value=float(is_up))
-    yield GaugeMetricFamily(BUDGET, ABOUT_BUDGET, value=float(settings.EMBEDDING_DAILY_TOKENS))
+    yield GaugeMetricFamily(BUDGET, ABOUT_BUDGET, value=float(live.EMBEDDING_DAILY_TOKENS))
 
 
 FIGURES_OF_THE_INSTANCE = FigureCollector()
@@ -317,8 +335,8 @@ def describe_metrics() -> Iterator[DescribedMetric]:
         yield DescribedMetric(
             name, f"{'counter' if figure.counts_up else 'gauge'}, instance", figure.labels, figure.about
         )
-    for name, about in ((UP, ABOUT_UP), (BUDGET, ABOUT_BUDGET)):
-        yield DescribedMetric(name, "gauge, instance", (), about)
+    for name, labels, about in ((WELL, ("part",), ABOUT_WELL), (UP, (), ABOUT_UP), (BUDGET, (), ABOUT_BUDGET)):
+        yield DescribedMetric(name, "gauge, instance", labels, about)
 
 
 def _of_the_process(metric: Any) -> DescribedMetric:

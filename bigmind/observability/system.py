@@ -17,6 +17,8 @@ from accounts.models import TaskTally
 from accounts.services.usage import FailedCalls, LimitHits, Use, calls_since, failures, limit_hits, use_by_operation
 from bigmind import __version__
 from bigmind.backup.making import backups_in, time_of_backup
+from bigmind.core.live_settings import live
+from bigmind.core.translation import _
 from bigmind.embedded.home import free_bytes
 from bigmind.environment import environment, unknown_variables
 from bigmind.observability import health
@@ -107,7 +109,7 @@ def backups() -> BackupFigures | None:
     if not settings.BACKUP_DIR:
         return None
     found = backups_in(Path(settings.BACKUP_DIR).expanduser())
-    return BackupFigures(len(found), time_of_backup(found[0].folder), found[0].bytes) if found else BackupFigures(0)
+    return BackupFigures(len(found), time_of_backup(found[0].name), found[0].bytes) if found else BackupFigures(0)
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,8 @@ def unusual_settings(*, passes_the_wall: bool) -> list[str]:
     """
     found = [sentence for is_so, sentence in _checks(passes_the_wall) if is_so]
     return found + [
-        f"{name} means nothing to BigMind" + (f"; did you mean {nearest}?" if nearest else ".")
+        (_("%(name)s means nothing to BigMind") % {"name": name})
+        + (_("; did you mean %(nearest)s?") % {"nearest": nearest} if nearest else ".")
         for name, nearest in unknown_variables().items()
     ]
 
@@ -166,24 +169,31 @@ def unusual_settings(*, passes_the_wall: bool) -> list[str]:
 def _checks(passes_the_wall: bool) -> Iterator[tuple[bool, str]]:
     is_for_many = settings.BIGMIND_MODE != "personal"
     address = urlsplit(settings.PUBLIC_URL)
-    yield settings.DEBUG, "BIGMIND_DEBUG is on: errors show the code and its variables to whoever meets one."
+    yield settings.DEBUG, _("BIGMIND_DEBUG is on: errors show the code and its variables to whoever meets one.")
     yield (
         address.scheme != "https" and address.hostname not in LOOPBACK,
-        "BIGMIND_PUBLIC_URL has no https: keys and passwords can be read on the way.",
+        _("BIGMIND_PUBLIC_URL has no https: keys and passwords can be read on the way."),
     )
-    yield passes_the_wall, "The database takes BigMind for a superuser: its second wall holds nobody."
-    yield is_for_many and not settings.EMAIL_HOST, "BIGMIND_EMAIL_URL is not set: nobody is told by e-mail."
-    yield not settings.BACKUP_DIR, "BIGMIND_BACKUP_DIR is not set: only “bigmind backup” makes backups."
-    yield not settings.RATE_LIMIT_PER_MINUTE, "BIGMIND_RATE_LIMIT is 0: a key may call as often as it can."
+    yield passes_the_wall, _("The database takes BigMind for a superuser: its second wall holds nobody.")
+    yield is_for_many and not settings.EMAIL_HOST, _("BIGMIND_EMAIL_URL is not set: nobody is told by e-mail.")
+    yield not settings.BACKUP_DIR, _("BIGMIND_BACKUP_DIR is not set: only “bigmind backup” makes backups.")
+    yield (
+        bool(settings.BACKUP_BUCKET) and not settings.BACKUP_RECIPIENTS,
+        _("BIGMIND_BACKUP_RECIPIENTS is not set: whoever reads the bucket of backups reads everything."),
+    )
+    yield not live.RATE_LIMIT_PER_MINUTE, _("BIGMIND_RATE_LIMIT is 0: a key may call as often as it can.")
     yield (
         is_for_many and settings.REQUIRE_MFA == "nobody" and not settings.OIDC_ISSUER,
-        "BIGMIND_REQUIRE_MFA is “nobody”: a guessed password is enough, also an admin's.",
+        _("BIGMIND_REQUIRE_MFA is “nobody”: a guessed password is enough, also an admin's."),
     )
-    yield settings.WEBHOOK_PRIVATE, "BIGMIND_WEBHOOK_PRIVATE is on: the webhook may call into the private network."
-    yield environment().log_level == "DEBUG", "BIGMIND_LOG_LEVEL is DEBUG: logs grow fast and libraries are talkative."
+    yield settings.WEBHOOK_PRIVATE, _("BIGMIND_WEBHOOK_PRIVATE is on: the webhook may call into the private network.")
+    yield (
+        environment().log_level == "DEBUG",
+        _("BIGMIND_LOG_LEVEL is DEBUG: logs grow fast and libraries are talkative."),
+    )
     yield (
         settings.EMBEDDING_PROVIDER == "hashing",
-        "BIGMIND_EMBEDDING_PROVIDER is “hashing”, which is for tests: search by meaning finds little.",
+        _("BIGMIND_EMBEDDING_PROVIDER is “hashing”, which is for tests: search by meaning finds little."),
     )
 
 

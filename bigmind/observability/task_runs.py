@@ -5,10 +5,10 @@ from typing import Any
 
 import structlog
 from celery.signals import task_postrun, task_prerun
-from django.conf import settings
 from django.db import Error as DatabaseError
 
 from bigmind.core.background import WOKEN_BY
+from bigmind.core.live_settings import live
 from bigmind.observability.logging import begin_request, current_request_id
 
 log = structlog.get_logger()
@@ -27,7 +27,7 @@ def end_run(task: Any, state: str, retval: Any, **_: Any) -> None:
     """Count the run, and log it when it failed or took long."""
     seconds = perf_counter() - getattr(task.request, "began", perf_counter())
     error = type(retval).__name__ if state == "FAILURE" else ""
-    if error or seconds * 1000 >= settings.SLOW_MILLISECONDS:
+    if error or seconds * 1000 >= live.SLOW_MILLISECONDS:
         words = "A task failed." if error else "A task was slow."
         log.warning(words, outcome=error or "ok", milliseconds=round(seconds * 1000, 1))
     _tally(task, seconds, error)

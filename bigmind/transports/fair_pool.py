@@ -2,7 +2,7 @@
 
 Each person has a queue of quick and one of slow work, and free threads go round the people. Slow work has at most half
 of the threads. While others are at work, too, a person has a quarter of the threads, and one slow operation in all
-pools.
+pools, and for each two processors of the machine one in all web processes.
 """
 
 import asyncio
@@ -14,14 +14,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from threading import Condition, Thread
-from time import monotonic
 from typing import Any, ClassVar, TypeVar
 
 from bigmind.core.errors import TooMany
-from bigmind.environment import environment
+from bigmind.core.live_settings import live
+from bigmind.transports.at_work import LOOK_AGAIN_SECONDS, AtWork, at_work_here
 
-AT_WORK_SECONDS = 10.0
-"""For how long someone who has just called counts as at work: agents think between two calls."""
 RETRY_AFTER = 5
 MOST_KNOWN = 10_000
 ADDRESS = "address "
@@ -30,22 +28,37 @@ ADDRESS = "address "
 Answer = TypeVar("Answer")
 
 
+class NobodyWaits(Exception):
+    """Work that was not begun, because whoever wanted it has left."""
+
+
+def _stays() -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Share:
-    """Whose work something is, whether it is slow (a search, an import, an export), and whether it may be refused."""
+    """Whose work something is, whether it is slow (a search, an import, an export), and whether it may be refused.
+
+    Attributes:
+        has_left: Whether nobody waits for it any more. Asked by any thread, until it begins.
+    """
 
     person: str = ""
     is_slow: bool = False
     is_limited: bool = field(default=True, compare=False)
+    has_left: Callable[[], bool] = field(default=_stays, compare=False)
 
 
 _SHARE: ContextVar[Share] = ContextVar("share", default=Share())  # noqa: B039 - it is frozen
 
 
 @contextmanager
-def share_of(person: str, *, is_slow: bool = False, is_limited: bool = True) -> Iterator[None]:
+def share_of(
+    person: str, *, is_slow: bool = False, is_limited: bool = True, has_left: Callable[[], bool] = _stays
+) -> Iterator[None]:
     """Let what is handed to a pool within this block be the work of a person."""
-    token = _SHARE.set(Share(person, is_slow, is_limited and not person.startswith(ADDRESS)))
+    token = _SHARE.set(Share(person, is_slow, is_limited and not person.startswith(ADDRESS), has_left))
     try:
         yield
     finally:
@@ -64,6 +77,9 @@ class Work:
         """Do it, unless nobody waits for it any more."""
         if not self.future.set_running_or_notify_cancel():
             return
+        if self.share.has_left():
+            self.future.set_exception(NobodyWaits())
+            return
         try:
             answer = self.do()
         except BaseException as error:  # noqa: BLE001 - whoever waits for it is told
@@ -79,25 +95,27 @@ class FairPool(Executor):
     """Threads that live as long as the process, so that each keeps its connection to the database, shared out fairly.
 
     A thread is started when there is work and none is free, up to `threads`. `waiting` is how much of one person's work
-    may wait, quick or slow.
+    may wait, quick or slow; without it, what BIGMIND_WAITING_PER_PERSON says at the moment.
     """
 
     pools: ClassVar[list["FairPool"]] = []
-    last_seen: ClassVar[dict[str, float]] = {}
-    """When who was last at work, at any pool."""
+    at_work: ClassVar[AtWork] = at_work_here()
 
-    def __init__(self, name: str, threads: int, waiting: int) -> None:
+    def __init__(self, name: str, threads: int, waiting: int | None = None) -> None:
         self.threads, self._name, self._waiting = threads, name, waiting
         self._slow_threads = max(1, threads // 2)
         self._queues: dict[bool, Queues] = {False: OrderedDict(), True: OrderedDict()}
         self._probes: deque[Work] = deque()
         self._changed = Condition()
         self._started = self._idle = self._queued = 0
+        self._held_back = self._looking = False
         self._running: Counter[Share] = Counter()
         self.pools.append(self)
 
     def submit(self, fn: Callable[..., Answer], /, *arguments: Any, **named: Any) -> "Future[Answer]":
         """Take up work of the person whose share this is.
+
+        The future ends with `NobodyWaits` if they leave before it begins.
 
         Raises:
             TooMany: so much of theirs is waiting already.
@@ -105,7 +123,10 @@ class FairPool(Executor):
         work = Work(_SHARE.get(), lambda: fn(*arguments, **named))
         with self._changed:
             queue = self._queues[work.share.is_slow].setdefault(work.share.person, deque())
-            if work.share.is_limited and len(queue) >= self._waiting:
+            most = self._waiting or live.WAITING_PER_PERSON
+            if work.share.is_limited and len(queue) >= most:
+                self._forget_left(queue)
+            if work.share.is_limited and len(queue) >= most:
                 raise TooMany(
                     f"{len(queue)} of your {'slow' if work.share.is_slow else 'quick'} calls are waiting here already, "
                     "as many as may (BIGMIND_WAITING_PER_PERSON).",
@@ -113,7 +134,9 @@ class FairPool(Executor):
                 )
             queue.append(work)
             self._queued += 1
-            self._note(work.share.person)
+            # Addresses are left out: they ask how BigMind is. And so is what BigMind does for nobody, such as its log.
+            if work.share.person and not work.share.person.startswith(ADDRESS):
+                self.at_work.note(work.share.person)
             self._wake()
         return work.future
 
@@ -138,23 +161,24 @@ class FairPool(Executor):
         else:
             self._changed.notify()
 
-    def _note(self, person: str) -> None:
-        """Remember who is at work; forget who no longer is. Addresses are left out: they ask how BigMind is."""
-        if person.startswith(ADDRESS):
-            return
-        now = monotonic()
-        self.last_seen.pop(person, None)
-        self.last_seen[person] = now
-        while next(iter(self.last_seen.values())) < now - AT_WORK_SECONDS:
-            del self.last_seen[next(iter(self.last_seen))]
+    def _forget_left(self, queue: deque[Work]) -> None:
+        """Remove from a queue what nobody waits for any more."""
+        for work in [work for work in queue if work.share.has_left()]:
+            queue.remove(work)
+            self._queued -= 1
+            work.run()
 
     def _serve(self) -> None:
         while True:
             with self._changed:
                 while (work := self._next()) is None:
+                    # One of the idle threads looks whether another process has left a place for what waits here.
+                    looks, self._held_back = self._held_back and not self._looking, False
+                    self._looking |= looks
                     self._idle += 1
-                    self._changed.wait()
+                    self._changed.wait(LOOK_AGAIN_SECONDS if looks else None)
                     self._idle -= 1
+                    self._looking &= not looks
                 self._queued -= 1
                 self._running[work.share] += 1
             work.run()
@@ -162,6 +186,8 @@ class FairPool(Executor):
             del work  # An idle thread keeps nobody's arguments and reply.
             with self._changed:
                 self._running[share] -= 1
+                if share.is_slow:
+                    self.at_work.end_slow(share.person, has_more=share.person in self._queues[True])
                 if not self._running[share]:
                     del self._running[share]
                 # A place of this person or of slow work is free again, which someone idle may have waited for.
@@ -192,7 +218,11 @@ class FairPool(Executor):
         queues = self._queues[is_slow]
         for person in list(queues):
             queue = queues[person]
-            if self._running[Share(person, is_slow)] >= self._most_of(person, is_slow=is_slow):
+            is_alone = not self.at_work.others_than(person)
+            if self._running[Share(person, is_slow)] >= self._most_of(person, is_slow=is_slow, is_alone=is_alone):
+                continue
+            if is_slow and not self.at_work.begin_slow(person, is_alone=is_alone):
+                self._held_back = True
                 continue
             work = queue.popleft()
             if queue:
@@ -202,11 +232,9 @@ class FairPool(Executor):
             return work
         return None
 
-    def _most_of(self, person: str, *, is_slow: bool) -> int:
+    def _most_of(self, person: str, *, is_slow: bool, is_alone: bool) -> int:
         """Return how much of a person's work may run at once."""
-        since = monotonic() - AT_WORK_SECONDS
-        # A copy, because the others go on changing it.
-        if all(name == person or seen < since for name, seen in list(self.last_seen.items())):
+        if is_alone:
             return self._slow_threads if is_slow else self.threads
         if not is_slow:
             return max(1, self.threads // 4)
@@ -233,7 +261,7 @@ async def probe_threads() -> None:
 
 def fair_pool(name: str, threads: int) -> FairPool:
     """Return a new pool with the limits of the settings."""
-    return FairPool(name, threads, environment().waiting_per_person)
+    return FairPool(name, threads)
 
 
 class People:

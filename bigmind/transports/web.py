@@ -1,5 +1,6 @@
 """Pages and REST under ASGI: Django's WSGI application on a bounded pool of threads."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -12,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bigmind.core.errors import TooMany
 from bigmind.environment import environment
-from bigmind.transports.fair_pool import People, fair_pool, share_of
+from bigmind.transports.fair_pool import NobodyWaits, People, fair_pool, share_of
 
 REST = "/api/v1/"
 SLOW_PAGES = frozenset({"search", "import", "export", "insights"})
@@ -54,7 +55,9 @@ class PlainFraming:
             sentence = "Content-Length and Transfer-Encoding exclude each other.\n"
             await PlainTextResponse(sentence, 400, {"Connection": "close"})(scope, receive, send)
             return
-        await self.app(scope, receive, send)
+        # uvicorn begins a request that was sent ahead within the one before, with all that was known of that one.
+        with share_of(""):
+            await self.app(scope, receive, send)
 
 
 class WholeRequests:
@@ -93,10 +96,12 @@ class WholeRequests:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     return
-                body += (piece := message.get("body", b""))
+                body += message.get("body", b"")
                 more = message.get("more_body", False)
-                self._held += 0 if is_known else len(piece)
-                held += 0 if is_known else len(piece)
+                # What has come stays here while the rest is awaited, and should not stay in the message too.
+                del message
+                added = 0 if is_known else len(body) - held
+                self._held, held = self._held + added, held + added
             await self._hand_on(scope, bytes(body), receive, send)
         finally:
             self._held -= held
@@ -106,7 +111,7 @@ class WholeRequests:
         headers = [(name, value) for name, value in scope["headers"] if b"_" not in name and name not in FRAMING]
         if body or any(name in FRAMING for name, _ in scope["headers"]):
             headers.append((b"content-length", str(len(body)).encode()))
-        await self.app({**scope, "headers": headers}, _replaying(body, receive), send)
+        await self.app({**scope, "headers": headers}, replay_body(body, receive), send)
 
 
 class FairShares:
@@ -116,13 +121,25 @@ class FairShares:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, or say that too many of this person are waiting."""
+        """Serve one request, or say that too many of this person are waiting; do nothing for a client that has left."""
+        whole = await receive()  # All of the body, in one message.
+        leaving = asyncio.ensure_future(_leave(receive))
         try:
-            with share_of(_person_of(scope), is_slow=_is_slow(scope)):
-                await self.app(scope, receive, send)
+            with share_of(_person_of(scope), is_slow=_is_slow(scope), has_left=leaving.done):
+                await self.app(scope, replay_body(whole["body"], receive), send)
         except TooMany as refusal:
             # Nothing has been sent: it was refused before a thread took it up.
             await _too_many(scope["path"], refusal)(scope, receive, send)
+        except NobodyWaits:
+            return
+        finally:
+            leaving.cancel()
+
+
+async def _leave(receive: Receive) -> None:
+    """Return when the client has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _person_of(scope: Scope) -> str:
@@ -231,7 +248,8 @@ def _refusal(path: str, status: int, code: str, detail: str, *, hint: str) -> Re
     return Response(refusal.content, status, dict(refusal.headers))
 
 
-def _replaying(body: bytes, receive: Receive) -> Receive:
+def replay_body(body: bytes, receive: Receive) -> Receive:
+    """Return what receives a body that was read already, then what comes after it."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:

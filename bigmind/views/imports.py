@@ -2,6 +2,7 @@
 
 import base64
 import zlib
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -14,11 +15,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
+from bigmind.core.translation import _, format_lazy, gettext_lazy, write_number
 from bigmind.web.forms import OperationForm
 from bigmind.web.pages import own_page, tell
 from curation.services.foreign_imports import import_own_document, import_reading
-from knowledge.transfer.foreign_imports import MovedIn
-from knowledge.transfer.readers import FORMATS
+from curation.services.page_imports import PageChoice
+from knowledge.transfer.moved_in import MovedIn
+from knowledge.transfer.readers import FORMATS, WRITTEN
 from knowledge.transfer.readers.uploads import read_upload
 from knowledge.views.pages import memory_page
 
@@ -33,10 +36,35 @@ class ImportForm(OperationForm):
     """Asks for a file."""
 
     document = forms.FileField(
-        label="Exported document",
-        help_text="What BigMind exported, or the export of mem0, basic-memory, the MCP memory server, ChatGPT, Claude"
-        " or an older BigMind: one file or a zip archive, up to 16 MiB and 5,000 items. The command takes more.",
+        label=gettext_lazy("Exported document"),
+        help_text=format_lazy(
+            gettext_lazy(
+                "What BigMind exported, the memory of another program, or the export of a product with pages: one"
+                " file or a zip archive, up to 16 MiB and 5,000 items; the command takes more. The file itself tells"
+                " which: {formats}."
+            ),
+            formats=", ".join(one.title for one in FORMATS),
+        ),
         widget=forms.FileInput(attrs={"accept": ".json,.jsonl,.zip,.md,.txt,.db,application/json,application/zip"}),
+    )
+    into = forms.ChoiceField(
+        label=gettext_lazy("Pages become"),
+        required=False,
+        choices=[
+            ("", gettext_lazy("What is usual for them")),
+            ("notes", gettext_lazy("Notes of my own")),
+            ("kb", gettext_lazy("Entries of the knowledge base, which everybody here sees")),
+            ("docs", gettext_lazy("Documentation, which everybody here sees")),
+        ],
+        help_text=gettext_lazy(
+            "Pages, issues and threads of other products only. Nothing is approved by being imported."
+        ),
+    )
+    collection = forms.CharField(
+        label=gettext_lazy("Collection"),
+        required=False,
+        max_length=50,
+        help_text=gettext_lazy("The collection that documentation goes into. Left empty: one called after its source."),
     )
 
     def clean_document(self) -> tuple[str, bytes]:
@@ -44,7 +72,8 @@ class ImportForm(OperationForm):
         file: UploadedFile[bytes] = self.cleaned_data["document"]
         if file.size is None or file.size > UPLOAD_BYTES:
             raise forms.ValidationError(
-                f"The file has {file.size or 0:,} bytes; the limit is {UPLOAD_BYTES:,}. Use the command for it."
+                _("The file has %(what)s bytes; the limit is %(UPLOAD_BYTES)s. Use the command for it.")
+                % {"what": write_number(file.size or 0), "UPLOAD_BYTES": write_number(UPLOAD_BYTES)}
             )
         return file.name or "upload", file.read()
 
@@ -55,9 +84,9 @@ def importing(request: HttpRequest) -> HttpResponse:
     """Ask for a file and rehearse its import: nothing is stored before that is confirmed."""
     actor = actor_of(request)
     form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
-    report = form.attempt(lambda told: _bring_in(actor, *told["document"], dry_run=True))
-    token = _keep(request, *form.cleaned_data["document"]) if report else ""
-    context = {"form": form, "report": report, "rehearsed": _rows(report), "token": token, "formats": FORMATS}
+    report = form.attempt(lambda told: _bring_in(actor, *told["document"], choice=_choice(told), dry_run=True))
+    token = _keep(request, form.cleaned_data) if report else ""
+    context = {"form": form, "report": report, "rehearsed": _rows(report), "token": token, "written": WRITTEN.values()}
     return memory_page(request, "knowledge/import.html", section="memory-import", shown=SHOWN, **context)
 
 
@@ -68,25 +97,36 @@ def import_confirmed(request: HttpRequest) -> HttpResponse:
     actor = actor_of(request)
     kept = _upload_session(request)
     if kept.get("user") != str(actor.user.pk):
-        messages.error(request, "That document is no longer kept here. Choose the file again.")
+        messages.error(request, _("That document is no longer kept here. Choose the file again."))
         return redirect("memory-import")
-    report = _bring_in(actor, kept["name"], zlib.decompress(base64.b64decode(kept["content"])), dry_run=False)
+    content = zlib.decompress(base64.b64decode(kept["content"]))
+    report = _bring_in(actor, kept["name"], content, choice=_choice(kept), dry_run=False)
     kept.delete()
-    added = ", ".join(_count_phrase(row["kind"], row["added"]) for row in _rows(report) if row["added"])
-    tell(request, f"Imported: {added}." if added else "Imported: there was nothing new in it.")
+    added = [_count_phrase(row["kind"], row["added"]) for row in _rows(report) if row["added"]]
+    changed = [f"{_count_phrase(kind, number)} changed" for kind, number in report.changed.items()]
+    done = ", ".join([*added, *changed])
+    tell(request, _("Imported: %(done)s.") % {"done": done} if done else _("Imported: there was nothing new in it."))
     if report.refused:
-        messages.warning(request, f"{len(report.refused):,} items were refused and are not here.")
+        messages.warning(
+            request,
+            _("%(refused)s items were refused and are not here.") % {"refused": write_number(len(report.refused))},
+        )
     return redirect("memory")
 
 
-def _bring_in(actor: Actor, name: str, content: bytes, *, dry_run: bool) -> MovedIn:
-    upload = read_upload(content, name, most=MOST)
+def _bring_in(actor: Actor, name: str, content: bytes, *, choice: PageChoice, dry_run: bool) -> MovedIn:
+    upload = read_upload(content, name, most=MOST, into=choice.into)
     if upload.reading is None:
         return import_own_document(actor, upload.document, dry_run=dry_run)
-    return import_reading(actor, upload.reading, upload.format, source=upload.name, dry_run=dry_run)
+    return import_reading(actor, upload.reading, upload.format, source=upload.name, choice=choice, dry_run=dry_run)
 
 
-def _keep(request: HttpRequest, name: str, content: bytes) -> str:
+def _choice(told: Mapping[str, Any] | SessionBase) -> PageChoice:
+    """What pages are to become, as the form or what was kept of it says."""
+    return PageChoice(told["into"], told["collection"])
+
+
+def _keep(request: HttpRequest, told: dict[str, Any]) -> str:
     """Keep a file until it is confirmed, an hour at most.
 
     It gets a session of its own, which is stored where all processes find it; in the person's own session each page
@@ -95,7 +135,9 @@ def _keep(request: HttpRequest, name: str, content: bytes) -> str:
     aside = type(request.session)()
     aside.clear_expired()
     aside.delete(request.session.get(_KEPT))
+    name, content = told["document"]
     aside["user"], aside["name"] = str(request.user.pk), name
+    aside["into"], aside["collection"] = told["into"], told["collection"]
     aside["content"] = base64.b64encode(zlib.compress(content)).decode()
     aside.set_expiry(KEPT_SECONDS)
     aside.create()
@@ -118,5 +160,11 @@ def _rows(report: MovedIn | None) -> list[dict[str, Any]]:
     if report is None:
         return []
     return [
-        {"kind": kind, "added": added, "known": report.unchanged.get(kind, 0)} for kind, added in report.added.items()
+        {
+            "kind": kind,
+            "added": added,
+            "changed": report.changed.get(kind, 0),
+            "known": report.unchanged.get(kind, 0),
+        }
+        for kind, added in report.added.items()
     ]

@@ -1,5 +1,6 @@
 """A person's page, `/u/<username>/`: who they are and what they know, as far as they let others see it."""
 
+from collections.abc import Collection
 from typing import Any
 
 from django import forms
@@ -8,27 +9,46 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.views.decorators.http import require_http_methods, require_safe
 
+from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.people.profiles import get_profile, sharing_of
 from bigmind.core.sections import ProfileSection
+from bigmind.core.translation import _, format_lazy, gettext_lazy
 from bigmind.web.forms import OperationForm, form_data
 from bigmind.web.pages import own_page, tell
 from curation.services.profile_pages import ProfilePage, get_profile_page
+from knowledge.services.directory import Person, preview_card
 from knowledge.services.people import change_sharing, headlines_to_offer, visible_headlines
 
 # What each section is called, and what is in it. Who someone is comes first: without it there is no page for others.
 SECTIONS: dict[ProfileSection, tuple[str, str]] = {
-    ProfileSection.WHO: ("Who you are", "your name, your role here, since when. Without it others see nothing at all"),
-    ProfileSection.ROLE: ("Job title", "the role your agents are told"),
-    ProfileSection.AGENTS: ("Agents", "which clients and BigMinds act for you, on which machines, first and last seen"),
-    ProfileSection.STATISTICS: ("Statistics", "how many sessions, facts and notes there are, not what they say"),
-    ProfileSection.BADGES: ("Badges", "what you have done, with its day"),
-    ProfileSection.TOPICS: ("Topics", "the topics of your sessions, and how often each occurs"),
-    ProfileSection.ACTIVITY: ("Activity", "on which days your agents worked, and how much"),
-    ProfileSection.CONTRIBUTIONS: ("Contributions", "the company knowledge that you proposed"),
-    ProfileSection.HEADLINES: ("Headlines", "those you choose below, and no others"),
+    ProfileSection.WHO: (
+        gettext_lazy("Who you are"),
+        gettext_lazy("your name, your role here, since when. Without it others see nothing at all"),
+    ),
+    ProfileSection.ROLE: (gettext_lazy("Job title"), gettext_lazy("the role your agents are told")),
+    ProfileSection.AGENTS: (
+        gettext_lazy("Agents"),
+        gettext_lazy("which clients and BigMinds act for you, on which machines, first and last seen"),
+    ),
+    ProfileSection.STATISTICS: (
+        gettext_lazy("Statistics"),
+        gettext_lazy("how many sessions, facts and notes there are, not what they say"),
+    ),
+    ProfileSection.BADGES: (gettext_lazy("Badges"), gettext_lazy("what you have done, with its day")),
+    ProfileSection.TOPICS: (
+        gettext_lazy("Topics"),
+        gettext_lazy("the topics of your sessions, and how often each occurs"),
+    ),
+    ProfileSection.ACTIVITY: (gettext_lazy("Activity"), gettext_lazy("on which days your agents worked, and how much")),
+    ProfileSection.CONTRIBUTIONS: (
+        gettext_lazy("Contributions"),
+        gettext_lazy("the company knowledge that you proposed"),
+    ),
+    ProfileSection.HEADLINES: (gettext_lazy("Headlines"), gettext_lazy("those you choose below, and no others")),
 }
 
 
@@ -36,22 +56,29 @@ class SharingForm(OperationForm):
     """Asks what others see."""
 
     sections = forms.MultipleChoiceField(
-        label="Everybody here sees",
+        label=gettext_lazy("Everybody here sees"),
         required=False,
-        choices=[(section.value, f"{name}: {what}") for section, (name, what) in SECTIONS.items()],
+        choices=[
+            (section.value, format_lazy("{name}: {what}", name=name, what=what))
+            for section, (name, what) in SECTIONS.items()
+        ],
         widget=forms.CheckboxSelectMultiple,
-        help_text="What is not ticked, only you see.",
+        help_text=gettext_lazy("What is not ticked, only you see."),
     )
     in_directory = forms.BooleanField(
-        label="List me in the directory",
+        label=gettext_lazy("List me in the directory"),
         required=False,
-        help_text="It lists people and finds who worked on what, by what you share above and by nothing else.",
+        help_text=gettext_lazy(
+            "It lists people and finds who worked on what, by what you share above and by nothing else."
+        ),
     )
     session_ids = forms.MultipleChoiceField(
-        label="Headlines to show",
+        label=gettext_lazy("Headlines to show"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Of your latest sessions. A headline that is reworded later is hidden until you choose it again.",
+        help_text=gettext_lazy(
+            "Of your latest sessions. A headline that is reworded later is hidden until you choose it again."
+        ),
     )
 
     def __init__(self, *args: Any, offered: list[tuple[str, str]], **kwargs: Any) -> None:
@@ -83,7 +110,7 @@ def sharing(request: HttpRequest, username: str) -> HttpResponse:
         raise Http404
     shared = sharing_of(actor.user)
     offered = [
-        (str(session.pk), f"{session.one_liner} ({timezone.localtime(session.started_at):%-d %B %Y})")
+        (str(session.pk), f"{session.one_liner} ({date_format(timezone.localtime(session.started_at), _('j F Y'))})")
         for session in headlines_to_offer(actor.user)
     ]
     initial = {
@@ -92,19 +119,40 @@ def sharing(request: HttpRequest, username: str) -> HttpResponse:
         "session_ids": [str(headline.pk) for headline in visible_headlines(actor.user)],
     }
     form = SharingForm(form_data(request), initial=initial, offered=offered)
-    if form.attempt(lambda said: change_sharing(actor, **{"session_ids": [], **said}) or True):
-        tell(request, "Kept. It holds from now on, everywhere.")
+    is_preview = request.POST.get("do") == "preview"
+    if not is_preview and form.attempt(lambda said: change_sharing(actor, **{"session_ids": [], **said}) or True):
+        tell(request, _("Kept. It holds from now on, everywhere."))
         return redirect("profile", actor.user.username)
     back = reverse("profile", args=[actor.user.username])
-    context = {"form": form, "back": back, "is_chosen": shared.is_chosen, "mode": settings.BIGMIND_MODE}
+    context = {
+        "form": form,
+        "back": back,
+        "is_chosen": shared.is_chosen,
+        "mode": settings.BIGMIND_MODE,
+        "card": card_of_form(actor, form),
+    }
     return render(request, "accounts/sharing.html", context)
 
 
 def _others_see(page: ProfilePage) -> str:
     """Say in words what others see of a page."""
     if settings.BIGMIND_MODE == "personal":
-        return "You are the only person here."
-    names = [SECTIONS[section][0].lower() for section in ProfileSection if section in page.shared.sections]
-    if not names:
-        return "Only you see this page."
-    return f"Everybody here sees {', '.join(names)}. The rest only you see."
+        return _("You are the only person here.")
+    names = in_words(page.shared.sections)
+    return (
+        _("Everybody here sees %(names)s. The rest only you see.") % {"names": names}
+        if names
+        else _("Only you see this page.")
+    )
+
+
+def in_words(sections: Collection[ProfileSection]) -> str:
+    """Name sections in a sentence; empty: none."""
+    return ", ".join(SECTIONS[section][0].lower() for section in ProfileSection if section in sections)
+
+
+def card_of_form(actor: Actor, form: forms.Form) -> Person | None:
+    """Return the card of the directory that others would see, did what a form says hold; None: they would see none."""
+    said = {**form.initial, **(form.cleaned_data if form.is_bound and form.is_valid() else {})}
+    sections = [ProfileSection(name) for name in said["sections"]]
+    return preview_card(actor, sections) if said.get("in_directory", True) else None

@@ -1,30 +1,56 @@
 """The components that need a little arithmetic before they are drawn: `{% load components %}`."""
 
+from collections.abc import Callable
 from datetime import datetime
+from hashlib import blake2s
 from typing import Any
 
 from django import template
 from django.http import HttpRequest
+from django.templatetags.static import static
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.text import slugify
 
 from bigmind.core.addresses import linkable
 from bigmind.core.pages import Page
+from bigmind.core.translation import _, ngettext, write_number
 from bigmind.observability.logging import current_request_id
+from bigmind.web.words import word_of
 
 register = template.Library()
 
+PAST: dict[str, Callable[[int], str]] = {
+    "year": lambda count: ngettext("%(count)s year ago", "%(count)s years ago", count) % {"count": count},
+    "month": lambda count: ngettext("%(count)s month ago", "%(count)s months ago", count) % {"count": count},
+    "day": lambda count: ngettext("%(count)s day ago", "%(count)s days ago", count) % {"count": count},
+    "hour": lambda count: ngettext("%(count)s hour ago", "%(count)s hours ago", count) % {"count": count},
+    "minute": lambda count: ngettext("%(count)s minute ago", "%(count)s minutes ago", count) % {"count": count},
+}
+FUTURE: dict[str, Callable[[int], str]] = {
+    "year": lambda count: ngettext("in %(count)s year", "in %(count)s years", count) % {"count": count},
+    "month": lambda count: ngettext("in %(count)s month", "in %(count)s months", count) % {"count": count},
+    "day": lambda count: ngettext("in %(count)s day", "in %(count)s days", count) % {"count": count},
+    "hour": lambda count: ngettext("in %(count)s hour", "in %(count)s hours", count) % {"count": count},
+    "minute": lambda count: ngettext("in %(count)s minute", "in %(count)s minutes", count) % {"count": count},
+}
 SECONDS_IN = {"year": 31_556_952, "month": 2_629_746, "day": 86_400, "hour": 3_600, "minute": 60}
+HUES = 8
 
+SAME_KIND = {"summary": "session", "chunk": "session", "entry": "kb", "docs": "reference"}
+CATEGORY_ICONS = {
+    "identity": "person",
+    "preference": "heart",
+    "constraint": "lock",
+    "decision": "branch",
+    "codebase": "reference",
+}
 
 register.filter("linkable", linkable)
-
-
-@register.filter
-def counted(number: int) -> str:
-    """Write a number the way people read it: 1,300."""
-    return f"{number:,}"
+register.filter("counted", write_number)
+register.filter("worded", word_of)
 
 
 @register.filter
@@ -34,17 +60,53 @@ def age(moment: datetime) -> str:
     for unit, length in SECONDS_IN.items():
         count = int(abs(seconds) // length)
         if count:
-            words = f"{count} {unit}{'' if count == 1 else 's'}"
-            return f"{words} ago" if seconds > 0 else f"in {words}"
-    return "just now"
+            return (PAST if seconds > 0 else FUTURE)[unit](count)
+    return _("just now")
 
 
 @register.simple_tag
 def when(moment: datetime) -> str:
     """Render a moment as its age, with the exact time on hover and for programs."""
-    local = timezone.localtime(moment)
-    exact = f"{local.day} {local:%B %Y, %H:%M %Z}"
+    exact = date_format(timezone.localtime(moment), _("j F Y, H:i T"))
     return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), exact, age(moment))
+
+
+@register.simple_tag
+def icon(name: str) -> str:
+    """Draw an icon of the sprite, in the colour and size of the text around it. Words beside it say what it means."""
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("img/icons.svg"), name)
+
+
+@register.simple_tag
+def kind_icon(kind: str, category: str = "") -> str:
+    """Draw what kind of knowledge a row is, in the colour of the kind; of a fact the icon tells the category."""
+    shown = SAME_KIND.get(kind, kind)
+    name = CATEGORY_ICONS.get(category, shown)
+    return format_html('<span class="kind" data-of="{}" aria-hidden="true">{}</span>', shown, icon(name))
+
+
+@register.simple_tag
+def avatar(name: object, size: str = "") -> str:
+    """Draw who it is by their initials, in a hue of their own. The name has to stand beside it."""
+    words = str(name).split()
+    initials = (words[0][:1] + words[-1][:1] if len(words) > 1 else str(name)[:2]).upper()
+    sized: str | SafeString = format_html(' data-size="{}"', size) if size else ""
+    return format_html('<span class="avatar" data-hue="{}"{} aria-hidden="true">{}</span>', hue(name), sized, initials)
+
+
+@register.filter
+def with_code(text: str) -> SafeString:
+    """Print a sentence with what stands between backquotes as code."""
+    pieces = text.split("`")
+    return SafeString(
+        "".join(format_html("<code>{}</code>" if odd % 2 else "{}", piece) for odd, piece in enumerate(pieces))
+    )
+
+
+@register.filter
+def hue(name: object) -> int:
+    """Choose one of the eight hues by a name: always the same for the same name."""
+    return blake2s(str(name).encode(), digest_size=2).digest()[0] % HUES + 1
 
 
 @register.simple_tag
@@ -54,27 +116,31 @@ def request_id() -> str:
 
 
 @register.inclusion_tag("components/_meter.html")
-def meter(label: str, value: int, limit: int, unit: str = "tokens", key: str = "") -> dict[str, Any]:
+def meter(label: str, value: int, limit: int, unit: str = "", key: str = "") -> dict[str, Any]:
     """Draw how much of a budget is used, in words and as a bar that warns in its last tenth.
 
     `key` tells two meters with the same label on one page apart.
     """
-    words = f"{value:,} of {limit:,} {unit}"
+    words = _("%(value)s of %(limit)s %(unit)s") % {
+        "value": write_number(value),
+        "limit": write_number(limit),
+        "unit": unit or _("tokens"),
+    }
     meter_id = slugify(f"meter {label} {key}")
     return {"id": meter_id, "label": label, "value": value, "limit": limit, "high": limit * 9 // 10, "words": words}
 
 
 @register.inclusion_tag("components/_pagination.html", takes_context=True)
-def pagination(context: template.Context, page: Page[Any], noun: str, label: str = "Pages") -> dict[str, Any]:
+def pagination(context: template.Context, page: Page[Any], noun: str, label: str = "") -> dict[str, Any]:
     """Draw where in a list this page is, and the links to its neighbours, which keep the rest of the address."""
     request: HttpRequest = context["request"]
     shown_to = page.offset + len(page.items)
     return {
-        "label": label,
+        "label": label or _("Pages"),
         "noun": noun,
-        "first": f"{page.offset + 1:,}",
-        "last": f"{shown_to:,}",
-        "total": f"{page.total:,}",
+        "first": write_number(page.offset + 1),
+        "last": write_number(shown_to),
+        "total": write_number(page.total),
         "is_needed": bool(page.items),
         "previous": _address(request, max(0, page.offset - page.limit)) if page.offset else "",
         "next": _address(request, shown_to) if page.left else "",

@@ -4,10 +4,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from django import forms
+from django.forms.utils import pretty_name
 from django.http import HttpRequest, QueryDict
 
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.operations import carry_out
+from bigmind.core.translation import _
+from bigmind.web.words import choices_in_words, lazy_word
 
 
 def form_data(request: HttpRequest) -> QueryDict | None:
@@ -17,7 +20,8 @@ def form_data(request: HttpRequest) -> QueryDict | None:
 
 def choice(choices: Iterable[tuple[str, str]], *, blank: str = "", **kwargs: Any) -> forms.CharField:
     """Return a field that offers these choices; whether one of them was made is judged by the operation."""
-    offered = [("", blank), *choices] if blank else list(choices)
+    said = choices_in_words(choices)
+    offered = [("", blank), *said] if blank else said
     return forms.CharField(widget=forms.Select(choices=offered), **kwargs)
 
 
@@ -27,6 +31,9 @@ class OperationForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
+        for name, field in self.fields.items():
+            if field.label is None:
+                field.label = lazy_word(pretty_name(name))
 
     def carry_out(self, call: Callable[..., Any], actor: Any, **more: Any) -> Any:
         """Carry out an operation with what was typed, and `more`. None when it was refused: the form then says why."""
@@ -46,9 +53,9 @@ class OperationForm(forms.Form):
         """Say what was refused: beside the field where one is named, else above the form."""
         problems = refusal.problems if isinstance(refusal, Invalid) else []
         for problem in problems:
-            field, _, place = str(problem["field"]).partition(".")
+            field, _dot, place = str(problem["field"]).partition(".")
             if field in self.fields:
-                subject = f"Line {int(place) + 1}" if place.isdigit() else place or "This"
+                subject = _("Line %(number)s") % {"number": int(place) + 1} if place.isdigit() else place or _("This")
                 self.add_error(field, f"{subject} {problem['message']}.")
             else:
                 self.add_error(None, f"{problem['field']} {problem['message']}.")

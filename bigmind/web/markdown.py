@@ -6,16 +6,11 @@ from collections.abc import Sequence
 import nh3
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
-from markdown_it import MarkdownIt
-from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from bigmind.core.errors import Invalid
-from bigmind.core.limits import BoundedTokens
+from bigmind.core.markdown import PARSER, cut_markdown, parse_markdown
 
-RENDERED_CHARS = 10_000
-RENDERED_TOKENS = 8_000
-"""A text of 10,000 characters can be a table of 65,000 cells: a second, and a megabyte of HTML."""
 LAST_HEADING = 6
 
 TAGS = {
@@ -44,9 +39,6 @@ TAGS = {
 ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "pre": {"tabindex"}, "table": {"tabindex"}}
 SCHEMES = {"http", "https", "mailto"}
 
-# No HTML, and no images: to show one from elsewhere would tell that server who reads this, and when.
-_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
-
 
 def render_markdown(text: str, first_heading: int = 3) -> SafeString:
     """Render markdown as HTML that is safe to show: no scripts, no images, links that vouch for nothing.
@@ -54,13 +46,13 @@ def render_markdown(text: str, first_heading: int = 3) -> SafeString:
     Its headings begin at the level `first_heading`, below those of the page. Rendering is capped: what lies beyond
     the cap follows as the plain text it is, and so does a text of more pieces than anyone writes.
     """
-    head, tail = _cut(text)
+    head, tail = cut_markdown(text)
     try:
-        tokens = _tokens(head)
+        tokens = parse_markdown(head)
     except Invalid:
         return format_html('<pre tabindex="0">{}</pre>', text)
     _keep_headings_in_order(tokens, first_heading)
-    html = _PARSER.renderer.render(tokens, _PARSER.options, {})
+    html = PARSER.renderer.render(tokens, PARSER.options, {})
     # A heading of a column that says nothing is no heading.
     html = re.sub(r"<th>\s*</th>", "<td></td>", html)
     # Wide ones scroll, which the keyboard can do only where it can go.
@@ -68,20 +60,6 @@ def render_markdown(text: str, first_heading: int = 3) -> SafeString:
     clean = nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES, url_schemes=SCHEMES, link_rel="nofollow noopener")
     safe = mark_safe(clean)  # noqa: S308 - nh3 has just cleaned it
     return format_html('{}<pre tabindex="0">{}</pre>', safe, tail) if tail else safe
-
-
-def _tokens(text: str) -> Sequence[Token]:
-    state = StateCore(text, _PARSER, {})
-    state.tokens = BoundedTokens(RENDERED_TOKENS)
-    _PARSER.core.process(state)
-    return state.tokens
-
-
-def _cut(text: str) -> tuple[str, str]:
-    if len(text) <= RENDERED_CHARS:
-        return text, ""
-    end = text.rfind("\n", 0, RENDERED_CHARS) + 1 or RENDERED_CHARS
-    return text[:end], text[end:]
 
 
 def _keep_headings_in_order(tokens: Sequence[Token], first: int) -> None:

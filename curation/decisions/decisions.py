@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection
 from copy import copy
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
@@ -14,17 +15,19 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import BigMindError, Conflict, Invalid
+from bigmind.core.text import echo
 from bigmind.core.vocabulary import Importance, RowId
-from curation.decisions.history import TRACKED, WAITING, entry_to_change, record, snapshot
+from curation.decisions.history import TRACKED, WAITING, entry_to_change, new_batch, record, snapshot
 from curation.decisions.rules import needs_four_eyes, needs_second_approval, require_may_approve
 from curation.models import Action, Claim, Review
 from curation.proposals.neighbours import contradicting
-from curation.proposals.overlaps import settle
+from curation.proposals.overlaps import open_pairs, settle, unsettle
 from curation.services.golden_questions import require_golden_questions
 from curation.vocabulary import CompanyEntryId, CompanyText, CompanyTitle, Notes, Revision
+from knowledge.anchors.grammar import Anchors, join_anchors
 from knowledge.models import CompanyEntry, Kind, Status
 from knowledge.services.feedback import reopen_complaints, settle_complaints
-from knowledge.vocabulary import CompanyCategoryName
+from knowledge.vocabulary import CompanyCategoryName, Triggers
 
 BULK = 100
 _LOCK = 7706
@@ -112,22 +115,28 @@ def approve_global(
     content: CompanyText | None = None,
     category: CompanyCategoryName | None = None,
     importance: Importance | None = None,
+    anchors: Anchors | None = None,
     despite: Despite | None = None,
     losing: Losing | None = None,
+    triggers: Triggers | None = None,
 ) -> Decision:
     """Decide about company knowledge, as a curator: approve, reject, request_changes, merge, deprecate, restore, …
 
-    Call this only when a curator tells you to. With approve, edit and merge, title, content, category and importance
-    change it. Rejecting needs notes, which the proposer reads. `undo` takes back the last decision. What changed since
-    the `revision` that was read is refused with the changes; what may contradict approved entries or lose golden
-    questions, with their numbers: ask the curator, then name them. Returns the entry.
+    Call this only when a curator tells you to. With approve, edit and merge, title, content, category, importance and
+    anchors and triggers change it. Rejecting needs notes, which the proposer reads. `undo` takes back the last
+    decision. What changed since the `revision` that was read is refused with the changes; what may contradict approved
+    entries or lose golden questions, with their numbers: ask the curator, then name them. Returns the entry.
     """
     actor.require("curate")
     if action in _ONE_BY_ONE:
         wait_for_pairs()
     entry = entry_to_change(entry_id, revision=revision)
-    given = {"title": title, "content": content, "category": category, "importance": importance}
+    given: dict[str, Any] = {"title": title, "content": content, "category": category}
+    given |= {"importance": importance, "anchors": anchors, "triggers": triggers}
     edits = {name: value for name, value in given.items() if value is not None}
+    if triggers is not None and triggers != entry.triggers:
+        # How far it goes was decided about other triggers: these begin in the shadow.
+        edits["trigger_levels"] = {}
     review = _ACTIONS[action](
         _DecisionRequest(actor, entry, notes.strip(), into, into_revision, edits, frozenset(despite or ()))
     )
@@ -177,9 +186,12 @@ def decide_many(
     return done
 
 
-def approve_at_once(actor: Actor, entry: CompanyEntry) -> Review:
-    """Approve an entry in personal mode, where its proposer decides alone. Returns the step that was recorded."""
-    return record(actor, entry, Action.APPROVE, changes=_fields_of_approval(actor, entry, notes=""))
+def approve_at_once(actor: Actor, entry: CompanyEntry, *, notes: str = "") -> Review:
+    """Approve an entry in personal mode, where its proposer decides alone, or as a line of a pack that was reviewed.
+
+    Returns the step that was recorded.
+    """
+    return record(actor, entry, Action.APPROVE, notes=notes, changes=_fields_of_approval(actor, entry, notes=notes))
 
 
 def _approve(request: _DecisionRequest) -> Review:
@@ -225,15 +237,18 @@ def _merge(request: _DecisionRequest) -> Review:
     """Merge a proposal into an approved entry: the edits go there, the proposal points to it, both stay credited."""
     _require_status(request.entry, Status.PENDING, Status.CHANGES_REQUESTED)
     require_may_approve(request.actor, request.entry)
-    target, batch = _target(request), uuid4()
+    target, batch = _target(request), new_batch()
     if request.edits:
         if request.into_revision is None:
             hint = f"Read C{target.pk} (memory_get_global), which shows it."
             raise Invalid.of("into_revision", "is required, because the merge changes that entry", hint=hint)
         _require_may_edit(request, target)
         _require_despite(request, target)
-        changes = {**request.edits, "verified_at": timezone.now()}
+        now = timezone.now()
+        changes = {"anchors": join_anchors(request.entry.anchors, target.anchors), **request.edits}
+        changes |= {"verified_at": now, "review_after": target.review_date_after(now)}
         record(request.actor, target, Action.EDIT, notes=request.notes, changes=changes, batch=batch)
+        settle_complaints(Kind.COMPANY, target.pk)
     # Without a date of verification: its own text was never approved, so it stays with its proposer and the curators.
     changes = {
         **_fields_of_decision(request, status=Status.SUPERSEDED),
@@ -246,7 +261,7 @@ def _merge(request: _DecisionRequest) -> Review:
 def _edit(request: _DecisionRequest) -> Review:
     _require_status(request.entry, Status.APPROVED)
     if not request.edits:
-        raise Invalid.of("action", "edit needs title, content, category or importance")
+        raise Invalid.of("action", "edit needs title, content, category, importance, anchors or triggers")
     _require_may_edit(request, request.entry)
     _require_despite(request, request.entry)
     now = timezone.now()
@@ -325,7 +340,7 @@ def _undo(request: _DecisionRequest) -> Review:
         # Undoing over a later change would silently discard that change.
         if entry.revision != review.after["revision"]:
             raise Conflict(f"{entry.handle} has changed since.", hint="Reopen it instead.", entry_id=entry.pk)
-        before = _as_before(review)
+        before = fields_before(review)
         # Undoing must not get around the rule against approving your own proposal.
         if before["status"] == Status.APPROVED or {"title", "content"} & review.changed.keys():
             require_may_approve(request.actor, entry)
@@ -333,9 +348,16 @@ def _undo(request: _DecisionRequest) -> Review:
             request.actor, entry, Action.UNDO, notes=request.notes, changes=before, batch=batch, undoes=review
         )
         reopen_complaints(Kind.COMPANY, entry.pk, since=review.created_at)
+        unsettle(entry.pk, since=_time_of_step_before(review))
         undone = written if entry is request.entry else undone
     assert undone is not None, "the decision itself is one of its batch"
     return undone
+
+
+def _time_of_step_before(review: Review) -> datetime:
+    """Return when the step before a decision was made: what was settled since then was settled by the decision."""
+    before = Review.objects.filter(entry=review.entry_id, number__lt=review.number).order_by("-number").first()
+    return before.created_at if before else review.created_at
 
 
 _ACTIONS: dict[str, Callable[[_DecisionRequest], Review]] = {
@@ -378,7 +400,7 @@ def _fields_of_decision(request: _DecisionRequest, *, status: Status) -> dict[st
     }
 
 
-def _as_before(review: Review) -> dict[str, Any]:
+def fields_before(review: Review) -> dict[str, Any]:
     """Return the fields of an entry as they were before a review, as Python values."""
     before = review.before or {}
     restored = {name: before[name] for name in TRACKED if name in before and name != "revision"}
@@ -408,22 +430,32 @@ def _require_despite(request: _DecisionRequest, entry: CompanyEntry) -> None:
         setattr(edited, name, value)
     if entry.is_approved and edited.text == entry.text:
         return
-    against = contradicting(request.actor, edited)
-    if all(one.entry.pk in request.despite for one in against):
-        settle(entry, [one.entry.pk for one in against])
+    against = {one.entry: one.contradictions for one in contradicting(edited)}
+    if edited.text == entry.text:
+        # A curator was shown these beside the proposal, as one cluster: one decision must not pass over the other.
+        against = {**_partners_approved(entry), **against}
+    numbers = [other.pk for other in against]
+    if request.despite.issuperset(numbers):
+        settle(entry, numbers)
         return
-    named = "; ".join(f"{one.entry.handle} “{one.entry.title}” ({one.contradictions[0]})" for one in against)
-    numbers = [one.entry.pk for one in against]
+    named = "; ".join(f"{other.handle} {echo(other.title)} ({why[0]})" for other, why in against.items())
     raise Conflict(
         f"{entry.handle} may contradict what is approved: {named}.",
         hint=f"Decide which one holds: edit, merge or supersede. Where all of them do, say despite={numbers}.",
         entry_id=entry.pk,
         despite=numbers,
         contradicts=[
-            {"entry_id": one.entry.pk, "handle": one.entry.handle, "title": one.entry.title, "why": one.contradictions}
-            for one in against
+            {"entry_id": other.pk, "handle": other.handle, "title": other.title, "why": why}
+            for other, why in against.items()
         ],
     )
+
+
+def _partners_approved(entry: CompanyEntry) -> dict[CompanyEntry, list[str]]:
+    """Return the approved entries of the pairs that were found for an entry, each with what they may disagree on."""
+    pairs = {pair.partner_of(entry.pk): pair for pair in open_pairs([entry.pk])}
+    partners = CompanyEntry.objects.approved().filter(pk__in=pairs)
+    return {partner: pairs[partner.pk].hints or ["they say nearly the same"] for partner in partners}
 
 
 def _require_golden_questions(review: Review, losing: Collection[int]) -> None:
@@ -457,7 +489,7 @@ def _target(request: _DecisionRequest) -> CompanyEntry:
 
 def _changes_text(request: _DecisionRequest) -> bool:
     now = snapshot(request.entry)
-    return any(request.edits.get(name, now[name]) != now[name] for name in ("title", "content"))
+    return any(request.edits.get(name, now[name]) != now[name] for name in ("title", "content", "triggers"))
 
 
 def _require_status(entry: CompanyEntry, *allowed: Status) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Annotated, Any
 
 from django.db import transaction
@@ -11,6 +12,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.text import echo, mention
 from bigmind.core.vocabulary import Name, SharedContent
 from curation.models import Action, Comment, Review
 from curation.notifications.notices import tell_of_comment
@@ -54,9 +56,9 @@ def assign_owner(actor: Actor, *, entry_id: CompanyEntryId, owner: Name, revisio
         )
     person = User.objects.filter(username__iexact=owner, is_active=True).first()
     if person is None:
-        raise Invalid.of("owner", f"names nobody here: there is no {owner}. Use a user name")
+        raise Invalid.of("owner", f"names nobody here: there is no user {echo(owner)}. Use a user name")
     if person.pk == entry.owner_id:
-        raise Conflict(f"{entry.handle} belongs to {person} already.")
+        raise Conflict(f"{entry.handle} belongs to {mention(person)} already.")
     record(actor, entry, Action.ASSIGN, notes=f"From now on it belongs to {person}.", changes={"owner_id": person.pk})
     return entry
 
@@ -69,11 +71,15 @@ class CompanyEntryDetail:
     history: Sequence[Review]
     comments: Sequence[Comment]
 
+    @cached_property
+    def merged(self) -> list[CompanyEntry]:
+        """The entries that went into it, or that it took the place of."""
+        return list(self.entry.supersedes.select_related("proposed_by", "agent").order_by("pk"))
+
     @property
     def credits(self) -> list[str]:
         """Who contributed: the proposer, and the proposers of entries that were merged into it, each once."""
-        merged = self.entry.supersedes.select_related("proposed_by")
-        people = [self.entry.proposer, *(other.proposer for other in merged)]
+        people = [self.entry.proposer, *(other.proposer for other in self.merged)]
         return list(dict.fromkeys(person for person in people if person))
 
 
@@ -108,14 +114,18 @@ def comment(actor: Actor, *, entry_id: CompanyEntryId, text: CommentText) -> Com
     return written
 
 
-def readable_entry(actor: Actor, entry_id: int) -> CompanyEntry:
+def readable_entry(actor: Actor, entry_id: int, *related: str, **annotated: Any) -> CompanyEntry:
     """Return an entry that the actor may read.
+
+    Args:
+        related: What else the caller reads of it, in the same statement.
+        annotated: What the statement computes besides.
 
     Raises:
         NotFound: there is none, or it is another user's proposal that is not published.
     """
     readable = CompanyEntry.objects.readable_by(actor.user, curator=may_decide(actor))
-    entry = readable.select_related(*_RELATED).filter(pk=entry_id).first()
+    entry = readable.select_related(*_RELATED, *related).annotate(**annotated).filter(pk=entry_id).first()
     if entry is None:
         raise no_such_entry(entry_id)
     return entry

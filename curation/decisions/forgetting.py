@@ -33,6 +33,7 @@ from knowledge.models import (
 )
 from knowledge.references.imports import remove_references
 from knowledge.search.passages import erase_passages
+from knowledge.services.asked import forget_asked
 from knowledge.services.exposures import Exposure
 from knowledge.services.gaps import forget_questions, questions_asked
 from knowledge.services.withdrawals import handle_of, recall
@@ -214,6 +215,7 @@ def _questions(source: WithdrawnSource, work: _Work) -> None:
     work.erased.note("question", questions.values_list("text", flat=True))
     if not work.dry_run:
         forget_questions(questions)
+        forget_asked(source.user, since=source.since, until=source.until)
 
 
 def _note_changes(source: WithdrawnSource, work: _Work) -> None:

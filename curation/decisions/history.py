@@ -1,6 +1,8 @@
 """History: every change of a company entry goes through `record`, which writes the entry and its review together."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -9,10 +11,11 @@ from uuid import UUID, uuid4
 from django.db import IntegrityError, transaction
 
 from accounts.actor import Actor
+from bigmind.core.background import after_commit
 from bigmind.core.columns import ColumnCopy
 from bigmind.core.errors import Conflict, NotFound
-from bigmind.core.text import digest
-from curation.models import Action, Review
+from bigmind.core.text import digest, mention
+from curation.models import Action, Comparison, Review
 from curation.notifications.notices import tell_of_review
 from curation.proposals.screening import suspicions_about
 from knowledge.models import CompanyEntry, Kind, Status
@@ -26,6 +29,7 @@ SNAPSHOT = ColumnCopy(
         "id": "A review points to its entry.",
         "digest": "It follows from the content: `record` computes it again.",
         "warnings": "They follow from the text: `record` screens it again.",
+        "signs": "They follow from the text.",
         "proposed_by": "It never changes.",
         "agent": "It never changes.",
         "source_session": "It never changes.",
@@ -34,6 +38,7 @@ SNAPSHOT = ColumnCopy(
         "origin": "It never changes.",
         "told_at": "It is about the proposer, who is notified of an undo as well.",
         "is_copy": "It never changes, and copies have no history.",
+        "anchor_checks": "They say what the code was at a commit, whatever the entry says since.",
         "created_at": "It never changes.",
         "updated_at": "It is when the entry was changed last, also by undoing.",
     },
@@ -51,6 +56,10 @@ WAITING: dict[str, Any] = {
 }
 """The fields that put an entry back into the queue. An earlier first approval was for another text and is dropped."""
 
+EDITED_HERE = ", edited here"
+"""What stands behind the signer of a line whose text is not the one that was signed any more."""
+
+_batch: ContextVar[UUID | None] = ContextVar("batch", default=None)
 _COMPARED = ("revision", "status", "title", "content")
 """The fields in which an entry must equal the last row of its history."""
 
@@ -118,17 +127,37 @@ def record(
     """
     is_new = entry.pk is None
     before = None if is_new else snapshot(entry)
-    for name, value in (changes or {}).items():
+    for name, value in _with_provenance(entry, changes or {}).items():
         setattr(entry, name, value)
     entry.digest = digest(entry.content)
     entry.warnings = list(dict.fromkeys(found.kind for found in suspicions_about(entry) if found.is_warning))
     entry.revision = 1 if is_new else entry.revision + 1
     _save(entry)
     index_company_entry(entry)
-    review = _write(actor, entry, action, notes=notes, before=before, batch=batch or uuid4(), undoes=undoes)
+    batch = batch or new_batch()
+    review = _write(actor, entry, action, notes=notes, before=before, batch=batch, undoes=undoes)
     note_writings(Kind.COMPANY, [entry.pk], made=False)
+    if entry.is_undecided:
+        after_commit("curation.tasks.compare_proposals")
+    elif not is_new:
+        Comparison.objects.filter(entry=entry).delete()
     tell_of_review(review)
     return review
+
+
+def new_batch() -> UUID:
+    """Return what marks the steps of one decision: those of one batch are undone together."""
+    return _batch.get() or uuid4()
+
+
+@contextmanager
+def one_batch() -> Iterator[None]:
+    """Let all decisions inside this block be one, which is undone as a whole."""
+    token = _batch.set(uuid4())
+    try:
+        yield
+    finally:
+        _batch.reset(token)
 
 
 def snapshot(entry: CompanyEntry) -> dict[str, Any]:
@@ -157,6 +186,13 @@ def find_broken_seals() -> Iterator[BrokenSeal]:
             yield BrokenSeal(entry_id, previous.number, "a row after it is missing, or the entry was changed past it")
     for entry_id in entries:
         yield BrokenSeal(entry_id, 0, "there is no history")
+
+
+def _with_provenance(entry: CompanyEntry, changes: dict[str, Any]) -> dict[str, Any]:
+    """Return changes that take care that nobody is said to have signed a text that was edited here."""
+    worded = any(changes.get(name, getattr(entry, name)) != getattr(entry, name) for name in ("title", "content"))
+    signed = entry.brought_by.removesuffix(EDITED_HERE)
+    return {"brought_by": f"{signed}{EDITED_HERE}", **changes} if worded and signed else changes
 
 
 def _write(
@@ -208,7 +244,10 @@ def _save(entry: CompanyEntry) -> None:
 def _stale_revision(entry: CompanyEntry, revision: int) -> Conflict:
     later = list(entry.reviews.filter(after__revision__gt=revision).order_by("number"))
     changed = {name: value for review in later for name, value in review.after.items() if name in review.changed}
-    steps = "; ".join(f"{review.get_action_display().lower()} by {review.by_name}" for review in later) or "changed"
+    steps = (
+        "; ".join(f"{review.get_action_display().lower()} by {mention(review.by_name)}" for review in later)
+        or "changed"
+    )
     return Conflict(
         f"{entry.handle} has changed since you read it: {steps}.",
         hint=f"Read it again; it is at revision {entry.revision}, {entry.get_status_display().lower()}.",

@@ -49,8 +49,7 @@ def needs_four_eyes(entry: CompanyEntry, *, importance: int) -> bool:
     """
     if settings.BIGMIND_MODE != "enterprise":
         return False
-    ever = entry.reviews.values_list("after__importance", flat=True)
-    return bool(max(importance, *ever) >= FOUR_EYES_FROM)
+    return importance >= FOUR_EYES_FROM or entry.reviews.filter(after__importance__gte=FOUR_EYES_FROM).exists()
 
 
 def _is_own(actor: Actor, entry: CompanyEntry) -> bool:

@@ -14,7 +14,7 @@ from bigmind.core.errors import Invalid, NotFound
 from curation.models import Action, Notice
 from curation.notifications.notices import take_words_back
 from knowledge.models import CompanyEntry, Entry, Kind, Reference, Session, Status, Writing
-from knowledge.services.as_told import forget_texts_of_entries
+from knowledge.services.as_told import forget_texts_of_things
 from knowledge.services.current_sessions import own_session
 from knowledge.services.withdrawals import Heard, handle_of
 
@@ -40,10 +40,10 @@ def quarantine(actor: Actor, numbers: Iterable[int]) -> None:
         entry = entry_to_change(number)
         record(actor, entry, Action.REOPEN, notes=REOPENED, changes=WAITING)
     take_words_back(approved)
-    forget_texts_of_entries(approved)
+    forget_texts_of_things((Kind.COMPANY, str(number)) for number in approved)
 
 
-def tell_owners(heard: Heard) -> None:
+def tell_owners(heard: Heard, *, why: str = WHY) -> None:
     """Notify people whose ended sessions received a withdrawn entry: one notice for each person and entry.
 
     Open sessions are not counted here: their agents hear it at the next call.
@@ -51,16 +51,16 @@ def tell_owners(heard: Heard) -> None:
     shared = {(person, one): count for (person, one), count in heard.by_person.items() if one.kind == Kind.COMPANY}
     known = set(User.objects.filter(pk__in={person for person, _ in shared}).values_list("pk", flat=True))
     Notice.objects.bulk_create(
-        Notice(user_id=person, entry_id=int(one.source_id), text=_line(handle_of(*one), count))
+        Notice(user_id=person, entry_id=int(one.source_id), text=_line(handle_of(*one), count, why))
         for (person, one), count in sorted(shared.items(), key=lambda row: (str(row[0][0]), int(row[0][1].source_id)))
         if person in known
     )
 
 
-def _line(handle: str, count: int) -> str:
+def _line(handle: str, count: int, why: str) -> str:
     one, more = "A session of yours that has ended was", f"{count:,} sessions of yours that have ended were"
     sessions = one if count == 1 else more
-    return f"{sessions} told [{handle}], which was recalled: {WHY} Look at what was based on it."
+    return f"{sessions} told [{handle}], which was recalled: {why} Look at what was based on it."
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import uuid
 from datetime import timedelta
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -12,15 +13,28 @@ from bigmind.core.masking import PrivateModel
 from knowledge.models import CompanyEntry
 
 from .reviews import Review
+from .webhooks import Webhook
+
+
+class NoticeReason(models.TextChoices):
+    """Why someone is told of an entry. Of several, the first."""
+
+    PROPOSED = "proposed"
+    OWNED = "owned"
+    COMMENTED = "commented"
 
 
 class Notice(PrivateModel):
-    """One line for one user: what happened to an entry that they proposed, own or commented on."""
+    """One line for one user: what happened to an entry that they proposed, own or commented on.
+
+    `reason` is empty on notices of versions that did not keep it.
+    """
 
     user = models.ForeignKey(User, models.CASCADE, related_name="notices")
     entry = models.ForeignKey(CompanyEntry, models.CASCADE, related_name="notices")
     review = models.ForeignKey(Review, models.CASCADE, null=True, blank=True, related_name="notices")
     text = models.CharField(max_length=300)
+    reason = models.CharField(max_length=10, choices=NoticeReason, blank=True, db_default="")
     created_at = models.DateTimeField(default=timezone.now)
     seen_at = models.DateTimeField(null=True, blank=True)
 
@@ -32,6 +46,10 @@ class Notice(PrivateModel):
 
     def __str__(self) -> str:
         return self.text
+
+
+LETTER = "weekly_letter"
+"""The event of a delivery that is a weekly letter: it is composed when it is sent."""
 
 
 class Channel(models.TextChoices):
@@ -50,6 +68,15 @@ class Delivery(PrivateModel):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     channel = models.CharField(max_length=10, choices=Channel)
     to = models.ForeignKey(User, models.CASCADE, null=True, blank=True, related_name="deliveries")
+    webhook = models.ForeignKey(
+        Webhook,
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="deliveries",
+        db_index=False,
+        help_text="Empty for the one of the environment.",
+    )
     event = models.CharField(max_length=50)
     body = models.JSONField()
     attempts = models.PositiveSmallIntegerField(default=0)
@@ -69,7 +96,8 @@ class Delivery(PrivateModel):
                 fields=["not_before"],
                 condition=models.Q(delivered_at=None, given_up_at=None),
                 name="delivery_waiting",
-            )
+            ),
+            models.Index(fields=["webhook"], condition=models.Q(webhook__isnull=False), name="delivery_of_webhook"),
         ]
 
     def __str__(self) -> str:
@@ -93,11 +121,19 @@ PAUSE: dict[str, timedelta] = {
 
 
 class Subscription(models.Model):
-    """The choice of one user. Without a row it is `daily`."""
+    """The choices of one user: how often notices are mailed, of which reasons nothing is told, and the weekly letter.
+
+    Without a row notices are mailed daily, and no letter.
+    """
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="subscription")
     frequency = models.CharField(max_length=10, choices=Frequency, default=Frequency.DAILY)
     last_sent_at = models.DateTimeField(null=True, blank=True)
+    muted = ArrayField(models.CharField(max_length=10, choices=NoticeReason), default=list, blank=True, db_default=[])
+    letter = models.BooleanField(default=False, db_default=False, help_text="Whether the weekly letter is mailed.")
+    letter_day = models.DateField(
+        null=True, blank=True, help_text="On which day the last letter was due, or none was wanted yet."
+    )
 
     class Meta:
         constraints = [

@@ -40,7 +40,9 @@ class ClaimQuerySet(models.QuerySet["Claim"]):
 
     def current(self) -> "ClaimQuerySet":
         """Return the claims that have not expired."""
-        return self.filter(until__gt=timezone.now())
+        # One that would last longer than any was made before the clock was set back.
+        now = timezone.now()
+        return self.filter(until__gt=now, until__lte=now + CLAIM_LASTS)
 
 
 class Claim(models.Model):
@@ -54,6 +56,11 @@ class Claim(models.Model):
 
     def __str__(self) -> str:
         return f"{self.entry_id} by {self.by}"
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it has not expired."""
+        return timezone.now() < self.until <= timezone.now() + CLAIM_LASTS
 
 
 class Action(models.TextChoices):
@@ -76,6 +83,8 @@ class Action(models.TextChoices):
     ASSIGN = "assign"
     KEEP = "keep"
     UNDO = "undo"
+    CHECK = "check"
+    SET_LEVEL = "set_level"
 
 
 class Review(models.Model):

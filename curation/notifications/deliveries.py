@@ -1,38 +1,35 @@
 """Deliveries to a webhook or by e-mail, retried until they arrive or a day has passed; admins see the queue."""
 
-import base64
-import hashlib
-import hmac
-import json
 import smtplib
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-import httpx
 import structlog
 from django.conf import settings
-from django.core.mail import EmailMessage
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
+from django.utils.module_loading import import_string
 from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.services.audit import head_of_audit, head_text
-from bigmind.core.addresses import AddressRefused, Private, post
 from bigmind.core.background import after_commit
 from bigmind.core.errors import Conflict, NotFound
+from bigmind.core.live_settings import live
+from bigmind.core.mail import MailParts, compose_mail
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Limit, Offset
-from curation.models import Channel, Delivery, Review
+from curation.models import LETTER, Channel, Delivery, Review, Webhook
+
+from .targets import AUDIT_HEAD, DeliveryFailed, environment_webhook, send_to
+from .webhooks import target_of, webhooks_for
 
 LEASE = timedelta(minutes=2)
 """How long a worker has a delivery to itself: longer than any attempt takes, so that no other sends it meanwhile."""
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480, 960))
 """How long to wait after each failed attempt. After the last one it is given up, and kept with its error."""
-KEPT = timedelta(days=30)
-AUDIT_HEAD = "audit.head"
 
 log = structlog.get_logger()
 
@@ -44,19 +41,20 @@ _STATES = {
 }
 
 
-class _Failed(Exception):
-    """A delivery failed. The message says why."""
+class NotWanted(Exception):
+    """A message that has become pointless since it was queued: it is dropped."""
 
 
 def queue_webhook(review: Review) -> None:
-    """Queue the webhook message about a decision, if a webhook is configured. Call this in the deciding transaction.
+    """Queue the message about a decision for every webhook that chose it. Call this in the deciding transaction.
 
     The message names the entry and links to it; the text of the entry does not leave this instance.
     """
-    if not settings.WEBHOOK_URL:
+    event = f"company.{review.action}"
+    receivers = _receivers(event)
+    if not receivers:
         return
     entry = review.entry
-    event = f"company.{review.action}"
     body = {
         "type": event,
         "timestamp": review.created_at.isoformat(),
@@ -71,7 +69,9 @@ def queue_webhook(review: Review) -> None:
             "url": f"{settings.PUBLIC_URL}/company/{entry.pk}/",
         },
     }
-    Delivery.objects.create(channel=Channel.WEBHOOK, event=event, body=body)
+    Delivery.objects.bulk_create(
+        Delivery(channel=Channel.WEBHOOK, event=event, body=body, webhook=webhook) for webhook in receivers
+    )
     after_commit("curation.tasks.deliver_pending")
 
 
@@ -80,15 +80,23 @@ def queue_audit_head() -> bool:
 
     Whoever receives it can show later what the log had: the owner of the database cannot take it back from there.
     """
-    head = head_of_audit()
-    if head is None or not settings.WEBHOOK_URL:
+    head, receivers = head_of_audit(), _receivers(AUDIT_HEAD)
+    if head is None or not receivers:
         return False
     body = {"type": AUDIT_HEAD, "timestamp": timezone.now().isoformat(), "data": {"head": head_text(head)}}
-    told = Delivery.objects.filter(channel=Channel.WEBHOOK, event=AUDIT_HEAD).order_by("-created_at").first()
-    if told and told.body["data"] == body["data"]:
-        return False
-    Delivery.objects.create(channel=Channel.WEBHOOK, event=AUDIT_HEAD, body=body)
-    return True
+    is_new = False
+    for webhook in receivers:
+        told = Delivery.objects.filter(channel=Channel.WEBHOOK, event=AUDIT_HEAD, webhook=webhook)
+        last = told.order_by("-created_at").first()
+        if not last or last.body["data"] != body["data"]:
+            Delivery.objects.create(channel=Channel.WEBHOOK, event=AUDIT_HEAD, body=body, webhook=webhook)
+            is_new = True
+    return is_new
+
+
+def _receivers(event: str) -> list[Webhook | None]:
+    """Return the webhooks that chose an event; None stands for the one of the environment, which is sent all."""
+    return [*([None] if settings.WEBHOOK_URL else []), *webhooks_for(event)]
 
 
 def deliver_pending() -> int:
@@ -100,8 +108,9 @@ def deliver_pending() -> int:
 
 
 def forget_old_deliveries() -> int:
-    """Delete deliveries older than 30 days that arrived or were given up; return how many."""
-    old = Delivery.objects.exclude(delivered_at=None, given_up_at=None).filter(created_at__lt=timezone.now() - KEPT)
+    """Delete deliveries older than BIGMIND_KEEP_DELIVERIES_DAYS that arrived or were given up; return how many."""
+    before = timezone.now() - timedelta(days=live.KEEP_DELIVERIES_DAYS)
+    old = Delivery.objects.exclude(delivered_at=None, given_up_at=None).filter(created_at__lt=before)
     return old.delete()[0]
 
 
@@ -113,24 +122,12 @@ def send_again(delivery: Delivery) -> None:
     after_commit("curation.tasks.deliver_pending")
 
 
-def signature(message_id: str, moment: int, body: bytes, secret: str) -> str:
-    """Return the signature of a webhook message, as the Standard Webhooks specification has it.
-
-    Raises:
-        ValueError: the secret begins with `whsec_`, and what follows is no base64.
-    """
-    encoded = secret.removeprefix("whsec_")
-    key = secret.encode() if encoded == secret else base64.b64decode(encoded, validate=True)
-    signed = f"{message_id}.{moment}.".encode() + body
-    return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
-
-
 def _claim() -> Delivery | None:
     """Lease the delivery that is due longest. If this worker is killed, the next one takes it after the lease."""
     now = timezone.now()
     with transaction.atomic():
         due = Delivery.objects.filter(delivered_at=None, given_up_at=None, not_before__lte=now).order_by("not_before")
-        delivery = due.select_for_update(skip_locked=True).first()
+        delivery = due.select_for_update(skip_locked=True, of=("self",)).select_related("webhook").first()
         if delivery:
             delivery.not_before = now + LEASE
             delivery.save(update_fields=["not_before"])
@@ -140,8 +137,11 @@ def _claim() -> Delivery | None:
 def _deliver(delivery: Delivery) -> bool:
     try:
         _SENDERS[delivery.channel](delivery)
-    except _Failed as error:
+    except DeliveryFailed as error:
         _put_off(delivery, str(error))
+        return False
+    except NotWanted:
+        delivery.delete()
         return False
     delivery.delivered_at, delivery.trouble = timezone.now(), ""
     delivery.attempts += 1
@@ -161,46 +161,41 @@ def _put_off(delivery: Delivery, error: str) -> None:
 
 
 def _call_webhook(delivery: Delivery) -> None:
-    if not settings.WEBHOOK_URL:
-        raise _Failed("No webhook is configured any more.")
-    body = json.dumps(delivery.body, ensure_ascii=False, separators=(",", ":")).encode()
-    try:
-        headers = _headers(delivery, body)
-        status = post(settings.WEBHOOK_URL, body, headers, may_be_private=settings.WEBHOOK_PRIVATE)
-    except Private as error:
-        raise _Failed(f"{error} BIGMIND_WEBHOOK_PRIVATE=true permits it.") from error
-    except AddressRefused as error:
-        raise _Failed(str(error)) from error
-    except httpx.HTTPError as error:
-        raise _Failed(f"It does not answer: {type(error).__name__}.") from error
-    except (httpx.InvalidURL, ValueError) as error:  # A name that cannot be encoded is a ValueError, too.
-        raise _Failed("BIGMIND_WEBHOOK_URL or BIGMIND_WEBHOOK_SECRET cannot be used.") from error
-    if not 200 <= status < 300:
-        raise _Failed(f"It answered with the status {status}.")
-
-
-def _headers(delivery: Delivery, body: bytes) -> dict[str, str]:
-    moment = int(timezone.now().timestamp())
-    return {
-        "Content-Type": "application/json",
-        "User-Agent": "BigMind",
-        "webhook-id": str(delivery.pk),
-        "webhook-timestamp": str(moment),
-        "webhook-signature": signature(str(delivery.pk), moment, body, settings.WEBHOOK_SECRET),
-    }
+    target = target_of(delivery.webhook) if delivery.webhook else environment_webhook()
+    if target is None:
+        raise DeliveryFailed("No webhook is configured any more.")
+    answer = send_to(target, delivery.pk, delivery.body)
+    if not 200 <= answer.status < 300:
+        raise DeliveryFailed(f"It answered with the status {answer.status}.")
 
 
 def _send_mail(delivery: Delivery) -> None:
-    person, mail = delivery.to, delivery.body
+    person = delivery.to
     if person is None or not person.email or not person.is_active:
-        raise _Failed("There is no address to send it to.")
-    message = EmailMessage(mail["subject"], mail["text"], settings.DEFAULT_FROM_EMAIL, [person.email])
+        raise DeliveryFailed("There is no address to send it to.")
+    composed = _compose(delivery)
+    if composed is None:
+        raise NotWanted
+    subject, parts = composed
+    unsubscribe = f"{settings.PUBLIC_URL}/notices/#letters"
+    # Should it be sent again because this process dies before that is noted, mail programs show it once.
+    message = compose_mail(subject, parts, person.email, unsubscribe=unsubscribe, message_id=str(delivery.pk))
     try:
         message.send()
     except (OSError, smtplib.SMTPException) as error:
-        raise _Failed(f"The mail server refuses or is away: {type(error).__name__}.") from error
+        raise DeliveryFailed(f"The mail server refuses or is away: {type(error).__name__}.") from error
 
 
+def _compose(delivery: Delivery) -> tuple[str, MailParts] | None:
+    if delivery.event == LETTER:
+        # What it tells of is read now, by services that read notices, too.
+        composed: tuple[str, MailParts] | None = import_string(_COMPOSE_LETTER)(delivery)
+        return composed
+    # What a version without HTML queued has none.
+    return delivery.body["subject"], MailParts(delivery.body["text"], delivery.body.get("html", ""))
+
+
+_COMPOSE_LETTER = "curation.notifications.weekly_mail.compose_letter"
 _SENDERS: dict[str, Any] = {Channel.WEBHOOK: _call_webhook, Channel.EMAIL: _send_mail}
 
 
@@ -209,7 +204,7 @@ def list_deliveries(
 ) -> Page[Delivery]:
     """List deliveries in one state, the latest first. For admins."""
     actor.require("admin")
-    rows: QuerySet[Delivery] = Delivery.objects.filter(_STATES[state]).select_related("to")
+    rows: QuerySet[Delivery] = Delivery.objects.filter(_STATES[state]).select_related("to", "webhook")
     return page_of(rows.order_by("-created_at", "pk"), limit=limit, offset=offset)
 
 
@@ -230,7 +225,9 @@ def try_again(actor: Actor, *, delivery_id: UUID) -> Delivery:
     actor.require("admin")
     delivery = Delivery.objects.select_for_update(of=("self",)).filter(pk=delivery_id).first()
     if delivery is None:
-        raise NotFound("There is no such delivery any more.", hint="They are forgotten after 30 days.")
+        raise NotFound(
+            "There is no such delivery any more.", hint=f"They are forgotten after {live.KEEP_DELIVERIES_DAYS} days."
+        )
     if delivery.delivered_at:
         raise Conflict("It has arrived already.")
     send_again(delivery)

@@ -8,14 +8,16 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import Q
-from django.template.loader import render_to_string
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from accounts.actor import Actor
 from accounts.models import Alert, Role, User
+from accounts.people.languages import language_of
 from accounts.services.alerts import alerts_to_write, note_mailed
 from bigmind.core.background import after_commit
 from bigmind.core.errors import Invalid
+from bigmind.core.mail import render_mail
+from bigmind.core.translation import _, ngettext
 from curation.models import PAUSE, Channel, Delivery, Frequency, Notice, Subscription
 from curation.proposals.queue import QueueSummary, queue_summary, waiting
 
@@ -98,16 +100,12 @@ def _write_to(person: User, summary: QueueSummary, now: datetime) -> bool:
     queue = _news_of_queue(person, summary, since)
     if not news and not alerts and queue is None:
         return False
-    context = {"person": person, "alerts": alerts, "notices": news, "queue": queue, "url": settings.PUBLIC_URL}
-    Delivery.objects.create(
-        channel=Channel.EMAIL,
-        to=person,
-        event="digest",
-        body={
-            "subject": _subject(len(alerts), len(news), queue),
-            "text": render_to_string("curation/mail/digest.txt", context),
-        },
-    )
+    with translation.override(language_of(person)):
+        subject = _subject(len(alerts), len(news), queue)
+        context = {"subject": subject, "person": person, "alerts": alerts, "notices": news, "queue": queue}
+        parts = render_mail("curation/mail/digest", context)
+    body = {"subject": subject, "text": parts.text, "html": parts.html}
+    Delivery.objects.create(channel=Channel.EMAIL, to=person, event="digest", body=body)
     note_mailed(alerts, now)
     subscription.last_sent_at = now
     subscription.save(update_fields=["last_sent_at"])
@@ -130,8 +128,15 @@ def _news_of_queue(person: User, summary: QueueSummary, since: datetime | None) 
 
 def _subject(alerts: int, notices: int, queue: dict[str, object] | None) -> str:
     summary = queue["summary"] if queue else None
-    parts = ["your keys and your sign-in"] if alerts else []
-    parts += [f"{notices} news about your proposals"] if notices else []
+    parts = [_("your questions, keys and sign-in")] if alerts else []
+    parts += (
+        [
+            ngettext("%(notices)s decision or comment", "%(notices)s decisions and comments", notices)
+            % {"notices": notices}
+        ]
+        if notices
+        else []
+    )
     if isinstance(summary, QueueSummary):
-        parts.append(f"{summary.waiting} waiting for a curator")
-    return f"BigMind: {', '.join(parts)}"
+        parts.append(_("%(waiting)s waiting for a curator") % {"waiting": summary.waiting})
+    return _("BigMind: %(join)s") % {"join": ", ".join(parts)}

@@ -1,22 +1,31 @@
 """Notices in the app about what happened to an entry, written in the same transaction."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet, Subquery, Value
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.text import Truncator
+from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import Role, User
 from accounts.services.alerts import mark_alerts_seen, unseen_alerts
-from bigmind.core.text import one_line
-from curation.models import Action, Comment, Notice, Review
+from bigmind.core.read_only import is_read_only
+from bigmind.core.text import echo, one_line
+from curation.models import Action, Comment, Notice, NoticeReason, Review, Subscription
 from knowledge.models import CompanyEntry
 
 from .deliveries import queue_webhook
 
 NOTICE_CHARS = 300
+
+Reasons = Annotated[
+    list[Literal["proposed", "owned", "commented"]], Field(max_length=3, description="The reasons that matter.")
+]
 
 _DONE: dict[str, str] = {
     Action.ENDORSE: "was agreed to by {by}; a second curator has to agree",
@@ -31,6 +40,8 @@ _DONE: dict[str, str] = {
     Action.RESTORE: "was restored by {by}",
     Action.REOPEN: "waits for a decision again: {by} reopened it",
     Action.ASSIGN: "has a new owner, says {by}",
+    Action.CHECK: "was checked against the code by {by}",
+    Action.SET_LEVEL: "has triggers that go as far as {by} decided",
     Action.UNDO: "is as it was: {by} took the last decision back",
 }
 """The actions that the proposer and the owner are notified of, unless they did them themselves."""
@@ -41,7 +52,7 @@ def tell_of_review(review: Review) -> None:
     entry = review.entry
     if review.action in _DONE:
         reason = f": {review.notes}" if review.notes else "."
-        people = _others(entry.proposed_by_id, entry.owner_id, but=review.by_id)
+        people = _people_concerned(entry, but=review.by_id)
         _notify(people, entry, f"{_in_words(review, quote_entry(entry))}{reason}", review)
     queue_webhook(review)
 
@@ -50,13 +61,13 @@ def tell_of_comment(comment: Comment) -> None:
     """Notify the proposer, the owner and earlier commenters of a new comment."""
     entry = comment.entry
     commenters = set(entry.comments.values_list("by_id", flat=True))
-    people = _others(entry.proposed_by_id, entry.owner_id, *commenters, but=comment.by_id)
+    people = _people_concerned(entry, *commenters, but=comment.by_id)
     _notify(people, entry, f"{comment.by_name} commented on {quote_entry(entry)}.", None)
 
 
 def quote_entry(entry: CompanyEntry) -> str:
     """Return the title and handle of an entry for a sentence."""
-    return f"“{entry.title}” ({entry.handle})"
+    return f"{echo(entry.title)} ({entry.handle})"
 
 
 def notice_text(text: str) -> str:
@@ -72,15 +83,44 @@ def take_words_back(entries: Iterable[int]) -> None:
         Notice.objects.filter(pk=notice.pk).update(text=notice_text(text))
 
 
+def reasons_muted_by(user: User) -> list[str]:
+    """Return the reasons of which a user wants to hear nothing."""
+    subscription = getattr(user, "subscription", None)
+    return list(subscription.muted) if subscription else []
+
+
+def choose_reasons(actor: Actor, *, reasons: Reasons) -> Subscription:
+    """Choose of which reasons one wants to hear, in the app and by e-mail. Returns the subscription."""
+    muted = [reason for reason in NoticeReason.values if reason not in reasons]
+    chosen, _ = Subscription.objects.update_or_create(user=actor.user, defaults={"muted": muted})
+    return chosen
+
+
+def mark_read(actor: Actor, *, entry_id: int) -> int:
+    """Mark what the user was told of an entry as seen, because they are reading it; return how many were new."""
+    new = Notice.objects.filter(user=actor.user, entry=entry_id, seen_at=None)
+    return 0 if is_read_only() else new.update(seen_at=timezone.now())
+
+
 def notices_of(actor: Actor) -> "QuerySet[Notice]":
     """Return the notices of a user, the newest first."""
     return Notice.objects.filter(user=actor.user).select_related("entry").order_by("-created_at", "-pk")
 
 
+def unseen_by(user: User) -> CombinedExpression:
+    """Return how much a user was told and has not seen, as a part of a query: this figure is on every page."""
+    notices = Notice.objects.filter(user=user, seen_at=None)
+    return _number_of(notices) + _number_of(unseen_alerts(user))
+
+
 def count_unseen(user: User) -> int:
-    """Count the unseen notices and alerts of a user: this figure is on every page."""
-    notices = Notice.objects.filter(user=user, seen_at=None).values("pk")
-    return notices.union(unseen_alerts(user).values("pk"), all=True).count()
+    """Count the unseen notices and alerts of a user."""
+    return User.objects.filter(pk=user.pk).values_list(unseen_by(user), flat=True).first() or 0
+
+
+def _number_of(rows: "QuerySet[Any]") -> Coalesce:
+    counted = rows.order_by().values(of=Value(1)).annotate(count=Count("*")).values("count")
+    return Coalesce(Subquery(counted), 0)
 
 
 def mark_seen(actor: Actor) -> int:
@@ -94,15 +134,24 @@ def _in_words(review: Review, subject: str) -> str:
     return f"{subject} {_DONE[review.action].format(by=review.by_name, into=into)}"
 
 
-def _others(*people: UUID | None, but: UUID | None) -> set[UUID]:
-    return {person for person in people if person is not None and person != but}
+def _people_concerned(entry: CompanyEntry, *commenters: UUID | None, but: UUID | None) -> dict[UUID, NoticeReason]:
+    """Return whom an entry concerns, each with the first reason why."""
+    reasons = [(one, NoticeReason.COMMENTED) for one in commenters]
+    reasons += [(entry.owner_id, NoticeReason.OWNED), (entry.proposed_by_id, NoticeReason.PROPOSED)]
+    # An entry that was just undone has its ids as they are kept in the history.
+    return {UUID(str(person)): reason for person, reason in reasons if person and str(person) != str(but)}
 
 
-def _notify(people: Iterable[UUID], entry: CompanyEntry, text: str, review: Review | None) -> None:
-    """Notify those of these users who may read the entry now: earlier commenters may have lost access to it."""
-    readers = [person for person in User.objects.filter(pk__in=list(people)) if _may_read(person, entry)]
+def _notify(people: Mapping[UUID, NoticeReason], entry: CompanyEntry, text: str, review: Review | None) -> None:
+    """Notify those of these users who want to hear of it and may read the entry now.
+
+    Earlier commenters may have lost access to it.
+    """
+    users = User.objects.filter(pk__in=list(people)).select_related("subscription")
     Notice.objects.bulk_create(
-        Notice(user=person, entry=entry, review=review, text=notice_text(text)) for person in readers
+        Notice(user=user, entry=entry, review=review, reason=people[user.pk], text=notice_text(text))
+        for user in users
+        if people[user.pk] not in reasons_muted_by(user) and _may_read(user, entry)
     )
 
 

@@ -2,25 +2,33 @@
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce, JSONObject
 from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.rls import rls_bypass
 from curation.decisions.entries import readable_entry
-from curation.models import Claim, Comment, Review
+from curation.models import Action, Comment, Review
 from curation.shapes.briefings import ProposerRecordShape, SuspicionShape
 from curation.vocabulary import CompanyEntryId
-from knowledge.models import CompanyEntry, Feedback, Kind, Status
-from knowledge.services.company import by_relevance, most_relevant
+from knowledge.models import UNDECIDED, CompanyEntry, Feedback, Kind, Status
+from knowledge.services.company import by_relevance, relevant_numbers
 from knowledge.services.context import CompanyLine, company_line, company_lines
 from knowledge.services.feedback import open_complaints
+from knowledge.services.firings import TriggerTrial, try_triggers
 
-from .neighbours import Neighbour, neighbours_of
+from .blast_radius import BlastRadius, blast_radius
+from .neighbours import Neighbour, measure_nearness
+from .queue import claimer_of
 from .screening import suspicions_about
+
+UNDO_OFFERED = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
@@ -49,51 +57,97 @@ class Briefing:
     comments: Sequence[Comment]
     claimed_by: User | None
     fallback: bool
+    last: Review | None = None
+    """What the curator decided last, about this entry or another, while undoing it is offered."""
+    radius: BlastRadius | None = None
+    trial: TriggerTrial | None = None
 
 
 def brief(actor: Actor, *, entry_id: CompanyEntryId) -> Briefing:
     """Gather what a curator needs to decide about an entry: what is near it, approved or waiting, contradictions,
-    provenance, the proposer's record, what it costs and pushes out, warnings, complaints.
+    provenance, the proposer's record, what it costs and pushes out, warnings, complaints, which real answers change,
+    how often its triggers would have fired.
 
     Call this when a curator asks about one entry of the queue. Returns all of it.
     """
+    briefing = gather_briefing(actor, entry_id=entry_id)
+    trial = try_triggers(actor, briefing.entry.triggers) if briefing.entry.triggers else None
+    return replace(briefing, radius=blast_radius(actor, entry_ids=[entry_id]), trial=trial)
+
+
+def gather_briefing(actor: Actor, *, entry_id: int) -> Briefing:
+    """Return the briefing without the questions that would be answered otherwise, which take a second to replay."""
     actor.require("curate")
-    entry = readable_entry(actor, entry_id)
-    near = neighbours_of(actor, entry)
-    claim = Claim.objects.current().filter(entry=entry).select_related("by").first()
+    entry = readable_entry(actor, entry_id, "claim__by", "comparison", "proof", **_count_others())
+    nearness = measure_nearness(entry)
+    others = list(
+        CompanyEntry.objects.filter(
+            pk__in=relevant_numbers(entry.project, entry.topics, also=nearness.cosines.keys())
+        ).select_related("proposed_by", "owner", "decided_by", "copy__server", "dispatch__server", "proof")
+    )
+    near = nearness.describe(others)
+    last = last_decisions_of(actor)[:1].values("pk")
+    reviews = list(Review.objects.filter(Q(entry=entry) | Q(pk__in=last)).select_related("entry").order_by("number"))
+    mine = [review for review in reviews if _is_recent_decision(review, actor)]
     with rls_bypass():
         complaints = list(open_complaints(Kind.COMPANY).filter(source_id=str(entry.pk)).select_related("user")[:20])
     return Briefing(
         entry=entry,
         nearest=near.approved,
         nearest_waiting=near.waiting,
-        same_waiting=CompanyEntry.objects.undecided().filter(digest=entry.digest).exclude(pk=entry.pk).count(),
-        record=record_of(entry),
-        effect=effect_of(entry),
+        same_waiting=entry.same_waiting,  # type: ignore[attr-defined]
+        record=ProposerRecordShape(**(entry.record or dict.fromkeys(_RECORD, 0))),  # type: ignore[attr-defined]
+        effect=_effect_of(entry, [other for other in others if other.is_approved and other.pk != entry.pk]),
         suspicions=suspicions_about(entry),
         complaints=complaints,
-        history=list(entry.reviews.order_by("number")),
+        history=[review for review in reviews if review.entry_id == entry.pk],
         comments=list(entry.comments.select_related("by").order_by("created_at", "pk")),
-        claimed_by=claim.by if claim else None,
+        claimed_by=claimer_of(entry),
         fallback=near.fallback,
+        last=max(mine, key=lambda review: (review.created_at, review.pk), default=None),
     )
 
 
-def record_of(entry: CompanyEntry) -> ProposerRecordShape:
-    """Return how many of the proposer's other proposals were approved, rejected or are pending."""
-    others = CompanyEntry.objects.filter(proposed_by=entry.proposed_by_id).exclude(pk=entry.pk)
-    counted = dict(others.values_list("status").annotate(Count("pk")).order_by()) if entry.proposed_by_id else {}
-    once_approved = sum(counted.get(status, 0) for status in (Status.APPROVED, Status.DEPRECATED, Status.SUPERSEDED))
-    waiting = counted.get(Status.PENDING, 0) + counted.get(Status.CHANGES_REQUESTED, 0)
-    return ProposerRecordShape(approved=once_approved, rejected=counted.get(Status.REJECTED, 0), waiting=waiting)
+def last_decisions_of(actor: Actor) -> QuerySet[Review]:
+    """Return what a curator decided in the last minutes, the latest first: undoing the first of them is offered."""
+    since = timezone.now() - UNDO_OFFERED
+    mine = Review.objects.filter(by=actor.user, created_at__gte=since).exclude(action=Action.PROPOSE)
+    return mine.order_by("-created_at", "-pk")
 
 
-def effect_of(entry: CompanyEntry) -> ContextEffect:
+def _is_recent_decision(review: Review, actor: Actor) -> bool:
+    is_recent = review.created_at >= timezone.now() - UNDO_OFFERED
+    return is_recent and review.by_id == actor.user.pk and review.action != Action.PROPOSE
+
+
+_RECORD = {
+    "approved": (Status.APPROVED, Status.DEPRECATED, Status.SUPERSEDED),
+    "rejected": (Status.REJECTED,),
+    "waiting": UNDECIDED,
+}
+
+
+def _count_others() -> dict[str, Any]:
+    """Return how the proposer's other proposals were decided, and how many that wait say the same, as parts of a query.
+
+    They come with the entry itself, because every page of the queue asks.
+    """
+    others = CompanyEntry.objects.exclude(pk=OuterRef("pk")).order_by()
+    counts = {name: Count("pk", filter=Q(status__in=statuses)) for name, statuses in _RECORD.items()}
+    theirs = others.filter(proposed_by=OuterRef("proposed_by")).values("proposed_by")
+    same = others.filter(digest=OuterRef("digest"), status__in=UNDECIDED).values("digest")
+    return {
+        "record": Subquery(theirs.annotate(record=JSONObject(**counts)).values("record")),
+        "same_waiting": Coalesce(Subquery(same.annotate(number=Count("pk")).values("number")), 0),
+    }
+
+
+def _effect_of(entry: CompanyEntry, others: Sequence[CompanyEntry]) -> ContextEffect:
     """Return what approval would change in the start contexts of the sessions that the entry concerns."""
-    others = [other for other in most_relevant(entry.project, entry.topics) if other.pk != entry.pk]
     approved = _as_if_verified(entry)
-    before = company_lines(others)
-    after = company_lines(by_relevance([*others, approved], entry.project, entry.topics))
+    ranked = by_relevance([*others, approved], entry.project, entry.topics)
+    before = company_lines(one for one in ranked if one.pk != entry.pk)
+    after = company_lines(ranked)
     shown = {line.id for line in after}
     return ContextEffect(
         line=company_line(approved),

@@ -1,43 +1,75 @@
 """Neighbours: the approved entries and proposals that are similar to an entry, and those it may contradict."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
+from pgvector import HalfVector
 
-from accounts.actor import Actor
+from curation.models import Comparison
+from knowledge.embeddings.providers import EmbedderError, provider
+from knowledge.embeddings.retry import embed_query
 from knowledge.models import UNDECIDED, CompanyEntry, Kind
-from knowledge.models.company import CompanyEntryQuerySet
-from knowledge.search.hybrid import Filters, search
-from knowledge.services.contradictions import contradictions
+from knowledge.services.contradictions import contradictions, differs_in_a_word, may_say_same
 
 NEAR_FROM = 0.5
 """From which similarity on two texts are about the same. What is further apart is neither shown nor compared."""
+SAME_MEANING, SAME_WORDS = 0.75, 0.8
+"""From which similarity on a proposal may say the same as another, if neither denies the other or has other numbers.
+What is approved is compared more strictly (`overlaps.SAME_FROM`): nobody is asked about it without a reason."""
+SAME_BUT_A_WORD = 0.9
+"""The same for two that differ in one word in one place, which may name two things."""
+FEW_WORDS = 5
 NEAREST = 3
 MOST = 8
 CANDIDATES = 12
 WAITING_COMPARED = 300
 """How many of the newest proposals are compared: opening an entry must not take longer the more there are."""
 
-# The share of the words of the shorter text that the longer one has, too.
-_SHARED_WORDS = """
-WITH mine AS (SELECT tsvector_to_array(to_tsvector('english', %(text)s)) AS words),
-compared AS (
-    SELECT id FROM knowledge_companyentry WHERE id = ANY(%(ids)s)
-    UNION
-    (SELECT id FROM knowledge_companyentry WHERE status = ANY(%(waiting)s) ORDER BY created_at DESC LIMIT %(most)s)
+# In one statement, because every entry that a curator opens asks it: what is approved and near in meaning or words, the
+# proposals that are near in meaning, the newest proposals; and of each the share of the words of the shorter text that
+# the longer one has, too. The last row says whether there was a vector to compare with.
+_NEAREST = """
+WITH space AS (SELECT id FROM knowledge_embeddingspace WHERE name = %(space)s AND active_since IS NOT NULL),
+asked AS (
+    SELECT tsvector_to_array(to_tsvector('english', %(text)s)) AS words,
+        replace(plainto_tsquery('english', %(text)s)::text, ' & ', ' | ')::tsquery AS any_word
 ),
+approved AS MATERIALIZED (
+    SELECT passage.source_id::integer AS id, 1 - (vector.vector <=> %(vector)s::halfvec) AS cosine,
+        ts_rank(passage.lexemes, (SELECT any_word FROM asked)) AS rank
+    FROM knowledge_passage AS passage LEFT JOIN knowledge_passagevector AS vector
+        ON vector.passage_id = passage.id AND vector.space_id = (SELECT id FROM space)
+    WHERE passage.owner_id IS NULL AND passage.kind = %(kind)s AND NOT passage.past
+),
+near AS (
+    (SELECT id, cosine FROM approved ORDER BY cosine DESC NULLS LAST LIMIT %(candidates)s)
+    UNION ALL
+    (SELECT id, cosine FROM approved ORDER BY rank DESC LIMIT %(candidates)s)
+    UNION ALL
+    (SELECT entry_id, 1 - (vector <=> %(own_vector)s::halfvec)
+     FROM curation_comparison JOIN knowledge_companyentry AS entry ON entry.id = entry_id
+     WHERE status = ANY(%(waiting)s) AND space = %(own_space)s AND vector IS NOT NULL
+     ORDER BY vector <=> %(own_vector)s::halfvec LIMIT %(candidates)s)
+    UNION ALL
+    (SELECT id, NULL FROM knowledge_companyentry
+     WHERE status = ANY(%(waiting)s) ORDER BY created_at DESC LIMIT %(most)s)
+),
+compared AS (SELECT id, max(cosine) AS cosine FROM near WHERE id <> %(entry)s GROUP BY id),
 theirs AS (
-    SELECT entry.id, tsvector_to_array(to_tsvector('english', entry.title || ' ' || entry.content)) AS words
+    SELECT id, compared.cosine, tsvector_to_array(to_tsvector('english', entry.title || ' ' || entry.content)) AS words
     FROM knowledge_companyentry AS entry JOIN compared USING (id)
 ),
 counted AS (
-    SELECT id, least(cardinality(mine.words), cardinality(theirs.words)) AS shorter,
-        cardinality(ARRAY(SELECT unnest(mine.words) INTERSECT SELECT unnest(theirs.words))) AS shared
-    FROM theirs, mine
+    SELECT id, cosine, least(cardinality(asked.words), cardinality(theirs.words)) AS shorter,
+        cardinality(ARRAY(SELECT unnest(asked.words) INTERSECT SELECT unnest(theirs.words))) AS shared
+    FROM theirs, asked
 )
-SELECT id, shared::float / shorter FROM counted WHERE shared > 1
+SELECT id, coalesce(cosine, 0), CASE WHEN shared > 1 THEN shared::float / shorter ELSE 0 END FROM counted
+UNION ALL
+SELECT NULL, count(*), 0 FROM space
 """
 
 
@@ -49,6 +81,13 @@ class Neighbour:
     similarity: float
     by_meaning: bool
     contradictions: list[str]
+
+    says_same: bool = False
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether a curator should decide about both together."""
+        return self.says_same or bool(self.contradictions)
 
     @property
     def percent(self) -> int:
@@ -63,56 +102,103 @@ class Neighbours:
     approved: list[Neighbour]
     waiting: list[Neighbour]
     fallback: bool
+    compared: Comparison
 
 
-def neighbours_of(actor: Actor, entry: CompanyEntry) -> Neighbours:
+@dataclass(frozen=True)
+class Nearness:
+    """How near others are to an entry, in meaning and words, by their numbers: those that are near enough to show."""
+
+    entry: CompanyEntry
+    cosines: Mapping[int, float]
+    words: Mapping[int, float]
+    fallback: bool
+    compared: Comparison
+
+    def describe(self, others: Iterable[CompanyEntry]) -> Neighbours:
+        """Return the nearest of these entries, and all that the entry may contradict or repeat."""
+        near = [
+            _neighbour(self.entry, other, self.cosines[other.pk], self.words[other.pk])
+            for other in others
+            if other.pk in self.cosines
+        ]
+        near.sort(key=lambda neighbour: (-neighbour.similarity, -neighbour.entry.pk))
+        return Neighbours(
+            approved=_pick_shown([one for one in near if one.entry.is_approved]),
+            waiting=_pick_shown([one for one in near if one.entry.is_undecided]),
+            fallback=self.fallback,
+            compared=self.compared,
+        )
+
+
+def neighbours_of(entry: CompanyEntry) -> Neighbours:
     """Return the entries most similar to one, approved and pending, and all that it may contradict."""
-    filters = Filters([Kind.COMPANY], shared=True)
-    found = search(entry.text, owner=actor.user, filters=filters, limit=CANDIDATES)
-    by_vector = {int(item.source_id): item.vector or 0.0 for item in found.items}
-    by_words = _compare_words(entry, by_vector)
-    near = {
-        pk for pk in {*by_vector, *by_words} - {entry.pk} if max(by_vector.get(pk, 0), by_words.get(pk, 0)) >= NEAR_FROM
-    }
-    others = CompanyEntry.objects.filter(pk__in=near).select_related("proposed_by", "owner")
-    return Neighbours(
-        approved=_nearest(entry, others.approved(), by_vector, by_words),
-        waiting=_nearest(entry, others.undecided(), by_vector, by_words),
-        fallback=found.fallback,
-    )
+    near = measure_nearness(entry)
+    return near.describe(CompanyEntry.objects.filter(pk__in=near.cosines).select_related("proposed_by", "owner"))
 
 
-def contradicting(actor: Actor, entry: CompanyEntry) -> list[Neighbour]:
+def contradicting(entry: CompanyEntry) -> list[Neighbour]:
     """Return the approved entries that may contradict one."""
-    return [neighbour for neighbour in neighbours_of(actor, entry).approved if neighbour.contradictions]
+    return [neighbour for neighbour in neighbours_of(entry).approved if neighbour.contradictions]
 
 
-def _nearest(
-    entry: CompanyEntry, others: CompanyEntryQuerySet, by_vector: dict[int, float], by_words: dict[int, float]
-) -> list[Neighbour]:
-    neighbours = [_neighbour(entry, other, by_vector.get(other.pk, 0), by_words.get(other.pk, 0)) for other in others]
-    neighbours.sort(key=lambda neighbour: (-neighbour.similarity, -neighbour.entry.pk))
-    return _pick_shown(neighbours)
+def measure_nearness(entry: CompanyEntry) -> Nearness:
+    """Return which entries are near to one, and how near."""
+    own = _comparison_of(entry)
+    vector = _embed(entry.text)
+    parameters: dict[str, Any] = {
+        "text": entry.text,
+        "entry": entry.pk or 0,
+        "kind": Kind.COMPANY,
+        "space": provider().space if vector else "",
+        "vector": vector and HalfVector(vector).to_text(),
+        "own_space": own.space,
+        "own_vector": own.vector and HalfVector(own.vector).to_text(),
+        "waiting": list(UNDECIDED),
+        "candidates": CANDIDATES,
+        "most": WAITING_COMPARED,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_NEAREST, parameters)
+        *rows, (_, spaces, _) = cursor.fetchall()
+    near = [row for row in rows if max(row[1:]) >= NEAR_FROM]
+    cosines, words = ({number: row[part] for number, *row in near} for part in (0, 1))
+    return Nearness(entry, cosines, words, fallback=not spaces, compared=own)
 
 
 def _pick_shown(neighbours: Sequence[Neighbour]) -> list[Neighbour]:
-    rest = [neighbour for neighbour in neighbours[NEAREST:] if neighbour.contradictions]
+    rest = [neighbour for neighbour in neighbours[NEAREST:] if neighbour.is_pair]
     return [*neighbours[:NEAREST], *rest][:MOST]
 
 
 def _neighbour(entry: CompanyEntry, other: CompanyEntry, by_vector: float, by_words: float) -> Neighbour:
     similarity = round(min(1.0, max(by_vector, by_words)), 3)
-    return Neighbour(other, similarity, by_vector >= by_words, contradictions(entry.text, other.text))
+    by_meaning = by_vector >= by_words
+    # What concerns one project only does not contradict, or repeat, what concerns another one only.
+    if entry.project and other.project and entry.project != other.project:
+        return Neighbour(other, similarity, by_meaning, [])
+    hints = contradictions(entry.text, other.text)
+    is_near = by_vector >= SAME_MEANING or by_words >= SAME_WORDS
+    is_same = is_near and not hints and may_say_same(entry.content, other.content)
+    if is_same and by_vector < SAME_BUT_A_WORD and differs_in_a_word(entry.content, other.content):
+        is_same = False
+    return Neighbour(other, similarity, by_meaning, hints, is_same)
 
 
-def _compare_words(entry: CompanyEntry, ids: Iterable[int]) -> dict[int, float]:
-    """Return the share of common words for each of these entries and for the newest proposals."""
-    parameters: dict[str, Any] = {
-        "text": entry.text,
-        "ids": list(ids),
-        "waiting": list(UNDECIDED),
-        "most": WAITING_COMPARED,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(_SHARED_WORDS, parameters)
-        return dict(cursor.fetchall())
+def _comparison_of(entry: CompanyEntry) -> Comparison:
+    """Return the vector by which an entry is compared with proposals: the stored one if it is of this text."""
+    known: Comparison | None = getattr(entry, "comparison", None)
+    if known and known.revision == entry.revision and known.vector and known.space == provider().space:
+        return known
+    made = Comparison(entry=entry, revision=entry.revision)
+    # The title names the subject in words of its own. Without it, two that say the same are nearer to each other.
+    made.vector = _embed(entry.content if len(entry.content.split()) >= FEW_WORDS else entry.text)
+    made.space = provider().space if made.vector else ""
+    return made
+
+
+def _embed(text: str) -> list[float] | None:
+    """Return the vector of a text; None where the embedder fails: then words alone are compared."""
+    with suppress(EmbedderError):
+        return list(embed_query(provider(), text).vectors[0].tolist())
+    return None

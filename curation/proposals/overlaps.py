@@ -1,28 +1,32 @@
-"""Tidying company knowledge: approved entries that repeat or contradict each other, and those that nobody ever used.
+"""Pairs that repeat or contradict each other, approved or proposed, and approved entries that nobody ever used.
 
-Both go into the curators' queue like everything else that is to be decided: nothing is merged or deprecated by itself.
+They go into the curators' queue like everything else that is to be decided: nothing is merged or deprecated by itself.
 """
 
-from collections.abc import Iterable
-from datetime import timedelta
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from accounts.actor import Actor
-from curation.models import Overlap
-from curation.services.golden_questions import ANYBODY
-from knowledge.models import CompanyEntry
+from curation.models import Comparison, Overlap
+from knowledge.models import UNDECIDED, CompanyEntry, Status
 from knowledge.models.company import CompanyEntryQuerySet
+from knowledge.services.effects import list_harmful
 from knowledge.services.exposures import list_uncited
 
-from .neighbours import neighbours_of
+from .neighbours import Neighbour, neighbours_of
 
 SAME_FROM = 0.92
 """From which similarity on, by meaning or by words, two entries say nearly the same."""
 COMPARED = 2_000
 """Up to so many approved entries are all compared each day; of more, those that changed since the day before."""
 CHANGED_WITHIN = timedelta(hours=36)
+MOST_COMPARED = 200
+"""So many proposals are compared in one go; the next sweep goes on."""
+AGAIN_BY_MEANING = timedelta(minutes=10)
+"""What was compared by its words alone, because there was no embedder, is compared again after so long."""
 UNUSED_AGAIN = timedelta(days=90)
 """A curator who keeps an entry that nobody used is asked about it again after so long."""
 
@@ -33,7 +37,7 @@ def find_overlaps() -> int:
     if entries.count() > COMPARED:
         entries = entries.filter(updated_at__gte=timezone.now() - CHANGED_WITHIN)
     for entry in entries.order_by("pk").iterator(chunk_size=200):
-        _compare(entry)
+        compare(entry)
     return list_overlapping().count()
 
 
@@ -45,11 +49,22 @@ def list_overlapping() -> CompanyEntryQuerySet:
     return CompanyEntry.objects.own().approved().filter(Exists(pairs))
 
 
+def list_doing_harm() -> CompanyEntryQuerySet:
+    """Return the approved entries that surely do harm and that no curator has verified since that is known."""
+    return CompanyEntry.objects.own().approved().filter(pk__in=list_harmful())
+
+
 def list_unused() -> CompanyEntryQuerySet:
     """Return the approved entries that enough sessions were told and none named as helpful, unless verified lately."""
     lately = timezone.now() - UNUSED_AGAIN
     entries = CompanyEntry.objects.own().approved().filter(pk__in=list_uncited())
     return entries.filter(Q(verified_at=None) | Q(verified_at__lt=lately))
+
+
+def unsettle(entry_id: int, *, since: datetime) -> None:
+    """Open the pairs of an entry again that were settled since a moment: that decision was undone."""
+    settled = Overlap.objects.filter(Q(entry=entry_id) | Q(other=entry_id), settled_at__gt=since)
+    settled.update(settled_at=None)
 
 
 def settle(entry: CompanyEntry, others: Iterable[int]) -> None:
@@ -63,12 +78,72 @@ def settle(entry: CompanyEntry, others: Iterable[int]) -> None:
     )
 
 
-def _compare(entry: CompanyEntry) -> None:
-    """Note with which approved entries one overlaps now; pairs that still do keep the time when they were found."""
-    near = neighbours_of(Actor.of(ANYBODY), entry).approved
-    found = {one.entry.pk for one in near if one.contradictions or one.similarity >= SAME_FROM}
+def compare_proposals(most: int = MOST_COMPARED) -> int:
+    """Compare the proposals that are new or were revised with the others and with what is approved; return how many.
+
+    Workers call this after each proposal, and as a sweep. The pairs that it finds are shown in the queue.
+    """
+    lately = timezone.now() - AGAIN_BY_MEANING
+    waiting = CompanyEntry.objects.own().undecided()
+    done = Comparison.objects.filter(entry=OuterRef("pk"), revision=OuterRef("revision"))
+    compared = done.filter(Q(compared_at__gte=lately) | ~Q(vector=None))
+    entries = list(waiting.filter(~Exists(compared)).order_by("pk")[:most])
+    for entry in entries:
+        compare(entry)
+    return len(entries)
+
+
+def compare(entry: CompanyEntry) -> None:
+    """Note which entries one overlaps now; pairs that still do keep the time when they were found."""
+    near = neighbours_of(entry)
+    if entry.is_undecided:
+        near.compared.compared_at = timezone.now()
+        near.compared.save()
+    pairs = [one for one in [*near.approved, *near.waiting] if _is_pair(entry, one)]
+    found = {one.entry.pk for one in pairs}
     known: QuerySet[Overlap] = Overlap.objects.filter(Q(entry=entry) | Q(other=entry))
     known.filter(settled_at=None).exclude(Q(entry__in=found) | Q(other__in=found)).delete()
     Overlap.objects.bulk_create(
-        [Overlap(entry_id=max(entry.pk, pk), other_id=min(entry.pk, pk)) for pk in found], ignore_conflicts=True
+        [
+            Overlap(
+                entry_id=max(entry.pk, one.entry.pk),
+                other_id=min(entry.pk, one.entry.pk),
+                hints=one.contradictions,
+                similarity=one.similarity,
+            )
+            for one in pairs
+        ],
+        update_conflicts=True,
+        unique_fields=["entry", "other"],
+        update_fields=["hints", "similarity"],
     )
+
+
+def _is_pair(entry: CompanyEntry, one: Neighbour) -> bool:
+    if entry.is_approved and one.entry.is_approved:
+        return bool(one.contradictions) or one.similarity >= SAME_FROM
+    return one.is_pair
+
+
+def with_relations(entries: CompanyEntryQuerySet) -> CompanyEntryQuerySet:
+    """Add to each entry whether it contradicts (`is_disputed`) or repeats (`is_repeated`) another one that waits."""
+    pairs = open_pairs()
+    return entries.annotate(is_repeated=_has(pairs.filter(hints=[])), is_disputed=_has(pairs.exclude(hints=[])))
+
+
+def _has(pairs: QuerySet[Overlap]) -> "ExpressionWrapper[Any]":
+    # Each side by its own index: with OR inside, PostgreSQL would read all pairs for each entry.
+    either = Exists(pairs.filter(entry=OuterRef("pk"))) | Exists(pairs.filter(other=OuterRef("pk")))
+    return ExpressionWrapper(either, output_field=BooleanField())
+
+
+def open_pairs(entry_ids: Collection[int] | None = None) -> QuerySet[Overlap]:
+    """Return the pairs in which a proposal waits and the other one waits or is approved, and that nobody settled.
+
+    Args:
+        entry_ids: Only the pairs of these entries.
+    """
+    live = (*UNDECIDED, Status.APPROVED)
+    pairs = Overlap.objects.filter(settled_at=None, entry__status__in=live, other__status__in=live)
+    pairs = pairs.filter(Q(entry__status__in=UNDECIDED) | Q(other__status__in=UNDECIDED))
+    return pairs if entry_ids is None else pairs.filter(Q(entry__in=entry_ids) | Q(other__in=entry_ids))

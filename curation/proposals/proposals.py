@@ -34,11 +34,12 @@ from curation.vocabulary import (
     SourceId,
     SourceKind,
 )
+from knowledge.anchors.grammar import Anchors
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind, Origin, Session, Status
 from knowledge.search.passages import note_writings
 from knowledge.services.current_sessions import current_session
-from knowledge.vocabulary import CompanyCategoryName, SessionId, Topics
+from knowledge.vocabulary import CompanyCategoryName, SessionId, Topics, Triggers
 
 from .neighbours import contradicting
 from .screening import suspicions_about
@@ -86,8 +87,10 @@ def promote_to_global(
     project: Project = "",
     topics: Topics | None = None,
     evidence: Evidence = "",
+    anchors: Anchors | None = None,
     origin: OriginName = "inferred",
     keep_here: KeepHere = False,
+    triggers: Triggers | None = None,
 ) -> Proposal:
     """Propose that everybody here should know this. A curator decides.
 
@@ -111,6 +114,7 @@ def promote_to_global(
         project=project or (source.project if source else "") or (session.project if session else ""),
         topics=topics if topics is not None else (session.topics if session else []),
         evidence=evidence,
+        anchors=anchors or [],
         proposed_by=actor.user,
         owner=actor.user,
         agent=actor.agent,
@@ -118,6 +122,7 @@ def promote_to_global(
         source_kind=source.kind if source else "",
         source_id=source.id if source else "",
         origin=origin,
+        triggers=triggers or [],
     )
     return _submit(actor, entry, keep_here=keep_here)
 
@@ -170,8 +175,10 @@ def revise_proposal(
     category: CompanyCategoryName | None = None,
     importance: Importance | None = None,
     evidence: Evidence | None = None,
+    anchors: Anchors | None = None,
     notes: Notes = "",
     revision: Revision | None = None,
+    triggers: Triggers | None = None,
 ) -> CompanyEntry:
     """Change a proposal of your own that is not decided yet, or answer a curator who asked for changes.
 
@@ -181,7 +188,15 @@ def revise_proposal(
     entry = entry_to_change(entry_id, revision=revision)
     if not entry.is_undecided:
         raise Conflict(f"{entry.handle} is {entry.get_status_display().lower()}.", hint="Propose the change again.")
-    given = {"title": title, "content": content, "category": category, "importance": importance, "evidence": evidence}
+    given = {
+        "title": title,
+        "content": content,
+        "category": category,
+        "importance": importance,
+        "evidence": evidence,
+        "anchors": anchors,
+        "triggers": triggers,
+    }
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     # An earlier first approval was for the old text: `WAITING` drops it.
     record(actor, entry, Action.REVISE, notes=notes, changes={**changes, **WAITING})
@@ -221,7 +236,7 @@ def _decide_at_once(actor: Actor, entry: CompanyEntry, sent_to: str) -> Proposal
     if warnings:
         held_back = f"It waits for your own decision: it holds {warnings[0].kind}."
         return Proposal(entry, held_back=held_back, sent_to=sent_to)
-    if against := contradicting(actor, entry):
+    if against := contradicting(entry):
         held_back = f"It waits for your own decision: it may contradict {against[0].entry.handle}."
         return Proposal(entry, held_back=held_back, sent_to=sent_to)
     approve_at_once(actor, entry)

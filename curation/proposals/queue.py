@@ -1,20 +1,29 @@
 """The queue of curators: proposals, reported entries and entries due for verification; claims on them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime, time, timedelta
+from functools import cache
 from typing import Annotated, Any, Literal
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import (
+    Case,
     Count,
     IntegerField,
+    JSONField,
     Min,
+    OuterRef,
     Q,
+    Subquery,
+    TextField,
     Value,
+    When,
 )
-from django.db.models.functions import Cast
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Cast, Coalesce, JSONObject
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 from pydantic import Field
 
 from accounts.actor import Actor
@@ -23,9 +32,9 @@ from bigmind.core.errors import Conflict
 from bigmind.core.pages import Page, page_of
 from bigmind.core.rls import rls_bypass
 from bigmind.core.vocabulary import Cursor, Limit, Name, Offset, Project, Query
-from curation.decisions.history import entry_to_change
-from curation.decisions.rules import waits_for_others
-from curation.models import CLAIM_LASTS, Claim
+from curation.decisions.history import entry_to_change, require_own
+from curation.decisions.rules import is_personal, waits_for_others
+from curation.models import CLAIM_LASTS, Claim, Comment
 from curation.vocabulary import CompanyEntryId
 from knowledge.models import CompanyEntry, Kind, Status
 from knowledge.models.company import CompanyEntryQuerySet
@@ -33,16 +42,17 @@ from knowledge.references.texts_by_hand import open_drifts
 from knowledge.services.feedback import open_complaints
 from knowledge.vocabulary import CompanyCategoryName
 
-from .overlaps import list_overlapping, list_unused
+from .overlaps import list_doing_harm, list_overlapping, list_unused, open_pairs, with_relations
 
 Why = Annotated[
-    Literal["proposed", "reported", "overlapping", "unused", "due"],
+    Literal["proposed", "reported", "harmful", "overlapping", "unused", "due"],
     Field(
-        description="proposed: new; reported: said to be wrong or outdated; overlapping: repeats or contradicts "
-        "another approved one; unused: told often and never named as helpful; due: to be verified again."
+        description="proposed: new; reported: said to be wrong or outdated; harmful: sessions that were told it went "
+        "worse; overlapping: repeats or contradicts another approved one; unused: told often and never named as "
+        "helpful; due: to be verified again."
     ),
 ]
-WHYS: tuple[str, ...] = ("proposed", "reported", "overlapping", "unused", "due")
+WHYS: tuple[str, ...] = ("proposed", "reported", "harmful", "overlapping", "unused", "due")
 Risk = Annotated[Literal["flagged", "clear"], Field(description="Whether something looks dangerous in it.")]
 
 
@@ -55,6 +65,11 @@ class QueueItem:
     complaints: int
     claimed_by: User | None
     complained_at: datetime | None = None
+    comments: int = 0
+    relations: tuple[str, ...] = ()
+    """Whether it is a `contradiction` or a `duplicate` of another proposal, or of an approved entry."""
+    is_own: bool = False
+    """Whether the curator proposed it, so that another one decides."""
 
     @property
     def waits_since(self) -> datetime:
@@ -72,22 +87,29 @@ class QueueItem:
 
 
 @dataclass(frozen=True)
-class QueueSummary:
-    """The number of entries in the queue by reason, and the date of the oldest proposal."""
+class WaitingCounts:
+    """How much needs a decision now, and the date of the oldest proposal."""
 
     proposed: int
     reported: int
-    overlapping: int
-    unused: int
-    due: int
     oldest: datetime | None
-    drifts: int = 0
+    drifts: int
     """References that a person edited and whose source has changed since."""
 
     @property
     def waiting(self) -> int:
         """How many entries need a decision now: proposals and reported entries."""
         return self.proposed + self.reported
+
+
+@dataclass(frozen=True)
+class QueueSummary(WaitingCounts):
+    """The number of entries in the queue by each reason."""
+
+    harmful: int
+    overlapping: int
+    unused: int
+    due: int
 
 
 def list_queue(
@@ -100,54 +122,95 @@ def list_queue(
     text: Query | None = None,
     risk: Risk | None = None,
     older_than_days: Annotated[int, Field(ge=0, le=3650)] | None = None,
-    order: Literal["importance", "oldest", "newest"] = "importance",
+    order: Literal["risk", "importance", "oldest", "newest"] = "risk",
     limit: Limit = 20,
     offset: Offset = 0,
     cursor: Cursor | None = None,
 ) -> Page[QueueItem]:
-    """List what waits for a curator: proposals, and entries that are reported, overlapping, unused or to be verified.
+    """List what waits for a curator: proposals, and entries reported, harmful, overlapping, unused or to be verified.
 
-    Call this only when a curator asks what is to be decided. Returns a page, the most important and oldest first, each
-    with its age, complaints, and who is looking at it.
+    Call this only when a curator asks what is to be decided. Returns a page, the risky, important and oldest first,
+    one's own last, each with its age, what it repeats or contradicts, complaints, and who is looking at it.
     """
     actor.require("curate")
-    entries = _filter(why, category, proposer, project, text, risk, older_than_days)
-    page = page_of(entries.order_by(*_ORDERS[order]), limit=limit, offset=offset, cursor=cursor)
-    return page.of(_with_company(page.items, why))
+    entries = _queue(actor, order, why, category, proposer, project, text, risk, older_than_days)
+    with rls_bypass():  # The complaints are others': `_with_company` counts them.
+        page = page_of(_with_company(entries, order), limit=limit, offset=offset, cursor=cursor)
+    return page.of([_item(actor, entry, why) for entry in page.items])
 
 
-def place_of(
-    entry: CompanyEntry,
-    *,
-    why: str = "proposed",
-    category: str | None = None,
-    proposer: str | None = None,
-    project: str = "",
-    text: str | None = None,
-    risk: str | None = None,
-    older_than_days: int | None = None,
-    order: str = "importance",
-) -> int:
+def read_around(actor: Actor, entry: CompanyEntry, *, limit: int, **filters: Any) -> tuple[int, Page[QueueItem]]:
+    """Return how many entries precede one in the filtered queue, and its page of the queue, with one more on each side.
+
+    It takes two statements. An entry that has left the queue keeps the place that it had.
+    """
+    actor.require("curate")
+    entries, why, order = _queue(actor, **filters), filters.get("why", "proposed"), filters.get("order", "risk")
+    place, total = _place_in(entries, actor, entry, order)
+    offset = max(0, place - place % limit - 1)
+    with rls_bypass():
+        rows = list(_with_company(entries, order)[offset : offset + limit + 2])
+    return place, Page([_item(actor, one, why) for one in rows], total, limit + 2, offset)
+
+
+def place_of(actor: Actor, entry: CompanyEntry, **filters: Any) -> int:
     """Return how many entries precede one in the filtered queue, also if it has left the queue since."""
-    entries = _filter(why, category, proposer, project, text, risk, older_than_days)
-    return entries.filter(_stands_before(entry, _ORDERS[order])).count()
+    return _place_in(_queue(actor, **filters), actor, entry, filters.get("order", "risk"))[0]
+
+
+def _place_in(entries: CompanyEntryQuerySet, actor: Actor, entry: CompanyEntry, order: str) -> tuple[int, int]:
+    """Return how many of the entries precede one, and how many there are."""
+    values = {name.lstrip("-"): getattr(entry, name.lstrip("-"), None) for name in _ORDERS[order]}
+    if order == "risk":
+        itself = _with_risk(actor, CompanyEntry.objects.filter(pk=entry.pk))
+        values |= {name: Subquery(itself.values(name)) for name in ("own", "danger")}
+    before = _stands_before(values, _ORDERS[order])
+    counted = entries.aggregate(place=Count("pk", filter=before), total=Count("pk"))
+    return counted["place"], counted["total"]
+
+
+def counting(*, every_reason: bool = False) -> dict[str, Any]:
+    """Return the counts of the queue as parts of a query, for `counts_in`; whoever asks must see all complaints.
+
+    These figures are on every page of a curator, which asks for them together with what else its navigation shows.
+
+    Args:
+        every_reason: Also what is harmful, overlapping, unused or due.
+    """
+    sql, parameters = _counting()
+    # Ours, and compiled by the ORM.
+    counted: dict[str, Any] = {"queue": RawSQL(f"({sql})", parameters, output_field=JSONField())}  # noqa: S611
+    return counted | ({f"queue_{why}": _number_of(waiting(why)) for why in WHYS[2:]} if every_reason else {})
+
+
+def counts_in(row: Mapping[str, Any]) -> "WaitingCounts | QueueSummary":
+    """Return the counts that a row of such a query has."""
+    oldest = row["queue"]["oldest"]
+    counts = WaitingCounts(**row["queue"] | {"oldest": oldest and parse_datetime(oldest)})
+    others = {why: row[f"queue_{why}"] for why in WHYS[2:] if f"queue_{why}" in row}
+    return QueueSummary(**asdict(counts), **others) if others else counts
+
+
+@cache
+def _counting() -> tuple[str, tuple[Any, ...]]:
+    """Return that statement. It is compiled once, because that takes longer than counting does."""
+    complaints = open_complaints(Kind.COMPANY).annotate(number=Cast("source_id", IntegerField())).order_by()
+    complained, about = complaints.values("number").query.sql_with_params()
+    drifting, drifts = open_drifts().order_by().values("pk").query.sql_with_params()
+    sql = _COUNTED.format(complained=complained, drifting=drifting)
+    return sql, (Status.APPROVED.value, *about, *drifts, Status.PENDING.value)
 
 
 def queue_summary() -> QueueSummary:
-    """Count the queue by reason, in one query: these figures are on every curator's page."""
-    counted = [
-        waiting(why)
-        .annotate(why=Value(why))
-        .order_by()
-        .values_list("why")
-        .annotate(number=Count("pk"), oldest=Min("created_at"))
-        for why in WHYS
-    ]
-    drifts = open_drifts().annotate(why=Value("drifts")).order_by().values_list("why")
-    counted.append(drifts.annotate(number=Count("pk"), oldest=Min("opened_at")))  # type: ignore[arg-type]
-    figures = {why: (number, oldest) for why, number, oldest in counted[0].union(*counted[1:], all=True)}
-    number = {why: figures[why][0] if why in figures else 0 for why in (*WHYS, "drifts")}
-    return QueueSummary(**number, oldest=figures["proposed"][1] if "proposed" in figures else None)
+    """Count the queue by every reason, where no page asks."""
+    with rls_bypass():
+        row = User.objects.values(**counting(every_reason=True)).first()
+    return counts_in(row) if row else QueueSummary(0, 0, None, 0, 0, 0, 0, 0)
+
+
+def _number_of(entries: CompanyEntryQuerySet) -> Coalesce:
+    counted = entries.order_by().values(of=Value(1)).annotate(count=Count("pk")).values("count")
+    return Coalesce(Subquery(counted), 0)
 
 
 def waiting(why: str) -> CompanyEntryQuerySet:
@@ -161,8 +224,14 @@ def waiting(why: str) -> CompanyEntryQuerySet:
         with rls_bypass():
             complained = list(numbers.values_list("number", flat=True).distinct())
         return entries.own().approved().filter(pk__in=complained)
-    found = {"overlapping": list_overlapping, "unused": list_unused}
+    found = {"harmful": list_doing_harm, "overlapping": list_overlapping, "unused": list_unused}
     return entries.filter(pk__in=found[why]().values("pk")) if why in found else entries.due()
+
+
+def claimer_of(entry: CompanyEntry) -> User | None:
+    """Return who is looking at an entry that was read with its claim."""
+    claim: Claim | None = getattr(entry, "claim", None)
+    return claim.by if claim and claim.is_current else None
 
 
 @transaction.atomic
@@ -176,14 +245,7 @@ def claim_entry(actor: Actor, *, entry_id: CompanyEntryId) -> Claim:
     entry = entry_to_change(entry_id)
     if waits_for_others(actor, entry):
         raise Conflict(f"You proposed {entry.handle} yourself.", hint="Another curator reviews it.", entry_id=entry.pk)
-    now = timezone.now()
-    claim = Claim.objects.select_related("by").filter(entry=entry).first()
-    if claim is None or claim.until <= now or claim.by_id == actor.user.pk:
-        claim = Claim(entry=entry, by=actor.user, until=now + CLAIM_LASTS)
-        Claim.objects.bulk_create(
-            [claim], update_conflicts=True, unique_fields=["entry"], update_fields=["by", "until"]
-        )
-    return claim
+    return _claim(actor, entry)
 
 
 def look_at(actor: Actor, *, entry: CompanyEntry) -> Claim | None:
@@ -195,8 +257,8 @@ def look_at(actor: Actor, *, entry: CompanyEntry) -> Claim | None:
     if waits_for_others(actor, entry):
         Claim.objects.filter(by=actor.user).delete()
         return Claim.objects.current().select_related("by").filter(entry=entry).first()
-    Claim.objects.filter(by=actor.user).exclude(entry=entry).delete()
-    return claim_entry(actor, entry_id=entry.pk)
+    require_own(entry)
+    return _claim(actor, entry, releases_others=True)
 
 
 def release_entry(actor: Actor, *, entry_id: CompanyEntryId, until: datetime | None = None) -> None:
@@ -209,22 +271,66 @@ def release_entry(actor: Actor, *, entry_id: CompanyEntryId, until: datetime | N
     (claims if until is None else claims.filter(until=until)).delete()
 
 
+# One statement, because every page of an entry does it. Without the entry, which may just have been deleted, no claim.
+_CLAIMING = """
+INSERT INTO curation_claim (entry_id, by_id, until)
+SELECT id, %(by)s, %(until)s FROM knowledge_companyentry WHERE id = %(entry)s FOR KEY SHARE
+ON CONFLICT (entry_id) DO UPDATE SET by_id = EXCLUDED.by_id, until = EXCLUDED.until
+WHERE curation_claim.until <= %(now)s OR curation_claim.by_id = EXCLUDED.by_id
+RETURNING until
+"""
+_RELEASING = """
+WITH released AS (DELETE FROM curation_claim WHERE by_id = %(by)s AND entry_id <> %(entry)s)
+"""
+# From the complaints to their entries, by an array: the complaints are few, and the entries may be many.
+_COUNTED = """
+SELECT jsonb_build_object('proposed', count(*), 'oldest', min(created_at),
+    'reported', (SELECT count(*) FROM knowledge_companyentry
+     WHERE status = %s AND NOT is_copy AND id = ANY(ARRAY({complained}))),
+    'drifts', (SELECT count(*) FROM ({drifting}) AS drifting))
+FROM knowledge_companyentry WHERE status = %s
+"""
 _ORDERS = {
+    "risk": ("own", "-danger", "-importance", "created_at", "pk"),
     "importance": ("-importance", "created_at", "pk"),
     "oldest": ("created_at", "pk"),
     "newest": ("-created_at", "-pk"),
 }
 
 
-def _filter(
-    why: str,
-    category: str | None,
-    proposer: str | None,
-    project: str,
-    text: str | None,
-    risk: str | None,
-    older_than_days: int | None,
+def _claim(actor: Actor, entry: CompanyEntry, *, releases_others: bool = False) -> Claim:
+    """Claim an entry, unless somebody else has; return the claim that holds."""
+    now = timezone.now()
+    until = now + CLAIM_LASTS
+    sql = f"{_RELEASING}{_CLAIMING}" if releases_others else _CLAIMING
+    with connection.cursor() as cursor:
+        cursor.execute(sql, {"by": actor.user.pk, "until": until, "entry": entry.pk, "now": now})
+        is_mine = cursor.fetchone() is not None
+    theirs = None if is_mine else Claim.objects.select_related("by").filter(entry=entry).first()
+    return theirs or Claim(entry=entry, by=actor.user, until=until)
+
+
+def _with_risk(actor: Actor, entries: CompanyEntryQuerySet) -> CompanyEntryQuerySet:
+    """Add what orders entries by risk: what looks like an attack, then what others contradict; one's own come last."""
+    disputed = open_pairs().exclude(hints=[])
+    in_dispute = disputed.values("entry_id").union(disputed.values("other_id"), all=True)
+    own = Value(0) if is_personal() else Case(When(proposed_by=actor.user, then=1), default=0)
+    danger = Case(When(~Q(warnings=[]), then=2), When(pk__in=in_dispute, then=1), default=0)
+    return entries.annotate(own=own, danger=danger)
+
+
+def _queue(
+    actor: Actor,
+    order: str = "risk",
+    why: str = "proposed",
+    category: str | None = None,
+    proposer: str | None = None,
+    project: str = "",
+    text: str | None = None,
+    risk: str | None = None,
+    older_than_days: int | None = None,
 ) -> CompanyEntryQuerySet:
+    """Return the filtered queue, each entry with what orders it."""
     entries = waiting(why)
     if category:
         entries = entries.filter(category=category)
@@ -238,32 +344,43 @@ def _filter(
         entries = entries.exclude(warnings=[]) if risk == "flagged" else entries.filter(warnings=[])
     if older_than_days is not None:
         entries = entries.filter(created_at__lt=timezone.now() - timedelta(days=older_than_days))
-    return entries
+    return _with_risk(actor, entries) if order == "risk" else entries
 
 
-def _stands_before(entry: CompanyEntry, order: Sequence[str]) -> Q:
-    before, alike = Q(pk__in=[]), Q()
-    for name in order:
+def _stands_before(values: Mapping[str, Any], order: Sequence[str]) -> Q:
+    before = Q(pk__in=[])
+    for name in reversed(order):
         field, sign = (name[1:], "gt") if name.startswith("-") else (name, "lt")
-        value: Any = getattr(entry, field)
-        before |= alike & Q(**{f"{field}__{sign}": value})
-        alike &= Q(**{field: value})
+        before = Q(**{f"{field}__{sign}": values[field]}) | (Q(**{field: values[field]}) & before)
     return before
 
 
-def _with_company(entries: Sequence[CompanyEntry], why: str) -> list[QueueItem]:
-    """Add to each entry who is reviewing it, how many complained and since when, in two queries."""
-    numbers = [entry.pk for entry in entries]
-    claims = {
-        claim.entry_id: claim.by for claim in Claim.objects.current().filter(entry__in=numbers).select_related("by")
-    }
-    complaints_about = open_complaints(Kind.COMPANY).filter(source_id__in=[str(number) for number in numbers])
-    rows = complaints_about.order_by().values_list("source_id")
-    with rls_bypass():
-        counted = {id: (number, first) for id, number, first in rows.annotate(Count("pk"), Min("created_at"))}
-    no_complaints = (0, None)
-    return [
-        QueueItem(entry, why, complaints, claims.get(entry.pk), complained_at)
-        for entry in entries
-        for complaints, complained_at in [counted.get(str(entry.pk), no_complaints)]
-    ]
+def _with_company(entries: CompanyEntryQuerySet, order: str) -> CompanyEntryQuerySet:
+    """Put entries in order, and add to each who claimed it, who complained since when, its overlaps and comments."""
+    about = open_complaints(Kind.COMPANY).filter(source_id=Cast(OuterRef("pk"), TextField())).order_by()
+    complained = about.values("source_id").annotate(told=JSONObject(number=Count("pk"), first=Min("created_at")))
+    commented = Comment.objects.filter(entry=OuterRef("pk")).order_by().values("entry").annotate(number=Count("pk"))
+    return (
+        with_relations(entries)
+        .select_related("claim__by")
+        .annotate(
+            complained=Subquery(complained.values("told")),
+            commented=Coalesce(Subquery(commented.values("number")), 0),
+        )
+        .order_by(*_ORDERS[order])
+    )
+
+
+def _item(actor: Actor, entry: Any, why: str) -> QueueItem:
+    complained = entry.complained or {"number": 0, "first": ""}
+    relations = {"contradiction": entry.is_disputed, "duplicate": entry.is_repeated}
+    return QueueItem(
+        entry,
+        why,
+        complained["number"],
+        claimer_of(entry),
+        parse_datetime(complained["first"]) if complained["first"] else None,
+        comments=entry.commented,
+        relations=tuple(name for name, has in relations.items() if has),
+        is_own=waits_for_others(actor, entry),
+    )

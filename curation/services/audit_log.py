@@ -2,8 +2,8 @@
 
 import csv
 import io
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -15,18 +15,29 @@ from django.db.models.functions import Cast, Concat
 from accounts.actor import Actor
 from accounts.models import AuditEvent
 from bigmind.core.pages import Page
+from bigmind.core.translation import gettext_lazy
 from curation.models import Review
 
-KINDS = {"people": "People and keys", "decisions": "Company knowledge"}
+from .audit_words import EVENT_KINDS, AuditSubject, say_decision, say_event, subjects_of
+
+KINDS = {
+    "decisions": "Company knowledge",
+    "people": gettext_lazy("All but company knowledge"),
+    **{kind: label for kind, (label, _) in EVENT_KINDS.items()},
+}
 LINES_SHOWN = 50
 EXPORTED = 50_000
 """The most lines in one export, the newest first. Older lines are exported by their dates."""
+_DECISION = "company_"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 @dataclass(frozen=True)
 class AuditLine:
-    """One event. `by` and `about` are names while the person has an account; `by_id` stays when it is deleted."""
+    """One event. `by` and `about` are names while the person has an account; `by_id` stays when it is deleted.
+
+    `sentence` says all of it in words.
+    """
 
     at: datetime
     what: str
@@ -35,6 +46,7 @@ class AuditLine:
     about: str
     details: str
     number: int
+    sentence: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,6 +55,7 @@ class AuditQuestion:
 
     text: str = ""
     kind: str = ""
+    person: str = ""
     since: date | None = None
     until: date | None = None
 
@@ -63,13 +76,19 @@ def export_audit_log(actor: Actor, question: AuditQuestion, *, as_csv: bool) -> 
 def _rows(actor: Actor, question: AuditQuestion) -> "QuerySet[Any, Any]":
     actor.require("admin")
     parts = {"people": _events(question), "decisions": _decisions(question)}
-    chosen = [part for kind, part in parts.items() if question.kind in ("", kind)]
+    asked = "people" if question.kind in EVENT_KINDS else question.kind
+    chosen = [part for kind, part in parts.items() if asked in ("", kind)]
     rows = chosen[0].union(*chosen[1:], all=True) if len(chosen) > 1 else chosen[0]
     return rows.order_by("-line_at", "-line_row")
 
 
 def _events(question: AuditQuestion) -> "QuerySet[Any, Any]":
     rows = AuditEvent.objects.annotate(text=Cast("details", TextField()))
+    if question.kind in EVENT_KINDS:
+        rows = rows.filter(event__in=EVENT_KINDS[question.kind][1])
+    if person := question.person.strip():
+        named = Q(by_name__icontains=person) | Q(about_name__icontains=person)
+        rows = rows.filter(named | _is_person(person, "by_id_kept", "about_id_kept"))
     for word in question.text.split():
         found = Q(event__icontains=word) | Q(by_name__icontains=word) | Q(about_name__icontains=word)
         rows = rows.filter(found | Q(text__icontains=word) | _is_person(word, "by_id_kept", "about_id_kept"))
@@ -78,9 +97,11 @@ def _events(question: AuditQuestion) -> "QuerySet[Any, Any]":
 
 def _decisions(question: AuditQuestion) -> "QuerySet[Any, Any]":
     rows = Review.objects.annotate(
-        event=Concat(Value("company_"), "action", output_field=CharField()),
+        event=Concat(Value(_DECISION), "action", output_field=CharField()),
         handle=Concat(Value("C"), Cast("entry_id", CharField()), output_field=CharField()),
     )
+    if person := question.person.strip():
+        rows = rows.filter(Q(by_name__icontains=person) | _is_person(person, "by_id_kept"))
     for word in question.text.split():
         found = Q(event__icontains=word) | Q(by_name__icontains=word) | Q(handle__iexact=word)
         rows = rows.filter(found | Q(notes__icontains=word) | _is_person(word, "by_id_kept"))
@@ -120,7 +141,16 @@ def _is_person(word: str, *fields: str) -> Q:
 
 
 def _lines(rows: Iterable[Any]) -> list[AuditLine]:
-    return [AuditLine(*row) for row in rows]
+    """Return the lines with their sentences: two queries, however many lines."""
+    lines = [AuditLine(*row) for row in rows]
+    subjects = subjects_of({line.about for line in lines if line.what.startswith(_DECISION)})
+    return [replace(line, sentence=_say(line, subjects)) for line in lines]
+
+
+def _say(line: AuditLine, subjects: Mapping[str, AuditSubject]) -> str:
+    if line.what.startswith(_DECISION):
+        return say_decision(line.what.removeprefix(_DECISION), by=line.by, handle=line.about, subjects=subjects)
+    return say_event(line.what, by=line.by, by_id=line.by_id, about=line.about, details=line.details)
 
 
 def _csv(lines: Iterable[AuditLine]) -> str:

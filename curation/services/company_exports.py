@@ -68,6 +68,9 @@ class ExportedCompanyEntry(_ExportedRow):
     project: str
     topics: list[str]
     evidence: str
+    anchors: list[str] = []
+    triggers: list[str] = []
+    trigger_levels: dict[str, str] = {}
     warnings: list[str]
     status: str
     revision: int
@@ -75,6 +78,7 @@ class ExportedCompanyEntry(_ExportedRow):
     source_kind: str
     source_id: str
     origin: str
+    brought_by: str = ""
     verified_at: Moment | None
     review_after: date | None
     decided_at: Moment | None
@@ -106,6 +110,8 @@ COLUMNS = (
         CompanyEntry,
         {
             "digest": "It follows from the content.",
+            "signs": "They follow from the text.",
+            "anchor_checks": "The next check of a repository makes them.",
             "agent": "An agent is a client that has signed in; the history names it.",
             "is_copy": "Copies stay out: they are read from the company server again.",
         },
@@ -173,6 +179,9 @@ def import_company(actor: Actor, document: CompanyDocument, *, keep_approvals: b
     if broken := next(iter(find_broken_seals()), None):
         raise Invalid(f"C{broken.entry_id}, row {broken.number}: {broken.why}.", hint="Export it again.")
     _renumber()
+    if not keep_approvals:
+        # Anybody can write into a document who signed what: here only the packs say so that were accepted here.
+        CompanyEntry.objects.update(brought_by="")
     for entry in CompanyEntry.objects.approved():
         if keep_approvals:
             index_company_entry(entry)

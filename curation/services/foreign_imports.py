@@ -5,15 +5,18 @@ from typing import Any
 from django.db import transaction
 
 from accounts.actor import Actor, acts
-from bigmind.core.errors import BigMindError
+from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import carry_out
 from curation.proposals.proposals import promote_to_global
-from knowledge.transfer.foreign_imports import MovedIn, company_drafts, move_in, report_of
+from knowledge.transfer.foreign_imports import company_drafts, move_in, report_of
 from knowledge.transfer.imports import import_memory
+from knowledge.transfer.moved_in import MovedIn
 from knowledge.transfer.readers import AUTO, ImportFormat, format_of, read
 from knowledge.transfer.readers.bundles import Bundle
 from knowledge.transfer.readers.drafts import DRAFTS, CompanyDraft, Reading
 from knowledge.transfer.readers.own_documents import is_own_document, read_document
+
+from .page_imports import USUAL, PageChoice, bring_in_pages
 
 OWN = "bigmind"
 OWN_BYTES = 64 * 1024 * 1024
@@ -24,18 +27,28 @@ class _RollBack(Exception):
 
 
 def import_reading(
-    actor: Actor, reading: Reading, format: ImportFormat, *, source: str, dry_run: bool = False
+    actor: Actor,
+    reading: Reading,
+    format: ImportFormat,
+    *,
+    source: str,
+    choice: PageChoice = USUAL,
+    dry_run: bool = False,
 ) -> MovedIn:
     """Import what a reader found: the caller owns the items, and proposes those that were company knowledge.
 
     Args:
         source: The name of the file, by which a later import of it is recognized.
+        choice: What pages are to become.
     """
     report = report_of(reading, format, dry_run=dry_run)
     try:
         with transaction.atomic():
-            importer = move_in(actor, reading, format, source=source, report=report)
+            named = reading.origin.name if reading.origin else source
+            importer = move_in(actor, reading, format, source=named, report=report)
             with acts(importer):
+                if format.has_pages:
+                    bring_in_pages(importer, reading, format, choice, report)
                 for place, draft in company_drafts(reading):
                     _propose(importer, place, draft, report)
             if dry_run:
@@ -52,12 +65,20 @@ def import_own_document(actor: Actor, document: Any, *, dry_run: bool = False) -
 
 
 def import_bundle(
-    actor: Actor, bundle: Bundle, *, name: str = AUTO, dry_run: bool = False, most: int = DRAFTS, **more: Any
+    actor: Actor,
+    bundle: Bundle,
+    *,
+    name: str = AUTO,
+    choice: PageChoice = USUAL,
+    dry_run: bool = False,
+    most: int = DRAFTS,
+    **more: Any,
 ) -> MovedIn:
     """Import a bundle of files: an export of BigMind, or of another program. Returns the report.
 
     Args:
         name: The format; `auto` detects it from the files.
+        choice: What pages are to become.
         most: The limit of items.
         more: Options of the format.
 
@@ -67,8 +88,10 @@ def import_bundle(
     if name == OWN or (name == AUTO and is_own_document(bundle)):
         return import_own_document(actor, read_document(bundle, limit=OWN_BYTES), dry_run=dry_run)
     format = format_of(bundle, name)
-    reading = read(bundle, format, most=most, **more)
-    return import_reading(actor, reading, format, source=bundle.name, dry_run=dry_run)
+    if choice != USUAL and not format.has_pages:
+        raise Invalid.of("into", f"is a choice for pages, and {format.title} has none")
+    reading = read(bundle, format, most=most, into=choice.into, **more)
+    return import_reading(actor, reading, format, source=bundle.name, choice=choice, dry_run=dry_run)
 
 
 def _propose(importer: Actor, place: str, draft: CompanyDraft, report: MovedIn) -> None:

@@ -22,7 +22,7 @@ from bigmind import __version__
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.handles import Handle
 from bigmind.core.pages import Page, page_of
-from bigmind.core.text import check_content, digest, one_line
+from bigmind.core.text import check_content, digest, echo, one_line
 from bigmind.core.vocabulary import Cursor, Limit, Offset, RowId, SharedContent
 from curation.models import GoldenQuestion
 from curation.models.golden_questions import QUESTION_CHARS
@@ -50,7 +50,7 @@ WITH asked AS (
             SELECT unnest(tsvector_to_array(to_tsvector('english', question)))
             INTERSECT SELECT unnest(%(words)s::text[])
         )) AS shared
-    FROM curation_goldenquestion WHERE lost_since IS NULL
+    FROM curation_goldenquestion WHERE lost_since IS NULL OR %(lost)s
 )
 SELECT id FROM asked WHERE is_about OR shared > 0 ORDER BY is_about DESC, shared DESC, id LIMIT %(most)s
 """
@@ -168,10 +168,10 @@ def require_golden_questions(entries: Iterable[int], texts: Iterable[str], despi
     Raises:
         Conflict: golden questions are lost by it. Its details name them in `loses`.
     """
-    lost = [golden for golden in _find_concerned(entries, texts) if not golden.is_met_at(place_of(golden))]
+    lost = [golden for golden in find_concerned(entries, texts) if not golden.is_met_at(place_of(golden))]
     if all(golden.pk in despite for golden in lost):
         return
-    named = "; ".join(f"{golden.handle} “{golden.question}”" for golden in lost)
+    named = "; ".join(f"{golden.handle} {echo(golden.question)}" for golden in lost)
     numbers = [golden.pk for golden in lost]
     raise Conflict(
         f"Golden questions would not find any more what they must find: {named}.",
@@ -183,15 +183,18 @@ def require_golden_questions(entries: Iterable[int], texts: Iterable[str], despi
 
 def place_of(golden: GoldenQuestion) -> int | None:
     """Return the place of its item among the first ten answers of everybody's search; None if it is not among them."""
-    found = search(
-        golden.question, owner=ANYBODY, filters=Filters(list(map(Kind, SHARED)), shared=True), limit=LOOKED_AT
-    )
-    places = (
-        place
-        for place, item in enumerate(found.items, start=1)
-        if (item.kind, item.source_id) == (golden.kind, golden.source_id)
-    )
-    return next(places, None)
+    return place_in(first_answers(golden.question), golden.kind, golden.source_id)
+
+
+def first_answers(question: str) -> list[tuple[str, str]]:
+    """Return kind and id of the first ten answers that everybody's search gives, the best first."""
+    found = search(question, owner=ANYBODY, filters=Filters(list(map(Kind, SHARED)), shared=True), limit=LOOKED_AT)
+    return [(str(item.kind), item.source_id) for item in found.items]
+
+
+def place_in(answers: Sequence[tuple[str, str]], kind: str, id: str) -> int | None:
+    """Return the place of an item among answers, from 1; None if it is not among them."""
+    return next((place for place, one in enumerate(answers, start=1) if one == (kind, id)), None)
 
 
 def index_state() -> str:
@@ -208,14 +211,19 @@ def index_state() -> str:
     return digest(" ".join(map(str, figures)))
 
 
-def _find_concerned(entries: Iterable[int], texts: Iterable[str]) -> list[GoldenQuestion]:
+def find_concerned(entries: Iterable[int], texts: Iterable[str], *, lost: bool = False) -> list[GoldenQuestion]:
+    """Return the golden questions, at most 20, that a change of these entries to or from these texts may concern.
+
+    Args:
+        lost: Whether those that are lost are among them, too.
+    """
     if not GoldenQuestion.objects.exists():
         return []
     with connection.cursor() as cursor:
         cursor.execute(_WORDS, ["\n".join(texts)])
         (words,) = cursor.fetchone()
         ids = [str(entry) for entry in entries]
-        cursor.execute(_CONCERNED, {"ids": ids, "words": words or [], "most": BEFORE_DECISION})
+        cursor.execute(_CONCERNED, {"ids": ids, "words": words or [], "most": BEFORE_DECISION, "lost": lost})
         found = [pk for (pk,) in cursor.fetchall()]
     return list(GoldenQuestion.objects.filter(pk__in=found).order_by("pk"))
 

@@ -15,6 +15,8 @@ from accounts.people.profiles import NOTHING, Shared, get_profile, sections_for,
 from bigmind.core.errors import NotFound
 from bigmind.core.rls import rls_scope
 from bigmind.core.sections import ProfileSection
+from bigmind.core.text import mention
+from bigmind.core.translation import gettext_lazy
 from curation.models import Action, Review
 from knowledge.models import CompanyEntry, Fact, Session, ShownHeadline
 from knowledge.services.activity import HeatMap, activity_of
@@ -51,19 +53,19 @@ class _Count:
 
 
 _SESSIONS = (
-    _Count(1, "First session", "Had a first session."),
-    _Count(100, "Hundred sessions", "Had 100 sessions."),
-    _Count(1000, "Thousand sessions", "Had 1,000 sessions."),
+    _Count(1, gettext_lazy("First session"), gettext_lazy("Had a first session.")),
+    _Count(100, gettext_lazy("Hundred sessions"), "Had 100 sessions."),
+    _Count(1000, gettext_lazy("Thousand sessions"), "Had 1,000 sessions."),
 )
-_FACTS = (_Count(100, "Hundred facts", "Had 100 facts remembered."),)
+_FACTS = (_Count(100, gettext_lazy("Hundred facts"), gettext_lazy("Had 100 facts remembered.")),)
 _ENTRIES = (
-    _Count(1, "First contribution", "Had a first entry approved as company knowledge."),
-    _Count(10, "Ten contributions", "Had 10 entries approved as company knowledge."),
+    _Count(1, gettext_lazy("First contribution"), gettext_lazy("Had a first entry approved as company knowledge.")),
+    _Count(10, gettext_lazy("Ten contributions"), gettext_lazy("Had 10 entries approved as company knowledge.")),
 )
-_REVIEWS = (_Count(50, "Curator of fifty", "Made 50 decisions about company knowledge."),)
+_REVIEWS = (_Count(50, gettext_lazy("Curator of fifty"), gettext_lazy("Made 50 decisions about company knowledge.")),)
 _STREAKS = (
-    _Count(7, "Seven days", "Had sessions on 7 days in a row."),
-    _Count(30, "Thirty days", "Had sessions on 30 days in a row."),
+    _Count(7, gettext_lazy("Seven days"), gettext_lazy("Had sessions on 7 days in a row.")),
+    _Count(30, gettext_lazy("Thirty days"), gettext_lazy("Had sessions on 30 days in a row.")),
 )
 
 
@@ -140,7 +142,7 @@ def get_profile_page(actor: Actor, username: str, *, as_others: bool = False) ->
     if person is not None and as_others:
         sections &= sharing_of(person).sections
     if person is None or not sections:
-        raise NotFound(f"There is no page of {username}.", hint="The directory lists who shows one.")
+        raise NotFound(f"There is no page of {mention(username)}.", hint="The directory lists who shows one.")
     with rls_scope(person.pk):
         return _collect(Actor.of(person), sections, is_own=is_own)
 

@@ -69,6 +69,67 @@ class ComplaintShape(Shape):
         return str(user)
 
 
+class EntryEffectShape(Shape):
+    """A company entry, and how often it would be told, or not any more."""
+
+    entry: CompanyEntryShape
+    answers: int
+    starts: int
+
+
+class ChangedQuestionShape(Shape):
+    """A question that is answered otherwise: the curator's own, or one that three others asked in the same words."""
+
+    text: str
+    enters: list[str] = Field(description="Handles of the entries that the answer gains.")
+    leaves: list[str] = Field(description="Handles of those that it loses.")
+
+
+class ProjectEffectShape(Shape):
+    """A project, and how many answers and starts of it change."""
+
+    project: str
+    times: int
+
+
+class GoldenEffectShape(Shape):
+    """A golden question."""
+
+    handle: str
+    question: str
+
+
+class BlastRadiusShape(Shape):
+    """What a decision would change in the questions and session starts of the last days."""
+
+    action: str = Field(description="The decision that was tried.")
+    days: int
+    questions: int = Field(description="Questions that were replayed. Those of others count once three people asked.")
+    people: int
+    answers_changed: int
+    moved: int = Field(description="Answers of these in which only the order changes.")
+    starts: int
+    starts_changed: int
+    entering: list[EntryEffectShape]
+    leaving: list[EntryEffectShape]
+    projects: list[ProjectEffectShape]
+    asked: list[ChangedQuestionShape]
+    golden_lost: list[GoldenEffectShape]
+    golden_won: list[GoldenEffectShape]
+    tokens: int = Field(description="What all changed answers and starts cost more than before, about.")
+    kept: bool = Field(description="Whether questions are kept here, so that there is something to replay.")
+    fallback: str = Field(description="Why only session starts and golden questions were replayed; empty: all were.")
+
+
+class TriggerTrialShape(Shape):
+    """What the triggers of an entry would have done to the acts of agents on record."""
+
+    acts: int = Field(description="Acts of the last 30 days that they were tried on.")
+    fired: int = Field(description="On how many they would have fired; of others once three people are concerned.")
+    people: int
+    is_whole: bool = Field(description="False where those of one or two others are not counted.")
+
+
 class BriefingShape(Shape):
     """One entry with all that is known about it."""
 
@@ -84,6 +145,8 @@ class BriefingShape(Shape):
     comments: list[CommentShape]
     claimed_by: str | None
     fallback: bool
+    radius: BlastRadiusShape | None = Field(description="What the usual decision about it would change.")
+    trial: TriggerTrialShape | None = Field(description="How often its triggers would have fired; null: it has none.")
 
     @field_validator("claimed_by", mode="before")
     @classmethod

@@ -79,10 +79,13 @@ class WaitingShape(Shape):
     """One thing that waits for a curator."""
 
     entry: CompanyEntryShape
-    why: str = Field(description="proposed, reported, overlapping, unused or due.")
+    why: str = Field(description="proposed, reported, harmful, overlapping, unused or due.")
     age_days: int
     claimed_by: str | None
     complaints: int
+    comments: int
+    relations: list[str] = Field(description="contradiction, duplicate: of what else waits or is approved.")
+    is_own: bool = Field(description="Whether you proposed it: another curator decides.")
 
     @field_validator("claimed_by", mode="before")
     @classmethod

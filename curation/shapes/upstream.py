@@ -8,14 +8,20 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from bigmind.core.text import check_content, clean_name
 from bigmind.core.vocabulary import Importance, Moment, Project, RowId, Tag, UnscreenedContent
 from curation.vocabulary import TITLE_CHARS
+from knowledge.anchors.grammar import Anchors
 from knowledge.models import Status
-from knowledge.vocabulary import CompanyCategoryName
+from knowledge.vocabulary import CompanyCategoryName, TeamName, TriggerLevelName, Triggers
 
 TEXT_CHARS = 20_000
 
 
 def _empty_for_none(name: object) -> object:
     return "" if name is None else name
+
+
+def _pack_or_nothing(source: str) -> str:
+    """Return where an entry comes from if that is a pack, whose signer is named; a server's name has no spaces."""
+    return source if ", pack " in source else ""
 
 
 Person = Annotated[
@@ -56,7 +62,11 @@ class UpstreamEntry(Upstream):
     project: Project = ""
     topics: Annotated[list[Tag], Field(max_length=50)] = []
     evidence: LongText = ""
+    anchors: Anchors = []
+    triggers: Triggers = []
+    trigger_levels: dict[TeamName, TriggerLevelName] = {}
     origin: Literal["user", "inferred", "tool", "imported"] = "inferred"
+    brought_by: Annotated[Person, AfterValidator(_pack_or_nothing), Field(validation_alias="comes_from")] = ""
     proposed_by: Person = ""
     owner: Person = ""
     decided_by: Person = ""
@@ -80,6 +90,14 @@ class UpstreamReply(Upstream):
     """The reply to a proposal."""
 
     entry: UpstreamProposal
+
+
+class UpstreamAnchorReport(Upstream):
+    """What followed from a report about anchors."""
+
+    checked: Annotated[int, Field(ge=0)]
+    false: Annotated[list[Person], Field(max_length=1_000)] = []
+    doubtful: Annotated[list[Person], Field(max_length=1_000)] = []
 
 
 class UpstreamPage(Upstream):

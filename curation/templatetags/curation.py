@@ -4,6 +4,7 @@ from django import template
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from bigmind.core.translation import _, gettext_lazy, ngettext, write_number
 from bigmind.web.differences import words_changed
 from curation.proposals.queue import QueueItem
 from curation.shapes.briefings import ProposerRecordShape
@@ -11,23 +12,25 @@ from curation.shapes.briefings import ProposerRecordShape
 register = template.Library()
 
 PAST = {
-    "propose": "Proposed",
-    "revise": "Revised",
-    "withdraw": "Withdrawn",
-    "endorse": "Agreed to as the first of two",
-    "approve": "Approved",
-    "reject": "Rejected",
-    "request_changes": "Changes requested",
-    "merge": "Merged",
-    "edit": "Edited",
-    "verify": "Verified",
-    "deprecate": "Deprecated",
-    "supersede": "Replaced",
-    "restore": "Restored",
-    "reopen": "Reopened",
-    "assign": "Given to another owner",
-    "keep": "Kept as it is",
-    "undo": "Decision undone",
+    "propose": gettext_lazy("Proposed"),
+    "revise": gettext_lazy("Revised"),
+    "withdraw": gettext_lazy("Withdrawn"),
+    "endorse": gettext_lazy("Agreed to as the first of two"),
+    "approve": gettext_lazy("Approved"),
+    "reject": gettext_lazy("Rejected"),
+    "request_changes": gettext_lazy("Changes requested"),
+    "merge": gettext_lazy("Merged"),
+    "edit": gettext_lazy("Edited"),
+    "verify": gettext_lazy("Verified"),
+    "deprecate": gettext_lazy("Deprecated"),
+    "supersede": gettext_lazy("Replaced"),
+    "restore": gettext_lazy("Restored"),
+    "reopen": gettext_lazy("Reopened"),
+    "assign": gettext_lazy("Given to another owner"),
+    "keep": gettext_lazy("Kept as it is"),
+    "set_level": gettext_lazy("Level of its triggers set"),
+    "undo": gettext_lazy("Decision undone"),
+    "check": gettext_lazy("Checked against the code"),
 }
 ELEMENTS = {"same": "{}", "gone": "<del>{}</del>", "new": "<ins>{}</ins>"}
 
@@ -36,12 +39,13 @@ ELEMENTS = {"same": "{}", "gone": "<del>{}</del>", "new": "<ins>{}</ins>"}
 def waiting_badge(waiting: QueueItem, review_days: int) -> str:
     """Render how long an entry has waited: a word and a colour, which change when it takes too long."""
     days = waiting.age_days
-    counted = f"{days} day{'' if days == 1 else 's'}"
     if days < 1:
-        return format_html('<span class="badge" data-tone="info">{}</span>', "new")
+        return format_html('<span class="badge" data-tone="info">{}</span>', _("new"))
     if days < review_days:
-        return format_html('<span class="badge" data-tone="warning">waiting {}</span>', counted)
-    return format_html('<span class="badge" data-tone="danger">overdue, {}</span>', counted)
+        words = ngettext("waiting %(days)s day", "waiting %(days)s days", days) % {"days": days}
+        return format_html('<span class="badge" data-tone="warning">{}</span>', words)
+    words = ngettext("overdue, %(days)s day", "overdue, %(days)s days", days) % {"days": days}
+    return format_html('<span class="badge" data-tone="danger">{}</span>', words)
 
 
 @register.filter
@@ -53,9 +57,13 @@ def past(action: str) -> str:
 @register.filter
 def record_in_words(record: ProposerRecordShape) -> str:
     """Return the track record of the proposer in words."""
-    known = ((record.approved, "approved"), (record.rejected, "rejected"), (record.waiting, "pending"))
-    counts = ", ".join(f"{count:,} {word}" for count, word in known if count)
-    return f"track record: {counts}" if counts else "first proposal"
+    known = (
+        (record.approved, _("%(count)s approved")),
+        (record.rejected, _("%(count)s rejected")),
+        (record.waiting, _("%(count)s pending")),
+    )
+    counts = ", ".join(words % {"count": write_number(count)} for count, words in known if count)
+    return _("track record: %(counts)s") % {"counts": counts} if counts else _("first proposal")
 
 
 @register.simple_tag

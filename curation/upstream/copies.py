@@ -34,6 +34,8 @@ COLUMNS = ColumnCopy(
         "id": "It has a number of its own here; the copy keeps that of the server.",
         "digest": "It is set last, when an own entry with the same text is superseded.",
         "warnings": _DECIDED,
+        "signs": "They follow from the text.",
+        "anchor_checks": "The company server has its repositories checked.",
         "status": "Copies are approved.",
         "revision": "It is set with the copy.",
         "proposed_by": _ELSEWHERE,

@@ -144,6 +144,8 @@ def _body_of(entry: CompanyEntry) -> dict[str, object]:
         "topics": entry.topics,
         "evidence": entry.evidence,
         "origin": entry.origin,
+        # An older server refuses what it does not know.
+        **({"anchors": entry.anchors} if entry.anchors else {}),
     }
 
 

@@ -18,10 +18,10 @@ from django.conf import settings
 from pydantic import BaseModel, ValidationError
 
 from bigmind import __version__
-from bigmind.core.addresses import Exchange, deadline
+from bigmind.core.addresses import Exchange, deadline, is_packed
 from bigmind.core.screening import redact
 from bigmind.core.text import one_line, show_hidden
-from curation.shapes.upstream import UpstreamPage, UpstreamRegistration, UpstreamReply
+from curation.shapes.upstream import UpstreamAnchorReport, UpstreamPage, UpstreamRegistration, UpstreamReply
 
 TIMEOUT = httpx.Timeout(15.0, connect=5.0)
 SECONDS_EACH = 30.0
@@ -74,6 +74,15 @@ class CompanyWire:
         reply = self._ask("PUT", f"directory/instances/{identity}/", body=registration)
         return _read(UpstreamRegistration, reply)
 
+    def count_approved(self) -> int:
+        """Ask for the first approved entry alone, to see whether address and key are right; return how many there are.
+
+        Raises:
+            Away: the server is unreachable.
+            TurnedDown: it refuses.
+        """
+        return _read(UpstreamPage, self._ask("GET", "company/", query={"limit": 1, "offset": 0})).total
+
     def propose(self, body: dict[str, Any], *, key: UUID) -> UpstreamReply:
         """Send a proposal. With the same key it is stored once, however often it is sent.
 
@@ -82,6 +91,19 @@ class CompanyWire:
             TurnedDown: it refuses.
         """
         return _read(UpstreamReply, self._ask("POST", "company/", body=body, headers={"Idempotency-Key": str(key)}))
+
+    def read_anchors(self) -> Iterator[dict[str, object]]:
+        """Yield every entry that cites code, page by page. They are not validated yet."""
+        return self._pages("anchors/")
+
+    def report_anchors(self, body: dict[str, Any]) -> UpstreamAnchorReport:
+        """Report what a check of a repository found.
+
+        Raises:
+            Away: the server is unreachable.
+            TurnedDown: it refuses.
+        """
+        return _read(UpstreamAnchorReport, self._ask("POST", "anchors/report/", body=body))
 
     def read_approved(self) -> Iterator[dict[str, object]]:
         """Yield every approved entry, page by page. They are not validated yet.
@@ -125,6 +147,7 @@ class CompanyWire:
             "User-Agent": f"BigMind/{__version__}",
             "X-Agent-Host": socket.gethostname()[:100].encode("ascii", "replace").decode(),
             "Accept": "application/json",
+            "Accept-Encoding": "identity",
             "Host": host,
             **(headers or {}),
         }
@@ -205,7 +228,9 @@ def _is_private(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
 def _body_of(reply: httpx.Response, exchange: Exchange) -> bytes:
     """Read a reply up to the size limit and the deadline."""
     parts, size = [], 0
-    for part in reply.iter_bytes():
+    if is_packed(reply):
+        raise Away("It answers compressed, which was not asked for: look at BIGMIND_COMPANY_URL and proxies before it.")
+    for part in reply.iter_raw():
         parts.append(part)
         size += len(part)
         if size > ANSWER_BYTES:

@@ -8,8 +8,10 @@ from django.contrib import messages
 from django.http import HttpRequest
 
 from accounts.authentication import actor_of
+from bigmind.core.translation import _, gettext_lazy
 from curation.models import Action
-from curation.proposals.briefing import Briefing, brief
+from curation.proposals.briefing import Briefing, gather_briefing
+from curation.proposals.overlaps import open_pairs
 from curation.templatetags.curation import past
 from knowledge.models import CompanyEntry
 
@@ -18,16 +20,16 @@ from .forms import DecisionForm, Plain, decision_form
 from .screen import Attempt, describe_open_entry
 
 LABELS = {
-    "approve": "Approve",
-    "edit": "Edit and approve",
-    "reject": "Reject",
-    "request_changes": "Request changes",
-    "verify": "Mark as verified",
+    "approve": gettext_lazy("Approve"),
+    "edit": gettext_lazy("Edit and approve"),
+    "reject": gettext_lazy("Reject"),
+    "request_changes": gettext_lazy("Request changes"),
+    "verify": gettext_lazy("Mark as verified"),
     "keep": "Keep, unverified",
-    "deprecate": "Deprecate",
-    "restore": "Restore",
-    "reopen": "Reopen",
-    "undo": "Undo the last decision",
+    "deprecate": gettext_lazy("Deprecate"),
+    "restore": gettext_lazy("Restore"),
+    "reopen": gettext_lazy("Reopen"),
+    "undo": gettext_lazy("Undo the last decision"),
 }
 NO_DECISION = {Action.PROPOSE, Action.REVISE, Action.WITHDRAW, Action.UNDO}
 
@@ -49,8 +51,9 @@ class AdminChoice:
 def decision_context(request: HttpRequest, entry_id: int, attempt: Attempt | None = None) -> dict[str, Any]:
     """Return the template context for a decision about an entry, with the attempt that was just refused, if any."""
     actor = actor_of(request)
-    briefing = brief(actor, entry_id=entry_id)
+    briefing = gather_briefing(actor, entry_id=entry_id)
     context = describe_open_entry(actor, briefing, attempt)
+    context["together"] = open_pairs([entry_id]).exists()
     return {**context, "choices": list(_choices(briefing, context)), "refused_form": attempt.form if attempt else None}
 
 
@@ -71,7 +74,7 @@ def _choices(briefing: Briefing, context: dict[str, Any]) -> Iterator[AdminChoic
     forms: dict[str, DecisionForm] = context["forms"]
     for action in context["offered"]:
         if action in forms:
-            label = "Edit" if action == "edit" and briefing.entry.is_approved else LABELS[action]
+            label = _("Edit") if action == "edit" and briefing.entry.is_approved else LABELS[action]
             yield AdminChoice(action, label, forms[action])
     if briefing.complaints and "verify" in context["offered"]:
         yield AdminChoice("keep", LABELS["keep"], decision_form("keep"))

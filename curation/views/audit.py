@@ -1,4 +1,4 @@
-"""The audit log, for admins: filtered by words, kind and dates, and exported as CSV or JSON."""
+"""The audit log, for admins: filtered by words, person, kind and dates, and exported as CSV or JSON."""
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
@@ -6,6 +6,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import actor_of
+from bigmind.core.translation import gettext_lazy
 from bigmind.web.pages import offset_in, own_page
 from curation.services.audit_log import KINDS, AuditQuestion, export_audit_log, read_audit_log
 
@@ -19,13 +20,19 @@ class AuditForm(forms.Form):
     query = forms.CharField(
         required=False,
         max_length=200,
-        label="Search the log",
-        help_text="Names, events, handles such as C142, or an id.",
+        label=gettext_lazy("Words, C142 or an id"),
         widget=forms.TextInput(attrs={"type": "search"}),
     )
-    kind = forms.ChoiceField(required=False, choices=[("", "Everything"), *KINDS.items()], label="What")
-    since = forms.DateField(required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}))
-    until = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}))
+    person = forms.CharField(required=False, max_length=200, label=gettext_lazy("Person"))
+    kind = forms.ChoiceField(
+        required=False, choices=[("", gettext_lazy("Everything")), *KINDS.items()], label=gettext_lazy("What")
+    )
+    since = forms.DateField(
+        required=False, label=gettext_lazy("From"), widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"})
+    )
+    until = forms.DateField(
+        required=False, label=gettext_lazy("To"), widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"})
+    )
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request.GET, label_suffix="")
@@ -36,7 +43,7 @@ class AuditForm(forms.Form):
         if not self.is_valid():
             return None
         chosen = self.cleaned_data
-        return AuditQuestion(chosen["query"], chosen["kind"], chosen["since"], chosen["until"])
+        return AuditQuestion(chosen["query"], chosen["kind"], chosen["person"], chosen["since"], chosen["until"])
 
 
 @own_page

@@ -13,8 +13,10 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice, search_field
 from bigmind.web.pages import offset_in, own_page, tell
+from bigmind.web.words import choices_in_words
 from curation.decisions.decisions import Decisions, decide_many
 from curation.decisions.rules import may_decide
 from curation.proposals.queue import list_queue
@@ -26,15 +28,15 @@ from knowledge.services.company import (
     browse_company,
     projects_with_company_entries,
 )
-from knowledge.views.entries import Facet, address_with, words_of
+from knowledge.views.entries import Facet, address_with, risk_choice, words_of
 
 FRESHNESS = {
-    "verified": "Verified",
-    "due": "Due for verification",
-    "stale": "Stale: long past its review",
-    "never": "Never verified",
+    "verified": gettext_lazy("Verified"),
+    "due": gettext_lazy("Due for verification"),
+    "stale": gettext_lazy("Stale: long past its review"),
+    "never": gettext_lazy("Never verified"),
 }
-ORDERS = {"importance": "Most important", "newest": "Newest"}
+ORDERS = {"importance": gettext_lazy("Most important"), "newest": gettext_lazy("Newest")}
 
 DUE_SHOWN = 50
 
@@ -42,25 +44,26 @@ DUE_SHOWN = 50
 class CompanyQuestion(Question):
     """Filters approved entries. The category is chosen by links, and kept in a hidden field."""
 
-    query = search_field("Search company knowledge")
+    query = search_field(gettext_lazy("Search company knowledge"))
     category = forms.CharField(required=False, widget=forms.HiddenInput)
-    freshness = choice(FRESHNESS.items(), blank="Any", required=False)
+    freshness = choice(FRESHNESS.items(), blank=gettext_lazy("Any"), required=False)
+    risk = risk_choice()
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request.GET)
         chosen_project = request.GET.get("project", "").strip()
         # The project in the address is always a choice: else submitting the form would silently drop it.
         names = sorted({*projects_with_company_entries(), chosen_project} - {""})
-        self.fields["project"] = choice([(name, name) for name in names], blank="Any", required=False)
+        self.fields["project"] = choice([(name, name) for name in names], blank=_("Any"), required=False)
         # The default order is the blank choice: when a query is added later, the best match becomes the default.
         first, *rest = ("best", *ORDERS) if "query" in self.asked else ORDERS
-        blank = ORDERS.get(first, "Best match")
+        blank = ORDERS.get(first, _("Best match"))
         self.fields["order"] = choice([(name, ORDERS[name]) for name in rest], blank=blank, required=False)
 
     @property
     def more(self) -> list[Any]:
         """The fields behind “More filters”."""
-        return [self[name] for name in ("freshness", "project", "order")]
+        return [self[name] for name in ("freshness", "project", "risk", "order")]
 
     @property
     def more_is_asked(self) -> bool:
@@ -75,7 +78,7 @@ def category_facets(request: HttpRequest, form: CompanyQuestion, shelf: CompanyL
     chosen = form.asked.get("category", "")
     return [
         Facet(label, address_with(request, category=name), numbers.get(name, 0) if numbers else None, name == chosen)
-        for name, label in (("", "All"), *CompanyCategory.choices)
+        for name, label in (("", _("All")), *choices_in_words(CompanyCategory.choices))
     ]
 
 
@@ -127,7 +130,7 @@ def verifying(request: HttpRequest) -> HttpResponse:
     actor.require("curate")
     chosen = _revisions_read(request.POST.getlist("only") or request.POST.getlist("entry"))
     if not chosen:
-        messages.info(request, "Nothing is selected, so nothing was verified.")
+        messages.info(request, _("Nothing is selected, so nothing was verified."))
         return redirect("company-due")
     wanted = {"entry_ids": list(chosen), "action": "verify", "revisions": chosen}
     _tell_of(request, carry_out(decide_many, actor, wanted))
@@ -135,10 +138,10 @@ def verifying(request: HttpRequest) -> HttpResponse:
 
 
 def sections_for(actor: Actor, *, current: str) -> list[CompanyTab]:
-    """Return the tabs of company knowledge; what is due and golden questions are for curators."""
-    rows = [("Approved", "company"), ("My proposals", "company-mine")]
+    """Return the tabs of company knowledge; what is due, golden questions and packs are for curators."""
+    rows = [(_("Approved"), "company"), (_("My proposals"), "company-mine")]
     if may_decide(actor):
-        rows += [("Due", "company-due"), ("Golden questions", "golden-questions")]
+        rows += [(_("Due"), "company-due"), (_("Golden questions"), "golden-questions"), (_("Packs"), "packs")]
     return [CompanyTab(label, reverse(route), route == current) for label, route in rows]
 
 
@@ -162,7 +165,7 @@ def _excerpt(text: str) -> str:
 def _noun(form: CompanyQuestion, total: int) -> str:
     if "query" not in form.asked:
         return "entries"
-    return "best matches" if total == HITS else "matches"
+    return _("best matches") if total == HITS else "matches"
 
 
 def _revisions_read(ticked: list[str]) -> dict[str, str]:
@@ -179,4 +182,7 @@ def _tell_of(request: HttpRequest, done: Decisions) -> None:
     elif count:
         tell(request, f"Verified: {count} entries.")
     for refused in done.refused:
-        messages.warning(request, f"{refused['handle']} was not verified. {refused['reason']}")
+        messages.warning(
+            request,
+            _("%(handle)s was not verified. %(reason)s") % {"handle": refused["handle"], "reason": refused["reason"]},
+        )

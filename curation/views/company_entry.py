@@ -13,19 +13,26 @@ from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.rls import rls_bypass
 from bigmind.core.tokens import count_tokens
+from bigmind.core.translation import _
 from bigmind.web.forms import OperationForm
 from bigmind.web.pages import own_page, tell
+from bigmind.web.words import choices_in_words
 from curation.decisions.decisions import Decision, approve_global
 from curation.decisions.entries import CompanyEntryDetail, assign_owner, comment, get_company_entry
+from curation.decisions.levels import set_trigger_level
 from curation.decisions.rules import may_decide, require_may_approve
+from curation.notifications.notices import mark_read
 from curation.templatetags.curation import past
 from curation.vocabulary import CONTENT_TOKENS
-from knowledge.models import CompanyEntry, Feedback, Kind
+from knowledge.models import CompanyEntry, Feedback, Kind, TriggerLevel
+from knowledge.services.effects import proof_of
 from knowledge.services.feedback import give_feedback, open_complaints
+from knowledge.views.triggers import triggers_of
 
-from .differences import changes_in, changes_since, steps_since
+from .differences import changes_since, steps_since
 from .forms import Assigning, DecisionForm, Reporting, Saying, form_of, initial_of
-from .screen import APPROVING, DECISIONS, HistoryStep
+from .screen import APPROVING, DECISIONS
+from .story import tell_story
 
 COMPLAINTS_SHOWN = 20
 REFUSED = {Conflict: 409, Invalid: 422}
@@ -34,8 +41,9 @@ REFUSED = {Conflict: 409, Invalid: 422}
 @own_page
 @require_safe
 def entry(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show one entry with its history and discussion."""
-    return _page(request, pk)
+    """Show one entry with its history and discussion; what its reader was told of it counts as read."""
+    mark_read(actor_of(request), entry_id=pk)
+    return _page(request, pk, tries="try" in request.GET)
 
 
 @own_page
@@ -43,10 +51,11 @@ def entry(request: HttpRequest, pk: int) -> HttpResponse:
 def discussing(request: HttpRequest, pk: int) -> HttpResponse:
     """Add a comment."""
     form = Saying(request.POST, auto_id="comment-%s")
-    if form.carry_out(comment, actor_of(request), entry_id=pk) is None:
+    said = form.carry_out(comment, actor_of(request), entry_id=pk)
+    if said is None:
         return _page(request, pk, status=422, comment=form)
-    tell(request, "Your comment is visible to everyone who may read this.")
-    return redirect(f"{reverse('company-entry', args=[pk])}#discussion")
+    tell(request, _("Your comment is visible to everyone who may read this."))
+    return redirect(f"{reverse('company-entry', args=[pk])}#comment-{said.pk}")
 
 
 @own_page
@@ -57,7 +66,7 @@ def reporting(request: HttpRequest, pk: int) -> HttpResponse:
     given = form.carry_out(give_feedback, actor, kind="company", id=str(pk), verdict=request.POST.get("verdict", ""))
     if given is None:
         return _page(request, pk, status=422, feedback=form)
-    tell(request, f"Thank you. {given.consequence}")
+    tell(request, _("Thank you. %(consequence)s") % {"consequence": given.consequence})
     return redirect("company-entry", pk)
 
 
@@ -83,7 +92,7 @@ def undoing(request: HttpRequest, pk: int) -> HttpResponse:
     """Undo the decision that was just made."""
     wanted = {"entry_id": pk, "action": "undo", "revision": request.GET.get("revision", "")}
     carry_out(approve_global, actor_of(request), wanted)
-    tell(request, "Undone: it is as it was before.")
+    tell(request, _("Undone: it is as it was before."))
     return redirect("company-entry", pk)
 
 
@@ -95,8 +104,22 @@ def assigning(request: HttpRequest, pk: int) -> HttpResponse:
     given = form.carry_out(assign_owner, actor_of(request), entry_id=pk, revision=request.POST.get("revision", ""))
     if given is None:
         return _refusal_page(request, pk, "assign", form)
-    tell(request, f"{given.handle} belongs to {given.owner} now.")
+    tell(request, _("%(handle)s belongs to %(owner)s now.") % {"handle": given.handle, "owner": given.owner})
     return redirect("company-entry", pk)
+
+
+@own_page
+@require_POST
+def leveling(request: HttpRequest, pk: int) -> HttpResponse:
+    """Decide how far its triggers go, for everyone or for a team."""
+    actor = actor_of(request)
+    actor.require("curate")
+    names = ("level", "team", "revision")
+    wanted = {"entry_id": pk, **{name: request.POST.get(name, "") for name in names}}
+    review = carry_out(set_trigger_level, actor, wanted)
+    undo = f"{reverse('company-undo', args=[pk])}?revision={review.entry.revision}"
+    tell(request, _("%(notes)s Hooks hear of it within minutes.") % {"notes": review.notes}, undo=undo)
+    return redirect(f"{reverse('company-entry', args=[pk])}#triggers")
 
 
 def _decide(actor: Actor, pk: int, action: str, values: dict[str, Any], sent: QueryDict) -> Decision:
@@ -121,23 +144,34 @@ def _page(
     refused: dict[str, DecisionForm] | None = None,
     action: str = "",
     seen: int | None = None,
+    tries: bool = False,
     comment: OperationForm | None = None,
     feedback: OperationForm | None = None,
 ) -> HttpResponse:
     actor = actor_of(request)
     detail = get_company_entry(actor, entry_id=pk)
     shown = detail.entry
+    proof = proof_of(actor, Kind.COMPANY, pk) if shown.is_approved else {}
     context = {
         "entry": shown,
         "detail": detail,
-        "steps": [HistoryStep(review, changes_in(review)) for review in reversed(detail.history)],
+        "steps": [] if shown.is_copy else tell_story(actor, detail, effect=proof.get("effect")),
         "verified_by": _last_verifier(detail),
+        **triggers_of(
+            actor,
+            Kind.COMPANY,
+            shown,
+            choices=choices_in_words(TriggerLevel.choices) if may_decide(actor) and not shown.is_copy else (),
+            tries=tries,
+            holds=shown.is_approved,
+        ),
         "is_mine": shown.proposed_by_id == actor.user.pk,
         "me": actor.user,
         "verdict": Feedback.objects.filter(user=actor.user, kind=Kind.COMPANY, source_id=str(pk)).first(),
         "comment": comment or Saying(auto_id="comment-%s"),
         "feedback": feedback or Reporting(auto_id="feedback-%s"),
         "refused": next(iter((refused or {}).values()), comment or feedback),
+        **proof,
         **_changes_since(detail, seen),
         **(_for_curators(actor, shown, refused or {}, action) if may_decide(actor) and not shown.is_copy else {}),
     }

@@ -5,6 +5,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import actor_of
+from bigmind.core.translation import _
 from bigmind.web.pages import own_page, tell
 from curation.upstream.dispatches import send_to_company
 from curation.upstream.server import connection, try_again
@@ -22,7 +23,7 @@ def company_server(request: HttpRequest) -> HttpResponse:
 def trying_now(request: HttpRequest) -> HttpResponse:
     """Synchronize now."""
     server = try_again(actor_of(request))
-    tell(request, f"{server.host} is asked now.")
+    tell(request, _("%(host)s is asked now.") % {"host": server.host})
     return redirect("company-server")
 
 

@@ -12,6 +12,7 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.operations import carry_out, validate_arguments
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import form_data
 from bigmind.web.pages import own_page, tell
 from curation.decisions.decisions import BULK, Decision, Decisions, approve_global, decide_many, wait_for_pairs
@@ -25,11 +26,11 @@ from .queue_queries import QueueQuestion, address_of, next_after
 from .screen import Attempt, entry_screen
 
 BULK_ACTIONS = {
-    "approve": "Approve",
-    "reject": "Reject",
-    "request_changes": "Request changes",
-    "verify": "Verify",
-    "deprecate": "Deprecate",
+    "approve": gettext_lazy("Approve"),
+    "reject": gettext_lazy("Reject"),
+    "request_changes": gettext_lazy("Request changes"),
+    "verify": gettext_lazy("Verify"),
+    "deprecate": gettext_lazy("Deprecate"),
 }
 """The actions that are possible in bulk, with the labels of their buttons."""
 
@@ -46,7 +47,7 @@ def deciding_about_many(request: HttpRequest) -> HttpResponse:
     action = (sent or request.GET).get("deed", "")
     action = action if action in BULK_ACTIONS else "approve"
     form = decision_form(action, sent=sent)
-    chosen = _read_selection(sent or request.GET)
+    chosen = read_selection(sent or request.GET)
     done = form.attempt(lambda values: _decide(actor, chosen, action, values)) if chosen else None
     context = {"action": action, "verb": BULK_ACTIONS[action], "form": form, "most": BULK}
     if done:
@@ -60,7 +61,7 @@ def _page(request: HttpRequest, context: dict[str, Any], status: int = 200) -> H
     return render(request, "curation/bulk.html", {**context, "back": address_of(None, request)}, status=status)
 
 
-def _read_selection(sent: QueryDict) -> dict[int, int | None]:
+def read_selection(sent: QueryDict) -> dict[int, int | None]:
     """Return the selected entries, each with the revision that was read, if the page sent one."""
     chosen: dict[int, int | None] = {}
     for ticked in sent.getlist("entry")[:BULK]:
@@ -86,7 +87,7 @@ def _refusals(done: Decisions) -> list[dict[str, Any]]:
 def _foreseen(actor: Actor, chosen: dict[int, int | None], action: str) -> Decisions:
     """Decide and roll back: the preview is then exactly what would happen, with the reason of every refusal."""
     with transaction.atomic():
-        foreseen = _decide(actor, chosen, action, {"notes": "To see what would happen."})
+        foreseen = _decide(actor, chosen, action, {"notes": _("To see what would happen.")})
         transaction.set_rollback(True)
     return foreseen
 
@@ -110,16 +111,15 @@ def deciding(request: HttpRequest, entry_id: int) -> HttpResponse:
 @own_page
 @require_POST
 def undoing(request: HttpRequest, entry_id: int) -> HttpResponse:
-    """Undo the decision that was just made, and stay on the entry that is open."""
+    """Undo the decision that was just made, and open what it was about again, with what was typed."""
     actor = actor_of(request)
-    readable_entry(actor, entry_id)  # Who may not read it hears no more than that there is no such entry.
+    undone = readable_entry(actor, entry_id)  # Who may not read it hears no more than that there is no such entry.
     wanted = {"entry_id": entry_id, "action": "undo", "revision": request.POST.get("revision", "")}
     try:
         carry_out(approve_global, actor, wanted)
     except (Conflict, Invalid) as refusal:
-        messages.error(request, f"Not undone: {refusal}")
-    opened = _number(request.POST.get("opened", ""))
-    return redirect(address_of(readable_entry(actor, opened) if opened else None, request))
+        messages.error(request, _("Not undone: %(refusal)s") % {"refusal": refusal})
+    return redirect(address_of(undone, request))
 
 
 @own_page
@@ -132,8 +132,8 @@ def commenting(request: HttpRequest, entry_id: int) -> HttpResponse:
     added = form.carry_out(comment, actor, entry_id=entry_id)
     if added is None:
         return entry_screen(request, entry_id, comment=form, status=422)
-    readers = "everyone who may read this" if added.entry.is_approved else "the proposer and every curator"
-    tell(request, f"Your comment is visible to {readers}.")
+    readers = _("everyone who may read this") if added.entry.is_approved else _("the proposer and every curator")
+    tell(request, _("Your comment is visible to %(readers)s.") % {"readers": readers})
     return redirect(address_of(added.entry, request))
 
 

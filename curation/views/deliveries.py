@@ -9,13 +9,14 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.pages import offset_in, own_page, tell
 from curation.notifications.deliveries import count_deliveries, list_deliveries, try_again
 
 from .company import CompanyTab
 
 DELIVERIES_SHOWN = 50
-STATES = {"waiting": "Waiting", "failed": "Failed", "arrived": "Arrived"}
+STATES = {"waiting": gettext_lazy("Waiting"), "failed": gettext_lazy("Failed"), "arrived": gettext_lazy("Arrived")}
 
 
 @own_page
@@ -36,7 +37,7 @@ def deliveries(request: HttpRequest) -> HttpResponse:
 def trying_again(request: HttpRequest, delivery_id: UUID) -> HttpResponse:
     """Queue a delivery again."""
     try_again(actor_of(request), delivery_id=delivery_id)
-    tell(request, "It will be sent again now.")
+    tell(request, _("It will be sent again now."))
     return redirect("deliveries")
 
 

@@ -4,19 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bigmind.core.translation import gettext_lazy
 from curation.models import Review
 from knowledge.models import CompanyEntry
 
 SHOWN = {
-    "title": "Title",
-    "content": "Text",
-    "category": "Category",
-    "importance": "Importance",
-    "project": "Project",
-    "topics": "Topics",
-    "evidence": "Evidence",
-    "status": "Status",
-    "review_after": "To be verified on",
+    "title": gettext_lazy("Title"),
+    "content": gettext_lazy("Text"),
+    "category": gettext_lazy("Category"),
+    "importance": gettext_lazy("Importance"),
+    "project": gettext_lazy("Project"),
+    "topics": gettext_lazy("Topics"),
+    "evidence": gettext_lazy("Evidence"),
+    "anchors": gettext_lazy("Code"),
+    "status": gettext_lazy("Status"),
+    "review_after": gettext_lazy("To be verified on"),
 }
 """The fields whose changes are shown. The step of the history itself shows who decided, and when."""
 

@@ -4,29 +4,34 @@ from typing import Any, cast
 
 from django import forms
 from django.http import QueryDict
+from django.utils.translation import gettext_noop
 
 from bigmind.core.errors import Conflict, Invalid
-from bigmind.web.forms import Names, OperationForm, TextField, choice
+from bigmind.core.translation import _, gettext_lazy
+from bigmind.web.forms import Lines, Names, OperationForm, TextField, choice
 from knowledge.models import CompanyCategory, CompanyEntry
 from knowledge.views.pages import project_field
+from knowledge.views.triggers import triggers_field
 
+# What is chosen is stored and read by agents, so it stays English; the page shows it in the reader's language.
 REASONS = {
-    "duplicate": "Duplicate: this is known already.",
-    "vague": "Too vague: nobody could act on it.",
-    "untrue": "Not true.",
-    "private": "Private or personal.",
-    "secret": "Contains a secret.",
-    "scope": "Out of scope: it does not concern everybody.",
-    "documentation": "Better as documentation.",
+    "duplicate": gettext_noop("Duplicate: this is known already."),
+    "vague": gettext_noop("Too vague: nobody could act on it."),
+    "untrue": gettext_noop("Not true."),
+    "private": gettext_noop("Private or personal."),
+    "secret": gettext_noop("Contains a secret."),
+    "scope": gettext_noop("Out of scope: it does not concern everybody."),
+    "documentation": gettext_noop("Better as documentation."),
 }
 OUTDATED = {
-    "outdated": "Outdated: it was true once.",
-    "untrue": "Not true.",
-    "documentation": "Better as documentation.",
+    "outdated": gettext_noop("Outdated: it was true once."),
+    "untrue": gettext_noop("Not true."),
+    "documentation": gettext_noop("Better as documentation."),
 }
 
-CONTENT_HINT = "Markdown, up to 500 tokens: one thing, for everybody."
-EVIDENCE_HINT = "What shows that it is true: links, figures."
+ANCHORS_HINT = gettext_lazy("One in each line: acme/shop#src/limits.py:RateLimiter.allow. Changes of it are reported.")
+CONTENT_HINT = gettext_lazy("Markdown, up to 500 tokens: one thing, for everybody.")
+EVIDENCE_HINT = gettext_lazy("What shows that it is true: links, figures.")
 
 
 class DecisionForm(OperationForm):
@@ -34,7 +39,7 @@ class DecisionForm(OperationForm):
 
     refusal: Invalid | Conflict | None = None
 
-    notes = TextField(rows=2, required=False, label="Note to the proposer")
+    notes = TextField(rows=2, required=False, label=gettext_lazy("Note to the proposer"))
 
     def refuse(self, refusal: Invalid | Conflict) -> None:
         """Show the refusal, and keep it: after a conflict the page shows what changed."""
@@ -73,14 +78,21 @@ class Editing(DecisionForm):
     """Edits the text, and approves it."""
 
     title = forms.CharField()
-    content = TextField(rows=9, label="Text", help_text="Markdown, up to 500 tokens: one thing, for everybody.")
+    content = TextField(
+        rows=9,
+        label=gettext_lazy("Text"),
+        help_text=gettext_lazy("Markdown, up to 500 tokens: one thing, for everybody."),
+    )
     category = choice(CompanyCategory.choices)
     importance = forms.CharField(
         widget=forms.NumberInput(attrs={"min": 1, "max": 10}),
-        help_text="From 1 to 10. The most important reach every agent.",
+        help_text=gettext_lazy("From 1 to 10. The most important reach every agent."),
     )
+    anchors = Lines(rows=2, required=False, label=gettext_lazy("The code it rests on"), help_text=ANCHORS_HINT)
 
-    field_order = ("title", "content", "category", "importance", "notes")
+    triggers = triggers_field(rows=3)
+
+    field_order = ("title", "content", "category", "importance", "anchors", "triggers", "notes")
 
 
 class Reasoned(DecisionForm):
@@ -89,13 +101,16 @@ class Reasoned(DecisionForm):
     reasons = REASONS
 
     notes = TextField(
-        rows=2, required=False, label="In your own words", help_text="The proposer and their agent read it."
+        rows=2,
+        required=False,
+        label=gettext_lazy("In your own words"),
+        help_text=gettext_lazy("The proposer and their agent read it."),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        radios = forms.RadioSelect(choices=list(self.reasons.items()))
-        self.fields["reason"] = forms.CharField(required=False, widget=radios)
+        radios = forms.RadioSelect(choices=[(name, _(reason)) for name, reason in self.reasons.items()])
+        self.fields["reason"] = forms.CharField(required=False, label=_("Reason"), widget=radios)
         self.order_fields(["reason", "notes"])
 
     def clean(self) -> dict[str, Any]:
@@ -103,7 +118,7 @@ class Reasoned(DecisionForm):
         values = dict(self.cleaned_data)
         reasons = (self.reasons.get(values.pop("reason", ""), ""), values.get("notes", "").strip())
         if not any(reasons):
-            self.add_error("notes", "Choose a reason, or write one: the proposer will read it.")
+            self.add_error("notes", _("Choose a reason, or write one: the proposer will read it."))
         return {**values, "notes": " ".join(part for part in reasons if part)}
 
 
@@ -116,13 +131,21 @@ class DeprecationForm(Reasoned):
 class AskingForChanges(DecisionForm):
     """Requests changes."""
 
-    notes = TextField(rows=3, label="What should change", help_text="The proposer and their agent read it.")
+    notes = TextField(
+        rows=3,
+        label=gettext_lazy("What should change"),
+        help_text=gettext_lazy("The proposer and their agent read it."),
+    )
 
 
 class Merging(DecisionForm):
     """Merges the proposal into an approved entry."""
 
-    content = TextField(rows=6, label="What it will say", help_text="Add what is new. Unchanged, only the credit is.")
+    content = TextField(
+        rows=6,
+        label=gettext_lazy("What it will say"),
+        help_text=gettext_lazy("Add what is new. Unchanged, only the credit is."),
+    )
 
     field_order = ("content", "notes")
 
@@ -130,7 +153,11 @@ class Merging(DecisionForm):
 class Commenting(OperationForm):
     """Adds a comment without deciding."""
 
-    text = TextField(rows=2, label="Your comment", help_text="Everyone who may read the entry can read it, too.")
+    text = TextField(
+        rows=2,
+        label=gettext_lazy("Your comment"),
+        help_text=gettext_lazy("Everyone who may read the entry can read it, too."),
+    )
 
 
 FORMS: dict[str, type[DecisionForm]] = {
@@ -158,27 +185,37 @@ def decision_form(
 
 def initial_of(entry: CompanyEntry) -> dict[str, Any]:
     """Return the initial values of the form for a stored entry."""
-    return {name: getattr(entry, name) for name in ("title", "content", "category", "importance")}
+    names = ("title", "content", "category", "importance", "anchors", "triggers")
+    return {name: getattr(entry, name) for name in names}
 
 
 class Saying(Commenting):
     """Adds a comment to an entry."""
 
     text = TextField(
-        rows=3, label="Your comment", help_text="Markdown. Everyone who may read this entry can read it, too."
+        rows=3,
+        label=gettext_lazy("Your comment"),
+        help_text=gettext_lazy("Markdown. Everyone who may read this entry can read it, too."),
     )
 
 
 class Reporting(OperationForm):
     """Reports how useful or correct an entry turned out to be."""
 
-    note = TextField(rows=2, required=False, label="What is true instead", help_text="The curators read it.")
+    note = TextField(
+        rows=2,
+        required=False,
+        label=gettext_lazy("What is true instead"),
+        help_text=gettext_lazy("The curators read it."),
+    )
 
 
 class Superseding(DecisionForm):
     """Replaces the entry by another approved one."""
 
-    into = forms.CharField(label="The entry that takes its place", help_text="Its handle, such as C142.")
+    into = forms.CharField(
+        label=gettext_lazy("The entry that takes its place"), help_text=gettext_lazy("Its handle, such as C142.")
+    )
 
     field_order = ("into", "notes")
 
@@ -190,7 +227,7 @@ class Superseding(DecisionForm):
 class Assigning(DecisionForm):
     """Assigns an owner, who keeps the entry up to date."""
 
-    owner = forms.CharField(help_text="A user name. They are notified of every change.")
+    owner = forms.CharField(help_text=gettext_lazy("A user name. They are notified of every change."))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -201,14 +238,18 @@ class ProposalForm(OperationForm):
     """The fields of a proposal."""
 
     category = choice(CompanyCategory.choices)
-    title = forms.CharField(required=False, help_text="Up to 80 characters. Left empty, the first line becomes it.")
+    title = forms.CharField(
+        required=False, help_text=gettext_lazy("Up to 80 characters. Left empty, the first line becomes it.")
+    )
     content = TextField(rows=10, help_text=CONTENT_HINT)
     importance = forms.CharField(
         widget=forms.NumberInput(attrs={"min": 1, "max": 10}),
         initial="5",
-        help_text="From 1 to 10. The most important reach every agent.",
+        help_text=gettext_lazy("From 1 to 10. The most important reach every agent."),
     )
     evidence = TextField(rows=3, required=False, help_text=EVIDENCE_HINT)
+    anchors = Lines(rows=2, required=False, label=gettext_lazy("The code it rests on"), help_text=ANCHORS_HINT)
+    triggers = triggers_field()
 
     known: int = 0
     """The number of the duplicate entry, if the proposal was refused because of one."""
@@ -224,11 +265,13 @@ class NewProposal(ProposalForm):
     """Proposes a new entry, perhaps from a stored item."""
 
     project = project_field()
-    topics = Names(required=False, help_text="Words with commas between: sessions about them hear it first.")
+    topics = Names(
+        required=False, help_text=gettext_lazy("Words with commas between: sessions about them hear it first.")
+    )
     source_kind = forms.CharField(required=False, widget=forms.HiddenInput)
     source_id = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    field_order = ("category", "title", "content", "importance", "project", "topics", "evidence")
+    field_order = ("category", "title", "content", "importance", "project", "topics", "evidence", "anchors", "triggers")
 
     def clean(self) -> dict[str, Any]:
         """Drop empty fields: the operation has defaults for them, or finds them in the source."""
@@ -238,16 +281,23 @@ class NewProposal(ProposalForm):
 class Revision(ProposalForm):
     """Revises a proposal that is not decided yet."""
 
-    title = forms.CharField(help_text="Up to 80 characters.")
-    notes = TextField(rows=2, required=False, label="What you changed", help_text="The curators read it.")
+    title = forms.CharField(help_text=gettext_lazy("Up to 80 characters."))
+    notes = TextField(
+        rows=2, required=False, label=gettext_lazy("What you changed"), help_text=gettext_lazy("The curators read it.")
+    )
 
-    field_order = ("category", "title", "content", "importance", "evidence", "notes")
+    field_order = ("category", "title", "content", "importance", "evidence", "anchors", "notes")
 
 
 class Withdrawal(OperationForm):
     """Withdraws a proposal."""
 
-    notes = TextField(rows=2, required=False, label="Why", help_text="It stays on record with the proposal.")
+    notes = TextField(
+        rows=2,
+        required=False,
+        label=gettext_lazy("Why"),
+        help_text=gettext_lazy("It stays on record with the proposal."),
+    )
 
 
 def form_of(action: str, *, sent: QueryDict | None = None, initial: dict[str, Any] | None = None) -> DecisionForm:
@@ -258,4 +308,6 @@ def form_of(action: str, *, sent: QueryDict | None = None, initial: dict[str, An
 
 def revision_of(entry: CompanyEntry) -> dict[str, Any]:
     """Return the initial values of the form for a stored proposal."""
-    return {name: getattr(entry, name) for name in ("title", "content", "category", "importance", "evidence")}
+    return {
+        name: getattr(entry, name) for name in ("title", "content", "category", "importance", "evidence", "anchors")
+    }

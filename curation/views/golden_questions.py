@@ -15,6 +15,7 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Invalid, NotFound
 from bigmind.core.handles import read_handle
 from bigmind.core.operations import carry_out
+from bigmind.core.translation import _, format_lazy, gettext_lazy
 from bigmind.web.forms import OperationForm, choice
 from bigmind.web.pages import offset_in, own_page, tell
 from curation.models import GoldenQuestion
@@ -36,14 +37,23 @@ SHOWN = 50
 class PinForm(OperationForm):
     """Pins a question to the item that it must find."""
 
-    question = forms.CharField(label="Question", help_text="As people and agents ask it.")
+    question = forms.CharField(label=gettext_lazy("Question"), help_text=gettext_lazy("As people and agents ask it."))
     item = forms.CharField(
-        label="Must find", help_text="A handle such as C12 or entry:1e9e32c7-…, as pages and replies show it."
+        label=gettext_lazy("Must find"),
+        help_text=gettext_lazy("A handle such as C12 or entry:1e9e32c7-…, as pages and replies show it."),
     )
     within = choice(
-        [(str(number), f"the first {number}" if number > 1 else "the first alone") for number in (1, 3, 5, LOOKED_AT)],
+        [
+            (
+                str(number),
+                format_lazy(gettext_lazy("the first {number}"), number=number)
+                if number > 1
+                else gettext_lazy("the first alone"),
+            )
+            for number in (1, 3, 5, LOOKED_AT)
+        ],
         initial="3",
-        label="Among",
+        label=gettext_lazy("Among"),
     )
 
 
@@ -83,7 +93,11 @@ def golden_questions(request: HttpRequest) -> HttpResponse:
 def asking(request: HttpRequest) -> HttpResponse:
     """Ask all golden questions now."""
     check = check_golden_questions(actor_of(request))
-    tell(request, f"{check.checked} asked: {check.held} find what they must, {len(check.lost)} do not.")
+    tell(
+        request,
+        _("%(checked)s asked: %(held)s find what they must, %(lost)s do not.")
+        % {"checked": check.checked, "held": check.held, "lost": len(check.lost)},
+    )
     return redirect("golden-questions")
 
 
@@ -99,18 +113,18 @@ def unpinning(request: HttpRequest, golden_id: int) -> HttpResponse:
 def _pin(actor: Actor, values: dict[str, Any]) -> GoldenQuestion:
     kind, id = read_handle(values.pop("item")) or ("", "")
     if not kind:
-        raise Invalid.of("item", "is no handle; C12 and entry:1e9e32c7-… are some")
+        raise Invalid.of("item", _("is no handle; C12 and entry:1e9e32c7-… are some"))
     try:
         golden: GoldenQuestion = carry_out(pin_golden_question, actor, {**values, "kind": kind, "id": id})
     except NotFound as error:
-        raise Invalid.of("item", str(error).rstrip(".").replace("There is no", "is no", 1)) from error
+        raise Invalid.of("item", str(error).rstrip(".").replace(_("There is no"), _("is no"), 1)) from error
     return golden
 
 
 def _outcome(golden: GoldenQuestion) -> str:
     if golden.is_lost:
-        return "It does not find its item now: see what comes first, and mend that."
-    return f"It finds its item at place {golden.place}."
+        return _("It does not find its item now: see what comes first, and mend that.")
+    return _("It finds its item at place %(place)s.") % {"place": golden.place}
 
 
 def _rows(actor: Actor, questions: Sequence[GoldenQuestion]) -> list[GoldenRow]:

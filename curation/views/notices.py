@@ -9,14 +9,18 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
+from accounts.people.time_zones import COOKIE, list_zones, zone_of
 from accounts.services.alerts import alerts_of
 from bigmind.core.errors import Conflict
+from bigmind.core.live_settings import live
 from bigmind.core.pages import page_of
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import OperationForm
 from bigmind.web.pages import offset_in, own_page, tell, way_back
-from curation.models import Frequency
+from curation.models import Frequency, NoticeReason, Subscription
 from curation.notifications.digests import subscribe, subscription_of
-from curation.notifications.notices import count_unseen, mark_seen, notices_of
+from curation.notifications.notices import choose_reasons, count_unseen, mark_seen, notices_of
+from curation.notifications.weekly_mail import choose_letter
 
 KEYS_COOKIE = "bigmind_keys"
 ONE_YEAR = 60 * 60 * 24 * 365
@@ -24,10 +28,20 @@ ONE_YEAR = 60 * 60 * 24 * 365
 NOTICES_SHOWN = 30
 ALERTS_SHOWN = 10
 FREQUENCIES = {
-    Frequency.AT_ONCE: "As soon as something happens",
-    Frequency.DAILY: "Once a day at most",
-    Frequency.WEEKLY: "Once a week at most",
-    Frequency.NEVER: "Never",
+    Frequency.AT_ONCE: gettext_lazy("As soon as something happens"),
+    Frequency.DAILY: gettext_lazy("Once a day at most"),
+    Frequency.WEEKLY: gettext_lazy("Once a week at most"),
+    Frequency.NEVER: gettext_lazy("Never"),
+}
+
+
+_LANGUAGES = [("", gettext_lazy("That of the browser")), *settings.LANGUAGES]
+_ZONES = [("", gettext_lazy("That of this BigMind")), *((name, name) for name in sorted(list_zones()))]
+
+REASONS = {
+    NoticeReason.PROPOSED: gettext_lazy("What I proposed"),
+    NoticeReason.OWNED: gettext_lazy("What I own"),
+    NoticeReason.COMMENTED: gettext_lazy("What I commented on"),
 }
 
 
@@ -53,9 +67,40 @@ class EmailForm(OperationForm):
     """Chooses how often to get e-mail, and where."""
 
     address = forms.CharField(
-        required=False, label="E-mail address", widget=forms.EmailInput(attrs={"autocomplete": "email"})
+        required=False, label=gettext_lazy("E-mail address"), widget=forms.EmailInput(attrs={"autocomplete": "email"})
     )
-    frequency = forms.CharField(label="How often", widget=forms.RadioSelect(choices=list(FREQUENCIES.items())))
+    frequency = forms.CharField(
+        label=gettext_lazy("How often"), widget=forms.RadioSelect(choices=list(FREQUENCIES.items()))
+    )
+
+
+class LetterForm(OperationForm):
+    """Chooses whether to get the weekly letter, and the language and the time zone of pages and mails."""
+
+    letter = forms.BooleanField(required=False, label=gettext_lazy("Mail me the weekly letter"))
+    language = forms.CharField(
+        required=False,
+        label=gettext_lazy("Your language"),
+        widget=forms.Select(choices=_LANGUAGES),
+        help_text=gettext_lazy("Of pages and mails. What agents read stays English."),
+    )
+    time_zone = forms.CharField(
+        required=False,
+        label=gettext_lazy("Your time zone"),
+        widget=forms.Select(choices=_ZONES),
+        help_text=gettext_lazy("Of all times that you are shown."),
+    )
+
+
+class ReasonForm(OperationForm):
+    """Chooses of what one wants to hear."""
+
+    reasons = forms.MultipleChoiceField(
+        required=False,
+        label=gettext_lazy("Tell me about"),
+        choices=list(REASONS.items()),
+        widget=forms.CheckboxSelectMultiple,
+    )
 
 
 @own_page
@@ -76,9 +121,13 @@ def seeing(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_POST
 def choosing(request: HttpRequest) -> HttpResponse:
-    """Choose how often to get e-mail."""
+    """Choose of what to hear, or how often to get e-mail."""
+    if "about" in request.POST:
+        return _choose_reasons(request)
+    if "weekly" in request.POST:
+        return _choose_letter(request)
     if not settings.EMAIL_HOST:
-        raise Conflict("This BigMind sends no e-mail.", hint="An admin can set BIGMIND_EMAIL_URL.")
+        raise Conflict(_("This BigMind sends no e-mail."), hint=_("An admin can set BIGMIND_EMAIL_URL."))
     form = EmailForm(request.POST)
     chosen = form.carry_out(subscribe, actor_of(request))
     if chosen is None:
@@ -87,13 +136,46 @@ def choosing(request: HttpRequest) -> HttpResponse:
     return redirect("notices")
 
 
-def _page(request: HttpRequest, form: EmailForm | None = None, *, status: int = 200) -> HttpResponse:
+def _choose_reasons(request: HttpRequest) -> HttpResponse:
+    form = ReasonForm(request.POST)
+    if form.carry_out(choose_reasons, actor_of(request)) is None:
+        return _page(request, reasons=form, status=422)
+    tell(request, _("Saved. It holds for what happens from now on."))
+    return redirect("notices")
+
+
+def _choose_letter(request: HttpRequest) -> HttpResponse:
+    form = LetterForm(request.POST)
+    chosen = form.carry_out(choose_letter, actor_of(request))
+    if chosen is None:
+        return _page(request, letter=form, status=422)
+    tell(
+        request,
+        _("Saved. The weekly letter is mailed to you.") if chosen.letter else _("Saved. No letter is mailed to you."),
+    )
+    return redirect("notices")
+
+
+def _page(
+    request: HttpRequest,
+    form: EmailForm | None = None,
+    *,
+    reasons: ReasonForm | None = None,
+    letter: LetterForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
     actor = actor_of(request)
+    subscription = subscription_of(actor.user)
     context = {
         "page": page_of(notices_of(actor), limit=NOTICES_SHOWN, offset=offset_in(request)),
         "alerts": alerts_of(actor.user)[:ALERTS_SHOWN],
         "unseen": count_unseen(actor.user),
         "form": form or _email_form_of(actor),
+        "reasons": reasons
+        or ReasonForm(initial={"reasons": [one for one in REASONS if one not in subscription.muted]}),
+        "letter": letter or _letter_form_of(request, subscription),
+        "weekday": live.LETTER_WEEKDAY.title(),
+        "hour": live.LETTER_HOUR,
     }
     return render(request, "curation/notices.html", context, status=status)
 
@@ -104,3 +186,15 @@ def _email_form_of(actor: Actor) -> EmailForm | None:
         return None
     frequency = subscription_of(actor.user).frequency
     return EmailForm(initial={"address": actor.user.email, "frequency": frequency})
+
+
+def _letter_form_of(request: HttpRequest, subscription: Subscription) -> LetterForm:
+    """Return the form with the current choice. Without a mail server it asks for language and time zone alone."""
+    zone = zone_of(subscription.user, browser=request.COOKIES.get(COOKIE, "")).key
+    chosen = zone if subscription.user.time_zone or COOKIE in request.COOKIES else ""
+    form = LetterForm(
+        initial={"letter": subscription.letter, "language": subscription.user.language, "time_zone": chosen}
+    )
+    if not settings.EMAIL_HOST:
+        del form.fields["letter"]
+    return form

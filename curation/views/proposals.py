@@ -11,6 +11,7 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict
 from bigmind.core.operations import carry_out
 from bigmind.core.tokens import count_tokens
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice, form_data
 from bigmind.web.pages import own_page, tell
 from curation.decisions.entries import readable_entry
@@ -34,12 +35,12 @@ from .forms import NewProposal, ProposalForm, Revision, Withdrawal, revision_of
 
 MINE_SHOWN = 20
 STATUSES = {
-    Status.PENDING: "Waiting for a curator",
-    Status.CHANGES_REQUESTED: "Waiting for you",
-    Status.APPROVED: "Approved",
-    Status.REJECTED: "Rejected",
-    Status.DEPRECATED: "Deprecated",
-    Status.SUPERSEDED: "Superseded",
+    Status.PENDING: gettext_lazy("Waiting for a curator"),
+    Status.CHANGES_REQUESTED: gettext_lazy("Waiting for you"),
+    Status.APPROVED: gettext_lazy("Approved"),
+    Status.REJECTED: gettext_lazy("Rejected"),
+    Status.DEPRECATED: gettext_lazy("Deprecated"),
+    Status.SUPERSEDED: gettext_lazy("Superseded"),
 }
 TYPED_BY_USER = "user"
 """The origin of a proposal that a user typed into the form."""
@@ -48,7 +49,7 @@ TYPED_BY_USER = "user"
 class OwnProposals(Question):
     """Filters your own proposals."""
 
-    status = choice(STATUSES.items(), blank="Any", required=False)
+    status = choice(STATUSES.items(), blank=gettext_lazy("Any"), required=False)
 
 
 @own_page
@@ -88,7 +89,7 @@ def revising(request: HttpRequest, pk: int) -> HttpResponse:
     revision = request.POST.get("revision", "")
     revised = form.carry_out(revise_proposal, actor, entry_id=pk, revision=revision)
     if revised:
-        tell(request, "Saved. It waits for a curator again.")
+        tell(request, _("Saved. It waits for a curator again."))
         return redirect("company-entry", pk)
     overtaken = isinstance(form.refusal, Conflict)
     context = _changes_since(shown, revision) if overtaken else {}
@@ -104,7 +105,10 @@ def withdrawing(request: HttpRequest, pk: int) -> HttpResponse:
     shown = readable_entry(actor, pk)
     form = Withdrawal(form_data(request))
     if form.carry_out(withdraw_proposal, actor, entry_id=pk):
-        tell(request, f"{shown.handle} is withdrawn. It stays on record, and nobody else is notified.")
+        tell(
+            request,
+            _("%(handle)s is withdrawn. It stays on record, and nobody else is notified.") % {"handle": shown.handle},
+        )
         return redirect("company-mine")
     return render(request, "curation/company_withdraw.html", {"form": form, "entry": shown})
 
@@ -129,10 +133,10 @@ def _find_known(form: ProposalForm) -> CompanyEntry | None:
 
 def _describe(made: Proposal) -> str:
     if made.held_back:
-        return f"Proposed as {made.entry.handle}. {made.held_back}"
+        return _("Proposed as %(handle)s. %(held_back)s") % {"handle": made.entry.handle, "held_back": made.held_back}
     if made.entry.is_approved:
-        return f"{made.entry.handle} is company knowledge now. Your agents hear of it."
-    return f"Proposed as {made.entry.handle}. A curator will decide, and you will be notified."
+        return _("%(handle)s is company knowledge now. Your agents hear of it.") % {"handle": made.entry.handle}
+    return _("Proposed as %(handle)s. A curator will decide, and you will be notified.") % {"handle": made.entry.handle}
 
 
 def _changes_since(shown: CompanyEntry, revision: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import actor_of
+from bigmind.core.translation import _
 from bigmind.web.pages import own_page
 from curation.decisions.entries import readable_entry
 from curation.proposals.queue import claim_entry, list_queue, release_entry
@@ -45,7 +46,7 @@ def skipping(request: HttpRequest, entry_id: int) -> HttpResponse:
     release_entry(actor, entry_id=entry_id)
     following = next_after(actor, passed, QueueQuestion(request).filters())
     if following is None:
-        messages.info(request, "That was the only one in this list.")
+        messages.info(request, _("That was the only one in this list."))
     return redirect(address_of(following, request))
 
 
@@ -56,7 +57,7 @@ def claiming(request: HttpRequest, entry_id: int) -> HttpResponse:
     actor = actor_of(request)
     claim = claim_entry(actor, entry_id=entry_id)
     if claim.by_id != actor.user.pk:
-        messages.warning(request, f"{claim.by} was first and is still looking at it.")
+        messages.warning(request, _("%(by)s was first and is still looking at it.") % {"by": claim.by})
     return redirect(address_of(claim.entry, request))
 
 

@@ -1,6 +1,6 @@
 """The filters in the address of the queue, its tabs, the page of the list around an entry, and what comes next."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -12,20 +12,31 @@ from django.urls import reverse
 from accounts.actor import Actor
 from bigmind.core.operations import validate_arguments
 from bigmind.core.pages import Page
+from bigmind.core.translation import gettext_lazy
 from bigmind.web.forms import Question, choice, search_field
-from curation.proposals.queue import QueueItem, QueueSummary, list_queue, place_of
+from curation.proposals.queue import QueueItem, QueueSummary, list_queue, place_of, read_around
 from knowledge.models import CompanyCategory, CompanyEntry
 
 WHY = {
-    "proposed": "Proposed",
-    "reported": "Reported",
-    "overlapping": "Overlapping",
-    "unused": "Unused",
-    "due": "Due",
+    "proposed": gettext_lazy("Proposed"),
+    "reported": gettext_lazy("Reported"),
+    "harmful": gettext_lazy("Harmful"),
+    "overlapping": gettext_lazy("Overlapping"),
+    "unused": gettext_lazy("Unused"),
+    "due": gettext_lazy("Due"),
 }
-RISKS = {"flagged": "Flagged", "clear": "Nothing flagged"}
-AGES = {"1": "A day or more", "3": "3 days or more", "7": "A week or more", "30": "A month or more"}
-ORDERS = {"oldest": "Oldest", "newest": "Newest"}
+RISKS = {"flagged": gettext_lazy("Flagged"), "clear": gettext_lazy("Nothing flagged")}
+AGES = {
+    "1": gettext_lazy("A day or more"),
+    "3": gettext_lazy("3 days or more"),
+    "7": gettext_lazy("A week or more"),
+    "30": gettext_lazy("A month or more"),
+}
+ORDERS = {
+    "importance": gettext_lazy("Most important"),
+    "oldest": gettext_lazy("Oldest"),
+    "newest": gettext_lazy("Newest"),
+}
 
 ROWS = 20
 AHEAD = 21
@@ -35,14 +46,16 @@ AHEAD = 21
 class QueueQuestion(Question):
     """Filters the queue. The reason (`why`) is chosen by tabs, and kept in a hidden field."""
 
-    text = search_field("Search the queue")
+    text = search_field(gettext_lazy("Search the queue"))
     why = forms.CharField(required=False, widget=forms.HiddenInput)
-    category = choice(CompanyCategory.choices, blank="Any", required=False)
-    proposer = forms.CharField(required=False, label="Proposed by", help_text="A user name.")
+    category = choice(CompanyCategory.choices, blank=gettext_lazy("Any"), required=False)
+    proposer = forms.CharField(
+        required=False, label=gettext_lazy("Proposed by"), help_text=gettext_lazy("A user name.")
+    )
     project = forms.CharField(required=False)
-    risk = choice(RISKS.items(), blank="Any", required=False)
-    older_than_days = choice(AGES.items(), blank="Any", required=False, label="Age")
-    order = choice(ORDERS.items(), blank="Most important", required=False)
+    risk = choice(RISKS.items(), blank=gettext_lazy("Any"), required=False)
+    older_than_days = choice(AGES.items(), blank=gettext_lazy("Any"), required=False, label=gettext_lazy("Age"))
+    order = choice(ORDERS.items(), blank=gettext_lazy("Riskiest"), required=False)
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request.GET)
@@ -119,9 +132,8 @@ class Around:
 
 def around(actor: Actor, entry: CompanyEntry, filters: dict[str, Any]) -> Around:
     """Return the position of an entry in the queue. A decided one keeps the position that it had."""
-    place = place_of(entry, **filters)
+    place, read = read_around(actor, entry, limit=ROWS, **filters)
     first = place - place % ROWS
-    read = list_queue(actor, **filters, limit=ROWS + 2, offset=max(0, first - 1))
     rows = read.items[first - read.offset :][:ROWS]
     here = place - read.offset
     is_listed = here < len(read.items) and read.items[here].entry.pk == entry.pk
@@ -132,13 +144,16 @@ def around(actor: Actor, entry: CompanyEntry, filters: dict[str, Any]) -> Around
     )
 
 
-def next_after(actor: Actor, entry: CompanyEntry, filters: dict[str, Any]) -> CompanyEntry | None:
+def next_after(
+    actor: Actor, entry: CompanyEntry, filters: dict[str, Any], *, without: Collection[int] = ()
+) -> CompanyEntry | None:
     """Return the entry to review next: a following one, else from the top, first those that nobody is reviewing."""
-    following = list_queue(actor, **filters, limit=AHEAD, offset=place_of(entry, **filters)).items
-    others = [one for one in following if one.entry.pk != entry.pk]
+    passed = {entry.pk, *without}
+    following = list_queue(actor, **filters, limit=AHEAD, offset=place_of(actor, entry, **filters)).items
+    others = [one for one in following if one.entry.pk not in passed]
     if not any(_is_free(one, actor) for one in others):
         from_the_top = list_queue(actor, **filters, limit=AHEAD).items
-        others += [one for one in from_the_top if one.entry.pk != entry.pk]
+        others += [one for one in from_the_top if one.entry.pk not in passed]
     free = [one for one in others if _is_free(one, actor)]
     return next((one.entry for one in (*free, *others)), None)
 

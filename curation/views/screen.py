@@ -2,34 +2,34 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Forbidden
+from bigmind.core.live_settings import live
 from bigmind.core.pages import Page
 from bigmind.core.tokens import count_tokens
 from curation.decisions.rules import needs_second_approval, require_may_approve
 from curation.models import Action, Claim, Review
-from curation.proposals.briefing import Briefing, brief
+from curation.proposals.briefing import Briefing, gather_briefing, last_decisions_of
 from curation.proposals.neighbours import Neighbour
-from curation.proposals.queue import QueueItem, look_at, queue_summary
+from curation.proposals.queue import QueueItem, look_at
 from curation.vocabulary import CONTENT_TOKENS
 from knowledge.models import CompanyEntry
 
-from .differences import FieldChange, changes_in, changes_since, steps_since
+from .counts import count_every_reason, counts_of
+from .differences import changes_since, steps_since
 from .forms import Commenting, DecisionForm, decision_form, initial_of
 from .notices import keys_are_on
 from .queue_queries import Around, QueueQuestion, address_of, around, query_string, tabs
+from .story import tell_decisions
 
 ALIKE_FROM = 0.7
-UNDO_OFFERED = timedelta(minutes=10)
 DECISIONS = {
     "pending": ("approve", "edit", "reject", "request_changes", "merge"),
     "changes_requested": ("approve", "edit", "reject", "merge"),
@@ -56,14 +56,6 @@ class Near:
 
 
 @dataclass(frozen=True)
-class HistoryStep:
-    """One step of the history, with what it changed."""
-
-    review: Review
-    changes: Sequence[FieldChange]
-
-
-@dataclass(frozen=True)
 class LastDecision:
     """The last decision of the curator, and whether it can still be undone."""
 
@@ -85,20 +77,20 @@ def queue_screen(
     request: HttpRequest, question: QueueQuestion, page: Page[QueueItem] | None, *, status: int = 200, **open_entry: Any
 ) -> HttpResponse:
     """Render the list, with the open entry beside it."""
-    summary = queue_summary()
     actor = actor_of(request)
+    count_every_reason(request)
     context = {
         "question": question,
         "page": page,
-        "summary": summary,
-        "tabs": tabs(question, summary),
+        "tabs": SimpleLazyObject(lambda: tabs(question, counts_of(request))),
         "kept": query_string(request),
         "keys_are_on": keys_are_on(request),
-        "last": _last_decision(actor),
         "me": actor.user,
-        "review_days": settings.BIGMIND_REVIEW_DAYS,
+        "review_days": live.BIGMIND_REVIEW_DAYS,
         **open_entry,
     }
+    if "last" not in context:
+        context["last"] = _last(last_decisions_of(actor).select_related("entry").first())
     return render(request, "curation/queue.html", context, status=status)
 
 
@@ -113,19 +105,22 @@ def entry_screen(
     """Render the list with one entry open, and claim that entry, so that other curators see it is under review."""
     actor, question = actor_of(request), QueueQuestion(request)
     actor.require("curate")
-    briefing = brief(actor, entry_id=entry_id)
-    claim = look_at(actor, entry=briefing.entry) if request.method != "HEAD" else None
+    briefing = gather_briefing(actor, entry_id=entry_id)
+    # A page that is only read ahead tells nobody that it is under review.
+    is_opened = request.method != "HEAD" and "X-Read-Ahead" not in request.headers
+    claim = look_at(actor, entry=briefing.entry) if is_opened else None
     filters = question.attempt(lambda _: question.filters()) or {}
     place = around(actor, briefing.entry, filters)
     shown = describe_open_entry(actor, briefing, attempt)
-    beside = _beside(request, place, claim, comment)
-    return queue_screen(request, question, place.page, status=status, **shown, **beside)
+    beside = _beside(request, briefing.entry, place, claim, comment)
+    return queue_screen(request, question, place.page, status=status, last=_last(briefing.last), **shown, **beside)
 
 
 def describe_open_entry(actor: Actor, briefing: Briefing, attempt: Attempt | None) -> dict[str, Any]:
     """Return the template context of an open entry: its briefing, and the decisions that are possible."""
     entry = briefing.entry
     obstacle = _obstacle(actor, entry)
+    again = _undone_by(actor, briefing.history)
     offered = [action for action in DECISIONS[entry.status] if not (obstacle and action in APPROVING)]
     seen = attempt.seen if attempt else None
     return {
@@ -134,10 +129,11 @@ def describe_open_entry(actor: Actor, briefing: Briefing, attempt: Attempt | Non
         "offered": offered,
         "obstacle": obstacle,
         "second": needs_second_approval(actor, entry, importance=entry.importance) if "approve" in offered else False,
-        "forms": _forms(entry, offered, attempt),
+        "forms": _forms(entry, offered, attempt, again),
+        "again": _action_of(again) if again else "",
         "near": [_near(near, attempt) for near in [*briefing.nearest, *_merge_targets(briefing, attempt)]],
         "near_waiting": [Near(near) for near in briefing.nearest_waiting],
-        "steps": [HistoryStep(review, changes_in(review)) for review in reversed(briefing.history)],
+        "steps": tell_decisions(briefing.history),
         "attempt": attempt,
         "changes": changes_since(briefing.history, seen) if seen else [],
         "steps_since": steps_since(briefing.history, seen) if seen else [],
@@ -147,18 +143,45 @@ def describe_open_entry(actor: Actor, briefing: Briefing, attempt: Attempt | Non
     }
 
 
-def _beside(request: HttpRequest, place: Around, claim: Claim | None, comment: Commenting | None) -> dict[str, Any]:
+def _beside(
+    request: HttpRequest, entry: CompanyEntry, place: Around, claim: Claim | None, comment: Commenting | None
+) -> dict[str, Any]:
     return {
         "claim": claim,
+        # Not what is near now: a pair that somebody settled, or that no worker has compared yet, is no cluster.
+        "together": any(item.entry.pk == entry.pk and item.relations for item in place.page.items),
         "previous": address_of(place.previous, request) if place.previous else "",
         "next": address_of(place.next, request) if place.next else "",
         "comment": comment or Commenting(auto_id="comment-%s"),
     }
 
 
-def _forms(entry: CompanyEntry, offered: Sequence[str], attempt: Attempt | None) -> dict[str, DecisionForm]:
+def _undone_by(actor: Actor, history: Sequence[Review]) -> Review | None:
+    """Return the decision that the actor just undid: its form opens again with what was typed."""
+    last = history[-1] if history else None
+    if last is None or last.action != Action.UNDO or last.by_id != actor.user.pk:
+        return None
+    return next((review for review in history if review.pk == last.undoes_id), None)
+
+
+def _action_of(undone: Review) -> str:
+    """Return the action whose form made a decision: approving another text is editing."""
+    edited = {"title", "content", "category", "importance"} & undone.changed.keys()
+    return "edit" if edited and undone.action in {Action.APPROVE, Action.ENDORSE, Action.EDIT} else undone.action
+
+
+def _initial(entry: CompanyEntry, action: str, again: Review | None) -> dict[str, Any]:
+    values = initial_of(entry) if action == "edit" else {}
+    if again and _action_of(again) == action:
+        values = {name: again.after[name] for name in values} | {"notes": again.notes}
+    return values
+
+
+def _forms(
+    entry: CompanyEntry, offered: Sequence[str], attempt: Attempt | None, again: Review | None
+) -> dict[str, DecisionForm]:
     forms = {
-        action: decision_form(action, initial=initial_of(entry) if action == "edit" else None)
+        action: decision_form(action, initial=_initial(entry, action, again))
         for action in offered
         if action not in {"merge", "supersede"}
     }
@@ -191,10 +214,7 @@ def _obstacle(actor: Actor, entry: CompanyEntry) -> str:
     return ""
 
 
-def _last_decision(actor: Actor) -> LastDecision | None:
-    since = timezone.now() - UNDO_OFFERED
-    mine = Review.objects.filter(by=actor.user, created_at__gte=since).exclude(action=Action.PROPOSE)
-    review = mine.select_related("entry").order_by("-created_at", "-pk").first()
+def _last(review: Review | None) -> LastDecision | None:
     if review is None:
         return None
     is_latest = review.entry.revision == review.after.get("revision")

@@ -1,19 +1,20 @@
 """Finding apps, tables and entities by what people call them: name, alias or id, whatever the case and spacing."""
 
-from collections.abc import Iterable
-from typing import Any
-
-from django.db.models import Model
-
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Conflict, NotFound
-from bigmind.core.text import fold_name
+from bigmind.core.text import echo, fold_name, mention, mention_all
+from knowledge.app_maps.connectors import connector_called
+from knowledge.app_maps.connectors.contract import Connector
 from knowledge.app_maps.files.text import file_names
 from knowledge.models import App, AppEntity, AppTable
-from knowledge.models.app_maps import Named
 from knowledge.search.names import SUGGEST_FROM, nearest_or
 
 _TURNS = 6_000
+
+
+def connector_of(app: App, *, is_hurried: bool = False) -> Connector | None:
+    """Return the connector that reads this app; None where there is none, or it reads another server."""
+    return connector_called(app.connector, is_hurried=is_hurried, server=app.server)
 
 
 def apps_called(name: str) -> list[App]:
@@ -35,9 +36,9 @@ def app_called(name: str) -> App:
     """
     found = apps_called(name)
     if len(found) > 1:
-        raise Conflict(f"“{name}” is another name of {_join_names(found)}.", hint="Say which by its name or id.")
+        raise Conflict(f"{echo(name)} is another name of {mention_all(found)}.", hint="Say which by its name or id.")
     if not found:
-        raise NotFound(f"There is no map of an app called “{name}”.", hint=_nearest_hint(name))
+        raise NotFound(f"There is no map of an app called {echo(name)}.", hint=_nearest_hint(name))
     return found[0]
 
 
@@ -49,7 +50,7 @@ def lock(app: App) -> App:
     """
     locked = App.objects.select_for_update().filter(pk=app.pk).first()
     if locked is None:
-        raise NotFound(f"The map of {app} has been forgotten.", hint="app_list shows those there are.")
+        raise NotFound(f"The map of {mention(app)} has been forgotten.", hint="app_list shows those there are.")
     return locked
 
 
@@ -92,8 +93,10 @@ def table_of(app: App, name: str) -> AppTable:
     for table in tables:
         if table.table_id == name or table.look_up == fold_name(name):
             return table
-    known = ", ".join(str(table) for table in tables[:20])
-    raise NotFound(f"{app} has no table “{name}”.", hint=f"Known: {known}." if known else "None is known yet.")
+    known = mention_all(tables[:20])
+    raise NotFound(
+        f"{mention(app)} has no table {echo(name)}.", hint=f"Known: {known}." if known else "None is known yet."
+    )
 
 
 def entities_called(name: str, *, app: App | None = None, table: AppTable | None = None) -> list[AppEntity]:
@@ -113,18 +116,14 @@ def entity_of(app: App, name: str, table: AppTable | None = None) -> AppEntity:
     """
     found = entities_called(name, app=app, table=table)
     if len(found) > 1:
-        raise Conflict(f"“{name}” stands in {_join_names([e.table for e in found])}.", hint="Say which with `table`.")
+        raise Conflict(f"{echo(name)} stands in {mention_all(e.table for e in found)}.", hint="Say which with `table`.")
     if not found:
         names = AppEntity.objects.filter(table__app=app).values_list("name", flat=True)[:SUGGEST_FROM]
         hint = nearest_or(name, names, "app_learn stores one.")
-        raise NotFound(f"The map of {app} has no entity “{name}”.", hint=hint)
+        raise NotFound(f"The map of {mention(app)} has no entity {echo(name)}.", hint=hint)
     return found[0]
 
 
 def _nearest_hint(name: str) -> str:
     names = [one for app in App.objects.all() for one in (app.name, *app.aliases)]
     return nearest_or(name, names, "app_list shows those there are; app_bootstrap brings them in.")
-
-
-def _join_names(things: Iterable[Named | Model | Any]) -> str:
-    return ", ".join(str(thing) for thing in things)

@@ -1,6 +1,6 @@
 """App maps as a folder of YAML files, in and out, without loss."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -9,7 +9,8 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from bigmind.core.apart import ProcessBudget, perform_apart
-from bigmind.core.text import check_content
+from bigmind.core.text import check_content, fold_name
+from knowledge.app_maps.connectors import connector_at
 from knowledge.app_maps.files.archives import unpack
 from knowledge.app_maps.files.folders import FILES, MapFolder, parse_maps
 from knowledge.app_maps.files.text import INDEX, write_folder, write_index, write_map
@@ -17,8 +18,8 @@ from knowledge.app_maps.finding import take_turn
 from knowledge.app_maps.forgetting import remember_choices
 from knowledge.app_maps.learning import Learnt, merge_map
 from knowledge.app_maps.reading import ambiguous_names, map_of
-from knowledge.app_maps.vocabulary import AppMap
-from knowledge.models import AmbiguousName, App
+from knowledge.app_maps.vocabulary import AmbiguousChoice, AppMap
+from knowledge.models import App
 
 SMALL_BYTES = 64 * 1024
 BUDGET = ProcessBudget()
@@ -73,12 +74,13 @@ def export_maps(actor: Actor, *, layout: Layout = "file") -> ExportedMaps:
     if layout == "file":
         return ExportedMaps(maps_as_files())
     maps, choices = _current_maps(), ambiguous_names()
-    defaults = _defaults_within()
-    between = [one for one in choices if one.name not in _only_within(maps, defaults)]
-    files = {INDEX: write_index(maps, between, folders=True)} if maps else {}
+    names = {known.file: known.name for known in maps}
+    defaults = {one.name: names.get(one.default, one.default) for one in choices if one.default}
+    places = _places(maps)
+    unsaid = [one for one in choices if _says_more(one, places.get(fold_name(one.name), set()))]
+    files = {INDEX: write_index(maps, unsaid, defaults, folders=True)} if maps else {}
     for known in maps:
-        inside = write_folder(known, defaults.get(known.file, {}))
-        files |= {f"{known.file}/{path}": text for path, text in inside.items()}
+        files |= {f"{known.file}/{path}": text for path, text in write_folder(known).items()}
     return ExportedMaps(files)
 
 
@@ -127,34 +129,41 @@ def import_folder(folder: MapFolder, *, dry_run: bool = False) -> ImportedMaps:
     imported = ImportedMaps(dry_run, notes=list(folder.notes))
     with transaction.atomic():
         take_turn()
+        apps = {}
         for app_map in folder.maps:
-            imported.apps.append(merge_map(app_map))
-            _take_file(app_map)
-        imported.choices = remember_choices(folder.choices)
+            imported.apps.append(merge_map(_with_connector(app_map)))
+            apps[app_map.file] = _take_file(imported.apps[-1], app_map.file)
+        imported.choices = remember_choices(folder.choices, apps)
         transaction.set_rollback(dry_run)
     return imported
 
 
-def _take_file(app_map: AppMap) -> None:
-    """Let an app keep the name of the file it came in, so that it goes out under the same."""
-    app = App.objects.filter(name=app_map.name).first()
-    free = app and app_map.file and not App.objects.filter(file=app_map.file).exclude(pk=app.pk).exists()
-    if app and free and app.file != app_map.file:
-        app.file = app_map.file
+def _with_connector(app_map: AppMap) -> AppMap:
+    """Let the connector of this instance read an app of the server that it reads."""
+    connector = app_map.connector or connector_at(app_map.server)
+    return app_map.model_copy(update={"connector": connector})
+
+
+def _take_file(learnt: Learnt, file: str) -> App:
+    """Let an app keep the name of the file it came in, so that it goes out under the same. Return the app."""
+    app = App.objects.get(name=learnt.app)
+    if file and app.file != file and not App.objects.filter(file=file).exclude(pk=app.pk).exists():
+        app.file = file
         app.save(update_fields=["file"])
+    return app
 
 
-def _defaults_within() -> dict[str, dict[str, str]]:
-    """Of each app, by its file: the table that was chosen for names that stand in several of its tables."""
-    found: dict[str, dict[str, str]] = {}
-    for row in AmbiguousName.objects.exclude(default_table=None).exclude(default_app=None).order_by("pk"):
-        app, table = row.default_app, row.default_table
-        if app and table:
-            found.setdefault(app.file, {})[row.name] = table.name
+def _places(maps: Sequence[AppMap]) -> dict[str, set[str]]:
+    """Of each name of an entity: the apps that have it, by their files."""
+    found: dict[str, set[str]] = {}
+    for known in maps:
+        for entity in known.entities:
+            found.setdefault(fold_name(entity.name), set()).add(known.file)
     return found
 
 
-def _only_within(maps: list[AppMap], defaults: Mapping[str, Mapping[str, str]]) -> set[str]:
-    """The names that are ambiguous within one app alone: its own index says what was chosen."""
-    chosen = {name for names in defaults.values() for name in names}
-    return {name for name in chosen if sum(any(one.name == name for one in known.entities) for known in maps) < 2}
+def _says_more(choice: AmbiguousChoice, places: set[str]) -> bool:
+    """Whether an ambiguous name stands in places that neither the rows of the apps say, nor what was chosen."""
+    found_in = {one.partition("/")[0] for one in choice.found_in}
+    said = {*places, choice.default.partition("/")[0]}
+    return bool(found_in - said) or (not choice.default and len(places) < 2)

@@ -1,6 +1,6 @@
 """Forgetting what a map says, and remembering which of several places people mean."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -11,8 +11,8 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.services.calls import forget_kept_replies
-from bigmind.core.errors import Invalid, NotFound
-from bigmind.core.text import fold_name
+from bigmind.core.errors import Conflict, Invalid, NotFound
+from bigmind.core.text import echo, fold_name, mention, mention_all
 from knowledge.app_maps.finding import app_called, entities_called, entity_of, lock, table_of, take_turn
 from knowledge.app_maps.vocabulary import AmbiguousChoice, AnApp, AnEntity, ATable, AWorkflow, LookedUp
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, AppWorkflow, Kind
@@ -72,7 +72,7 @@ def forget_in_app(
         found = entity_of(held, entity, within)
         return forget_entity(found)
     if workflow:
-        return _forget_workflow(held, workflow)
+        return _forget_workflow(held, workflow, within)
     require_may_clear(actor)
     return forget_table(within) if within else forget_app(held)
 
@@ -99,7 +99,9 @@ def set_default_app(
     choice = AmbiguousName.objects.filter(look_up=fold_name(name)).first() or AmbiguousName()
     known = list(choice.found_in.all()) if choice.pk else []
     if held not in (*apps, *known) and not _is_called(name, held):
-        raise NotFound(f"The map of {held} has nothing called “{name}”.", hint="app_learn stores it first.")
+        raise NotFound(
+            f"The map of {mention(held)} has nothing called {echo(name)}.", hint="app_learn stores it first."
+        )
     choice.rename(places[0].name if places else name)
     choice.default_app, choice.default_table = held, within
     choice.chosen_by, choice.chosen_at = actor.user, timezone.now()
@@ -126,11 +128,12 @@ def forget_entity(entity: AppEntity) -> ForgottenPart:
 
 
 def forget_table(table: AppTable) -> ForgottenPart:
-    """Forget a table with its rows."""
-    app, entities = table.app, list(table.entities.all())
+    """Forget a table with its rows and workflows."""
+    app, entities, workflows = table.app, list(table.entities.all()), list(table.workflows.all())
     erase_passages(Kind.APP_ENTITY, [one.pk for one in entities])
+    erase_passages(Kind.APP_WORKFLOW, [one.pk for one in workflows])
     erase_passages(Kind.APP_TABLE, [table.pk])
-    forgotten = ForgottenPart(f"table {table.name}", app.name, entities=len(entities), tables=1)
+    forgotten = ForgottenPart(f"table {table.name}", app.name, len(entities), 1, len(workflows))
     table.delete()
     _count_change(app)
     for look_up in {one.look_up for one in entities}:
@@ -152,13 +155,15 @@ def forget_app(app: App) -> ForgottenPart:
     return forgotten
 
 
-def remember_choices(choices: Sequence[AmbiguousChoice]) -> int:
+def remember_choices(choices: Sequence[AmbiguousChoice], imported: Mapping[str, App]) -> int:
     """Take over the ambiguous names of a folder, whose places are files; return how many were new or chosen again.
+
+    The files are those of the folder, `imported`; what it does not hold itself is meant by its file here.
 
     A choice that someone made here is not overwritten by a file.
     """
     changed = 0
-    apps = {app.file: app for app in App.objects.all()}
+    apps = {app.file: app for app in App.objects.all()} | dict(imported)
     for choice in choices:
         row, is_new = AmbiguousName.objects.get_or_create(
             look_up=fold_name(choice.name), defaults={"name": choice.name, "look_up": fold_name(choice.name)}
@@ -178,12 +183,18 @@ def remember_choices(choices: Sequence[AmbiguousChoice]) -> int:
     return changed
 
 
-def _forget_workflow(app: App, name: str) -> ForgottenPart:
-    workflow = AppWorkflow.objects.filter(app=app, look_up=fold_name(name)).first()
+def _forget_workflow(app: App, name: str, table: AppTable | None) -> ForgottenPart:
+    found = AppWorkflow.objects.filter(app=app, look_up=fold_name(name)).select_related("table").order_by("pk")
+    if table:
+        found = found.filter(table=table)
+    if len(found) > 1:
+        tables = mention_all(one.table or "none" for one in found)
+        raise Conflict(f"{echo(name)} is a workflow of several tables: {tables}.", hint="Say which with `table`.")
+    workflow = found.first()
     if workflow is None:
-        known = ", ".join(app.workflows.order_by("pk").values_list("name", flat=True)[:20])
+        known = mention_all(app.workflows.order_by("pk").values_list("name", flat=True)[:20])
         hint = f"Known: {known}." if known else "None is known."
-        raise NotFound(f"The map of {app} has no workflow “{name}”.", hint=hint)
+        raise NotFound(f"The map of {mention(app)} has no workflow {echo(name)}.", hint=hint)
     erase_passages(Kind.APP_WORKFLOW, [workflow.pk])
     workflow.delete()
     _count_change(app)

@@ -1,6 +1,6 @@
 """Healing: a map is believed until someone fails with it; then the row, table or app is looked up again."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from django.db import transaction
@@ -10,15 +10,18 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import Agent, User
 from bigmind.core.errors import Invalid
-from knowledge.app_maps.connectors import connector_called
+from bigmind.core.text import echo, mention, one_line
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredRow
-from knowledge.app_maps.finding import app_called, apps_called, entities_called, entity_of, lock, table_of
+from knowledge.app_maps.finding import app_called, apps_called, connector_of, entities_called, entity_of, lock, table_of
 from knowledge.app_maps.forgetting import forget_app, forget_entity, forget_table, may_clear
 from knowledge.app_maps.learning import index_entity, index_table, to_learnt_table
+from knowledge.app_maps.lookups import may_look_up, values_of
 from knowledge.app_maps.reading import fields_of
-from knowledge.app_maps.resolving import MapLocation, place_of_thing
+from knowledge.app_maps.resolving import MapLocation, describe_workflow, id_of_table, place_of_thing
+from knowledge.app_maps.schema_changes import SchemaChange, has_field, how_to_mend, replace_fields
 from knowledge.app_maps.vocabulary import AnApp, AnEntity, ATable, Fields, OutsideId
 from knowledge.models import App, AppEntity, AppTable, Failure, Healed, Healing
+from knowledge.shapes.app_maps import WayShape
 
 ROWS_COMPARED = 5
 
@@ -43,6 +46,7 @@ class Mended:
     place: MapLocation | None = None
     fields: dict[str, dict[str, Any]] = field(default_factory=dict)
     candidates: list[dict[str, str]] = field(default_factory=list)
+    workflows: list[WayShape] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class Report:
     user: User | None
     agent: Agent | None
     may_clear: bool
+    may_look_up: bool
     failure: str
     app: App
     connector: Connector | None
@@ -103,7 +108,9 @@ def row_gone(report: Report, name: str, table: str | None) -> Mended:
     """Mend a row that is not where the map says, or say what to do next."""
     within = table_of(report.app, table) if table else None
     if not entities_called(name, app=report.app, table=within):
-        return Mended("forgotten", f"The map does not know “{name}” any more. Discover it anew if it should be there.")
+        return Mended(
+            "forgotten", f"The map does not know {echo(name)} any more. Discover it again if it should be there."
+        )
     entity = entity_of(report.app, name, within)
     if report.failed_id and entity.row_id and entity.row_id != report.failed_id:
         step = "Someone mended this already: use the row id that stands here now."
@@ -114,11 +121,11 @@ def row_gone(report: Report, name: str, table: str | None) -> Mended:
         return _row_lost(report, entity)
     # The key of the connector sees every row. Members could teach the map a row with any field and value, and read from
     # what is told them whether there is one: so they look themselves, with what they may see.
-    if report.connector and report.may_clear:
+    if report.connector and report.may_look_up:
         try:
             return climb(report, report.connector, entity)
         except ConnectorError as error:
-            return _ask_for_row(entity, f"BigMind could not look itself: {error} ")
+            return _ask_for_row(entity, f"BigMind could not look itself: {one_line(str(error))} ")
     return _ask_for_row(entity)
 
 
@@ -132,23 +139,48 @@ def climb(report: Report, connector: Connector, entity: AppEntity) -> Mended:
     field, value = _match_of(entity)
     if not field:
         return _ask_for_row(entity)
-    rows = connector.find_rows(app_id, table_id, field, value, limit=ROWS_COMPARED)
+    try:
+        rows = connector.find_rows(app_id, table_id, field, value, limit=ROWS_COMPARED)
+    except ConnectorError:
+        if report.is_check or (changed := _heal_match(report, connector, entity, field)) is None:
+            raise
+        return changed
+    # By a field that is gone nothing is found: a row is not forgotten for that.
+    if not rows and not report.is_check and (changed := _heal_match(report, connector, entity, field)):
+        return changed
     if len(rows) > 1:
         return _several(entity, field, value, rows)
     return _row_found(report, entity, rows[0].row_id) if rows else _row_lost(report, entity)
 
 
+def _heal_match(report: Report, connector: Connector, entity: AppEntity, field: str) -> Mended | None:
+    """Look whether the table, or the field that a row is found by, is gone; then mend that first, and climb again."""
+    found = connector.table(report.app.app_id, entity.table.table_id)
+    if found is None:
+        return table_wrong(replace(report, failure=Failure.TABLE_GONE), entity.table)
+    if not found.fields or field in found.fields:
+        return None
+    _table_found(replace(report, failure=Failure.SCHEMA_CHANGED), entity.table, "", to_learnt_table(found).fields)
+    entity = entity_of(report.app, entity.name, table_of(report.app, entity.table.name))
+    return climb(report, connector, entity) if _match_of(entity)[0] != field else _ask_for_row(entity)
+
+
 def _match_of(entity: AppEntity) -> tuple[str, str]:
-    """The field and value a row is found by; where none was learnt, its name in the table's primary field."""
-    if entity.match_field and entity.match_value:
+    """The field and value a row is found by; where none was learnt or is there, its name in the primary field."""
+    is_there = not entity.table.fields or has_field(entity.table, entity.match_field)
+    if entity.match_field and entity.match_value and is_there:
         return entity.match_field, entity.match_value
     return (entity.table.primary, entity.name) if entity.table.primary else ("", "")
 
 
 def _ask_for_row(entity: AppEntity, why: str = "") -> Mended:
     field, value = _match_of(entity)
-    table = f"{entity.table.name} ({entity.table.table_id or 'id unknown'})"
-    query = f"Query {table} by {field} = {value} (1 call)" if field else f"Look for “{entity.name}” in {table}"
+    table = f"{mention(entity.table.name)} ({id_of_table(entity.table)})"
+    query = (
+        f"Query {table} by {mention(field)} = {mention(value)} (1 call)"
+        if field
+        else f"Look for {echo(entity.name)} in {table}"
+    )
     step = (
         f"{why}{query}. Then call app_report_failure again: outcome found with found_id when there is a row, "
         "else not_found, and it is forgotten."
@@ -158,19 +190,12 @@ def _ask_for_row(entity: AppEntity, why: str = "") -> Mended:
 
 def _several(entity: AppEntity, field: str, value: str, rows: list[DiscoveredRow]) -> Mended:
     """Name the rows, with what tells them apart."""
-    candidates = [{"row_id": row.row_id, **_telling(row, entity.table)} for row in rows]
+    candidates = [{"row_id": row.row_id, **values_of(row, entity.table)} for row in rows]
     step = (
-        f"{len(rows)} rows have {field} = {value}. Ask the user which is meant, then call app_report_failure "
-        "again with outcome found and its found_id."
+        f"{len(rows)} rows have {mention(field)} = {mention(value)}. Ask the user which is meant, then call "
+        "app_report_failure again with outcome found and its found_id."
     )
     return Mended("choose", step, place=place_of_thing(entity), candidates=candidates)
-
-
-def _telling(row: DiscoveredRow, table: AppTable) -> dict[str, str]:
-    """A few short values by which people tell rows apart."""
-    named = [str(one["name"]) for one in table.fields][:6] or list(row.values)[:6]
-    shown = {name: row.values[name] for name in named if isinstance(row.values.get(name), str | int | float)}
-    return {name: str(value)[:80] for name, value in shown.items()}
 
 
 @transaction.atomic
@@ -195,7 +220,7 @@ def _row_lost(report: Report, entity: AppEntity) -> Mended:
     entity = _still(entity)
     report.note(Healed.FORGOTTEN, subject=_subject(entity), failed=entity.row_id)
     forget_entity(entity)
-    return Mended("forgotten", f"“{entity.name}” was deleted outside, and is forgotten. Tell the user.")
+    return Mended("forgotten", f"{echo(entity.name)} was deleted outside, and is forgotten. Tell the user.")
 
 
 def _still(entity: AppEntity) -> AppEntity:
@@ -217,7 +242,7 @@ def table_wrong(report: Report, table: AppTable) -> Mended:
         try:
             return _look_at_table(report, report.connector, table)
         except ConnectorError as error:
-            return _ask_for_table(report, table, f"BigMind could not look itself: {error} ")
+            return _ask_for_table(report, table, f"BigMind could not look itself: {one_line(str(error))} ")
     return _ask_for_table(report, table)
 
 
@@ -230,14 +255,14 @@ def _look_at_table(report: Report, connector: Connector, table: AppTable) -> Men
     if found is None:
         return _table_lost(report, table)
     fit = to_learnt_table(found)
-    return _table_found(report, table, fit.table_id, fit.fields)
+    return _table_found(report, table, fit.table_id, fit.fields or None)
 
 
 def _ask_for_table(report: Report, table: AppTable, why: str = "") -> Mended:
     if report.failure == Failure.TABLE_GONE:
-        call = f"Call get_tables for the app {report.app.app_id} (1 call) and look for “{table.name}”"
+        call = f"Call get_tables for the app {mention(report.app.app_id)} (1 call) and look for {echo(table.name)}"
     else:
-        call = f"Call get_table_schema for {table.name} ({table.table_id or 'id unknown'}) (1 call)"
+        call = f"Call get_table_schema for {mention(table.name)} ({id_of_table(table)}) (1 call)"
     step = (
         f"{why}{call}. Then call app_report_failure again: outcome found with found_id, and `fields` where they "
         "changed, else not_found."
@@ -252,31 +277,23 @@ def _table_found(report: Report, table: AppTable, table_id: str, fields: dict[st
     before = (table.table_id, table.fields)
     if table_id and not app.tables.filter(table_id=table_id).exclude(pk=table.pk).exists():
         table.table_id = table_id
-    if fields is not None:
-        # Overwritten, not merged: a field that is gone must go.
-        table.fields = [{"name": name, **known} for name, known in fields.items()]
     table.last_seen, table.reported_gone_at = timezone.now(), None
     table.save()
+    # Overwritten, not merged: a field that is gone must go.
+    change = replace_fields(table, fields) if fields is not None else SchemaChange()
     if before == (table.table_id, table.fields):
         report.note(Healed.UNCHANGED, subject=table.name)
         step = "The table is as the map says. Look at what else may be wrong, such as your permission."
         return Mended("unchanged", step, place=place_of_thing(table), fields=fields_of(table))
     index_table(table)
     note_change(app)
-    report.note(Healed.FOUND, subject=table.name, found=_differences(before, table))
-    step = "The map is mended for everybody. Go on with what stands here."
-    return Mended("healed", step, place=place_of_thing(table), fields=fields_of(table))
-
-
-def _differences(before: tuple[str, list[dict[str, Any]]], table: AppTable) -> str:
-    old, new = ({one["name"]: one for one in fields} for fields in (before[1], table.fields))
-    parts = {
-        "table id": [table.table_id] if before[0] != table.table_id else [],
-        "new fields": [name for name in new if name not in old],
-        "gone": [name for name in old if name not in new],
-        "changed": [name for name in new if name in old and new[name] != old[name]],
-    }
-    return "; ".join(f"{what} {', '.join(names)}" for what, names in parts.items() if names)
+    new_id = f"table id {table.table_id}" if before[0] != table.table_id else ""
+    report.note(Healed.FOUND, subject=table.name, found="; ".join(filter(None, [new_id, change.for_history()])))
+    ways = [describe_workflow(one, table) for one in (*change.mended, *change.flagged)]
+    problems = how_to_mend({one.name: one.problem for one in ways if one.problem})
+    renamed = "".join(f" {mention(old)} is {mention(new)} now." for old, new in change.renamed.items())
+    step = f"The map is mended for everybody. Go on with what stands here.{renamed}{problems}"
+    return Mended("healed", step, place=place_of_thing(table), fields=fields_of(table), workflows=ways)
 
 
 @transaction.atomic
@@ -285,11 +302,13 @@ def _table_lost(report: Report, table: AppTable) -> Mended:
     if report.may_clear:
         report.note(Healed.FORGOTTEN, subject=table.name, failed=table.table_id)
         gone = forget_table(table)
-        step = f"The table {table.name} is gone, and forgotten with {gone.entities} entities. Tell the user."
+        step = f"The table {mention(table.name)} is gone, and forgotten with {gone.entities} entities. Tell the user."
         return Mended("forgotten", step)
     AppTable.objects.filter(pk=table.pk).update(reported_gone_at=timezone.now())
     report.note(Healed.REPORTED, subject=table.name, failed=table.table_id)
-    return Mended("reported", WAITS_FOR_CURATOR.format(what=f"table {table.name}"), place=place_of_thing(table))
+    return Mended(
+        "reported", WAITS_FOR_CURATOR.format(what=f"table {mention(table.name)}"), place=place_of_thing(table)
+    )
 
 
 def app_gone(report: Report) -> Mended:
@@ -303,7 +322,7 @@ def app_gone(report: Report) -> Mended:
         try:
             return _look_at_app(report, report.connector)
         except ConnectorError as error:
-            return _ask_for_app(app, f"BigMind could not look itself: {error} ")
+            return _ask_for_app(app, f"BigMind could not look itself: {one_line(str(error))} ")
     return _ask_for_app(app)
 
 
@@ -318,7 +337,7 @@ def _look_at_app(report: Report, connector: Connector) -> Mended:
 
 def _ask_for_app(app: App, why: str = "") -> Mended:
     step = (
-        f"{why}Call discover_apps (1 call) and look for “{app.name}”. Then call app_report_failure again: outcome "
+        f"{why}Call discover_apps (1 call) and look for {echo(app.name)}. Then call app_report_failure again: outcome "
         "found with found_id, else not_found."
     )
     return Mended("next_step", step, place=place_of_thing(app))
@@ -330,7 +349,7 @@ def _app_found(report: Report, app_id: str) -> Mended:
     before = app.app_id
     others = [one for one in apps_called(app_id) if one.app_id == app_id and one.pk != app.pk]
     if others:
-        raise Invalid.of("found_id", f"is the id of “{others[0].name}”")
+        raise Invalid.of("found_id", f"is the id of {echo(others[0].name)}")
     app.app_id, app.reported_gone_at, app.last_seen = app_id, None, timezone.now()
     app.save()
     if before == app_id:
@@ -349,13 +368,12 @@ def _app_lost(report: Report) -> Mended:
     if report.may_clear:
         report.note(Healed.FORGOTTEN, failed=app.app_id)
         gone = forget_app(app)
-        step = (
-            f"{app.name} is gone, and forgotten with {gone.tables} tables and {gone.entities} entities. Tell the user."
-        )
+        known = f"{gone.tables} tables and {gone.entities} entities"
+        step = f"{mention(app.name)} is gone, and forgotten with {known}. Tell the user."
         return Mended("forgotten", step)
     App.objects.filter(pk=app.pk).update(reported_gone_at=timezone.now())
     report.note(Healed.REPORTED, failed=app.app_id)
-    return Mended("reported", WAITS_FOR_CURATOR.format(what=f"app {app.name}"), place=place_of_thing(app))
+    return Mended("reported", WAITS_FOR_CURATOR.format(what=f"app {mention(app.name)}"), place=place_of_thing(app))
 
 
 def report_failure(
@@ -376,11 +394,12 @@ def report_failure(
     itself; else the one call to make next, after which you call this again with `outcome`. What is gone is forgotten.
     """
     found = app_called(app)
-    connector = connector_called(found.connector, is_hurried=True) if found.connector and outcome is None else None
+    connector = None if outcome else connector_of(found, is_hurried=True)
     report = Report(
         actor.user,
         actor.agent,
         may_clear(actor),
+        may_look_up(actor),
         failure,
         found,
         connector,

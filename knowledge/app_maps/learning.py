@@ -156,6 +156,11 @@ def index_entity(entity: AppEntity, *, made: bool = False) -> None:
     index_passages(Kind.APP_ENTITY, entity.pk, [text_of_entity(entity)], owner=None, made=made)
 
 
+def index_workflow(workflow: AppWorkflow, *, made: bool = False) -> None:
+    """Write the passage of a workflow."""
+    index_passages(Kind.APP_WORKFLOW, workflow.pk, [text_of_workflow(workflow)], owner=None, made=made)
+
+
 def text_of_table(table: AppTable) -> str:
     """Return what a table is found by."""
     fields = ", ".join(_field_in_words(one) for one in table.fields)
@@ -191,8 +196,8 @@ def _merge_app(app: App, app_map: AppMap, learnt: Learnt) -> None:
     has_new_id = bool(app_map.app_id) and app_map.app_id != app.app_id
     if has_new_id:
         app.app_id = app_map.app_id
-    if app_map.connector:
-        app.connector = app_map.connector
+    app.connector, app.server = app_map.connector or app.connector, app_map.server or app.server
+    app.bootstrapped_at = app.bootstrapped_at or _start_of(app_map.bootstrapped_at)
     app.aliases = list(dict.fromkeys([*app.aliases, *fresh]))
     app.last_seen, app.reported_gone_at = timezone.now(), None
     if (fresh or has_new_id) and not learnt.is_new:
@@ -223,6 +228,7 @@ def _merge_table(
         table.rename(reported.name)
     table.table_id = reported.table_id or table.table_id
     table.fields = merge_fields(table.fields, reported.fields)
+    table.gone_fields = {name: new for name, new in table.gone_fields.items() if name not in reported.fields}
     table.last_seen, table.reported_gone_at = timezone.now(), None
     changed = before != (table.name, table.table_id, table.fields)
     table.save()
@@ -278,23 +284,34 @@ def _merge_entities(app: App, tables: Mapping[str, AppTable], reported: Sequence
 def _merge_workflows(
     app: App, tables: Mapping[str, AppTable], reported: Iterable[LearntWorkflow], learnt: Learnt
 ) -> None:
-    known = {one.look_up: one for one in app.workflows.all()}
+    known = list(app.workflows.order_by("pk"))
     for one in reported:
-        workflow = known.get(fold_name(one.name))
+        table = tables.get(fold_name(one.table)) if one.table else None
+        workflow = _workflow_meant(known, one, table)
         is_new = workflow is None
         if workflow is None:
-            workflow = known[fold_name(one.name)] = AppWorkflow(app=app)
+            workflow = AppWorkflow(app=app, table=table)
             workflow.rename(one.name)
+            known.append(workflow)
         changed = _take(workflow, one, ("trigger", "steps", "field"))
-        table = tables.get(fold_name(one.table)) if one.table else None
         if table and workflow.table_id != table.pk:
             workflow.table, changed = table, True
         workflow.last_seen = timezone.now()
         workflow.save()
         if is_new or changed:
-            text = text_of_workflow(workflow)
-            index_passages(Kind.APP_WORKFLOW, workflow.pk, [text], owner=None, made=is_new)
+            index_workflow(workflow, made=is_new)
         learnt.note(f"workflow {workflow.name}", is_new=is_new, changed=changed)
+
+
+def _workflow_meant(
+    known: Iterable[AppWorkflow], reported: LearntWorkflow, table: AppTable | None
+) -> AppWorkflow | None:
+    """Return the workflow of this name and table: tables have workflows of one name. Without a table, the only one."""
+    named = [one for one in known if one.look_up == fold_name(reported.name)]
+    wanted = table.pk if table else None
+    exact = [one for one in named if one.table_id == wanted]
+    others = [one for one in named if table is None or one.table_id is None]
+    return exact[0] if exact else others[0] if len(others) == 1 else None
 
 
 def _take(row: Named, reported: Any, names: Iterable[str]) -> bool:
@@ -307,7 +324,10 @@ def _take(row: Named, reported: Any, names: Iterable[str]) -> bool:
 
 def _day_of(reported: LearntEntity) -> datetime | None:
     """The day that a file says something was last used; of what is learnt now, none."""
-    day: date | None = reported.last_seen if isinstance(reported, StoredEntity) else None
+    return _start_of(reported.last_seen if isinstance(reported, StoredEntity) else None)
+
+
+def _start_of(day: date | None) -> datetime | None:
     return datetime.combine(day, time(), timezone.get_default_timezone()) if day else None
 
 

@@ -1,7 +1,7 @@
 """App maps: reading what is known of outside apps (seed 000)."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from bigmind.core.vocabulary import Cursor, Limit, Offset
 from knowledge.app_maps.connectors import available_connectors
 from knowledge.app_maps.files.text import write_index, write_map
 from knowledge.app_maps.finding import app_called, table_of
+from knowledge.app_maps.schema_changes import problems_in
 from knowledge.app_maps.vocabulary import (
     AmbiguousChoice,
     AnApp,
@@ -27,11 +28,14 @@ from knowledge.app_maps.vocabulary import (
     map_told,
 )
 from knowledge.models import UNFINISHED, AmbiguousName, App, AppEntity, AppRun, AppTable, AppWorkflow
+from knowledge.models.signs import FLAGGED
 from knowledge.shapes.app_maps import AppLineShape
+from knowledge.vocabulary import Risk
 
 MAP_BYTES = 5 * 1024
 """What the map of one app may cost an agent."""
 LEFT_OUT_BYTES = 120
+PROBLEM_BYTES = 300
 AMBIGUOUS_SHOWN = 50
 
 MapBytes = Annotated[int, Field(ge=1_000, le=MAP_BYTES, description="What the map may cost, in bytes of YAML.")]
@@ -62,13 +66,16 @@ class ReadMap:
     reported_gone_at: datetime | None = None
 
 
-def list_apps(actor: Actor, *, limit: Limit = 50, offset: Offset = 0, cursor: Cursor | None = None) -> AppIndex:
+def list_apps(
+    actor: Actor, *, limit: Limit = 50, offset: Offset = 0, cursor: Cursor | None = None, risk: Risk | None = None
+) -> AppIndex:
     """List the outside apps that are mapped: ids, aliases, how much is known, and names that stand in several apps.
 
     Call this at the start of a task in an outside app, unless app_resolve already knows what you need. Returns the
     index as YAML; when it is empty, how to fill it.
     """
-    page: Page[App] = page_of(_with_counts(App.objects.order_by("pk")), limit=limit, offset=offset, cursor=cursor)
+    apps = _with_counts(select_by_risk(risk).order_by("pk"))
+    page: Page[App] = page_of(apps, limit=limit, offset=offset, cursor=cursor)
     choices = ambiguous_names()
     index = write_index([_headline(app) for app in page.items], choices[:AMBIGUOUS_SHOWN]) if page.items else ""
     running = list(AppRun.objects.filter(state__in=UNFINISHED).select_related("app").order_by("pk"))
@@ -81,8 +88,16 @@ def list_apps(actor: Actor, *, limit: Limit = 50, offset: Offset = 0, cursor: Cu
         yaml=index.strip(),
         ambiguous=choices[:AMBIGUOUS_SHOWN],
         running=running,
-        next_step="" if page.total else how_to_begin(),
+        next_step="" if page.total or risk else how_to_begin(),
     )
+
+
+def select_by_risk(risk: str | None) -> QuerySet[App]:
+    """Return the apps with signs of a prompt injection anywhere in their maps, those without, or all."""
+    flagged = FLAGGED | Q(pk__in=AppTable.objects.filter(FLAGGED).values("app"))
+    flagged |= Q(pk__in=AppEntity.objects.filter(FLAGGED).values("table__app"))
+    flagged |= Q(pk__in=AppWorkflow.objects.filter(FLAGGED).values("app"))
+    return App.objects.filter(flagged if risk == "flagged" else ~flagged) if risk else App.objects.all()
 
 
 def get_app(actor: Actor, *, app: AnApp, table: ATable | None = None, max_bytes: MapBytes = MAP_BYTES) -> ReadMap:
@@ -94,7 +109,17 @@ def get_app(actor: Actor, *, app: AnApp, table: ATable | None = None, max_bytes:
     found = app_called(app)
     only = table_of(found, table) if table else None
     known = map_of(found, only=only)
-    return within_bytes(known, last_seen_of(found, only), max_bytes, app=found)
+    careful = _note_problems(found, only)
+    read = within_bytes(known, last_seen_of(found, only), max_bytes - len(careful.encode()), app=found)
+    return replace(read, yaml=read.yaml + careful)
+
+
+def _note_problems(app: App, only: AppTable | None) -> str:
+    """Say in a comment which workflows name a field that is gone, in a few bytes; nothing where none does."""
+    problems = problems_in(app, only)
+    names = dict(app.workflows.filter(pk__in=problems).values_list("pk", "name"))
+    note = "; ".join(f"{names[pk]} {problem}" for pk, problem in problems.items())
+    return f"\n# careful: {note.encode()[:PROBLEM_BYTES].decode(errors='ignore')}\n" if note else ""
 
 
 def how_to_begin() -> str:
@@ -169,7 +194,10 @@ def last_seen_of(app: App, only: AppTable | None = None) -> Seen:
         "entities": list(entities.values_list("table__name", "name")),
         "fields": names,
         "tables": names,
-        "workflows": list(app.workflows.order_by("-last_seen", "pk").values_list("name", flat=True)),
+        "workflows": [
+            (table or "", name)
+            for table, name in app.workflows.order_by("-last_seen", "pk").values_list("table__name", "name")
+        ],
     }
 
 
@@ -195,7 +223,7 @@ def _keep_tables(known: AppMap, kept: set[Any]) -> AppMap:
 
 
 def _keep_workflows(known: AppMap, kept: set[Any]) -> AppMap:
-    return known.model_copy(update={"workflows": [one for one in known.workflows if one.name in kept]})
+    return known.model_copy(update={"workflows": [one for one in known.workflows if (one.table, one.name) in kept]})
 
 
 _WAYS: dict[str, Callable[[AppMap, set[Any]], AppMap]] = {
@@ -223,7 +251,16 @@ def _size(known: AppMap) -> int:
 
 
 def _headline(app: App) -> AppMap:
-    return map_told(app.name, app_id=app.app_id, aliases=app.aliases, connector=app.connector, file=app.file)
+    read = timezone.localtime(app.bootstrapped_at).date() if app.bootstrapped_at else None
+    return map_told(
+        app.name,
+        app_id=app.app_id,
+        aliases=app.aliases,
+        connector=app.connector,
+        server=app.server,
+        bootstrapped_at=read,
+        file=app.file,
+    )
 
 
 def _table_of_row(table: AppTable) -> LearntTable:

@@ -2,26 +2,29 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from rapidfuzz import fuzz
 
 from accounts.actor import Actor
-from bigmind.core.text import fold_name, one_line, quote
+from bigmind.core.text import echo, fold_name, mention, one_line
 from knowledge.app_maps.connectors import available_connectors
-from knowledge.app_maps.finding import apps_called, entities_called
+from knowledge.app_maps.finding import apps_called, connector_of, entities_called
+from knowledge.app_maps.lookups import RankedTable, RowSearch, learn_rows, look_up, may_look_up, rank_tables, values_of
 from knowledge.app_maps.reading import fields_of, how_to_begin, see
+from knowledge.app_maps.schema_changes import how_to_mend, problem_of
 from knowledge.app_maps.vocabulary import AnApp, LookedUp, Request
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, AppWorkflow
-from knowledge.search.names import SUGGEST_FROM, nearest
+from knowledge.search.names import SUGGEST_FROM, SUGGESTIONS, nearest
 from knowledge.shapes.app_maps import WayShape
 
 FITS = 60.0
 """Of 100: how much of a trigger's words a request must have."""
 WORKFLOWS_SHOWN = 20
-TABLES_SHOWN = 20
+TABLES_SHOWN = 5
+PLACES_SHOWN = 10
 
 Thing = App | AppTable | AppEntity
 
@@ -41,6 +44,7 @@ class MapLocation:
     match_value: str = ""
     last_seen: datetime | None = None
     reported_gone_at: datetime | None = None
+    values: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ class Resolved:
     workflows: list[WayShape] = field(default_factory=list)
     candidates: list[MapLocation] = field(default_factory=list)
     did_you_mean: list[str] = field(default_factory=list)
+    looked_in: list[str] = field(default_factory=list)
 
 
 def resolve_name(actor: Actor, *, name: LookedUp, app: AnApp | None = None, request: Request | None = None) -> Resolved:
@@ -62,19 +67,29 @@ def resolve_name(actor: Actor, *, name: LookedUp, app: AnApp | None = None, requ
 
     Call this first for any task in an outside app, before you discover anything. Returns the ids to go straight to the
     target; or `ambiguous` with the places to ask the user about; or `unknown` with the cheapest call that finds out.
+    What no map knows a connector looks for, in the likeliest tables, where there is one and you may.
     """
     scope, error = _scope(app, request, name)
     if error is not None:
         return _no_such_app(name, app or "", error)
     found = _find_things(name, scope)
+    ranked = [] if found else rank_tables(name, request or "", scope)
+    search = RowSearch()
+    if not found and may_look_up(actor) and "write" in actor.scopes:
+        search = look_up(name, [one.table for one in ranked])
+        learn_rows(search)
+        found = _find_things(name, scope) if search.rows else []
     if len(found) > 1:
         chosen = _default_among(name, found)
         found = [chosen] if chosen else found
+    looked_in = [str(table) for table in search.looked_in]
     if len(found) == 1:
-        return _resolve_thing(name, found[0], request or "")
+        return replace(_resolve_thing(name, found[0], request or ""), looked_in=looked_in)
     if found:
-        return _ambiguous(name, found)
-    return _unknown(name, scope)
+        return replace(_ambiguous(name, found), looked_in=looked_in)
+    if search.rows:
+        return _choose_row(name, search)
+    return _unknown(name, scope, ranked, search)
 
 
 def _scope(app: str | None, request: str | None, name: str) -> tuple[App | None, list[App] | None]:
@@ -126,7 +141,7 @@ def _resolve_thing(name: str, thing: Thing, request: str) -> Resolved:
     return Resolved(
         "resolved",
         thing.name,
-        _how_to_use(thing),
+        _how_to_use(thing) + how_to_mend({one.name: one.problem for one in ways if one.problem}),
         place=place_of_thing(thing),
         fields=fields_of(table) if table else {},
         workflows=ways,
@@ -137,19 +152,21 @@ def _how_to_use(thing: Thing) -> str:
     app, table = _app_of(thing), _table_of(thing)
     if app.reported_gone_at or (table and table.reported_gone_at):
         what = app if app.reported_gone_at else table
-        return f"Careful: “{what}” was reported gone. Check it (1 call), and tell app_report_failure what you found."
+        return (
+            f"Careful: {echo(what)} was reported gone. Check it (1 call), and tell app_report_failure what you found."
+        )
     if isinstance(thing, AppEntity):
         if not thing.row_id:
             return _how_to_find_row(thing.table, thing.name, thing.match_field, thing.match_value)
         return "Use the ids directly, no discovery call. If the row answers 404: app_report_failure, failure row_gone."
     if isinstance(thing, AppTable):
         return "Use the ids directly. If a field does not exist: app_report_failure, failure schema_changed."
-    return f"app_get shows what is known of “{app}”."
+    return f"app_get shows what is known of {echo(app)}."
 
 
 def _ways(app: App, table: AppTable | None, request: str, name: str) -> list[WayShape]:
     """The workflows of the app, those that fit the request first; those of other tables are left out."""
-    rows = app.workflows.order_by("pk")
+    rows = app.workflows.order_by("pk").select_related("table")
     usable = [one for one in rows if not (table and one.table_id) or one.table_id == table.pk]
     scored = [(_fit(one, request, name), one) for one in usable]
     best = max((score for score, _ in scored), default=0.0)
@@ -157,10 +174,20 @@ def _ways(app: App, table: AppTable | None, request: str, name: str) -> list[Way
     fitting = [one for score, one in ordered if request and score >= FITS and score == best]
     see(*fitting)
     shown = fitting or [one for _, one in ordered]
-    return [
-        WayShape(name=one.name, trigger=one.trigger, steps=one.steps, field=one.field, fits=one in fitting)
-        for one in shown
-    ]
+    return [describe_workflow(one, table or one.table, fits=one in fitting) for one in shown]
+
+
+def describe_workflow(workflow: AppWorkflow, table: AppTable | None, *, fits: bool = False) -> WayShape:
+    """Return a workflow as it is told for a table. One that names a field that is gone there fits nothing."""
+    problem = problem_of(workflow, table)
+    return WayShape(
+        name=workflow.name,
+        trigger=workflow.trigger,
+        steps=workflow.steps,
+        field=workflow.field,
+        fits=fits and not problem,
+        problem=problem,
+    )
 
 
 def _fit(workflow: AppWorkflow, request: str, name: str) -> float:
@@ -181,59 +208,92 @@ def _wordings(workflow: AppWorkflow) -> list[str]:
 
 
 def _ambiguous(name: str, found: Sequence[Thing]) -> Resolved:
-    places = [place_of_thing(one) for one in found]
-    where = ", ".join(dict.fromkeys(f"{one.app} › {one.table}" if one.table else one.app for one in places))
+    places = [place_of_thing(one) for one in found[:PLACES_SHOWN]]
+    where = ", ".join(
+        dict.fromkeys(f"{mention(one.app)} › {mention(one.table)}" if one.table else mention(one.app) for one in places)
+    )
+    more = f", or one of {len(found) - len(places)} others (say `app`)" if len(found) > len(places) else ""
     step = (
-        f"Ask the user which “{name}” is meant: {where}. Then call app_set_default with their choice, so that nobody "
-        "is asked again; or say `app` for this once."
+        f"Ask the user which {echo(name)} is meant: {where}{more}. Then call app_set_default with their choice, so "
+        "that nobody is asked again; or say `app` for this once."
     )
     return Resolved("ambiguous", name, step, candidates=places)
 
 
-def _unknown(name: str, scope: App | None) -> Resolved:
+def _choose_row(name: str, search: RowSearch) -> Resolved:
+    """Several rows of one table have this name: no map can keep them apart, people can."""
+    places = [
+        MapLocation(
+            "entity",
+            name,
+            table.app.name,
+            table.app.app_id,
+            table.name,
+            table.table_id,
+            row.row_id,
+            values=values_of(row, table),
+        )
+        for table, row in search.rows
+    ]
+    step = (
+        f"{len(places)} rows are called {mention(name)}. Ask the user which is meant, use its row id, and hand it to "
+        "app_learn under a name that tells it apart."
+    )
+    return Resolved("ambiguous", name, step, candidates=places, looked_in=[str(one) for one in search.looked_in])
+
+
+def _unknown(name: str, scope: App | None, ranked: Sequence[RankedTable], search: RowSearch) -> Resolved:
     entities = AppEntity.objects.filter(**({"table__app": scope} if scope else {}))
-    tables = AppTable.objects.filter(**({"app": scope} if scope else {})).select_related("app").order_by("-last_seen")
+    tables = AppTable.objects.filter(**({"app": scope} if scope else {})).order_by("-last_seen")
     names = [
+        *search.near,
         *entities.order_by("-last_seen").values_list("name", flat=True)[:SUGGEST_FROM],
         *tables.values_list("name", flat=True)[:SUGGEST_FROM],
     ]
-    remembered = _tables_of_default(name, scope)
-    step = _cheapest_step(name, scope, remembered or list(tables[:TABLES_SHOWN]))
-    return Resolved("unknown", name, step, did_you_mean=nearest(name, names))
+    left = [one.table for one in ranked if one.is_likely and one.table not in search.looked_in]
+    looked_in = [str(table) for table in search.looked_in]
+    step = "".join(f"BigMind could not look itself: {one_line(error)} " for error in search.errors[:1])
+    if looked_in:
+        listed = ", ".join(map(mention, looked_in))
+        step = f"BigMind looked in {len(looked_in)} tables, and no row is called so: {listed}. "
+    step += _cheapest_step(name, scope, left[:TABLES_SHOWN], is_looked_for=bool(looked_in), known=tables.count())
+    near = list(dict.fromkeys([*search.near, *nearest(name, names)]))[:SUGGESTIONS]
+    return Resolved("unknown", name, step, did_you_mean=near, looked_in=looked_in)
 
 
-def _tables_of_default(name: str, scope: App | None) -> list[AppTable]:
-    """The tables of the app that someone chose for this name, where the row itself has been forgotten."""
-    choice = AmbiguousName.objects.filter(look_up=fold_name(name)).select_related("default_app").first()
-    if choice is None or choice.default_app is None or scope not in {None, choice.default_app}:
-        return []
-    return list(choice.default_app.tables.select_related("app").order_by("-last_seen")[:TABLES_SHOWN])
-
-
-def _cheapest_step(name: str, scope: App | None, tables: Sequence[AppTable]) -> str:
+def _cheapest_step(name: str, scope: App | None, tables: Sequence[AppTable], *, is_looked_for: bool, known: int) -> str:
     if tables:
         table = tables[0]
-        others = ", ".join(f"{one.name} ({one.table_id or 'id unknown'}, {one.app})" for one in tables[1:])
-        more = f" Else the next table: {others}." if others else ""
+        others = ", ".join(f"{mention(one.name)} ({id_of_table(one)}, {mention(one.app)})" for one in tables[1:])
+        more = f" Else the next likeliest: {others}." if others else ""
         return f"{_how_to_find_row(table, name, table.primary, name)}{more}"
+    if known:
+        where = f"in which table of {mention(scope)}" if scope else "in which app and table"
+        how = "how it is spelled, or " if is_looked_for else ""
+        return f"Ask the user {how}{where} it is, and resolve again with `app` and a `request` that says so."
     if scope:
-        if scope.connector in available_connectors():
-            return f"Call app_rebuild with app “{scope}”: BigMind reads its tables itself, no call of yours."
+        if connector_of(scope):
+            return f"Call app_rebuild with app {echo(scope)}: BigMind reads its tables itself, no call of yours."
         return (
-            f"No table of “{scope}” is known. Call get_tables for the app {scope.app_id} (1 call), hand names and ids "
-            "to app_learn, and resolve again."
+            f"No table of {echo(scope)} is known. Call get_tables for the app {mention(scope.app_id)} (1 call), "
+            "hand names and ids to app_learn, and resolve again."
         )
     return how_to_begin() if not App.objects.exists() else _discover_more()
 
 
 def _how_to_find_row(table: AppTable, name: str, field: str, value: str) -> str:
-    where = f"{quote(field)} = {quote(value)}" if field and value else f"the name field = {quote(name)}"
-    app_id, table_id = quote(table.app.app_id), quote(table.table_id)
-    first = "" if table_id else f"Call get_tables for the app {app_id} (1 call) for the id of the table. "
+    where = f"{mention(field)} = {mention(value)}" if field and value else f"the name field = {mention(name)}"
+    app_id = mention(table.app.app_id)
+    first = "" if table.table_id else f"Call get_tables for the app {app_id} (1 call) for the id of the table. "
     return (
-        f"{first}Call query_records in {quote(table.name)} ({table_id or 'id unknown'}) of {quote(str(table.app))} "
+        f"{first}Call query_records in {mention(table.name)} ({id_of_table(table)}) of {mention(str(table.app))} "
         f"({app_id}) where {where} (1 call), then hand what you find to app_learn."
     )
+
+
+def id_of_table(table: AppTable) -> str:
+    """Return the id of a table for a next step, or that it is unknown."""
+    return mention(table.table_id) if table.table_id else "id unknown"
 
 
 def _discover_more() -> str:
@@ -246,15 +306,15 @@ def _discover_more() -> str:
 def _no_such_app(name: str, app: str, found: list[App]) -> Resolved:
     if found:
         places = [place_of_thing(one) for one in found]
-        step = f"“{app}” is another name of several apps. Ask the user which is meant, and say it by its id."
+        step = f"{echo(app)} is another name of several apps. Ask the user which is meant, and say it by its id."
         return Resolved("ambiguous", name, step, candidates=places)
     names = [one for each in App.objects.all() for one in (each.name, *each.aliases)]
     step = (
-        f"No app is called “{app}”. Call discover_apps (1 call) for its id and get_tables for it (1 call), hand both "
-        "to app_bootstrap, and resolve again."
+        f"No app is called {echo(app)}. Call discover_apps (1 call) for its id and get_tables for it (1 call), "
+        "hand both to app_bootstrap, and resolve again."
     )
     if available_connectors():
-        step = f"No app is called “{app}”. {how_to_begin()}"
+        step = f"No app is called {echo(app)}. {how_to_begin()}"
     return Resolved("unknown", name, step, did_you_mean=nearest(app, names))
 
 

@@ -4,6 +4,7 @@ The row is the queue. A step asks the connector outside any transaction, then wr
 one; a worker that dies loses the step it was at and nothing else.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -21,12 +22,13 @@ from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotF
 from bigmind.core.vocabulary import RowId
 from knowledge.app_maps.connectors import CONNECTORS, available_connectors, connector_called
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredTable
-from knowledge.app_maps.finding import app_called, lock, take_turn
+from knowledge.app_maps.finding import app_called, connector_of, lock, take_turn
 from knowledge.app_maps.forgetting import forget_table, may_clear, require_may_clear
 from knowledge.app_maps.healing import Report, climb
-from knowledge.app_maps.learning import DiscoveredApps, Learnt, clean_text, index_table, merge_map, to_learnt_table
+from knowledge.app_maps.learning import DiscoveredApps, Learnt, clean_text, merge_map, to_learnt_table
 from knowledge.app_maps.reading import how_to_begin
-from knowledge.app_maps.vocabulary import AnApp, ConnectorName, Tables, map_told
+from knowledge.app_maps.schema_changes import replace_fields
+from knowledge.app_maps.vocabulary import AnApp, ConnectorName, LearntTable, Tables, map_told
 from knowledge.models import UNFINISHED, App, AppEntity, AppRun, Failure, Healed, RunState
 
 LEASE = timedelta(minutes=3)
@@ -77,7 +79,7 @@ def rebuild_app(actor: Actor, *, app: AnApp, tables: TablesThereAre | None = Non
     found = app_called(app)
     if tables is not None:
         return Begun("done", "Rows heal as they are used.", apps=[_replace_tables(actor, found, tables)])
-    if found.connector in available_connectors():
+    if connector_of(found):
         run = _begin(actor, found.connector, AppRun.REBUILD, found)
         return Begun(run.state, "app_list shows how far it is. The map can be used meanwhile.", run)
     step = (
@@ -163,7 +165,7 @@ def _mark_bootstrapped(learnt: Learnt) -> None:
 @transaction.atomic
 def _replace_tables(actor: Actor, app: App, tables: Tables) -> Learnt:
     held = lock(app)
-    report = Report(actor.user, actor.agent, True, Failure.TABLE_GONE, held, None)
+    report = Report(actor.user, actor.agent, True, True, Failure.TABLE_GONE, held, None)
     there = [DiscoveredTable(one.table_id, one.name, one.fields) for one in tables]
     return _merge_tables_there_are(report, there)
 
@@ -176,17 +178,20 @@ def _merge_tables_there_are(report: Report, there: list[DiscoveredTable]) -> Lea
             report.note(Healed.FORGOTTEN, subject=table.name, failed=table.table_id)
             forget_table(table)
     tables = [to_learnt_table(one) for one in there]
+    _replace_schemas(report, tables)
     learnt = merge_map(map_told(report.app.name, app_id=report.app.app_id, tables=tables))
-    by_id = {one.table_id: one for one in there if one.fields and one.table_id}
-    for table in report.app.tables.filter(table_id__in=by_id):
-        gone = [one["name"] for one in table.fields if one["name"] not in by_id[table.table_id].fields]
-        if gone:
-            table.fields = [one for one in table.fields if one["name"] not in gone]
-            table.save(update_fields=["fields"])
-            index_table(table)
-            report.note(Healed.FOUND, subject=table.name, found=f"gone {', '.join(gone)}")
     _mark_bootstrapped(learnt)
     return learnt
+
+
+def _replace_schemas(report: Report, there: Sequence[LearntTable]) -> None:
+    """Let what names a field that is gone follow the schemas that were read; what else they say is merged after."""
+    by_id = {one.table_id: one for one in there if one.fields and one.table_id}
+    for table in report.app.tables.filter(table_id__in=by_id):
+        fields = by_id[table.table_id].fields
+        if table.fields and not {one["name"] for one in table.fields} <= fields.keys():
+            change = replace_fields(table, fields)
+            report.note(Healed.FOUND, subject=table.name, found=change.for_history())
 
 
 def _lock_run(run_id: int) -> AppRun:
@@ -219,7 +224,9 @@ def _require_still_may(run: AppRun) -> None:
 
 @transaction.atomic
 def _claim() -> AppRun | None:
-    free = Q(held_until=None) | Q(held_until__lt=timezone.now())
+    now = timezone.now()
+    # A lease that is longer than any was taken before the clock was set back.
+    free = Q(held_until=None) | Q(held_until__lt=now) | Q(held_until__gt=now + 2 * LEASE)
     runs = AppRun.objects.select_for_update(skip_locked=True, of=("self",)).filter(free, state__in=UNFINISHED)
     run = runs.order_by("pk").first()
     if run:
@@ -230,7 +237,7 @@ def _claim() -> AppRun | None:
 
 def _carry_on(run: AppRun) -> int:
     steps = 0
-    connector = connector_called(run.connector)
+    connector = connector_of(run.app) if run.app else connector_called(run.connector)
     try:
         if connector is None:
             raise ConnectorError(f"No {run.connector} server is configured any more.")
@@ -285,7 +292,7 @@ def _find_work(run: AppRun, connector: Connector) -> None:
         take_turn()
         for one in found:
             name = _free_name(clean_text(one.name), one.app_id)
-            merge_map(map_told(name, app_id=one.app_id, connector=run.connector))
+            merge_map(map_told(name, app_id=one.app_id, connector=run.connector, server=connector.server))
         apps = App.objects.filter(app_id__in=[one.app_id for one in found]).order_by("pk")
         _advance(run, [["tables", str(pk)] for pk in apps.values_list("pk", flat=True)])
 
@@ -302,6 +309,7 @@ def _read_tables(run: AppRun, connector: Connector, pk: int) -> None:
     with transaction.atomic():
         if app:
             tables = [to_learnt_table(one) for one in there]
+            _replace_schemas(_report(run, lock(app), Failure.SCHEMA_CHANGED, connector), tables)
             learnt = merge_map(map_told(app.name, app_id=app.app_id, tables=tables))
             _mark_bootstrapped(learnt)
         _advance(run, _rest(run))
@@ -317,7 +325,7 @@ def _look_up_row(run: AppRun, connector: Connector, pk: int) -> None:
 
 
 def _report(run: AppRun, app: App, failure: Failure, connector: Connector) -> Report:
-    return Report(run.asked_by, run.agent, True, failure, app, connector, is_check=True)
+    return Report(run.asked_by, run.agent, True, True, failure, app, connector, is_check=True)
 
 
 def _rest(run: AppRun) -> list[list[str]]:

@@ -4,14 +4,15 @@ import re
 from collections.abc import Sequence
 from datetime import date
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat
 
 from bigmind.core.columns import ColumnCopy
 from bigmind.core.screening.policy import NoSecrets, refuse_secrets_in_json
-from bigmind.core.text import check_content, clean_name
+from bigmind.core.text import check_content, clean_name, echo
 from bigmind.core.vocabulary import TITLE_CHARS, SharedLongText, SharedTags
-from knowledge.models.app_maps import ID_CHARS, AmbiguousName, App, AppEntity, AppTable, AppWorkflow
+from knowledge.models.app_maps import ID_CHARS, SERVER_CHARS, AmbiguousName, App, AppEntity, AppTable, AppWorkflow
 
 TABLES, ENTITIES, WORKFLOWS, FIELDS, APPS = 500, 2_000, 200, 500, 200
 VALUE_CHARS = 500
@@ -40,7 +41,7 @@ def check_fields(fields: dict[str, dict[str, FieldValue]]) -> dict[str, dict[str
 def _check_field(name: str, known: dict[str, FieldValue]) -> dict[str, FieldValue]:
     for attribute in known:
         if attribute == "name" or not _ATTRIBUTE.fullmatch(attribute):
-            raise ValueError(f"says {attribute[:50]!r} of the field {name[:100]!r}; letters, digits, - and _ name it")
+            raise ValueError(f"says {echo(attribute)} of the field {echo(name)}; letters, digits, - and _ name it")
     cleaned = {attribute: _clean_value(value, name) for attribute, value in known.items()}
     return {attribute: cleaned[attribute] for attribute in sorted(cleaned, key=_place)}
 
@@ -52,11 +53,11 @@ def _place(attribute: str) -> tuple[int, str]:
 
 def _clean_value(value: FieldValue, field: str) -> FieldValue:
     if isinstance(value, str):
-        return _clean(value, f"the field {field[:100]!r}", VALUE_CHARS, may_be_empty=True)
+        return _clean(value, f"the field {echo(field)}", VALUE_CHARS, may_be_empty=True)
     if isinstance(value, list):
         if len(value) > FIELDS:
-            raise ValueError(f"has {len(value):,} values in the field {field[:100]!r}; the limit is {FIELDS}")
-        return [_clean(one, f"the field {field[:100]!r}", VALUE_CHARS) for one in value]
+            raise ValueError(f"has {len(value):,} values in the field {echo(field)}; the limit is {FIELDS}")
+        return [_clean(one, f"the field {echo(field)}", VALUE_CHARS) for one in value]
     return value
 
 
@@ -70,6 +71,21 @@ def _clean(text: str, what: str, limit: int = TITLE_CHARS, *, may_be_empty: bool
     if len(cleaned) > limit:
         raise ValueError(f"has {len(cleaned):,} characters for {what}; the limit is {limit}")
     return cleaned
+
+
+def check_address(address: str) -> str:
+    """Return the address of a server as it is compared: without a slash at its end.
+
+    Raises:
+        ValueError: it is none of the web, or carries a name, a password or a query.
+    """
+    try:
+        parts = urlsplit(address)
+    except ValueError as error:
+        raise ValueError("must look like https://budibase.example.com") from error
+    if address and (parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc or parts.query):
+        raise ValueError("must look like https://budibase.example.com, without name, password or query")
+    return address.rstrip("/")
 
 
 LookedUp = Annotated[
@@ -128,6 +144,16 @@ ConnectorName = Annotated[
 ]
 
 
+Server = Annotated[
+    str,
+    Field(max_length=SERVER_CHARS),
+    AfterValidator(clean_name),
+    NoSecrets,
+    AfterValidator(check_address),
+    Field(description="Address that the ids belong to, such as https://budibase.example.com."),
+]
+
+
 class _Learnt(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -183,6 +209,8 @@ class AppMap(_Learnt):
     app_id: OutsideId = ""
     aliases: Aliases = []
     connector: ConnectorName = ""
+    server: Server = ""
+    bootstrapped_at: date | None = None
     file: NewNameOrNone = ""
     tables: list[LearntTable] = []
     entities: list[StoredEntity | LearntEntity] = []
@@ -195,6 +223,8 @@ def map_told(
     app_id: str = "",
     aliases: Sequence[str] = (),
     connector: str = "",
+    server: str = "",
+    bootstrapped_at: date | None = None,
     file: str = "",
     tables: Sequence[LearntTable] = (),
     entities: Sequence[LearntEntity] = (),
@@ -206,6 +236,8 @@ def map_told(
         app_id=app_id,
         aliases=list(aliases),
         connector=connector,
+        server=server,
+        bootstrapped_at=bootstrapped_at,
         file=file,
         tables=list(tables),
         entities=list(entities),
@@ -223,6 +255,7 @@ class AmbiguousChoice(_Learnt):
 
 _NUMBER = "Names tell maps and what is in them apart."
 _LOOK_UP = "It follows from the name."
+_SIGNS = "They follow from the texts."
 _SEEN = "It is when it was used here: what is imported counts as used now."
 _THERE = "What is told is there: a report that it is gone ends with that."
 COLUMNS = (
@@ -232,9 +265,9 @@ COLUMNS = (
         {
             "id": _NUMBER,
             "look_up": _LOOK_UP,
+            "signs": _SIGNS,
             "last_seen": _SEEN,
             "version": "It counts the changes made here.",
-            "bootstrapped_at": "It is when a connector read the app here.",
             "reported_gone_at": _THERE,
             "created_at": "It is when it became known here.",
         },
@@ -246,17 +279,27 @@ COLUMNS = (
         {
             "id": _NUMBER,
             "look_up": _LOOK_UP,
+            "signs": _SIGNS,
             "last_seen": _SEEN,
             "app": "A table stands in its map.",
+            "gone_fields": "It tells what workflows name that the schema here has lost.",
             "reported_gone_at": _THERE,
         },
         LearntTable.model_fields,
     ),
-    ColumnCopy("an app map", AppEntity, {"id": _NUMBER, "look_up": _LOOK_UP}, StoredEntity.model_fields),
+    ColumnCopy(
+        "an app map", AppEntity, {"id": _NUMBER, "look_up": _LOOK_UP, "signs": _SIGNS}, StoredEntity.model_fields
+    ),
     ColumnCopy(
         "an app map",
         AppWorkflow,
-        {"id": _NUMBER, "look_up": _LOOK_UP, "last_seen": _SEEN, "app": "A workflow stands in its map."},
+        {
+            "id": _NUMBER,
+            "look_up": _LOOK_UP,
+            "signs": _SIGNS,
+            "last_seen": _SEEN,
+            "app": "A workflow stands in its map.",
+        },
         LearntWorkflow.model_fields,
     ),
     ColumnCopy(

@@ -10,13 +10,16 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.services.calls import forget_kept_replies
 from bigmind.core.errors import NotFound
-from bigmind.core.vocabulary import RowId
-from knowledge.models import CapturePolicy, Chunk, Conversation, HookEvent, Kind, ReceiptText
+from bigmind.core.vocabulary import QUERY_CHARS, RowId
+from knowledge.models import Act, CapturePolicy, Chunk, Conversation, HookEvent, Kind, ReceiptText
 from knowledge.models.conversations import KEEP_DAYS
 from knowledge.search.passages import erase_passages
+from knowledge.services.asked import forget_prompts
 from knowledge.services.sessions import erase_session
 
+from .acts import forget_old_acts
 from .policies import plain_folder, set_policy
+from .recall import FOUND
 
 BATCH = 500
 AT_WORK_LINE = "- "
@@ -44,6 +47,8 @@ def forget_conversation(actor: Actor, *, conversation_id: RowId) -> Conversation
     conversation = own_conversation(actor, conversation_id)
     erase_captured(HookEvent.objects.filter(conversation=conversation))
     session = conversation.session
+    told = Act.objects.filter(user=actor.user, client=conversation.client, conversation=conversation.client_id)
+    told.delete()
     conversation.delete()
     if session:
         erase_session(actor, session_id=str(session.pk))
@@ -77,6 +82,9 @@ def exclude_folder(actor: Actor, *, conversation_id: int) -> str:
     for conversation in Conversation.objects.filter(user=actor.user):
         if plain_folder(conversation.folder) == folder or plain_folder(conversation.folder).startswith(f"{folder}/"):
             forget_conversation(actor, conversation_id=conversation.pk)
+    for act in Act.objects.filter(user=actor.user):
+        if plain_folder(act.folder) == folder or plain_folder(act.folder).startswith(f"{folder}/"):
+            act.delete()
     return folder
 
 
@@ -86,6 +94,7 @@ def forget_old_captures() -> int:
     Their sessions stay, with headline, summary and what agents flagged.
     """
     chosen = dict(CapturePolicy.objects.values_list("user", "keep_days"))
+    forget_old_acts(chosen)
     old = [
         pk
         for pk, user, last_at in Conversation.objects.values_list("pk", "user", "last_at").iterator()
@@ -107,4 +116,6 @@ def erase_captured(events: QuerySet[HookEvent]) -> None:
     # Others were told what was asked last here, where a session has no headline.
     sessions = [str(pk) for pk in events.values_list("conversation__session", flat=True).distinct() if pk]
     ReceiptText.objects.filter(kind="session", source_id__in=sessions, text__startswith=AT_WORK_LINE).delete()
+    prompts = [(user, prompt[:QUERY_CHARS]) for user, prompt in events.exclude(prompt="").values_list("user", "prompt")]
+    forget_prompts(prompts, limit=FOUND)
     events.delete()

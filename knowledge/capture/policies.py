@@ -8,14 +8,28 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from bigmind.core.errors import Forbidden
-from bigmind.core.text import check_content
-from knowledge.models import CaptureMode, CapturePolicy
+from bigmind.core.fixed_queries import FixedQuery
+from bigmind.core.text import check_content, echo
+from knowledge.models import Act, ActRecord, CaptureMode, CapturePolicy
 
 ModeName = Annotated[
     Literal["automatic", "ask", "manual", "read_only"],
     Field(description="How memory is written: by itself, after asking, when told to, not at all."),
 ]
+HoldoutName = Annotated[
+    Literal["never", "shared", "all"],
+    Field(
+        description="What may be withheld from agents in some sessions, to see whether it helps: nothing, shared "
+        "entries, these and the user's own facts."
+    ),
+]
 KeepDays = Annotated[int, Field(ge=1, le=3650, description="Days that captured conversations are kept.")]
+ActRecordName = Annotated[
+    Literal["off", "counted", "examples"],
+    Field(
+        description="What is kept of what agents did: nothing; for the user alone; curators see what triggers match."
+    ),
+]
 Folder = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(check_content)]
 Folders = Annotated[
     list[Folder], Field(max_length=200, description="Folders nothing is recalled for or kept from; replaces the list.")
@@ -34,6 +48,8 @@ def set_policy(
     mode: ModeName | None = None,
     keep_days: KeepDays | None = None,
     never_folders: Folders | None = None,
+    holdout: HoldoutName | None = None,
+    acts: ActRecordName | None = None,
 ) -> CapturePolicy:
     """Choose how this user's memory is written, how long captured conversations are kept, and which folders never.
 
@@ -44,8 +60,19 @@ def set_policy(
     if mode is not None:
         _require_stricter(actor, policy, CaptureMode(mode))
         policy.mode = mode
+    if holdout is not None:
+        if actor.key and holdout != "never":
+            raise Forbidden("Only the user may agree to that.", hint="They can on the page Captured.")
+        policy.holdout = holdout
     if keep_days is not None:
         policy.keep_days = keep_days
+    if acts is not None:
+        kept = ActRecord.values
+        if actor.key and kept.index(acts) > kept.index(policy.acts):
+            raise Forbidden("Only the user may have more kept of what was done.", hint="They can on the page Captured.")
+        policy.acts = acts
+        if acts == "off":
+            Act.objects.filter(user=actor.user).delete()
     if never_folders is not None:
         kept = list(dict.fromkeys(map(plain_folder, never_folders)))
         if actor.key and not set(policy.never_folders) <= set(kept):
@@ -55,9 +82,14 @@ def set_policy(
     return policy
 
 
+_READ_ONLY = FixedQuery(
+    lambda user_id: CapturePolicy.objects.filter(user=user_id, mode=CaptureMode.READ_ONLY).values_list("pk")[:1]
+)
+
+
 def require_agents_may_write(actor: Actor) -> None:
     """Refuse a program with a key while its user has their memory read-only. The user's own pages go on."""
-    if actor.key and CapturePolicy.objects.filter(user=actor.user, mode=CaptureMode.READ_ONLY).exists():
+    if actor.key and _READ_ONLY(actor.user.pk):
         raise Forbidden(
             "This user's memory is read-only for agents: nothing was stored.",
             hint="Reading and searching go on. The user can change it on the page Captured.",
@@ -82,6 +114,6 @@ def _require_stricter(actor: Actor, policy: CapturePolicy, mode: CaptureMode) ->
     """Refuse an agent that would free itself."""
     if actor.key and _STRICTNESS.index(mode) < _STRICTNESS.index(policy.mode):
         raise Forbidden(
-            f"Memory is written “{policy.get_mode_display().lower()}”, and only the user may loosen that.",
+            f"Memory is written {echo(policy.get_mode_display().lower())}, and only the user may loosen that.",
             hint="They can on the page Captured.",
         )

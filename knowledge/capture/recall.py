@@ -9,8 +9,9 @@ from bigmind.core.text import inline, quote
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 from bigmind.core.vocabulary import QUERY_CHARS
 from knowledge.kinds import SEARCHED
-from knowledge.models import Conversation, HookEvent, HookEventName, Kind
+from knowledge.models import AskedForm, Conversation, HookEvent, HookEventName, Kind
 from knowledge.search.abstention import may_answer
+from knowledge.services.asked import keep_question
 from knowledge.services.hits import Hit, findings, hits_of
 from knowledge.services.sources import visible_things
 from knowledge.services.then import find_then
@@ -42,18 +43,28 @@ class RecalledLine:
         return {"kind": self.kind, "id": self.id, "tokens": self.tokens}
 
 
-def recall_for(actor: Actor, prompt: str, *, conversation: Conversation, told: Told) -> list[RecalledLine]:
-    """Return what answers a prompt, the best first, without what this conversation was told already or said itself."""
+def recall_for(
+    actor: Actor, prompt: str, *, conversation: Conversation, told: Told, keeps: bool = False
+) -> list[RecalledLine]:
+    """Return what answers a prompt, the best first, without what this conversation was told already or said itself.
+
+    Args:
+        keeps: Whether the prompt may be kept, so that decisions can be tried on it.
+    """
     if len(prompt.split()) < LEAST_WORDS:
         return []
     asked = prompt[:QUERY_CHARS]
     then = find_then(actor, asked)
     things = visible_things(actor.user, SEARCHED, then=then)
     found = findings(actor, asked, things=things, is_narrowed=False, project="", then=then, limit=FOUND, offset=0)
-    answers = [item for item in found.items if may_answer(item) and (item.kind, item.source_id) not in told]
-    own = str(conversation.session_id or "")
+    answers = [item for item in found.items if may_answer(item)]
+    own, project = str(conversation.session_id or ""), conversation.project
     hits = [hit for hit in hits_of(answers, actor, things) if not own or hit.session_id != own]
-    return _fit(sorted(hits, key=lambda hit: _is_elsewhere(hit, conversation.project)))
+    if keeps and not then:
+        costs = {(hit.kind, hit.id): _line_of(hit).tokens for hit in hits}
+        keep_question(actor, asked, how=AskedForm.PROMPT, found=found, project=project[:100], limit=FOUND, costs=costs)
+    new = [hit for hit in hits if (hit.kind, hit.id) not in told]
+    return _fit(sorted(new, key=lambda hit: is_elsewhere(hit.project, project)))
 
 
 def markdown_of(lines: Iterable[RecalledLine]) -> str:
@@ -90,7 +101,7 @@ def _fit(hits: Iterable[Hit]) -> list[RecalledLine]:
 def _line_of(hit: Hit) -> RecalledLine:
     title = "" if not hit.title or hit.title in hit.excerpt else f"{quote(hit.title)}: "
     text = cut_to_tokens(f"{title}{inline(hit.excerpt)}", LINE_TOKENS - 30)
-    by = f"approved by {quote(hit.approver[:40])}" if hit.approver else hit.role
+    by = f"approved by {quote(hit.approver[:100])}" if hit.approver else hit.role
     project = quote(hit.project[:40]) if hit.project else ""
     about = ", ".join(part for part in (f"{hit.created_at:%Y-%m-%d}", hit.validity, project, by) if part)
     letter = HANDLES.get(Kind(hit.kind))
@@ -105,6 +116,6 @@ def _short(hit: Hit) -> str:
     return hit.id[:8] if hit.kind == Kind.SUMMARY else number_in(hit.id)
 
 
-def _is_elsewhere(hit: Hit, project: str) -> bool:
-    """Whether it belongs to another project than the conversation does: those come last."""
-    return bool(hit.project and hit.project != project)
+def is_elsewhere(project: str, of_conversation: str) -> bool:
+    """Whether something belongs to another project than the conversation does: those come last."""
+    return bool(project and project != of_conversation)

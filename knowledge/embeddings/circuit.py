@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from django.core.cache import cache
 
 FAILURES = 3
-SHORTEST = 60.0
+SHORTEST = 15.0
 """Seconds that the circuit is open the first time. Each failed probe doubles them, up to LONGEST."""
 LONGEST = 600.0
 
@@ -39,7 +39,7 @@ class Circuit:
         cache.delete_many([self._key(part) for part in ("open", "probe", "trips", "failures")])
 
     def note_failure(self, retry_after: float | None = None) -> None:
-        """Count a failure. The third in a row opens the circuit for a minute; a failed probe doubles the time.
+        """Count a failure. The third in a row opens the circuit for 15 seconds; a failed probe doubles the time.
 
         An embedder that sent a `Retry-After` is not called until then, ten minutes at most.
         """

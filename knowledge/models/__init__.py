@@ -1,5 +1,6 @@
 """What is known: sessions, facts, hypotheses, notes, and the passages they are found by."""
 
+from .anchors import Anchored, AnchorState
 from .app_maps import (
     UNFINISHED,
     AmbiguousName,
@@ -13,6 +14,7 @@ from .app_maps import (
     Healing,
     RunState,
 )
+from .asked import AskedForm, AskedQuestion
 from .base import Writing
 from .company import (
     PUBLISHED,
@@ -24,9 +26,20 @@ from .company import (
     Status,
 )
 from .company_server import CompanyCopy, CompanyServer, Dispatch
-from .conversations import CaptureMode, CapturePolicy, Conversation, HookEvent, HookEventName, HookHealth, ToolUse
+from .conversations import (
+    ActRecord,
+    CaptureMode,
+    CapturePolicy,
+    Conversation,
+    HoldoutConsent,
+    HookEvent,
+    HookEventName,
+    HookHealth,
+    ToolUse,
+)
 from .embeddings import CachedVector, EmbeddingDay, EmbeddingSpace, PassageVector
 from .entries import Entry, EntryType
+from .expert_questions import ANSWER_CHARS, ASKED_CHARS, ExpertQuestion, ExpertQuestionState
 from .exposures import Proof, Recall, Receipt, ReceiptText, Serving
 from .facts import Category, Fact, say_validity
 from .feedback import COMPLAINTS, Feedback, Usefulness
@@ -35,7 +48,8 @@ from .headlines import ShownHeadline
 from .hypotheses import Hypothesis, TrackRecord, Verdict
 from .lessons import EntryFingerprint, LessonAsked
 from .notes import Note
-from .passages import Kind, Passage
+from .outcomes import DIGEST_CHARS, HoldoutDraw, SessionOutcome
+from .passages import IndexGap, Kind, Passage
 from .references import (
     Reference,
     ReferenceCollection,
@@ -47,4 +61,6 @@ from .references import (
     ReferenceVersion,
 )
 from .sessions import AUTO_CLOSED, STALE_AFTER, Chunk, Session, Speaker, Summary
+from .signs import SharedKnowledge
 from .tidying import Concern, TidyingAnswer
+from .triggers import Act, Firing, TriggerLevel

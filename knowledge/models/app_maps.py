@@ -9,8 +9,11 @@ from django.utils import timezone
 from accounts.models import Agent, User
 from bigmind.core.text import fold_name
 
+from .signs import SharedKnowledge
+
 NAME_CHARS = 200
 ID_CHARS = 300
+SERVER_CHARS = 500
 
 
 class Named(models.Model):
@@ -31,12 +34,19 @@ class Named(models.Model):
         self.name, self.look_up = name, fold_name(name)
 
 
-class App(Named):
+class App(SharedKnowledge, Named):
     """One app of an outside system."""
 
     app_id = models.CharField(max_length=ID_CHARS, blank=True)
     aliases = ArrayField(models.CharField(max_length=NAME_CHARS), default=list, blank=True)
     connector = models.CharField(max_length=50, blank=True, help_text="Who can read it; empty: only agents can.")
+    server = models.CharField(
+        max_length=SERVER_CHARS,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Address its ids belong to; empty: not known. Never called.",
+    )
     file = models.CharField(max_length=NAME_CHARS, help_text="Its file in an exported folder, without an ending.")
     version = models.PositiveIntegerField(default=1, help_text="Counts the changes of its map.")
     bootstrapped_at = models.DateTimeField(null=True, blank=True)
@@ -58,12 +68,18 @@ class App(Named):
         return {self.look_up, *(fold_name(alias) for alias in self.aliases)}
 
 
-class AppTable(Named):
+class AppTable(SharedKnowledge, Named):
     """One table of an app. `fields` keeps their order: a list of objects with `name`, `type` and what else is known."""
 
     app = models.ForeignKey(App, models.CASCADE, related_name="tables")
     table_id = models.CharField(max_length=ID_CHARS, blank=True)
     fields = models.JSONField(default=list, blank=True)
+    gone_fields = models.JSONField(
+        default=dict,
+        db_default=models.Value({}, models.JSONField()),
+        blank=True,
+        help_text="Fields it had, with the one that may have taken the place of each.",
+    )
     reported_gone_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -81,7 +97,7 @@ class AppTable(Named):
         return next((str(field["name"]) for field in self.fields if field.get("primary")), "")
 
 
-class AppEntity(Named):
+class AppEntity(SharedKnowledge, Named):
     """One row of a table that someone asked for by name: where it is, and by what it is found when it has moved."""
 
     table = models.ForeignKey(AppTable, models.CASCADE, related_name="entities")
@@ -101,18 +117,20 @@ class AppEntity(Named):
         ]
 
 
-class AppWorkflow(Named):
+class AppWorkflow(SharedKnowledge, Named):
     """One thing people ask for, and how it is done."""
 
     app = models.ForeignKey(App, models.CASCADE, related_name="workflows")
-    table = models.ForeignKey(AppTable, models.SET_NULL, null=True, blank=True, related_name="workflows")
+    table = models.ForeignKey(AppTable, models.CASCADE, null=True, blank=True, related_name="workflows")
     trigger = models.CharField(max_length=500, blank=True)
     steps = models.TextField(blank=True)
     field = models.CharField(max_length=NAME_CHARS, blank=True)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["app", "look_up"], name="app_workflow_once_per_name"),
+            models.UniqueConstraint(
+                fields=["app", "table", "look_up"], name="app_workflow_once_per_name", nulls_distinct=False
+            ),
             models.CheckConstraint(condition=~models.Q(look_up=""), name="app_workflow_has_a_name"),
         ]
 

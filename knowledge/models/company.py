@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -10,8 +11,12 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Agent, User
+from bigmind.core.live_settings import live
 
+from .anchors import Anchored
 from .sessions import Session
+from .signs import FLAGGED, SharedKnowledge
+from .triggers import levels_column, triggers_column
 
 STALE_AFTER_REVIEW = timedelta(days=30)
 
@@ -26,14 +31,8 @@ class CompanyCategory(models.TextChoices):
     GLOSSARY = "glossary"
 
 
-REVIEW_DAYS: dict[str, int] = {
-    CompanyCategory.ARCHITECTURE: 180,
-    CompanyCategory.STANDARD: 180,
-    CompanyCategory.DECISION: 365,
-    CompanyCategory.PATTERN: 180,
-    CompanyCategory.GLOSSARY: 365,
-}
-"""After how many days an entry is to be verified again, where nobody said otherwise."""
+LASTING = (CompanyCategory.DECISION, CompanyCategory.GLOSSARY)
+"""What is verified again after BIGMIND_VERIFY_DECISIONS_DAYS; all else after BIGMIND_VERIFY_DAYS."""
 
 
 class Status(models.TextChoices):
@@ -85,7 +84,11 @@ class CompanyEntryQuerySet(models.QuerySet["CompanyEntry"]):
         """Those that wait for a decision, or for the proposer."""
         return self.filter(status__in=UNDECIDED)
 
-    def proposed_by(self, user: User) -> "CompanyEntryQuerySet":
+    def kept_by(self, user: User) -> "CompanyEntryQuerySet":
+        """Return the entries that a user proposed or owns."""
+        return self.filter(models.Q(proposed_by=user) | models.Q(owner=user))
+
+    def proposed_by(self, user: User | UUID) -> "CompanyEntryQuerySet":
         """Those of one proposer."""
         return self.filter(proposed_by=user)
 
@@ -118,7 +121,7 @@ class CompanyEntryQuerySet(models.QuerySet["CompanyEntry"]):
         return verified.filter(labels[Freshness(freshness)])
 
 
-class CompanyEntry(models.Model):
+class CompanyEntry(SharedKnowledge, Anchored):
     """A piece of company knowledge, from its proposal on. Only `curation` changes its status.
 
     `revision` grows with every change of it; whoever decides says which revision they have read.
@@ -135,6 +138,8 @@ class CompanyEntry(models.Model):
     warnings = ArrayField(
         models.CharField(max_length=100), default=list, blank=True, help_text="What looks dangerous in the text."
     )
+    triggers = triggers_column()
+    trigger_levels = levels_column()
     status = models.CharField(max_length=20, choices=Status, default=Status.PENDING)
     revision = models.PositiveIntegerField(default=1)
 
@@ -156,6 +161,13 @@ class CompanyEntry(models.Model):
     decision_notes = models.TextField(blank=True)
     told_at = models.DateTimeField(null=True, blank=True, help_text="When the proposer's agent heard the decision.")
     is_copy = models.BooleanField(default=False, help_text="Read from the company server, and decided there.")
+    brought_by = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The knowledge pack that it came in, and who signed that.",
+    )
     superseded_by = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="supersedes")
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(auto_now=True)
@@ -194,6 +206,7 @@ class CompanyEntry(models.Model):
                 fields=["review_after"], condition=models.Q(status=Status.APPROVED), name="company_review_date"
             ),
             GinIndex(fields=["topics"], name="company_topics"),
+            models.Index(fields=["status", "-importance"], name="company_flagged", condition=FLAGGED),
         ]
 
     def __str__(self) -> str:
@@ -225,9 +238,14 @@ class CompanyEntry(models.Model):
         return Freshness.DUE if self.review_after > today - STALE_AFTER_REVIEW else Freshness.STALE
 
     @property
+    def is_false_in_code(self) -> bool:
+        """Whether a check found the code to be otherwise, and no curator has decided since."""
+        return self.freshness == Freshness.STALE and any(state.verdict == "false" for state in self.anchor_states)
+
+    @property
     def comes_from(self) -> str:
-        """The company server that it is a copy from; empty for what is decided here."""
-        return self.copy.server.host if self.is_copy else ""
+        """The company server that it is a copy from, or the pack that it came in; empty for what was written here."""
+        return self.copy.server.host if self.is_copy else self.brought_by
 
     @property
     def as_of(self) -> datetime | None:
@@ -236,13 +254,18 @@ class CompanyEntry(models.Model):
 
     @property
     def source(self) -> str:
-        """Where a copy comes from, in words; while that server is away, also as of when."""
-        return self.copy.server.said if self.is_copy else ""
+        """Where a copy or a line of a pack comes from, in words; while that server is away, also as of when."""
+        return self.say_source(self.brought_by)
+
+    def say_source(self, signer: str) -> str:
+        """Say where it comes from, with who signed it as the caller writes names."""
+        places = (self.copy.server.said if self.is_copy else "", signer and f"signed by {signer}")
+        return "; ".join(filter(None, places))
 
     @property
     def proposer(self) -> str | None:
-        """Who proposed it, by name. Of a copy, the company server has told the names."""
-        return self._name_of("proposed_by")
+        """Who proposed it, by name: of a copy, as the company server has told it; else the pack that it came in."""
+        return self._name_of("proposed_by") or self.brought_by or None
 
     @property
     def keeper(self) -> str | None:
@@ -273,4 +296,6 @@ class CompanyEntry(models.Model):
 
     def review_date_after(self, moment: Any) -> Any:
         """The day on which it is to be verified again when it is verified at `moment`."""
-        return timezone.localdate(moment) + timedelta(days=REVIEW_DAYS[self.category])
+        return timezone.localdate(moment) + timedelta(
+            days=live.VERIFY_DECISIONS_DAYS if self.category in LASTING else live.VERIFY_DAYS
+        )

@@ -154,6 +154,22 @@ class CaptureMode(models.TextChoices):
     READ_ONLY = "read_only", "Read-only"
 
 
+class HoldoutConsent(models.TextChoices):
+    """What a user lets BigMind withhold from their agents now and then, to see whether it helps."""
+
+    NEVER = "never", "Nothing"
+    SHARED = "shared", "Entries that are shared"
+    ALL = "all", "These, and my own facts"
+
+
+class ActRecord(models.TextChoices):
+    """What is kept of what a user's agents did, and what curators see of it when they try a trigger."""
+
+    OFF = "off", "Keep none"
+    COUNTED = "counted", "Keep them; curators see how many match, and nothing else"
+    EXAMPLES = "examples", "Keep them; curators see those that match"
+
+
 class CapturePolicy(PrivateModel):
     """How a user wants memory to be written and what hooks may keep. Who has not chosen has no row."""
 
@@ -161,12 +177,22 @@ class CapturePolicy(PrivateModel):
     mode = models.CharField(max_length=10, choices=CaptureMode, default=CaptureMode.ASK)
     keep_days = models.PositiveSmallIntegerField(default=KEEP_DAYS)
     never_folders = ArrayField(models.CharField(max_length=1000), default=list, blank=True)
+    holdout = models.CharField(
+        max_length=10,
+        choices=HoldoutConsent,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="What may be withheld now and then, to see whether it helps; empty until they choose.",
+    )
+    acts = models.CharField(max_length=10, choices=ActRecord, default=ActRecord.COUNTED, db_default=ActRecord.COUNTED)
     updated_at = models.DateTimeField(auto_now=True, db_default=Now())
 
     class Meta:
         verbose_name_plural = "capture policies"
         constraints = [
             models.CheckConstraint(condition=models.Q(mode__in=CaptureMode.values), name="capture_mode_is_known"),
+            models.CheckConstraint(condition=models.Q(acts__in=ActRecord.values), name="capture_acts_are_known"),
             models.CheckConstraint(
                 condition=models.Q(keep_days__range=(1, 3650)), name="capture_kept_for_1_to_3650_days"
             ),

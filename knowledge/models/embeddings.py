@@ -44,6 +44,9 @@ class PassageVector(models.Model):
     passage = models.ForeignKey(Passage, models.CASCADE, related_name="vectors")
     space = models.ForeignKey(EmbeddingSpace, models.CASCADE, related_name="vectors")
     owner = models.ForeignKey(User, models.CASCADE, null=True, blank=True, related_name="+")
+    kind = models.CharField(
+        max_length=20, blank=True, db_default="", help_text="That of the passage: kinds take turns at the workers."
+    )
     vector = HalfVectorField(null=True, blank=True)
     not_before = models.DateTimeField(db_default=Now(), help_text="A text that failed waits until then.")
     trouble = models.TextField(blank=True)
@@ -61,6 +64,15 @@ class PassageVector(models.Model):
                 models.F("id").desc(),
                 name="vector_next",
                 condition=~models.Q(vector__isnull=False, trouble=""),
+            ),
+            # By an expression, or PostgreSQL may think that the primary key leads to them as soon.
+            models.Index(
+                models.F("space"),
+                models.F("kind"),
+                HAS_VECTOR,
+                models.F("id").desc(),
+                name="vector_next_of_kind",
+                condition=models.Q(vector=None, owner=None),
             ),
         ]
 

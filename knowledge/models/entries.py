@@ -8,6 +8,9 @@ from django.db import models
 
 from accounts.models import User
 
+from .signs import FLAGGED, SharedKnowledge
+from .triggers import levels_column, triggers_column
+
 
 class EntryType(models.TextChoices):
     """What an entry is."""
@@ -17,7 +20,7 @@ class EntryType(models.TextChoices):
     TEMPLATE = "template"
 
 
-class Entry(models.Model):
+class Entry(SharedKnowledge):
     """A piece of knowledge that everybody here shares: a fact, a summary or a template."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -40,6 +43,8 @@ class Entry(models.Model):
     )
     confidence = models.FloatField(default=1.0)
     metadata = models.JSONField(default=dict, blank=True)
+    triggers = triggers_column()
+    trigger_levels = levels_column()
     provenance = models.JSONField(
         default=dict,
         db_default=models.Value({}, models.JSONField()),
@@ -63,6 +68,7 @@ class Entry(models.Model):
             models.Index(fields=["-created_at", "id"], name="entry_by_date"),
             models.Index(fields=["source_story"], name="entry_story"),
             models.Index(fields=["entry_type", "confidence"], name="entry_by_type"),
+            models.Index(fields=["-created_at", "id"], name="entry_flagged", condition=FLAGGED),
         ]
 
     def __str__(self) -> str:

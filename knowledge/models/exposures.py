@@ -48,6 +48,9 @@ class Proof(models.Model):
     misled = models.PositiveIntegerField(default=0)
     last_cited_at = models.DateTimeField(null=True, blank=True)
     tallied_at = models.DateTimeField(default=timezone.now)
+    harmful_since = models.DateTimeField(
+        null=True, blank=True, help_text="Since when it is sure that sessions that were told it went worse."
+    )
 
     def __str__(self) -> str:
         return f"{self.entry_id}: served {self.served}, cited {self.cited}, misled {self.misled}"

@@ -1,6 +1,7 @@
 """Fact: one atomic personal truth."""
 
 from datetime import datetime
+from uuid import UUID
 
 from django.db import models
 from django.db.models import F, Q
@@ -11,6 +12,7 @@ from bigmind.core.masking import PrivateModel
 from bigmind.core.numbers import HasNumber
 
 from .sessions import Session
+from .triggers import TriggerLevel, triggers_column
 
 
 class Category(models.TextChoices):
@@ -26,7 +28,7 @@ class Category(models.TextChoices):
 class FactQuerySet(models.QuerySet["Fact"]):
     """Facts, in the words of those who ask for them."""
 
-    def of(self, user: User) -> "FactQuerySet":
+    def of(self, user: User | UUID) -> "FactQuerySet":
         """Those of one user."""
         return self.filter(user=user)
 
@@ -39,9 +41,9 @@ class FactQuerySet(models.QuerySet["Fact"]):
         now = timezone.now()
         return self.filter(Q(valid_until__lte=now) | Q(superseded_by__valid_from__lte=now))
 
-    def without_past(self) -> "FactQuerySet":
+    def without_past(self, now: datetime | None = None) -> "FactQuerySet":
         """Those that do not only belong to the past; those to come are among them."""
-        now = timezone.now()
+        now = now or timezone.now()
         return self.filter(Q(valid_until=None) | Q(valid_until__gt=now)).exclude(superseded_by__valid_from__lte=now)
 
     def held(self, start: datetime, end: datetime) -> "FactQuerySet":
@@ -102,10 +104,21 @@ class Fact(HasNumber, PrivateModel):
     valid_until = models.DateTimeField(
         null=True, blank=True, help_text="From then on it no longer holds; empty: it does."
     )
+    triggers = triggers_column()
+    trigger_level = models.CharField(
+        max_length=10, choices=TriggerLevel, default=TriggerLevel.ADVISE, db_default=TriggerLevel.ADVISE
+    )
     deprecated_at = models.DateTimeField(null=True, blank=True)
     deprecation_reason = models.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(auto_now=True)
+    provenance = models.JSONField(
+        default=dict,
+        db_default=models.Value({}, models.JSONField()),
+        blank=True,
+        editable=False,
+        help_text="Which source made it, and what else that said of it. Only imports write it.",
+    )
 
     objects = FactQuerySet.as_manager()
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from uuid import UUID
 
 from django.db import models
 from django.utils import timezone
@@ -44,7 +45,7 @@ class TrackRecord:
 class HypothesisQuerySet(models.QuerySet["Hypothesis"]):
     """Queries for hypotheses."""
 
-    def of(self, user: User) -> "HypothesisQuerySet":
+    def of(self, user: User | UUID) -> "HypothesisQuerySet":
         """Return those of one user."""
         return self.filter(user=user)
 

@@ -1,5 +1,8 @@
 """Note: a personal text addressed by domain and key."""
 
+from datetime import datetime
+from uuid import UUID
+
 from django.db import models
 from django.utils import timezone
 
@@ -12,14 +15,14 @@ from .base import CanBeSetAside
 class NoteQuerySet(models.QuerySet["Note"]):
     """Notes, in the words of those who ask for them."""
 
-    def of(self, user: User) -> "NoteQuerySet":
+    def of(self, user: User | UUID) -> "NoteQuerySet":
         """Those of one user."""
         return self.filter(user=user)
 
-    def current(self) -> "NoteQuerySet":
+    def current(self, now: datetime | None = None) -> "NoteQuerySet":
         """Those that have neither expired nor been set aside."""
         return self.filter(set_aside_at=None).filter(
-            models.Q(expires_at=None) | models.Q(expires_at__gt=timezone.now())
+            models.Q(expires_at=None) | models.Q(expires_at__gt=now or timezone.now())
         )
 
     def expired(self) -> "NoteQuerySet":
@@ -38,6 +41,13 @@ class Note(HasNumber, CanBeSetAside):
     expires_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
+    provenance = models.JSONField(
+        default=dict,
+        db_default=models.Value({}, models.JSONField()),
+        blank=True,
+        editable=False,
+        help_text="Which source made it, from which file, and what that file said. Only imports write it.",
+    )
 
     objects = NoteQuerySet.as_manager()
 

@@ -117,3 +117,27 @@ class Passage(PrivateModel):
     def words(self) -> str:
         """The words themselves, without the head."""
         return self.text[self.head :]
+
+
+class IndexGap(models.Model):
+    """How many things of one kind the index lacked when it was checked last: what health, metrics and pages read."""
+
+    class Lack(models.TextChoices):
+        """What is missing."""
+
+        PASSAGES = "passages", "things without passages"
+        WORDS = "words", "passages without words"
+        VECTORS = "vectors", "passages without a vector, and not waiting for one"
+        OTHER_MODEL = "other_model", "vectors of another length than the model in use makes"
+        ORPHANS = "orphans", "passages of things that are gone"
+
+    gap = models.CharField(max_length=20, choices=Lack)
+    kind = models.CharField(max_length=20, choices=Kind)
+    count = models.PositiveBigIntegerField()
+    checked_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["gap", "kind"], name="index_gap_once")]
+
+    def __str__(self) -> str:
+        return f"{self.get_gap_display()}, {self.kind}: {self.count}"

@@ -9,7 +9,11 @@ from django.utils import timezone
 
 from accounts.models import User
 
+from .signs import SharedKnowledge
+
 NAME_CHARS = 500
+PACK_ORIGIN = "pack "
+"""How the source of what a knowledge pack brought begins."""
 
 
 class ReferenceType(models.TextChoices):
@@ -83,7 +87,7 @@ class ReferenceQuerySet(models.QuerySet["Reference"]):
         return self.filter(models.Q(category__iexact=category) | models.Q(subcategory__iexact=category))
 
 
-class Reference(models.Model):
+class Reference(SharedKnowledge):
     """One item of documentation: a command, an endpoint, a guide. Everybody here reads it.
 
     Attributes:
@@ -140,6 +144,14 @@ class Reference(models.Model):
         # What people write by hand names method and path, and says no more of the request.
         named = self.name.partition(" /")[0] if " /" in self.name else ""
         return str((self.form or {}).get("method", "") or named).upper()
+
+    @property
+    def signed_by(self) -> str:
+        """The publisher of the pack that it came in, with the key; empty for what came in none."""
+        if not self.origin.startswith(PACK_ORIGIN):
+            return ""
+        signer = self.source.partition("): ")[0].removesuffix(")")
+        return f"{signer}), edited here" if self.edited_at else f"{signer})"
 
     @property
     def example(self) -> str:

@@ -21,7 +21,7 @@ AUTO_CLOSED = "[auto-closed — session exceeded 24h]"
 class SessionQuerySet(models.QuerySet["Session"]):
     """Sessions, in the words of those who ask for them."""
 
-    def of(self, user: User) -> "SessionQuerySet":
+    def of(self, user: User | uuid.UUID) -> "SessionQuerySet":
         """Those of one user."""
         return self.filter(user=user)
 

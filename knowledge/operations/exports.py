@@ -2,13 +2,13 @@
 
 from bigmind.core.operations import Effect, Operation
 from knowledge.shapes.upkeep import ImportedShape
-from knowledge.transfer import exports, imports
+from knowledge.transfer import exports, imports, passport
 
 OPERATIONS = (
     Operation(
         name="memory_export",
         title="Export the memory",
-        call=exports.export_memory,
+        call=passport.export_memory,
         shape=exports.MemoryDocument,
         route="GET export/",
         toolset="admin",

@@ -1,7 +1,7 @@
 """What is offered about facts."""
 
 from bigmind.core.operations import Effect, Operation
-from knowledge.services import facts
+from knowledge.services import facts, trigger_levels
 from knowledge.shapes.facts import FactShape, FactsShape, StoredFactShape
 
 OPERATIONS = (
@@ -46,6 +46,17 @@ OPERATIONS = (
         in_core=True,
         effect=Effect.WRITE,
         template="fact_corrected.md",
+    ),
+    Operation(
+        name="memory_set_fact_triggers",
+        title="Set the triggers of a fact",
+        call=trigger_levels.set_fact_triggers,
+        shape=FactShape,
+        route="PUT facts/{fact_id}/triggers/",
+        toolset="memory",
+        effect=Effect.WRITE,
+        idempotent=True,
+        template="fact_triggers.md",
     ),
     Operation(
         name="memory_erase_fact",

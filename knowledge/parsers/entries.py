@@ -4,16 +4,16 @@ import json
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 from uuid import UUID
 
 from pydantic import (
     AfterValidator,
     AwareDatetime,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -33,6 +33,9 @@ KEY_CHARS = 200
 PATH_CHARS = 500
 JSON_DEPTH = 64
 SLUG_CHARS = 60
+REWORDED = 0.6
+"""How much two texts in the same place have in common if one is a new wording of the other."""
+PAIRS, COMPARED_CHARS = 10_000, 2_000
 OF_THE_KNOWLEDGE_BASE = {"id", "created_by", "created_at", "updated_at"}
 """What an export says of an entry besides, and no source does."""
 
@@ -64,13 +67,9 @@ def _refuse_what_is_no_json(value: Any, depth: int) -> None:
         raise ValueError(f"has a {type(value).__name__}, which is not JSON")
 
 
-def _as_list(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
 Key = Annotated[str, AfterValidator(clean_name), Field(max_length=KEY_CHARS)]
 SourcePath = Annotated[str, AfterValidator(clean_name), Field(max_length=PATH_CHARS)]
-Roles = Annotated[Tags, BeforeValidator(_as_list)]
+Roles = Tags
 """Any that kb_add takes; ours are those of `Role`."""
 Metadata = Annotated[dict[str, Any], AfterValidator(_json_within_limits)]
 
@@ -105,6 +104,7 @@ class SourceEntry(BaseModel):
     """The key of another entry in the same file, usually the summary of the story."""
     confidence: Confidence = 1.0
     metadata: Metadata = {}
+    triggers: Annotated[list[str], Field(max_length=20)] = []
     origin: Annotated[str, Field(max_length=64)] = ""
     """Digest of what the parser made, so that a person's edit is told from a change of the source."""
     id: OrNothing[UUID] = None
@@ -159,6 +159,60 @@ def changes(old: Iterable[SourceEntry], new: Iterable[SourceEntry]) -> Changes:
         removed=tuple(entry for key, entry in before.items() if key not in after),
         unchanged=tuple(entry for entry in kept if entry.fingerprint() == before[entry.key].fingerprint()),
     )
+
+
+def rewordings(gone: Sequence[SourceEntry], new: Sequence[SourceEntry]) -> dict[str, str]:
+    """Return which entries of a source are the same as before under another key: the new key of each, and the old one.
+
+    Keys are made of the first words, so they change with them. The same text is the same entry wherever it stands now;
+    another one is it if it stands in the same place, of the same story, and has most of its words in common, or most of
+    those in its key (Dice's coefficient of the words, each as often as it occurs). The most alike are paired first.
+    """
+    found: dict[str, str] = {}
+    by_text = {one.content: one.key for one in reversed(gone)}
+    for one in new:
+        if (old := by_text.pop(one.content, None)) is not None:
+            found[one.key] = old
+    taken = set(found.values())
+    before = _words_by_place(one for one in gone if one.key not in taken)
+    after = _words_by_place(one for one in new if one.key not in found)
+    for place in before.keys() & after.keys():
+        if len(before[place]) * len(after[place]) > PAIRS:
+            continue  # More than anyone rewords at once: it is another text.
+        pairs = (
+            (words.likeness(before[place][old]), key, old)
+            for key, words in after[place].items()
+            for old in before[place]
+        )
+        for likeness, key, old in sorted(pairs, reverse=True):
+            if likeness >= REWORDED and key not in found and old not in taken:
+                found[key] = old
+                taken.add(old)
+    return found
+
+
+class _Wording(NamedTuple):
+    """The words of a text, and those that its key was made of, which a later edit of the text leaves."""
+
+    text: Counter[str]
+    key: Counter[str]
+
+    def likeness(self, other: "_Wording") -> float:
+        return max(_likeness(mine, theirs) for mine, theirs in zip(self, other, strict=True))
+
+
+def _words_by_place(entries: Iterable[SourceEntry]) -> dict[tuple[str, ...], dict[str, _Wording]]:
+    found: dict[tuple[str, ...], dict[str, _Wording]] = {}
+    for one in entries:
+        above, _, name = one.key.rpartition("/")
+        words = slug(one.content[:COMPARED_CHARS], COMPARED_CHARS).split("-")
+        wording = _Wording(Counter(words), Counter(name.split("-")))
+        found.setdefault((one.entry_type, one.source_story, above), {})[one.key] = wording
+    return found
+
+
+def _likeness(words: Counter[str], others: Counter[str]) -> float:
+    return 2 * (words & others).total() / (words.total() + others.total())
 
 
 def generations(entries: Sequence[SourceEntry]) -> Iterator[list[SourceEntry]]:

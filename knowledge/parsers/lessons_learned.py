@@ -1,15 +1,17 @@
 """LESSONS-LEARNED.md: a summary per story, and a fact per lesson below it."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from markdown_it.tree import SyntaxTreeNode
 
+from bigmind.core.screening import find_secrets
 from knowledge.parsers.entries import Keys, Role, SourceEntry, make_entry, slug
-from knowledge.parsers.markdown import Statement, infer_tags, label_of, statements
+from knowledge.parsers.markdown import Statement, infer_tags, label_of, statements, tags_of_document, tags_of_heading
 from knowledge.parsers.outline import Outline, OutlineSection, read_outline, text_of, words_of
+from knowledge.parsers.substance import leave_out
 
 STORY = re.compile(r"(?:story\s+)?[\[(]?(?P<id>[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*-\d+[a-z]?)\b[\])]?\s*(?P<rest>.*)", re.I)
 DATE = re.compile(
@@ -18,8 +20,13 @@ DATE = re.compile(
 DATE_FORMATS = ("%Y-%m-%d", "%d %B %Y", "%d %b %Y", "%B %d %Y", "%b %d %Y")
 DATE_LABELS = {"date", "completed", "finished", "closed", "done", "updated", "shipped", "merged"}
 SUMMARY_ROLES: list[Role] = ["pm", "dev", "qa"]
+TELLS_THE_STORY = {"summary", "overview", "tl-dr", "executive-summary", "background", "context", "what-happened"}
+"""Headings below which stands what happened, in words; below any other stand lessons."""
+FIRST_IN_A_SUMMARY = ("recommendation", "lesson", "root-cause", "went-wrong", "blocker")
+TEACHES_NOTHING = {"kudos", "thanks", "shout-outs", "participants", "attendees", "agenda", "parking-lot", "contacts"}
+LAST_IN_A_SUMMARY = ("verification", "went-well", "action", "high-cost")
 KEY_WORDS = 8
-DIGEST_CHARS = 1_200
+DIGEST_CHARS, NARRATIVE_CHARS = 1_200, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +45,70 @@ KINDS = (
     LessonKind("blocker", ("blocker",), ("dev",), ("blocker", "blockers", "blocked")),
     LessonKind("time-sink", ("time-sink",), ("pm", "dev"), ("time-sink", "time-sinks", "timesinks", "slowed-us-down")),
     LessonKind("verification", ("verification",), ("dev", "qa"), ("verification", "verify", "verified")),
-    LessonKind("recommendation", ("recommendation",), ("dev",), ("recommendation", "recommendations", "next-time")),
+    LessonKind(
+        "recommendation",
+        ("recommendation",),
+        ("dev",),
+        ("recommendation", "recommendations", "next-time", "advice", "do-differently"),
+    ),
+    LessonKind("lesson", ("lesson",), ("dev",), ("lesson", "lessons", "learning", "learnings", "learned", "takeaways")),
+    LessonKind(
+        "root-cause",
+        ("root-cause",),
+        ("dev",),
+        ("root-cause", "root-causes", "contributing-factors", "why-it-happened", "why-did-it-happen"),
+    ),
+    LessonKind(
+        "went-wrong",
+        ("problem",),
+        ("pm", "dev"),
+        (
+            *("went-wrong", "went-badly", "went-poorly", "go-well", "go-so-well", "not-so-good", "pain-points"),
+            *("could-be-better", "could-have-been-better", "to-improve", "didn-t-work", "did-not-work", "frustrating"),
+        ),
+    ),
+    LessonKind(
+        "went-well", ("went-well",), ("pm", "dev"), ("went-well", "worked-well", "what-worked", "got-lucky", "go-right")
+    ),
+    LessonKind("fix", ("fix",), ("dev",), ("resolution", "mitigation", "how-we-fixed", "how-it-was-fixed")),
+    LessonKind("action", ("action-item",), ("pm", "dev"), ("action-items", "action-item", "actions", "follow-ups")),
     LessonKind("high-cost", ("tokens", "optimization", "high-cost"), ("dev", "qa"), ("high-cost", "token", "tokens")),
 )
 
 
+ALONE = {
+    "recommendation": {"try", "start", "stop", "improve", "improvements", "delta", "longed-for"},
+    "went-well": {"keep", "continue", "liked", "glad", "good", "plus"},
+    "went-wrong": {"problem", "problems", "mad", "sad", "lacked", "bad", "minus", "challenges"},
+}
+"""Headings of retrospectives that announce a kind where they stand alone, and anything else in a longer one."""
+SAYS_WHAT_TO_DO = {"start", "stop", "continue", "keep", "try"}
+TITLES = ("lessons-learned", "lessons-learnt", "learnings", "what-we-learned", "retrospective", "postmortem")
+
+
 def kind_of_heading(heading: str) -> LessonKind | None:
     """Return the kind of lesson a heading or category announces, or None."""
-    name = f"-{slug(heading)}-"
-    return next((kind for kind in KINDS if any(f"-{words}-" in name for words in kind.called)), None)
+    name = slug(heading)
+    alone = next((kind for kind, names in ALONE.items() if name in names), "")
+    called = f"-{name}-"
+    return next(
+        (kind for kind in KINDS if kind.name == alone or any(f"-{words}-" in called for words in kind.called)), None
+    )
+
+
+def is_of_lessons(headings: Sequence[str]) -> bool:
+    """Whether the headings of a document, its title first, are those of lessons learned."""
+    kinds = {kind.name for heading in headings if (kind := kind_of_heading(heading))}
+    # Instructions have actions, and any guide may have a problem and its resolution.
+    title = f"-{slug(headings[0] if headings else '')}-".replace("post-mortem", "postmortem")
+    is_called_so = any(f"-{words}-" in title for words in TITLES)
+    return is_called_so or len(kinds - {"action", "fix"}) >= 2
 
 
 def kind_of(heading: str) -> LessonKind:
     """Return the kind of lesson a heading announces; one nobody foresaw is a kind of its own."""
     name = slug(heading, 40)
-    return kind_of_heading(heading) or LessonKind(name, (name,) if name else (), ("dev",), ())
+    return kind_of_heading(heading) or LessonKind(name, tuple(tags_of_heading(heading)), ("dev",), ())
 
 
 @dataclass
@@ -91,7 +147,12 @@ def _stories(outline: Outline) -> list[Story]:
     stories: dict[str, Story] = {}
     current: Story | None = None
     heading = ""
-    for section in _below_the_title(outline):
+    below = _below_the_title(outline)
+    if _is_one_story(below):
+        finished = _date_in(outline.title)
+        current = stories["."] = Story("", outline.title, below[0].line, below[0].level - 1, finished)
+        _collect(current, "", _introduction(outline))
+    for section in below:
         if started := _start_story(section, current, outline.title):
             current = stories.setdefault(started.key, started)
             current.finished = current.finished or started.finished
@@ -104,7 +165,11 @@ def _stories(outline: Outline) -> list[Story]:
         else:
             heading = section.title
         _collect(current, heading, section.blocks)
-    return [story for story in stories.values() if story.narrative or story.lessons or story.id]
+    told = [story for story in stories.values() if story.narrative or story.lessons]
+    for story in stories.values():
+        if story not in told:
+            leave_out(story.id or story.title)
+    return told
 
 
 def _below_the_title(outline: Outline) -> list[OutlineSection]:
@@ -112,6 +177,23 @@ def _below_the_title(outline: Outline) -> list[OutlineSection]:
     sections = [section for section in outline.sections if section.level]
     has_title = len(sections) > 1 and all(section.level > sections[0].level for section in sections[1:])
     return sections[1:] if has_title and not STORY.match(words_of(sections[0].title)) else sections
+
+
+def _is_one_story(below: list[OutlineSection]) -> bool:
+    """Whether a document is about one thing, as a retrospective is: below its title stand sections of lessons."""
+    level = min((section.level for section in below), default=0)
+    top = [words_of(section.title) for section in below if section.level == level]
+    has_title = level > 1
+    return (
+        has_title
+        and len({kind.name for title in top if (kind := kind_of_heading(title))}) > 1
+        and not any(STORY.match(title) for title in top)
+    )
+
+
+def _introduction(outline: Outline) -> list[SyntaxTreeNode]:
+    """Return what stands below the title of a document, above its first section."""
+    return next((section.blocks for section in outline.sections if section.level), [])
 
 
 def _start_story(section: OutlineSection, current: Story | None, document: str) -> Story | None:
@@ -168,9 +250,22 @@ def _collect(story: Story, heading: str, blocks: list[SyntaxTreeNode]) -> None:
 
 
 def _file(story: Story, heading: str, blocks: list[SyntaxTreeNode]) -> None:
-    if heading:
+    if heading and slug(heading) not in TELLS_THE_STORY:
         kind = kind_of(heading)
-        story.lessons += ((kind, heading, one) for one in statements(blocks))
+        found = statements(blocks)
+        if kind.name in TEACHES_NOTHING:
+            for one in found:
+                leave_out(one.text)
+        elif kind.name.startswith("timeline") and found:
+            # What happened when is read as a whole.
+            whole = "\n".join(text_of(block) for block in blocks)
+            story.lessons.append((kind, heading, Statement(whole, found[0].line)))
+        elif slug(heading) in SAYS_WHAT_TO_DO:
+            # “Merging on Fridays” alone would be advice to do so.
+            label = words_of(heading).rstrip(":")
+            story.lessons += ((kind, heading, replace(one, text=f"{label}: {one.text}")) for one in found)
+        else:
+            story.lessons += ((kind, heading, one) for one in found)
         return
     # Before the first section: prose tells the story, bullets are lessons that nobody sorted.
     bullets = [block for block in blocks if block.type.endswith("_list")]
@@ -216,9 +311,9 @@ def _entries(story: Story, source_file: str, keys: Keys) -> Iterator[SourceEntry
 
 
 def _story_tags(story: Story) -> list[str]:
-    """Return the family of the story's id: `wrkf` of WRKF-1021. STORY says nothing."""
+    """Return the family of the story's id, `wrkf` of WRKF-1021, and what sort of document it is. STORY says nothing."""
     family = story.id.rpartition("-")[0].lower()
-    return [family] if family and family != "story" else []
+    return [*([family] if family and family != "story" else []), *tags_of_document(story.title)]
 
 
 def _first_words(text: str) -> str:
@@ -228,16 +323,36 @@ def _first_words(text: str) -> str:
 
 def _summary(story: Story) -> str:
     named = f"{story.id} ({story.title})" if story.id and story.title else story.id or story.title
-    narrative = "\n\n".join(story.narrative) or _digest_of_lessons(story)
+    told = "\n\n".join(story.narrative)
+    # A story told in a line or two says more with what was learned from it.
+    digest = _digest_of_lessons(story) if len(told) < NARRATIVE_CHARS else ""
+    narrative = "\n\n".join(part for part in (told, digest) if part)
     return f"{named}: {narrative}" if narrative else named
+
+
+def _lesson_in_row(text: str) -> str:
+    """Return the cell of a row that is the lesson, as its heading says; else the whole."""
+    cells = [part.partition(": ") for part in text.split("; ")]
+    if len(cells) < 2:
+        return text
+    return next((cell for label, _, cell in cells if cell and kind_of_heading(label)), text)
+
+
+def _place_in_summary(kind: str) -> int:
+    """Where in a summary a kind of lesson stands: what to do first, then why, what only went well at the end."""
+    if kind in FIRST_IN_A_SUMMARY:
+        return FIRST_IN_A_SUMMARY.index(kind)
+    return len(FIRST_IN_A_SUMMARY) + (kind in LAST_IN_A_SUMMARY)
 
 
 def _digest_of_lessons(story: Story) -> str:
     """Tell a story that has no words of its own by the first sentence of each of its lessons, advice first."""
-    ranked = sorted(story.lessons, key=lambda lesson: lesson[0].name != "recommendation")
+    ranked = sorted(story.lessons, key=lambda lesson: _place_in_summary(lesson[0].name))
     digest = ""
     for _, _, one in ranked:
-        first = re.split(r"(?<=[.!?])\s", words_of(one.text.split("\n")[0]), maxsplit=1)[0].rstrip(".:")
+        first = re.split(r"(?<=[.!?])\s", words_of(_lesson_in_row(one.text.split("\n")[0])), maxsplit=1)[0].rstrip(".:")
+        if find_secrets(one.text):
+            continue  # That lesson is refused; the summary need not be.
         if len(digest) + len(first) > DIGEST_CHARS:
             break
         digest += f"{first}. "

@@ -21,6 +21,7 @@ from knowledge.parsers.outline import (
     text_of,
     words_of,
 )
+from knowledge.parsers.substance import leave_out, row_says_nothing, says_nothing
 
 INFERRED = 8
 READ_CHARS = 20_000
@@ -57,10 +58,20 @@ TECHNOLOGIES: dict[str, str] = {name: name for name in NAMES.split()} | {
 """The tag of each word; what has several spellings has one tag."""
 PHRASES = {"foreign key": "foreign-key", "next.js": "nextjs", "github actions": "ci", "rate limit": "rate-limit"}
 
+NUMBERED = re.compile(r"^\s{0,9}(?:step\s)?(?:\d{1,3}[.):]?\s|[IVX]{1,5}[.)]\s)", re.IGNORECASE)
+TOPIC_WORDS = 3
+_NO_TOPICS = """
+summary overview introduction intro background context description details general notes note misc miscellaneous other
+others more steps step prerequisites requirements usage use when how to why what it this the a an of and in for is are
+examples example references reference see also links appendix conclusion contents table toc about purpose scope goal
+goals faq todo tbd contacts contact history changelog version kudos thanks part section chapter basics utc
+"""
+DOCUMENTS = {"runbook", "playbook", "postmortem", "retrospective", "incident", "rfc", "howto", "onboarding"}
+IS_NO_TOPIC = frozenset(_NO_TOPICS.split())
+
 LISTS = {"bullet_list", "ordered_list"}
 EXAMPLES = {"fence", "code_block", "blockquote"}
 LABEL_WORDS = 6
-NOTHING = {"", "none", "n/a", "na", "-", "–", "—", "nothing", "tbd", "todo", "none this time", "nothing to report", "…"}
 
 ROOM_FOR_TITLE = 1_024
 
@@ -71,6 +82,20 @@ def infer_tags(text: str) -> list[str]:
     phrases = [tag for phrase, tag in PHRASES.items() if phrase in lowered]
     words = [TECHNOLOGIES[word] for word in WORD.findall(lowered) if word in TECHNOLOGIES]
     return list(dict.fromkeys([*_packages(text), *phrases, *words]))[:INFERRED]
+
+
+def tags_of_heading(title: str) -> list[str]:
+    """Return the tag that a heading is, where it names a topic: not “Overview”, not a sentence, not its number."""
+    tag = slug(NUMBERED.sub("", title), TAG_CHARS)
+    words = tag.split("-")
+    is_topic = tag and len(words) <= TOPIC_WORDS and not set(words) <= IS_NO_TOPIC and any(map(str.isalpha, words))
+    return [tag] if is_topic else []
+
+
+def tags_of_document(title: str) -> list[str]:
+    """Return what sort of document its title says that it is: a runbook, a post-mortem."""
+    name = slug(title).replace("post-mortem", "postmortem").replace("retro-", "retrospective-")
+    return [word for word in dict.fromkeys(name.split("-")) if word in DOCUMENTS]
 
 
 def _packages(text: str) -> list[str]:
@@ -105,7 +130,7 @@ def statements(blocks: list[SyntaxTreeNode]) -> list[Statement]:
         else:
             found += (replace(one, context=context) for one in _of_block(block))
             context = ""
-    return [one for one in found if not _says_nothing(one.text)]
+    return [one for one in found if not _is_left_out(one.text)]
 
 
 def _introduces(block: SyntaxTreeNode, following: SyntaxTreeNode | None) -> bool:
@@ -137,8 +162,10 @@ def _of_rows(table: SyntaxTreeNode) -> Iterator[Statement]:
     (headings, *rows), (first, *_) = rows_of(table), (first_line(table),)
     for number, row in enumerate(rows, first + 2):
         cells = zip(headings, row, strict=False)
-        text = "; ".join(f"{heading}: {cell}" if heading else cell for heading, cell in cells if cell)
-        if any(not _says_nothing(cell) for cell in row):
+        text = "; ".join(f"{heading}: {cell}" if heading else cell for heading, cell in cells if not _is_dash(cell))
+        if row_says_nothing(headings, row):
+            leave_out("; ".join(row))
+        else:
             yield Statement(text, number)
 
 
@@ -156,8 +183,15 @@ def _without_box(text: str) -> str:
     return text[4:] if text[:4].lower() in {"[ ] ", "[x] "} else text
 
 
-def _says_nothing(text: str) -> bool:
-    return text.strip(" .*_()").casefold() in NOTHING
+def _is_dash(cell: str) -> bool:
+    return not any(char.isalnum() for char in cell)
+
+
+def _is_left_out(text: str) -> bool:
+    """Whether a statement says nothing; it is counted then."""
+    if is_left_out := says_nothing(text):
+        leave_out(text)
+    return is_left_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +251,8 @@ class _Splitter:
         own = text.removeprefix("#" * part.head.level).strip() if part.head.level else text
         if not own or (len(part.sections) == 1 and one_line(own) == part.head.title):
             return
+        if len(part.sections) == 1 and part.head.blocks and not statements(part.head.blocks):
+            return
         key = self.keys.claim(*(slug(title) for title in part.head.path or (self.name,)))
         if len(text.encode()) <= CONTENT_BYTES:
             yield self.entry(part.head.line, text, key, ("fact", parent, part.head.path))
@@ -233,12 +269,12 @@ class _Splitter:
     def entry(self, line: int, text: str, key: str, place: tuple[str, str, tuple[str, ...]]) -> SourceEntry:
         """Return an entry; its place is its type, its parent, and the headings above it."""
         entry_type, parent, path = place
-        named = [tag for title in path[-1:] if (tag := slug(title, TAG_CHARS))]
+        named = [tag for title in path[-1:] for tag in tags_of_heading(title)]
         fields = {
             "key": key,
             "content": text,
             "entry_type": entry_type,
-            "tags": list(dict.fromkeys([*named, *infer_tags(text)])),
+            "tags": list(dict.fromkeys([*named, *tags_of_document(self.name), *infer_tags(text)])),
             "source_file": self.source_file,
             "parent": parent,
             "metadata": {"headings": list(path)},

@@ -3,18 +3,19 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from typing import Literal, get_args
 
 from bigmind.core.errors import Invalid
-from bigmind.core.vocabulary import TAG_CHARS
 from knowledge.parsers.adrs import parse_adr
 from knowledge.parsers.entries import Keys, Role, SourceEntry, make_entry, slug
 from knowledge.parsers.learnings import pending_in
-from knowledge.parsers.lessons_learned import kind_of_heading, parse_lessons
-from knowledge.parsers.markdown import LISTS, Statement, infer_tags, parse_markdown, statements
+from knowledge.parsers.lessons_learned import is_of_lessons, parse_lessons
+from knowledge.parsers.markdown import LISTS, Statement, infer_tags, parse_markdown, statements, tags_of_heading
 from knowledge.parsers.outline import OutlineSection, read_outline
 from knowledge.parsers.reading import read_text
+from knowledge.parsers.substance import collect_left_out
 from knowledge.parsers.yaml_files import ENTRIES, parse_entries
 
 ROLES: tuple[tuple[set[str], tuple[Role, ...]], ...] = (
@@ -36,6 +37,7 @@ FILES = 10_000
 TOTAL_BYTES = 256 * 1024 * 1024
 FOLDER_DEPTH = 64
 HEAD_CHARS = 20_000
+UNDERLINES = ({"="}, {"-"})
 
 MARKDOWN = {".md", ".markdown", ".mdx"}
 YAML = {".yaml", ".yml"}
@@ -129,7 +131,7 @@ def _entry(
     place = slug(section.title) or slug(PurePosixPath(source_file).stem)
     first_words = "-".join(slug(one.text[:400]).split("-")[:KEY_WORDS])
     context = {"context": one.context} if one.context else {}
-    heading = [tag] if (tag := slug(section.title, TAG_CHARS)) else []
+    heading = tags_of_heading(section.title)
     fields = {
         "key": keys.claim(place, first_words),
         "content": one.text,
@@ -160,6 +162,8 @@ class ParsedSource:
     """Its path as the entries name it: relative, with forward slashes."""
     kind: SourceKind
     entries: tuple[SourceEntry, ...]
+    left_out: tuple[str, ...] = ()
+    """The beginnings of what says nothing, such as “Blockers: None”."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +198,11 @@ def parse_text(text: str, source_file: str, kind: SourceKind | None = None) -> P
     if kind is not None and kind not in PARSERS:
         raise Invalid(f"{kind} is no kind of source.", hint=f"Known: {', '.join(get_args(SourceKind))}.")
     chosen = kind or kind_for(source_file, text)
-    entries = tuple(PARSERS[chosen](text, source_file))
+    with collect_left_out() as left_out:
+        entries = tuple(PARSERS[chosen](text, source_file))
     if len(entries) > ENTRIES:
         raise Invalid(f"{source_file}: has {len(entries):,} entries; the limit is {ENTRIES:,}.", hint="Split the file.")
-    return ParsedSource(source_file, chosen, entries)
+    return ParsedSource(source_file, chosen, entries, tuple(left_out))
 
 
 def parse_folder(folder: Path, kind: SourceKind | None = None) -> Iterator[ParsedSource | RefusedSource]:
@@ -291,12 +296,20 @@ def kind_for(source_file: str, text: str) -> SourceKind:
 
 def _kind_by_headings(text: str) -> SourceKind:
     # A guess, so the first lines will do, and a full parse waits until it is known which.
-    headings = [line.lstrip("#").strip() for line in text[:HEAD_CHARS].split("\n") if line.startswith("#")]
+    headings = _headings(text[:HEAD_CHARS].split("\n"))
     names = {heading.casefold() for heading in headings}
     if {"status", "context", "decision"} <= names or {"context and problem statement", "decision outcome"} <= names:
         return "adr"
-    kinds = {kind.name for heading in headings if (kind := kind_of_heading(heading))}
-    return "lessons" if len(kinds) >= 2 else "markdown"
+    return "lessons" if is_of_lessons(headings) else "markdown"
+
+
+def _headings(lines: list[str]) -> list[str]:
+    """Return what the lines have of headings, those that are underlined too."""
+    return [
+        line.lstrip("#").strip()
+        for line, following in zip_longest(lines, lines[1:], fillvalue="")
+        if line.startswith("#") or (line[:1].isalnum() and len(following) > 2 and set(following.strip()) in UNDERLINES)
+    ]
 
 
 def _name_of(path: Path, within: Path | None) -> str:

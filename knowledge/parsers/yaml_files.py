@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import refusal
-from bigmind.core.text import one_line, show_hidden
-from knowledge.parsers.entries import Changes, SourceEntry, changes
+from bigmind.core.text import echo, one_line, show_hidden
+from knowledge.parsers.entries import Changes, SourceEntry, changes, rewordings
 from knowledge.parsers.reading import decode_text, read_text, replace_text
 from knowledge.parsers.yaml_nodes import INTEGER, NUMBER, WORDS, YamlNode, read_yaml
 
@@ -215,10 +215,10 @@ def _find_misplaced(rows: Sequence[_EntryRow], refused: Collection[str]) -> list
     for number, line, entry in rows:
         at = {"entry": number, "line": line}
         if entry.key in seen:
-            problems.append({"field": "key", "message": f"“{entry.key}” stands twice", **at})
+            problems.append({"field": "key", "message": f"{echo(entry.key)} stands twice", **at})
         # A parent that was refused itself is said once, there.
         if entry.parent and entry.parent not in parents and entry.parent not in refused:
-            problems.append({"field": "parent", "message": f"“{entry.parent}” is no key in this file", **at})
+            problems.append({"field": "parent", "message": f"{echo(entry.parent)} is no key in this file", **at})
         elif fault := _fault_of_ancestors(entry.key, parents):
             problems.append({"field": "parent", "message": fault, **at})
         seen.add(entry.key)
@@ -249,14 +249,27 @@ def refresh(edited: EntryFile, parsed: Iterable[SourceEntry]) -> Refreshed:
 
     What nobody touched follows the source; what someone edited, or wrote without a source, stays.
     """
-    before = {entry.key: entry for entry in edited.entries}
     fresh = {entry.key: entry for entry in parsed if entry.key not in edited.left_out}
-    merged = {key: _newer(before.get(key), entry) for key, entry in fresh.items()}
-    own = {key: entry for key, entry in before.items() if key not in fresh and _is_edited(entry)}
+    edits = {entry.key for entry in edited.entries if _is_edited(entry)}
+    before = {entry.key: entry for entry in edited.entries}
+    gone = [entry for entry in edited.entries if entry.origin and entry.key not in fresh]
+    keys = {old: new for new, old in rewordings(gone, [fresh[key] for key in fresh if key not in before]).items()}
+    before, edits = _rename(before, keys), {keys.get(key, key) for key in edits}
+    merged = {key: _newer(before[key], entry) if key in edits else entry for key, entry in fresh.items()}
+    own = {key: entry for key, entry in before.items() if key not in fresh and key in edits}
     entries = tuple(_without_lost_parents({**merged, **own}))
-    kept = tuple(key for key, entry in before.items() if _is_edited(entry) and entry.origin and _is_moved(entry, fresh))
+    kept = tuple(key for key in before if key in edits and before[key].origin and _is_moved(before[key], fresh))
     file = EntryFile(entries, edited.source, edited.kind, edited.left_out)
-    return Refreshed(file, changes(edited.entries, entries), kept)
+    return Refreshed(file, changes(before.values(), entries), kept)
+
+
+def _rename(entries: dict[str, SourceEntry], keys: dict[str, str]) -> dict[str, SourceEntry]:
+    """Return entries under the keys that they have now, and below parents under theirs."""
+    now = {key: (keys.get(key, key), keys.get(one.parent, one.parent)) for key, one in entries.items()}
+    return {
+        now[key][0]: one.model_copy(update=dict(zip(("key", "parent"), now[key], strict=True)))
+        for key, one in entries.items()
+    }
 
 
 def _is_edited(entry: SourceEntry) -> bool:
@@ -267,9 +280,7 @@ def _is_moved(entry: SourceEntry, fresh: dict[str, SourceEntry]) -> bool:
     return entry.key not in fresh or fresh[entry.key].origin != entry.origin
 
 
-def _newer(before: SourceEntry | None, parsed: SourceEntry) -> SourceEntry:
-    if before is None or not _is_edited(before):
-        return parsed
+def _newer(before: SourceEntry, parsed: SourceEntry) -> SourceEntry:
     # From here on the edit answers to this state of the source, so the same conflict is told once.
     return before.model_copy(update={"origin": parsed.origin})
 

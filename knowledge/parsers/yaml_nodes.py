@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from bigmind.core.errors import Invalid
+from bigmind.core.text import echo
 
 DEPTH = 64
 NODES = 300_000
@@ -106,7 +107,7 @@ class _Tree:
             if not isinstance(event, yaml.ScalarEvent):
                 raise self.refusal(event, "has a key that is not a text")
             if event.value in nodes:
-                raise self.refusal(event, f"has the key “{event.value[:100]}” twice")
+                raise self.refusal(event, f"has the key {echo(event.value)} twice")
             nodes[event.value] = self.node(next(self.events), depth - 1)
         return nodes, event.end_mark
 

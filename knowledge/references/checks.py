@@ -1,5 +1,6 @@
 """Checks of a command line or request before it is run: whether it exists as written, and the nearest forms."""
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from accounts.actor import Actor
+from bigmind.core.text import echo_code
 from knowledge.models import Reference, ReferenceType
 from knowledge.references.arguments import CheckedText, CollectionName
 from knowledge.references.collections import completeness_of, is_listed_whole, lists_all
@@ -15,16 +17,21 @@ from knowledge.references.lookup import (
     SearchedCollections,
     commands_in,
     find_endpoints,
+    is_value,
     nearest_references,
     select_collections,
 )
 from knowledge.references.texts_by_hand import count_use, note_unanswered
-from knowledge.search.names import Request, nearest, request_in, words_typed
+from knowledge.search.names import Request, commands_typed, nearest, request_in, words_typed
 from knowledge.vocabulary import Completeness, ReferenceKind
 
 _UNSURE = "The documentation here may not list all there is: what it does not list may exist."
 # What every program understands, listed or not.
 _ALWAYS = frozenset({"--help", "-h", "--version"})
+_A_COMMAND = re.compile(r"command|cmd|program", re.I)
+_LONG_OPTION = re.compile(r"--[A-Za-z]")
+MOST_TRIED = 8
+"""Words behind unknown options of a group that are tried as the command below it."""
 
 
 class CheckVerdict(StrEnum):
@@ -69,7 +76,7 @@ def check_command(actor: Actor, *, command: CheckedText, collection: CollectionN
     """
     among = select_collections(collection)
     request = request_in(command)
-    checked = _of_request(command, request, among) if request else _of_line(command, among)
+    checked = _of_request(command, request, among) if request else _of_lines(command, among)
     if checked.reference is None:
         note_unanswered(actor, command)
     else:
@@ -92,6 +99,17 @@ def _of_request(asked: str, request: Request, among: SearchedCollections) -> Che
         return Checked(asked, False, verdict, endpoints[0], [problem.replace(" ;", ";")], names)
     note = "It is deprecated." if (chosen[0].form or {}).get("deprecated") else ""
     return Checked(asked, True, CheckVerdict.EXISTS, chosen[0], nearest=[str(one) for one in chosen[1:]], note=note)
+
+
+def _of_lines(asked: str, among: SearchedCollections) -> Checked:
+    """Check each command of a line such as `git log | head`: the line exists where all of them do."""
+    lines = commands_typed(asked)
+    checks = [_of_line(line, among) for line in lines]
+    if len(checks) == 1:
+        return replace(checks[0], asked=asked)
+    worst = next((one for one in checks if not one.exists), checks[0])
+    each = "; ".join(f"{echo_code(one.asked)}: {one.verdict.replace('_', ' ')}" for one in checks)
+    return replace(worst, asked=asked, note=f"Its commands one by one: {each}. {worst.note}".strip())
 
 
 def _of_line(asked: str, among: SearchedCollections) -> Checked:
@@ -119,31 +137,74 @@ def _of_command(asked: str, line: CommandLine, among: SearchedCollections) -> Ch
         note = "Its options and arguments are not documented here."
         verdict = CheckVerdict.CANNOT_TELL if line.rest else CheckVerdict.EXISTS
         return Checked(asked, not line.rest, verdict, command, nearest=valid if line.rest else [], note=note)
+    known = _options_of(command, among)
     if line.rest[:1] and line.rest[0].startswith("-") and (form.get("is_group") or form.get("holds_commands")):
-        rest = _behind_options(line.rest, form.get("options", []))
-        below = f"{command.name} {shlex.join(rest)}"
-        inner = [one for one in commands_in(below, among) if one.match.reference != command] if rest else []
-        if inner:
-            return replace(_of_command(below, inner[0], among), asked=asked)
-    found = _wrong_with(line, command, form, among)
+        inner = _below_options(asked, line, known, among)
+        if inner is not None:
+            return inner
+    found = _wrong_with(line, command, {**form, "options": known}, among)
     if found is None:
         return Checked(asked, True, CheckVerdict.EXISTS, command)
     verdict, problems, nearest = found
-    if form.get("completeness") != Completeness.COMPLETE:
+    # Of a group it is its commands that are known to be all.
+    holds_commands = form.get("is_group") or form.get("holds_commands")
+    if form.get("completeness") != Completeness.COMPLETE or (holds_commands and line.rest):
         return Checked(asked, False, CheckVerdict.CANNOT_TELL, command, problems, nearest, _UNSURE)
     return Checked(asked, False, verdict, command, problems, nearest)
+
+
+def _options_of(command: Reference, among: SearchedCollections) -> list[Mapping[str, Any]]:
+    """Return the options of a command, and those of the commands above it where it takes them too."""
+    form = command.form or {}
+    words = command.name.split()
+    above = [" ".join(words[:length]) for length in range(1, len(words))] if form.get("inherits") else []
+    forms = among.references().filter(kind=ReferenceType.COMMAND, collection=command.collection_id, name__in=above)
+    shared = [option for other in forms.values_list("form", flat=True) for option in (other or {}).get("options", [])]
+    return [*form.get("options", []), *shared]
+
+
+def _below_options(
+    asked: str, line: CommandLine, known: Sequence[Mapping[str, Any]], among: SearchedCollections
+) -> Checked | None:
+    """Check the command behind options of its group: `celery -A shop worker`, `kubectl -n prod get pods`."""
+    command, words = line.match.reference, line.rest
+    behind = _behind_options(words, known)
+    places = [at for at, word in enumerate(words) if word[:1] != "-"]
+    if behind:
+        places.insert(0, len(words) - len(behind))
+    for place in places[:MOST_TRIED]:
+        below = f"{command.name} {shlex.join(words[place:])}"
+        inner = next((one for one in commands_in(below, among) if one.match.reference != command), None)
+        if inner is None:
+            continue
+        checked = replace(_of_command(below, inner, among), asked=asked)
+        problems = _wrong_options(_parse_call(words[:place], known), known)
+        if not problems:
+            return checked
+        is_whole = (command.form or {}).get("completeness") == Completeness.COMPLETE and not checked.exists
+        verdict = checked.verdict if is_whole else CheckVerdict.CANNOT_TELL
+        return replace(checked, exists=False, verdict=verdict, problems=[*problems, *checked.problems], note=_UNSURE)
+    if not places or not (command.form or {}).get("is_group"):
+        return None
+    # An unknown option may have taken the word for its value.
+    below = f"{command.name} {shlex.join(behind)}"
+    verdict = _verdict_on_nothing(below, among) if behind else CheckVerdict.CANNOT_TELL
+    return Checked(asked, False, verdict, command, nearest=nearest_references(below, among))
 
 
 def _wrong_with(
     line: CommandLine, command: Reference, form: Mapping[str, Any], among: SearchedCollections
 ) -> tuple[CheckVerdict, list[str], list[str]] | None:
     """Return what is wrong with a line as far as the documentation tells: the verdict, the problems, valid forms."""
-    call = _parse_call(line.rest, form.get("options", []))
+    call = _parse_call(line.rest, form["options"], form.get("arguments", []))
     if form.get("is_group") and not {name for name, _ in call.options} & _ALWAYS:
+        switches = [name for name, _ in call.options if not _takes_value(_by_form(form["options"]).get(name))]
+        if switches and not (call.values or _wrong_options(call, form["options"])):
+            return None
         below = among.references().filter(kind=ReferenceType.COMMAND, name__startswith=f"{command.name} ")
         names = list(below.order_by("name").values_list("name", flat=True)[:10])
         return CheckVerdict.INCOMPLETE, [f"`{command.name}` only holds further commands."], names
-    wrong, missing, surplus = _wrong_options(call, form.get("options", [])), _missing(call, form), _surplus(call, form)
+    wrong, missing, surplus = _wrong_options(call, form["options"]), _missing(call, form), _surplus(call, form)
     for verdict, problems in (
         (CheckVerdict.UNKNOWN_OPTION, wrong),
         (CheckVerdict.UNEXPECTED, surplus),
@@ -162,20 +223,28 @@ class _ParsedCall:
     values: list[str]
 
 
-def _parse_call(rest: Sequence[str], known: Sequence[Mapping[str, Any]]) -> _ParsedCall:
+def _parse_call(
+    rest: Sequence[str], known: Sequence[Mapping[str, Any]], arguments: Sequence[Mapping[str, Any]] = ()
+) -> _ParsedCall:
     by_form = _by_form(known)
+    # What stands behind `bash` of `docker exec web bash -c …` is its own; `npm run test --force` is still npm's.
+    runs = [at for at, each in enumerate(arguments) if at and _A_COMMAND.fullmatch(each["name"].strip("<>[]."))]
     options: list[tuple[str, str | None]] = []
     values: list[str] = []
-    words = iter(rest)
-    for word in words:
-        if word == "--":
-            values.extend(words)
-        elif not word.startswith("-") or word == "-" or (word[1:2].isdigit() and word[:2] not in by_form):
+    words = list(rest)
+    while words:
+        word = words.pop(0)
+        if word == "--" or (runs and len(values) > runs[0]):
+            values.extend(words if word == "--" else [word, *words])
+            break
+        if not word.startswith("-") or word == "-" or (word[1:2].isdigit() and word[:2] not in by_form):
             values.append(word)
         else:
             for name, value in _switches(word, by_form):
-                takes_next = value is None and _takes_value(by_form.get(name))
-                options.append((name, next(words, None) if takes_next else value))
+                # What begins like an option is none's value, but a forgotten one's neighbour.
+                takes_next = value is None and _takes_value(by_form.get(name)) and bool(words)
+                takes_next = takes_next and not _LONG_OPTION.match(words[0])
+                options.append((name, words.pop(0) if takes_next else value))
     return _ParsedCall(options, values)
 
 
@@ -203,7 +272,9 @@ def _by_form(known: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]
 
 def _takes_value(option: Mapping[str, Any] | None) -> bool:
     """Whether the next word is the value of an option; one that may be left out is written behind `=` alone."""
-    return bool(option and option.get("value") and not option["value"].startswith("["))
+    value = option.get("value", "") if option else ""
+    # click shows choices in brackets as well, with strokes between them.
+    return bool(value) and not (value.startswith("[") and value.endswith("]") and not option.get("values"))  # type: ignore[union-attr]
 
 
 def _switches(word: str, by_form: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str | None]]:
@@ -217,6 +288,8 @@ def _switches(word: str, by_form: Mapping[str, Mapping[str, Any]]) -> list[tuple
         if option is None:
             return [(word, None)]
         if option.get("value") and word[place:]:
+            if _LONG_OPTION.match(f"-{word[place:]}"):
+                return [(word, None)]
             return [*found, (f"-{letter}", word[place:].removeprefix("="))]
         found.append((f"-{letter}", None))
     return found
@@ -228,11 +301,12 @@ def _wrong_options(call: _ParsedCall, known: Sequence[Mapping[str, Any]]) -> lis
     for name, value in call.options:
         option = by_form.get(name)
         if option is None and name not in _ALWAYS:
-            problems.append(f"It has no option `{name}`.{_did_you_mean(name, by_form)}")
+            problems.append(f"It has no option {echo_code(name)}.{_did_you_mean(name, by_form)}")
         elif option and option.get("values") and value is not None and value not in option["values"]:
-            problems.append(f"`{name}` takes one of: {', '.join(option['values'])}; not `{value}`.")
+            taken = ", ".join(map(echo_code, option["values"]))
+            problems.append(f"{echo_code(name)} takes one of: {taken}; not {echo_code(value)}.")
         elif _takes_value(option) and value is None:
-            problems.append(f"`{name}` needs a value: {option['value'] if option else ''}.")
+            problems.append(f"{echo_code(name)} needs a value: {echo_code(option['value']) if option else ''}.")
     return problems
 
 
@@ -241,7 +315,10 @@ def _surplus(call: _ParsedCall, form: Mapping[str, Any]) -> list[str]:
     arguments = form.get("arguments", [])
     if any("..." in f"{argument['name']}{argument.get('value', '')}" for argument in arguments):
         return []
-    return [f"It takes no further argument: `{value}`." for value in call.values[len(arguments) :]]
+    # A help text rarely says that `<url>` may be repeated; a path or a number is no misspelt command.
+    is_partial = bool(arguments) and form.get("completeness") == Completeness.PARTIAL
+    beyond = [value for value in call.values[len(arguments) :] if not (is_partial and is_value(value))]
+    return [f"It takes no further argument: {echo_code(value)}." for value in beyond]
 
 
 def _missing(call: _ParsedCall, form: Mapping[str, Any]) -> list[str]:
@@ -249,16 +326,16 @@ def _missing(call: _ParsedCall, form: Mapping[str, Any]) -> list[str]:
     if given & _ALWAYS:
         return []
     options = [
-        f"The option `{option['name']}` is required."
+        f"The option {echo_code(option['name'])} is required."
         for option in form.get("options", [])
         if option.get("required") and not given & set(_by_form([option]))
     ]
     required = [argument["name"] for argument in form.get("arguments", []) if argument.get("required")]
-    return options + [f"The argument {name} is missing." for name in required[len(call.values) :]]
+    return options + [f"The argument {echo_code(name)} is missing." for name in required[len(call.values) :]]
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    near = [f"`{one}`" for one in nearest(name, known)]
+    near = [echo_code(one) for one in nearest(name, known)]
     return f" Did you mean {' or '.join(near)}?" if near else ""
 
 
@@ -271,4 +348,9 @@ def _is_written_so(asked: str, line: CommandLine) -> bool:
     command, words = line.match.reference, words_typed(asked)
     typed = words[: len(words) - len(line.rest)]
     program = command.collection.program.split()
-    return command.name.split() in (typed, program + typed)
+    if command.name.split() in (typed, program + typed):
+        return True
+    # `npm i` is as right as `npm install`: of what was generated, other names are spellings.
+    other = line.match.said.split()
+    is_spelling = bool(command.form) and other[:1] == command.name.split()[:1]
+    return is_spelling and other in (typed, program + typed)

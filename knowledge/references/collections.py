@@ -12,6 +12,7 @@ from accounts.actor import Actor
 from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.rls import rls_bypass
+from bigmind.core.text import mention
 from bigmind.core.vocabulary import Offset
 from knowledge.models import (
     Feedback,
@@ -23,10 +24,11 @@ from knowledge.models import (
     ReferenceType,
 )
 from knowledge.models.feedback import COMPLAINTS
+from knowledge.models.signs import filter_by_risk
 from knowledge.references.arguments import CategoryName, CollectionName, TypeName
 from knowledge.references.lookup import SearchedCollections
 from knowledge.references.texts_by_hand import ALL, open_drifts
-from knowledge.vocabulary import CAN_BE_COMPLETE, Completeness, ReferenceKind, least_complete
+from knowledge.vocabulary import CAN_BE_COMPLETE, Completeness, ReferenceKind, Risk, least_complete
 
 SHOWN = 10
 CATEGORIES = 30
@@ -79,12 +81,16 @@ def _states(rows: Iterable[tuple[dict[str, dict[str, str]], str, str]]) -> dict[
 
 @dataclass(frozen=True)
 class CollectionPage:
-    """A page of a collection, with the counts of each kind, and of each category within the kind."""
+    """A page of a collection, with the counts of each kind, of each category within the kind, and of what is flagged.
+
+    Flagged is what has signs of prompt injections.
+    """
 
     collection: ReferenceCollection
     page: Page[Reference]
     kinds: dict[str, int]
     categories: dict[str, int]
+    flagged: int
 
 
 @dataclass(frozen=True)
@@ -140,7 +146,7 @@ def see_collection(actor: Actor, *, collection: CollectionName) -> ReferenceColl
     """
     found = ReferenceCollection.objects.filter(slug=collection).first()
     if found is None:
-        raise NotFound(f"There is no collection {collection}.")
+        raise NotFound(f"There is no collection {mention(collection)}.")
     return found
 
 
@@ -150,12 +156,14 @@ def browse_references(
     collection: CollectionName,
     type: TypeName = "all",
     category: CategoryName = "",
+    risk: Risk | None = None,
     limit: Annotated[int, Field(ge=1, le=100)] = 30,
     offset: Offset = 0,
 ) -> CollectionPage:
     """Browse a collection by kind and category, in the order of names."""
     chosen = see_collection(actor, collection=collection)
-    there = Reference.objects.current().filter(collection=chosen)
+    whole = Reference.objects.current().filter(collection=chosen)
+    there = filter_by_risk(whole, risk)
     kinds = dict(there.order_by("kind").values_list("kind").annotate(Count("pk")))
     of_kind = there if type == ALL else there.filter(kind=type)
     categories = of_kind.order_by("category").values_list("category").annotate(Count("pk"))
@@ -166,6 +174,7 @@ def browse_references(
         page_of(listed, limit=limit, offset=offset),
         kinds,
         {name: number for name, number in categories[:CATEGORIES] if name},
+        filter_by_risk(whole, "flagged").count(),
     )
 
 

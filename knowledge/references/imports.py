@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
@@ -17,7 +17,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.copying import copy_in, copy_new
 from bigmind.core.errors import Invalid
-from bigmind.core.text import REFUSED, show_hidden
+from bigmind.core.text import REFUSED, echo
 from bigmind.core.vocabulary import Moment, SharedLongText
 from knowledge.models import (
     Kind,
@@ -86,6 +86,7 @@ class _SourceItem:
 
     text: Text
     digest: str
+    updated: datetime | None = None
 
 
 @dataclass
@@ -215,6 +216,14 @@ def reindex(references: Sequence[Reference], collection: ReferenceCollection) ->
         rewrite_names(collection, some)
 
 
+def index_reference(reference: Reference) -> None:
+    """Rebuild the passages and names of one reference. One that was removed has none."""
+    if reference.removed_at is None:
+        reindex([reference], reference.collection)
+    else:
+        forget_passages(Kind.REFERENCE, [reference.pk])
+
+
 def remove_references(references: Sequence[Reference], *, by: User | None) -> None:
     """Mark references as removed: they stay on record, but no search or lookup finds them."""
     keep_versions(references, why="removal", by=by)
@@ -245,12 +254,13 @@ def _read_drafts(drafts: Sequence[ReferenceDraft], version: str) -> dict[str, _S
     items: dict[str, _SourceItem] = {}
     for draft in drafts:
         if not draft.key.strip() or len(draft.key) > NAME_CHARS or REFUSED.search(draft.key):
-            called = show_hidden(draft.title[:60])
-            problem = f"a key must have 1 to {NAME_CHARS} characters, no control character; “{called}” has none such"
+            problem = (
+                f"{echo(draft.title, limit=60)} has no key of 1 to {NAME_CHARS} characters without control characters"
+            )
             raise Invalid(f"drafts: {problem}.", problems=[{"field": "drafts", "message": problem}])
         text = text_of_draft(draft)
         text["version"] = text["version"] or version
-        items[draft.key] = _SourceItem(text, digest_of(text))
+        items[draft.key] = _SourceItem(text, digest_of(text), draft.updated)
     return items
 
 
@@ -263,7 +273,7 @@ def _fit_all(items: dict[str, _SourceItem], plan: _Plan) -> list[str]:
     for key in (*plan.added, *plan.changed, *plan.returned, *plan.drifted):
         if key in items:
             text, problems = fit_to_store(items[key].text)
-            items[key] = _SourceItem(text, items[key].digest)
+            items[key] = replace(items[key], text=text)
             notes += [f"{key}: {problem}." for problem in problems]
     return notes
 
@@ -366,6 +376,7 @@ def _carry_out(
     for key in plan.added:
         made = Reference(collection=collection, key=key, digest=items[key].digest, origin=origin)
         write_text(made, items[key].text)
+        made.updated_at = items[key].updated or made.updated_at
         fresh.append(made)
     for some in _batches(fresh):
         copy_new(some, unique="id")
@@ -389,7 +400,7 @@ def _rewrite(by: User, ids: Sequence[UUID], items: Mapping[str, _SourceItem], *,
         if not row.edited_at:  # What a person wrote comes back as they wrote it.
             write_text(row, item.text)
         row.digest, row.origin, row.removed_at, row.updated_at = item.digest, origin, None, now
-    _store(rows, [*FIELDS, "digest", "origin", "removed_at", "updated_at"])
+    _store(rows, [*FIELDS, "signs", "digest", "origin", "removed_at", "updated_at"])
     return rows
 
 

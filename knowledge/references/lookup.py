@@ -9,6 +9,7 @@ from django.db.models import Case, Count, IntegerField, QuerySet, Value, When
 from rapidfuzz import fuzz, process
 
 from bigmind.core.errors import NotFound
+from bigmind.core.text import echo, mention
 from knowledge.models import Reference, ReferenceCollection, ReferenceName, ReferenceType
 from knowledge.models.references import ReferenceQuerySet
 from knowledge.references.texts import PLAIN_VERBS
@@ -87,7 +88,7 @@ class Match:
     def matched_on(self) -> str:
         """What it was found by, for the reader."""
         return {"name": "exact name", "path": "path", "key": "key", "title": "title"}.get(
-            self.sort, f"alias “{self.said}”"
+            self.sort, f"alias {echo(self.said)}"
         )
 
 
@@ -103,7 +104,7 @@ def select_collections(collection: str = "") -> SearchedCollections:
     chosen = [row for row in rows if row.slug == collection]
     if not chosen:
         names = ", ".join(row.slug for row in rows[:20])
-        raise NotFound(f"There is no collection {collection}.", hint=f"There are: {names or 'none yet'}.")
+        raise NotFound(f"There is no collection {mention(collection)}.", hint=f"There are: {names or 'none yet'}.")
     return SearchedCollections(chosen, collection)
 
 
@@ -134,12 +135,14 @@ def commands_in(line: str, among: SearchedCollections) -> list[CommandLine]:
     words = words_typed(line)
     lengths: dict[str, int] = {}
     for length in range(1, len(words) + 1):
-        lengths |= dict.fromkeys(_spellings(spell(" ".join(words[:length])), among), length)
+        # A word without letters, such as the `.` of `black .`, adds nothing to a name.
+        for spelling in _spellings(spell(" ".join(words[:length])), among):
+            lengths.setdefault(spelling, length)
     found: dict[Any, CommandLine] = {}
     names = _names_of(lengths, among, [ReferenceType.COMMAND])
     for name in sorted(names, key=lambda name: -lengths[name.lookup]):
-        rest = words[lengths[name.lookup] :]
-        if _can_follow(rest, name.reference):
+        typed, rest = words[: lengths[name.lookup]], words[lengths[name.lookup] :]
+        if _has_the_same_options(name.said, typed) and _can_follow(rest, name.reference):
             found.setdefault(name.reference_id, CommandLine(Match(name.reference, name.sort, name.said), rest))
     longest = min((len(one.rest) for one in found.values()), default=0)
     return [one for one in found.values() if len(one.rest) == longest]
@@ -209,6 +212,16 @@ def _names_of(lookups: Iterable[str], among: SearchedCollections, kinds: Iterabl
     return list(names.select_related("reference__collection").order_by(_BY_SORT, "reference__collection__slug", "pk"))
 
 
+def is_value(word: str) -> bool:
+    """Return whether a word is no command's name: a placeholder, an address, a number, a path, a sentence."""
+    return bool(_VALUE.search(word))
+
+
+def _has_the_same_options(said: str, typed: Sequence[str]) -> bool:
+    """Return whether a name has a dash where a line has one: `docker --version` is not `docker version`."""
+    return [word for word in said.split() if word.startswith("-")] == [word for word in typed if word.startswith("-")]
+
+
 def _can_follow(rest: Sequence[str], command: Reference) -> bool:
     """Return whether words may be options or values of a command, rather than a subcommand that does not exist."""
     if not rest or rest[0].startswith("-"):
@@ -217,7 +230,7 @@ def _can_follow(rest: Sequence[str], command: Reference) -> bool:
     if form.get("is_group"):
         return False
     takes_words = bool(form.get("arguments")) and not form.get("holds_commands")
-    return takes_words or all(_VALUE.search(word) for word in rest[:1])
+    return takes_words or all(map(is_value, rest[:1]))
 
 
 def nearest_references(

@@ -7,11 +7,12 @@ from typing import Annotated
 from uuid import UUID
 
 from django.db.models import Count
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from bigmind.core.rls import rls_bypass
-from bigmind.core.vocabulary import Query
+from bigmind.core.text import check_content
+from bigmind.core.vocabulary import QUERY_CHARS
 from knowledge.models import Feedback, Kind, Reference, Usefulness
 from knowledge.models.references import ReferenceQuerySet
 from knowledge.references.arguments import CategoryName, CollectionName, TypeName
@@ -25,22 +26,41 @@ from knowledge.references.lookup import (
     nearest_references,
     select_collections,
 )
+from knowledge.references.ranking import (
+    FieldScore,
+    cards_of,
+    cosines_of,
+    find_named,
+    read_candidates,
+    score_fields,
+    wish_in,
+)
 from knowledge.references.texts import passage_of
 from knowledge.references.texts_by_hand import ALL, count_use, note_unanswered
-from knowledge.search.abstention import FLOOR, is_answered, name_relevance
-from knowledge.search.hybrid import Filters, Finding, search
+from knowledge.search.abstention import ALL_WORDS, FLOOR, is_answered, may_answer
+from knowledge.search.hybrid import Filters, Finding, Findings, search
 from knowledge.search.names import Request, Synonyms, request_in
 from knowledge.services.gaps import note_gap
 from knowledge.vocabulary import Relevance
 
 RANKED = 20
 """How many hits are read before feedback reorders them: feedback may lift one from beyond the page."""
+BY_FIELDS, BY_MEANING, BY_BODY = 0.55, 0.35, 0.1
+"""What of a score is names and summary, nearness in meaning, and the share of words anywhere in the text."""
 STEPS = {Usefulness.USEFUL: 0.03, Usefulness.OUTDATED: -0.04, Usefulness.WRONG: -0.06}
 """How far one feedback moves the score of a reference."""
 MOST_MOVED = 0.15
 """How far all feedback together moves it: enough to decide between similar answers, not to beat a better fit."""
 
 _WORD = re.compile(r"[^\W_]+")
+
+
+Asked = Annotated[
+    str,
+    AfterValidator(check_content),
+    Field(max_length=QUERY_CHARS, description="What to look for, in plain words."),
+]
+"""A question that may be empty: then the answer says what to do."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +112,11 @@ class ReferenceHits:
 def search_knowledge(
     actor: Actor,
     *,
-    query: Query,
+    query: Annotated[
+        str,
+        AfterValidator(check_content),
+        Field(max_length=QUERY_CHARS, description="What to look for, in plain words."),
+    ],
     type: TypeName = "all",
     category: CategoryName = "",
     collection: CollectionName = "",
@@ -104,6 +128,8 @@ def search_knowledge(
     command, an option or an endpoint. Returns the best first, with what each matched on. When it returns none, try
     list_commands, then say that you have no information.
     """
+    if not query.strip():
+        return ReferenceHits([], 0, notice="Say what you want to do in a few words; list_commands tells what there is.")
     among = select_collections(collection)
     eligible = _eligible(among, type, category)
     request = request_in(query)
@@ -154,19 +180,53 @@ def _by_words_and_meaning(
     synonyms = among.synonyms
     filters = Filters([Kind.REFERENCE], shared=True, eligible={Kind.REFERENCE: eligible})
     found = search(query, owner=actor.user, filters=filters, limit=max(RANKED, limit), synonyms=synonyms)
-    is_known = is_answered(found)
+    ranked = _rank_by_fields(query, found, eligible, synonyms)
+    is_known = is_answered(found) or any(one.fields.covered >= ALL_WORDS for one in ranked)
     if not (named or is_known):
         note_gap(actor, query, found)
         return ReferenceHits([], 0, nearest_references(query, among), found.fallback, found.reason, found.notice)
     hits = [_hit_of(match) for match in named]
     first = {hit.reference.pk for hit in hits}
-    rows = eligible.select_related("collection").in_bulk([UUID(item.source_id) for item in found.items])
-    read = [(item, rows[id]) for item in found.items if (id := UUID(item.source_id)) in rows and id not in first]
-    voices = voices_of([row.pk for _, row in read])
-    others = [_hit(item, row, voices.get(row.pk, Voices()), synonyms, is_known=is_known) for item, row in read]
-    hits += sorted(others, key=lambda hit: -hit.score)
-    total = max(found.total, len(hits))
+    voices = voices_of([one.id for one in ranked[: max(RANKED, limit)]])
+    best = [(one, voices.get(one.id, Voices())) for one in ranked if one.id not in first]
+    best.sort(key=lambda pair: -round(pair[0].score + pair[1].moves, 4))
+    rows = eligible.select_related("collection").in_bulk([one.id for one, _ in best[:limit]])
+    shown = [(one, said) for one, said in best[:limit] if one.id in rows]
+    hits += [_hit(one, rows[one.id], said, synonyms, is_known=is_known) for one, said in shown]
+    total = max(found.total, len(best) + len(named))
     return _count_and_return(actor, ReferenceHits(hits[:limit], total, [], found.fallback, found.reason, found.notice))
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A reference that may answer a question: what the search found of it, if anything, and how its fields fit."""
+
+    id: UUID
+    score: float
+    fields: FieldScore
+    found: Finding | None
+    vector: float | None
+    matched: list[str]
+
+
+def _rank_by_fields(query: str, found: Findings, eligible: ReferenceQuerySet, synonyms: Synonyms) -> list[_Candidate]:
+    """Return what the search found, and what is called as the question says, the best first by fields and meaning."""
+    wish = wish_in(query, synonyms)
+    named = find_named(wish, eligible)
+    by_id = {UUID(item.source_id): item for item in found.items}
+    candidates = read_candidates(eligible.filter(pk__in=[*by_id, *map(UUID, named.ids)]))
+    near = cosines_of([row.pk for row in candidates], found)
+    ranked = []
+    for row, card in zip(candidates, cards_of(candidates), strict=True):
+        item, fields = by_id.get(row.pk), score_fields(wish, card, named.weights, named.size)
+        cosines = [cosine for cosine in (near.get(row.pk), item.vector if item else None) if cosine is not None]
+        vector = max(cosines, default=None)
+        body = (item.keyword or 0.0) if item else fields.covered
+        parts = [(BY_FIELDS, fields.score), (BY_BODY, body)] + ([(BY_MEANING, vector)] if vector is not None else [])
+        score = sum(weight * part for weight, part in parts) / sum(weight for weight, _ in parts)
+        ranked.append(_Candidate(row.pk, max(0.0, score), fields, item, vector, wish.words_in(card)))
+    places = {id: place for place, id in enumerate([*by_id, *(UUID(id) for id in named.ids)])}
+    return sorted(ranked, key=lambda one: (-round(one.score, 4), places[one.id]))
 
 
 def _count_and_return(actor: Actor, hits: ReferenceHits) -> ReferenceHits:
@@ -178,21 +238,25 @@ def _hit_of(match: Match) -> ReferenceHit:
     return ReferenceHit(match.reference, 1.0, [match.matched_on])
 
 
-def _hit(found: Finding, reference: Reference, voices: Voices, synonyms: Synonyms, *, is_known: bool) -> ReferenceHit:
-    matched = _reasons_for(found, reference, synonyms)
+def _hit(
+    ranked: _Candidate, reference: Reference, voices: Voices, synonyms: Synonyms, *, is_known: bool
+) -> ReferenceHit:
+    matched = _reasons_for(ranked, reference, synonyms)
     if voices.moves:
         matched.append(f"feedback {voices.moves:+.2f} ({voices})")
-    relevance = name_relevance(found, is_known=is_known)
-    return ReferenceHit(reference, round(found.score + voices.moves, 4), matched, voices.moves, relevance)
+    is_strong = ranked.fields.covered >= ALL_WORDS or (ranked.found is not None and may_answer(ranked.found))
+    relevance: Relevance = "strong" if is_known and is_strong else "weak"
+    return ReferenceHit(reference, round(ranked.score + voices.moves, 4), matched, voices.moves, relevance)
 
 
-def _reasons_for(found: Finding, reference: Reference, synonyms: Synonyms) -> list[str]:
+def _reasons_for(ranked: _Candidate, reference: Reference, synonyms: Synonyms) -> list[str]:
     """Return the reasons of a hit: words of the question it has, words it has synonyms of, or a near meaning."""
     there = set(_WORD.findall(passage_of(reference).casefold()))
     # The search looks for a word and its stem; the reader sees only the word.
-    words = [one for one in found.matched if not any(other != one and other.startswith(one) for other in found.matched)]
+    known = ranked.found.matched if ranked.found else ranked.matched
+    words = [one for one in known if not any(other != one and other.startswith(one) for other in known)]
     direct = [word for word in words if any(one.startswith(word) for one in there)]
     synonymous = {word: sorted(synonyms.get(word, frozenset()) & there) for word in words if word not in direct}
     reasons = [f"words: {', '.join(direct)}"] if direct else []
     reasons += [f"synonym: {word} → {', '.join(others)}" for word, others in synonymous.items() if others]
-    return [*reasons, "meaning"] if (found.vector or 0) >= FLOOR or not reasons else reasons
+    return [*reasons, "meaning"] if (ranked.vector or 0) >= FLOOR or not reasons else reasons

@@ -25,6 +25,7 @@ COLUMNS = ColumnCopy(
         "key": "It names the reference, whatever the text says.",
         "origin": "It names the import that brought the text.",
         "digest": "It follows from the text as it was generated.",
+        "signs": _OF_THE_STORE,
         "generated": "It is another text: the one that a person changed.",
         "edited_at": _OF_THE_STORE,
         "edited_by": _OF_THE_STORE,

@@ -14,6 +14,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.pages import Page, page_of
+from bigmind.core.text import echo_code
 from bigmind.core.vocabulary import Cursor, Offset, RowId, SharedContent, SharedLongText
 from knowledge.models import Reference, ReferenceDrift, ReferenceType
 from knowledge.references.arguments import (
@@ -247,7 +248,7 @@ def note_unanswered(actor: Actor, asked: str) -> None:
 def _request(path: str, method: str | None) -> Request:
     request = request_in(path) or request_in(f"/{path.strip().lstrip('/')}")
     if request is None:
-        raise Invalid.of("path", f"is no path: {path[:100]}", hint="Send one such as /api/v1/users/{id}.")
+        raise Invalid.of("path", f"is no path: {echo_code(path)}", hint="Send one such as /api/v1/users/{id}.")
     return Request(method or request.method, request.path)
 
 

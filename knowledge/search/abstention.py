@@ -78,9 +78,18 @@ def count_strong(items: Sequence[Finding]) -> int:
     """
     if any(item.kind not in STATEMENTS or item.vector is None for item in items):
         return len(items)
-    best = max((item.score for item in items), default=0.0)
-    least = min(CLEAR, best - GAP - GAP_SHARE * best)
-    return next((number for number, item in enumerate(items) if item.score < least), len(items))
+    best = best_score(items)
+    return next((number for number, item in enumerate(items) if is_much_weaker(item, best)), len(items))
+
+
+def best_score(items: Iterable[Finding]) -> float:
+    """Return the best score of a list; 0 of an empty one."""
+    return max((item.score for item in items), default=0.0)
+
+
+def is_much_weaker(item: Finding, best: float) -> bool:
+    """Return whether one finding scores much less than the best one of its list."""
+    return item.score < min(CLEAR, best - GAP - GAP_SHARE * best)
 
 
 def relevance_of(found: Findings) -> float:
@@ -108,13 +117,16 @@ def features_of(found: Findings) -> list[float]:
     return [max(cosines), cosines[0], fmean(cosines), max(words), words[0], together, missing, len(weights) / 10]
 
 
-def name_relevance(item: Finding, *, is_known: bool) -> Relevance:
+def name_relevance(item: Finding, *, is_known: bool, best: float) -> Relevance:
     """Return how relevant a hit is, in a word.
 
     Args:
         is_known: Whether the list it stands in answers the question: a hit of another one is weak.
+        best: The best score of that list. What scores much less is related only.
     """
-    return "strong" if is_known and may_answer(item) else "weak"
+    if not is_known or not may_answer(item):
+        return "weak"
+    return "related" if is_much_weaker(item, best) else "strong"
 
 
 def may_answer(item: Finding) -> bool:

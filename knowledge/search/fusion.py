@@ -18,7 +18,7 @@ from datetime import datetime
 from statistics import median
 from typing import NamedTuple
 
-from django.conf import settings
+from bigmind.core.live_settings import live
 
 Scores = Mapping[int, float]
 Place = tuple[object, int]
@@ -61,7 +61,7 @@ def fuse(keyword: Scores, vector: Scores, *, recipe: str = "") -> dict[int, Fuse
         vector: Scores of all candidates; one without a score has no vector yet.
         recipe: One of RECIPES. Default: the setting `BIGMIND_SEARCH_FUSION`.
     """
-    rankings = RECIPES[recipe or settings.SEARCH_FUSION](keyword, vector)
+    rankings = RECIPES[recipe or live.SEARCH_FUSION](keyword, vector)
     used = {name: ranking for name, ranking in rankings.items() if ranking.scores}
     # Without vectors the words count in full, because nothing is known of the meaning. Without keyword matches the
     # words keep their weight: that none of them occurs is known, and lowers every score.

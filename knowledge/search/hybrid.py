@@ -5,16 +5,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from time import perf_counter
+from typing import Any
 from uuid import UUID
 
 import structlog
 from django.db import connection, transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Left, Length, Right
 from django.utils import timezone
 from pgvector import HalfVector
 
 from accounts.models import User
+from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.metrics import FOUND, SEARCH_SECONDS, SEARCHES
 from bigmind.core.periods import Period, find_period
 from knowledge.embeddings.providers import EmbedderError, TokenSigns, provider
@@ -128,7 +130,8 @@ class Findings:
     `milliseconds` says how long each step took: `keyword`, `vector` (with embedding the question), `fusion`;
     `candidates` how many passages each retriever found. `vector` is the question's own, in `space`. `waiting` of
     `searched` passages have no vector yet. `weights` says how much each word of the question counts; those in `missing`
-    are in no passage, nor is another form of them.
+    are in no passage, nor is another form of them. `text` is the question with its corrections, `counts` says in
+    how many passages each word is, `terms` has for each word all that count as it, `tokens` those of the question.
     """
 
     items: list[Finding]
@@ -143,6 +146,10 @@ class Findings:
     searched: int = 0
     weights: Mapping[str, float] = field(default_factory=dict)
     missing: frozenset[str] = frozenset()
+    text: str = ""
+    counts: Mapping[str, float] = field(default_factory=dict)
+    terms: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    tokens: TokenSigns | None = None
 
     @property
     def notice(self) -> str:
@@ -183,6 +190,7 @@ class _KeywordMatches:
     weights: list[float]
     candidates: dict[int, Candidate]
     missing: frozenset[str]
+    counts: list[float]
 
 
 @dataclass(frozen=True)
@@ -204,6 +212,7 @@ class _Found:
     weights: Mapping[str, float] = field(default_factory=dict)
     words: Mapping[str, float] = field(default_factory=dict)
     missing: frozenset[str] = frozenset()
+    counts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -280,6 +289,10 @@ def _answer(
         found.searched,
         found.words,
         found.missing,
+        question.text,
+        found.counts,
+        {word: alternatives(word, question.synonyms) for word in found.words},
+        question.tokens,
     )
 
 
@@ -296,9 +309,10 @@ def _question(query: str, synonyms: Synonyms | None = None) -> _Question:
     words = _Question(lexemes_of(query), synonyms={**english_forms_of(query), **(synonyms or {})}, text=query)
     try:
         embedder = provider()
-        space = EmbeddingSpace.objects.filter(name=embedder.space).exclude(active_since=None).first()
-        if space is None:
+        spaces = _ACTIVE_SPACE(embedder.space)
+        if not spaces:
             return replace(words, reason="The vectors of this model are still being made.")
+        [space] = spaces
         vectors, tokens = embed_query(embedder, query)
         vector = HalfVector(vectors[0].tolist())
         return replace(words, vector=vector, space=space, tokens=tokens[0] if tokens else None)
@@ -341,6 +355,7 @@ def _candidates(question: _Question, owner: User, filters: Filters) -> tuple[_Qu
         weights=_weights_with_corrections(words, question),
         words=words,
         missing=named.missing,
+        counts=dict(zip(named.words, named.counts, strict=False)),
     )
 
 
@@ -359,8 +374,10 @@ def _match_words(
         question = _correct(question, corrections)
         asked = ask(question.synonyms)
     candidates = merge_candidates(found for one in asked for found in one.candidates)
-    weights = word_weights([one.counts for one in asked if one.counts])
-    return question, _KeywordMatches(words, weights, candidates, frozenset(missing).difference(corrections))
+    counts = [one.counts for one in asked if one.counts]
+    in_all = [sum(scopes) for scopes in zip(*counts, strict=True)]
+    unknown = frozenset(missing).difference(corrections)
+    return question, _KeywordMatches(words, word_weights(counts), candidates, unknown, in_all)
 
 
 def _compare_meaning(
@@ -471,7 +488,7 @@ def _put_newest_first(
     with connection.cursor() as cursor:
         cursor.execute(_ALIKE, [question.space.pk, facts, facts])
         near = cursor.fetchall()
-    told = Passage.objects.filter(pk__in=facts).only("text", "head", "created_at")
+    told = _TOLD(facts)
     words = {passage.pk: set(_WORD.findall(passage.words.casefold())) for passage in told}
     ages = {passage.pk: (passage.created_at, passage.pk) for passage in told}
     same = {
@@ -528,6 +545,11 @@ def _facts_of_another_time(period: Period | None, candidates: Iterable[Candidate
         return set()
     now = timezone.now()
     start, end = period or (now, now)
+    other = {fact for (fact,) in _OF_ANOTHER_TIME(owner.pk, start, end, sorted(set(sources.values())))}
+    return {passage for passage, fact in sources.items() if fact in other}
+
+
+def _of_another_time(owner_id: UUID, start: datetime, end: datetime, ids: list[int]) -> QuerySet[Any, Any]:
     replacing = Fact.objects.filter(superseded_by=OuterRef("pk"))
     begins_later = Q(valid_from__gte=end) | Q(Exists(replacing), valid_from=None, created_at__gte=end)
     ended = (
@@ -535,9 +557,12 @@ def _facts_of_another_time(period: Period | None, candidates: Iterable[Candidate
         | Q(superseded_by__valid_from__lte=start)
         | Q(superseded_by__valid_from=None, superseded_by__created_at__lte=start)
     )
-    facts = Fact.objects.of(owner).filter(begins_later | ended, pk__in=set(sources.values()))
-    other = set(facts.values_list("pk", flat=True))
-    return {passage for passage, fact in sources.items() if fact in other}
+    return Fact.objects.of(owner_id).filter(begins_later | ended, pk__any_of=ids).values_list("pk")
+
+
+_OF_ANOTHER_TIME = FixedQuery(_of_another_time)
+_ACTIVE_SPACE = FixedQuery(lambda name: EmbeddingSpace.objects.filter(name=name).exclude(active_since=None)[:1])
+_TOLD = FixedQuery(lambda ids: Passage.objects.filter(pk__any_of=ids).only("text", "head", "created_at"))
 
 
 def _turns(candidates: Iterable[Candidate], owner: User) -> dict[int, Turn]:

@@ -6,7 +6,7 @@ rare words count more. The tokens come from the pass that makes the vector; of e
 whose differing bits estimate the angle (Charikar, 2002).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -33,13 +33,27 @@ def weigh_tokens(query: str, tokens: TokenSigns, weights: Mapping[str, float]) -
     Args:
         weights: The weight of each word that was searched for, as it stands in the question.
     """
+    return weigh_words(words_of_tokens(query, tokens), tokens.signs, weights)
+
+
+def words_of_tokens(query: str, tokens: TokenSigns) -> list[str]:
+    """Return for each token of a question the word that it is a part of; empty for punctuation."""
+    return [_word_at(query, place) for place in tokens.places]
+
+
+def weigh_words(words: Sequence[str], signs: NDArray[np.uint8], weights: Mapping[str, float]) -> QuestionTokens:
+    """Return the tokens that are parts of these words, each with its word's weight.
+
+    Args:
+        words: Of each token the word, as `words_of_tokens` returns them.
+        signs: Of each token the signs of its vector.
+    """
     usual = fmean(weights.values()) if weights else 1.0
-    words = [_word_at(query, place) for place in tokens.places]
     chosen = [number for number, word in enumerate(words) if word]
     # A word of another script is looked for by its parts, so it has no weight as a whole.
     counted = [weights.get(words[number], usual * (STOP_WORD if words[number].isascii() else 1)) for number in chosen]
     share = np.asarray(counted, dtype=np.float32)
-    return QuestionTokens(_as_words(tokens.signs[chosen]), share / (share.sum() or 1))
+    return QuestionTokens(_as_words(signs[chosen]), share / (share.sum() or 1))
 
 
 def similarities(question: QuestionTokens, passages: Mapping[int, bytes], *, bytes_each: int) -> dict[int, float]:

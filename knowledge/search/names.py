@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from django.db import connection
 from rapidfuzz import fuzz, process
 
+from bigmind.core.text import mention_all
 from knowledge.models.references import NAME_CHARS
 
 PARAMETER = "{}"
@@ -23,6 +24,13 @@ MOST_CANDIDATES = 1024
 _WORD = re.compile(r"[^\W_]+")
 _QUOTES = str.maketrans(dict.fromkeys("`'\"“”‘’«»", ""))
 _PROMPT = re.compile(r"^\s*[$>%#]\s+")
+_MARKS = re.compile(r"[\\'\"#|;&\n]")
+_QUOTES_IN = re.compile(r"[\\'\"]")
+LONGEST_TYPED = 4_000
+"""Characters of a line whose quotes are read: what reads them takes the square of its length."""
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+# `<url>` is no redirection: it stands for something.
+_REDIRECTS = re.compile(r"(?:\d|&)?(?:>>?|<)(?P<target>&?[^<>]*)")
 _REQUEST = re.compile(
     r"^\s*(?:(?P<method>GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|TRACE|QUERY)\s+)?(?P<path>(?:https?://[^/\s]+)?/\S*)\s*$",
     re.IGNORECASE,
@@ -69,12 +77,58 @@ def spell(text: str) -> str:
 
 
 def words_typed(text: str) -> list[str]:
-    """Return the words of a command line as a shell splits them, without a prompt; at spaces if a quote stays open."""
+    """Return the words of a command line as a shell splits them, without a prompt; at spaces if a quote stays open.
+
+    A line of more than 4,000 characters is split at spaces, too.
+    """
     line = _PROMPT.sub("", text.strip().strip("`"))
+    if len(line) > LONGEST_TYPED or not _QUOTES_IN.search(line):
+        return line.split()
     try:
         return shlex.split(line)
     except ValueError:
         return line.split()
+
+
+def commands_typed(text: str) -> list[str]:
+    """Return the commands of a line, each without what is the shell's: `a | b`, `A=1 sudo a > file  # why`."""
+    found = [_without_shell(words_typed(part)) for part in _parts_of(_PROMPT.sub("", text.strip().strip("`")))]
+    return [shlex.join(words) for words in found if words] or [text]
+
+
+def _parts_of(line: str) -> list[str]:
+    """Return a line cut where a shell cuts it: at operators that stand apart from a word, outside of quotes."""
+    parts, begins, quote, escaped = list[str](), 0, "", -1
+    for found in _MARKS.finditer(line):
+        mark, place = found[0], found.start()
+        before, after = line[place - 1 : place], line[place + 1 : place + 2]
+        apart = not before.strip() or not after.strip(" \t\n|&")
+        if place == escaped:
+            continue
+        if mark == "\\" and quote != "'":
+            escaped = place + 1
+        elif quote or mark in "'\"":
+            quote = "" if mark == quote else quote or mark
+        elif mark == "#" and apart and not after.strip():
+            line = line[:place]
+            break
+        elif mark in "|;&\n" and apart and before != ">" and after != ">":
+            parts.append(line[begins:place])
+            begins = place + 1
+    return [part for part in (*parts, line[begins:]) if part.strip()]
+
+
+def _without_shell(words: list[str]) -> list[str]:
+    begins = 0
+    while begins < len(words) - 1 and (words[begins] == "sudo" or _ASSIGNMENT.match(words[begins])):
+        begins += 1
+    kept, is_target = list[str](), False
+    for word in words[begins:]:
+        redirects = _REDIRECTS.fullmatch(word)
+        if not redirects and not is_target:
+            kept.append(word)
+        is_target = bool(redirects) and not redirects["target"] if redirects else False
+    return kept
 
 
 def request_in(text: str) -> Request | None:
@@ -128,7 +182,7 @@ def nearest(name: str, names: Iterable[str]) -> list[str]:
 def nearest_or(name: str, names: Iterable[str], otherwise: str) -> str:
     """Return a hint with the nearest names, or `otherwise` when none is near."""
     near = nearest(name, names)
-    return f"The nearest: {', '.join(near)}." if near else otherwise
+    return f"The nearest: {mention_all(near)}." if near else otherwise
 
 
 def suggest_words(query: str, *, names: Iterable[str], texts: Iterable[str] = ()) -> list[str]:

@@ -19,8 +19,8 @@ from knowledge.search.languages import dictionary_of
 from knowledge.search.splits import heads_of, split_text
 
 _QUEUE = """
-INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, trouble)
-SELECT passage.id, space.id, passage.owner_id, ''
+INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, kind, trouble)
+SELECT passage.id, space.id, passage.owner_id, passage.kind, ''
 FROM knowledge_passage AS passage CROSS JOIN knowledge_embeddingspace AS space
 WHERE passage.id = ANY(%s) AND space.stopped_at IS NULL
 ON CONFLICT (space_id, passage_id) DO NOTHING

@@ -10,13 +10,13 @@ from math import ceil
 from django.db.models import Count
 from django.db.models.functions import TruncDate
 from django.utils import timezone
+from django.utils.dates import WEEKDAYS
 
 from accounts.models import User
 from knowledge.models import Chunk, Fact, Session
 
 WEEKS = 26
 STEPS = 4
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ def heat_map(counts: Mapping[date, int], *, until: date, weeks: int) -> HeatMap:
     days = [_day(first + timedelta(days=number), counts, steps) for number in range(7 * weeks)]
     past = [day for day in days if day.date <= until]
     rows = [
-        Weekday(label, [day if day.date <= until else None for day in days[number::7]])
-        for number, label in enumerate(WEEKDAYS)
+        Weekday(str(label), [day if day.date <= until else None for day in days[number::7]])
+        for number, label in WEEKDAYS.items()
     ]
     active = [day for day in past if day.count]
     return HeatMap(

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
 from bigmind.core.handles import Handle
-from bigmind.core.text import check_content
+from bigmind.core.text import check_content, echo
 from bigmind.core.vocabulary import Reason
 from knowledge.kinds import KIND_OF_WORD, KINDS, index_own, lock_own
 from knowledge.models.base import CanBeSetAside
@@ -67,5 +67,5 @@ def _change(actor: Actor, kind: str, id: str, *, in_view: bool) -> CanBeSetAside
 def _number(id: str) -> int:
     if not id.isascii() or not id.isdigit() or not 0 < int(id) < 2**63:
         problem = {"field": "id", "message": "must be the number that lists show"}
-        raise Invalid(f"id “{id}” is not a number.", problems=[problem])
+        raise Invalid(f"id {echo(id)} is not a number.", problems=[problem])
     return int(id)

@@ -10,11 +10,12 @@ from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from django.conf import settings
 from django.db import connection
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import User
+from bigmind.core.live_settings import live
 from bigmind.core.rls import rls_bypass
 from bigmind.core.text import digest
 from knowledge.models import HookEvent, Receipt, ReceiptText
@@ -67,7 +68,7 @@ def keep_texts(user: User, text: str, owners: Mapping[str, LineOwner]) -> list[i
     Args:
         owners: What lines are of, by the line itself or by a part that only lines of it have.
     """
-    if not settings.KEEP_TOLD_DAYS:
+    if not live.KEEP_TOLD_DAYS:
         return None
     lines = [(digest(line), *_owner_of(line, owners), line) for line in text.splitlines()]
     known = _ids_of(ReceiptText.objects.filter(user=user, digest__in={line[0] for line in lines}))
@@ -94,10 +95,15 @@ def texts_by_id(user: User, ids: Collection[int]) -> dict[int, LineAsTold]:
     }
 
 
-def forget_texts_of_entries(entry_ids: Iterable[int]) -> None:
-    """Delete what anybody was told of company entries that are withdrawn: their rows stay, so no trigger does it."""
+def forget_texts_of_things(things: Iterable[tuple[str, str]]) -> None:
+    """Delete what anybody was told of these things, by kind and id: their texts have changed, so no trigger does it."""
+    of_kind: dict[str, list[str]] = {}
+    for kind, id in things:
+        for name in OF_COMPANY if kind in OF_COMPANY else (kind,):
+            of_kind.setdefault(name, []).append(id)
     with rls_bypass():
-        ReceiptText.objects.filter(kind__in=OF_COMPANY, source_id__in=list(map(str, entry_ids))).delete()
+        for kind, ids in of_kind.items():
+            ReceiptText.objects.filter(Q(source_id__in=ids) | Q(quoted_id__in=ids), kind=kind).delete()
 
 
 def forget_texts_that_name(user: User) -> None:
@@ -109,7 +115,7 @@ def forget_texts_that_name(user: User) -> None:
 
 def forget_old_texts() -> int:
     """Forget what was told longer ago than it is kept, and the lines that nothing refers to; return how many."""
-    before = timezone.now() - timedelta(days=settings.KEEP_TOLD_DAYS)
+    before = timezone.now() - timedelta(days=live.KEEP_TOLD_DAYS)
     Receipt.objects.filter(session__started_at__lt=before, texts__isnull=False).update(texts=None)
     Receipt.objects.filter(session__started_at__lt=before).exclude(recalls=[]).update(recalls=[])
     HookEvent.objects.filter(at__lt=before, texts__isnull=False).update(texts=None)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Annotated, Any, TypeVar
 
 from django.template.loader import render_to_string
@@ -152,7 +153,8 @@ class ContextPart:
     def chosen(self) -> list[ContextLine]:
         """The lines that were chosen, the most useful first."""
         kept = set(map(id, self.kept))
-        return [item for item in self.items if id(item) in kept]
+        # Most of them are among the first: the others need not be looked at.
+        return list(islice((item for item in self.items if id(item) in kept), len(kept)))
 
     @property
     def left(self) -> int:

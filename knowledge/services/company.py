@@ -1,25 +1,29 @@
 """Company knowledge as it is read: listed, browsed, searched, and given to every agent at the start."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Count, Q, QuerySet
 from pydantic import Field
 
 from accounts.actor import Actor
+from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Cursor, Limit, Offset, Project, Query
-from knowledge.models import CompanyEntry, Dispatch, Kind, Status
+from knowledge.models import AskedForm, CompanyEntry, Dispatch, Kind, Status
 from knowledge.models.company import CompanyEntryQuerySet
-from knowledge.search.abstention import judge, name_relevance
+from knowledge.models.signs import filter_by_risk
+from knowledge.search.abstention import best_score, judge, name_relevance
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.hybrid import Filters, Finding, search
 from knowledge.search.passages import erase_passages, index_passages
-from knowledge.vocabulary import CompanyCategoryName, Relevance
+from knowledge.vocabulary import CompanyCategoryName, Relevance, Risk
 
-from .exposures import Exposure, find_demoted, serve_found
+from .asked import keep_question
+from .exposures import Exposure, comes_behind, serve_found
 from .gaps import note_gap
 
 ENTRIES_SHOWN = 5
@@ -74,13 +78,14 @@ def list_global(
     limit: Limit = 20,
     offset: Offset = 0,
     cursor: Cursor | None = None,
+    risk: Risk | None = None,
 ) -> Page[CompanyEntry]:
     """List approved company knowledge: architecture, standards, decisions, patterns, glossary.
 
     Call this to see what holds for everybody here. Returns entries, the most important first, each with its handle,
     owner and whether it was lately verified.
     """
-    entries = select_approved_entries().order_by("-importance", "-decided_at", "-pk")
+    entries = filter_by_risk(select_approved_entries(), risk).order_by("-importance", "-decided_at", "-pk")
     if category:
         entries = entries.filter(category=category)
     if project:
@@ -110,7 +115,7 @@ def search_global(
     if strict:
         eligible = eligible.fresh()
     hits = find_among(actor, eligible, query=query, project=project, narrows=bool(category or strict), limit=limit)
-    serve_found(actor, [Exposure(Kind.COMPANY, str(hit.entry.pk)) for hit in hits.items])
+    serve_found(actor, [Exposure(Kind.COMPANY, str(hit.entry.pk)) for hit in hits.items], query=query)
     return hits
 
 
@@ -123,10 +128,11 @@ def find_among(
     found = search(query, owner=actor.user, filters=filters, limit=limit)
     if not narrows:
         note_gap(actor, query, found)
+        keep_question(actor, query, how=AskedForm.COMPANY, found=found, project=project, limit=limit)
     entries = eligible.in_bulk([int(item.source_id) for item in found.items])
     judgement = judge(query, found)
     hits = [
-        _hit(item, entries[int(item.source_id)], is_known=not judgement.weak)
+        _hit(item, entries[int(item.source_id)], is_known=not judgement.weak, best=best_score(found.items))
         for item in found.items
         if int(item.source_id) in entries
     ]
@@ -135,8 +141,8 @@ def find_among(
 
 
 def select_approved_entries() -> CompanyEntryQuerySet:
-    """The approved entries, with the people they name."""
-    named = ("proposed_by", "owner", "decided_by", "copy__server", "dispatch__server")
+    """The approved entries, with the people they name and what came of them."""
+    named = ("proposed_by", "owner", "decided_by", "copy__server", "dispatch__server", "proof")
     return CompanyEntry.objects.approved().select_related(*named)
 
 
@@ -148,20 +154,36 @@ def index_company_entry(entry: CompanyEntry) -> None:
         erase_passages(Kind.COMPANY, [entry.pk])
 
 
-def most_relevant(project: str, topics: Sequence[str], *, among: Iterable[CompanyEntry] = ()) -> list[CompanyEntry]:
+def most_relevant(project: str, topics: Sequence[str]) -> list[CompanyEntry]:
     """Return approved entries in the order in which a session of this project and these topics should hear them.
 
     What is about the project or the topics first, then by importance, then what was verified last. Three indexed reads
     at any size: the most important of all, of the project, and of the topics.
+    """
+    return by_relevance(_RELEVANT(project, *topics), project, topics)
+
+
+def _relevant_entries(project: str, *topics: str) -> CompanyEntryQuerySet:
+    # Where a copy comes from is told, and nobody's name: joining those takes PostgreSQL longer to plan than to read.
+    found = CompanyEntry.objects.approved().select_related("copy__server", "proof")
+    return found.filter(pk__in=relevant_numbers(project, topics)).order_by(*_ORDERS["importance"])
+
+
+_RELEVANT = FixedQuery(_relevant_entries)
+
+
+def relevant_numbers(project: str, topics: Sequence[str], *, also: Collection[int] = ()) -> QuerySet[Any, Any]:
+    """Return the numbers of the entries among which a session of this project and these topics hears the best.
 
     Args:
-        among: Entries to rank as if they were approved too: what a proposal would push out.
+        also: Further entries that the caller reads in the same statement, whatever their status is.
     """
-    ranked = select_approved_entries().order_by("-importance", "-decided_at", "-pk")
-    groups = [Q(), *([Q(project=project)] if project else []), *([Q(topics__overlap=list(topics))] if topics else [])]
-    candidates = {entry.pk: entry for group in groups for entry in ranked.filter(group)[:READ_PER_GROUP]}
-    candidates.update({entry.pk: entry for entry in among})
-    return by_relevance(candidates.values(), project, topics)
+    ranked = CompanyEntry.objects.approved().order_by(*_ORDERS["importance"]).values("pk")
+    groups = [*([Q(project=project)] if project else []), *([Q(topics__overlap=list(topics))] if topics else [])]
+    parts = [ranked.filter(group)[:READ_PER_GROUP] for group in groups]
+    if also:
+        parts.append(CompanyEntry.objects.filter(pk__in=also).order_by().values("pk"))
+    return ranked[:READ_PER_GROUP].union(*parts) if parts else ranked[:READ_PER_GROUP]
 
 
 def by_relevance(entries: Iterable[CompanyEntry], project: str, topics: Sequence[str]) -> list[CompanyEntry]:
@@ -169,21 +191,22 @@ def by_relevance(entries: Iterable[CompanyEntry], project: str, topics: Sequence
 
     What was told often and never cited comes behind all others: it stays, and whoever searches finds it as before.
     """
-    ranked = sorted(entries, key=_relevance(project, topics))
-    behind = find_demoted(entry.pk for entry in ranked)
-    return sorted(ranked, key=lambda entry: entry.pk in behind)
+    ranked = sorted(entries, key=relevance_to(project, topics))
+    return sorted(ranked, key=lambda entry: comes_behind(getattr(entry, "proof", None)))
 
 
-def decisions_to_tell(actor: Actor) -> CompanyEntryQuerySet:
-    """The actor's proposals that were decided, and of which none of their agents has heard yet."""
-    return (
-        CompanyEntry.objects.proposed_by(actor.user)
-        .filter(told_at=None, decided_at__isnull=False)
-        .exclude(status=Status.PENDING)
-        .exclude(decided_by=actor.user)
-        .select_related("decided_by", "superseded_by")
-        .order_by("decided_at")
-    )
+def decisions_to_tell(actor: Actor, *, most: int) -> list[CompanyEntry]:
+    """Return the first of the actor's proposals that were decided, and of which none of their agents has heard yet."""
+    return _DECISIONS(actor.user.pk, (most,))
+
+
+def _decisions(user_id: UUID, most: tuple[int]) -> QuerySet[CompanyEntry]:
+    decided = CompanyEntry.objects.proposed_by(user_id).filter(told_at=None, decided_at__isnull=False)
+    others = decided.exclude(status=Status.PENDING).exclude(decided_by=user_id)
+    return others.select_related("decided_by", "superseded_by").order_by("decided_at")[: most[0]]
+
+
+_DECISIONS = FixedQuery(_decisions)
 
 
 def company_decisions_to_tell(actor: Actor) -> QuerySet[Dispatch]:
@@ -195,7 +218,8 @@ def company_decisions_to_tell(actor: Actor) -> QuerySet[Dispatch]:
     return mine.select_related("entry", "server").order_by("decided_at", "pk")
 
 
-def _relevance(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry], tuple[int, int, float, int]]:
+def relevance_to(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry], tuple[int, int, float, int]]:
+    """Return the key by which a session of this project and these topics hears entries in their order."""
     wanted = {topic.casefold() for topic in topics}
 
     def key(entry: CompanyEntry) -> tuple[int, int, float, int]:
@@ -210,8 +234,8 @@ def _relevance(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry], 
     return key
 
 
-def _hit(item: Finding, entry: CompanyEntry, *, is_known: bool) -> CompanyHit:
-    excerpt, relevance = excerpt_of(item.text, item.matched), name_relevance(item, is_known=is_known)
+def _hit(item: Finding, entry: CompanyEntry, *, is_known: bool, best: float) -> CompanyHit:
+    excerpt, relevance = excerpt_of(item.text, item.matched), name_relevance(item, is_known=is_known, best=best)
     return CompanyHit(entry, item.score, excerpt, item.matched, item.retrievers, relevance)
 
 
@@ -246,15 +270,17 @@ def browse_company(
     category: CompanyCategoryName | None = None,
     project: Project = "",
     freshness: FreshnessName | None = None,
+    risk: Risk | None = None,
     order: Order | None = None,
     limit: Annotated[int, Field(ge=1, le=HITS)] = 20,
     offset: Offset = 0,
 ) -> CompanyListing:
     """Browse what is approved: what matches a question, the best first, or all of it, the most important first."""
     beside = select_approved_entries().labelled(freshness) if freshness else select_approved_entries()
+    beside = filter_by_risk(beside, risk)
     entries = beside.filter(category=category) if category else beside
     if query:
-        narrows = bool(category or freshness)
+        narrows = bool(category or freshness or risk)
         found = find_among(actor, entries, query=query, project=project, narrows=narrows, limit=HITS)
         hits = [ShelvedCompanyEntry(hit.entry, hit.excerpt, hit.matched, hit.relevance) for hit in found.items]
         for name in reversed(_ORDERS[order] if order else ()):

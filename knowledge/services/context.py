@@ -6,13 +6,13 @@ number of queries does not depend on how much is stored.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Annotated, Any
+from uuid import UUID
 
-from django.conf import settings
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.template.loader import render_to_string
@@ -23,7 +23,9 @@ from accounts.actor import Actor
 from accounts.models import Profile, User
 from accounts.people.profiles import get_profile
 from bigmind.core.errors import NotFound
+from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.handles import Handle
+from bigmind.core.live_settings import live
 from bigmind.core.text import inline, markdown_lines, quote
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 from bigmind.core.vocabulary import Project
@@ -60,6 +62,8 @@ from knowledge.services.context_facts import (
 )
 from knowledge.services.context_receipts import ReceiptLine, ShownLine, receipt_of, why_company
 from knowledge.services.current_sessions import own_session
+from knowledge.services.holdout import kinds_withheld_from, list_withheld
+from knowledge.services.outcomes import session_of_agent
 from knowledge.services.ranking import LineRanking, RankedText, tells_to
 from knowledge.vocabulary import Topics
 
@@ -91,6 +95,7 @@ CITED_DAYS = 180
 CITED_READ = 200
 SESSIONS_READ = 50
 IN_PROGRESS = "in progress"
+COUNTED = ("facts", "standing", "sessions", "hypotheses")
 
 SessionsShown = Annotated[
     int, Field(ge=0, le=50, description="Closed sessions to list. Default: as many as there is room for.")
@@ -146,6 +151,8 @@ class Context:
     parts: dict[str, ContextPart] = field(default_factory=dict)
     known: dict[str, int] = field(default_factory=dict)
     """How many rows there are, for parts of which only the best are read."""
+    told: str = ""
+    """The whole as the agent reads it, once its lines are chosen: several ask for it."""
 
     @property
     def chosen(self) -> dict[str, list[ContextLine]]:
@@ -195,9 +202,17 @@ class Context:
         return {line.markdown: LineOwner(line.kind, line.id, line.quotes) for line in lines if line.markdown}
 
     @property
+    def room_for_company(self) -> int:
+        """How many tokens company knowledge had, or would have had if there had been more of it."""
+        part = self.parts["company"]
+        if part.left:
+            return part.spent
+        return max(part.spent, COMPANY_CEILING) if any(one.left for one in self.parts.values()) else part.most
+
+    @property
     def markdown(self) -> str:
         """The context as the agent reads it."""
-        return render_to_string("agent/context.md", {"context": self}, using="agent").strip() + "\n"
+        return self.told or render_to_string("agent/context.md", {"context": self}, using="agent").strip() + "\n"
 
     @property
     def tokens(self) -> int:
@@ -211,6 +226,7 @@ class ContextAsTold:
 
     markdown: str
     lines: list[ShownLine]
+    withheld: list[ShownLine] = field(default_factory=list)
     facts_left: int = 0
 
     @property
@@ -233,20 +249,29 @@ def get_context(
     """
     if session_id:
         return _as_told(actor, session_id)
-    return build_context(actor, project=project, topics=topics or [], sessions=sessions)
+    # What was withheld at the start stays so: else reading it again would tell it.
+    session = session_of_agent(actor) if kinds_withheld_from(actor) else None
+    without = list_withheld(session) if session else ()
+    return build_context(actor, project=project, topics=topics or [], sessions=sessions, without=without)
 
 
 def _as_told(actor: Actor, session_id: str) -> ContextAsTold:
     session = own_session(actor, session_id)
     receipt = receipt_of(session)
     if receipt is None or not receipt.texts:
-        hint = f"Starts are kept word for word for {settings.KEEP_TOLD_DAYS} days (BIGMIND_KEEP_TOLD_DAYS)."
+        hint = f"Starts are kept word for word for {live.KEEP_TOLD_DAYS} days (BIGMIND_KEEP_TOLD_DAYS)."
         raise NotFound(f"What session {session.handle} was told at its start is not kept.", hint=hint)
-    return ContextAsTold(receipt.as_told, receipt.lines)
+    return ContextAsTold(receipt.as_told, receipt.lines, receipt.withheld)
 
 
 def build_context(
-    actor: Actor, *, project: str, topics: Sequence[str], sessions: int | None = None, beside: int = 0
+    actor: Actor,
+    *,
+    project: str,
+    topics: Sequence[str],
+    sessions: int | None = None,
+    beside: int = 0,
+    without: Collection[tuple[str, str]] = (),
 ) -> Context:
     """Build the context: at most 1,300 tokens, including what stands beside it.
 
@@ -256,6 +281,7 @@ def build_context(
     Args:
         sessions: How many closed sessions to list; by default as many as fit.
         beside: Tokens of what stands beside the context, within the same budget.
+        without: Kind and id of what is withheld.
     """
     context = Context(timezone.now(), cut_to_tokens(inline(project), ITEM_TOKENS // 2))
     profile = get_profile(actor)
@@ -270,26 +296,32 @@ def build_context(
         )
         | {"hypotheses": _hypotheses(actor, project), "sessions": _session_part(found, ranking)}
     )
+    for part in context.parts.values() if without else ():
+        part.items = [item for item in part.items if (item.kind, item.id) not in without]
     _fill(context, TOTAL_TOKENS - beside)
+    context.told = context.markdown
     return context
 
 
 def _count_what_is_known(actor: Actor, project: str) -> tuple[dict[str, int], set[str]]:
     """Return how much of each kind is stored, and the ids of the facts that sessions cited lately: one statement."""
-    facts = Fact.objects.of(actor.user).current().filter(Q(valid_until=None) | Q(valid_until__gt=timezone.now()))
-    rows: dict[str, QuerySet[Any]] = {
-        "facts": facts,
-        "standing": facts.filter(category__in=TASTE_AND_RULE, project__in={"", project}),
-        "sessions": Session.objects.of(actor.user).in_view(),
-        "hypotheses": _open_hypotheses(actor),
-    }
-    since = timezone.now() - timedelta(days=CITED_DAYS)
-    cited = Serving.objects.filter(user=actor.user, kind=Kind.FACT, cited=True, at__gte=since).order_by("-at")
-    *counts, ids = User.objects.values_list(
-        *(Subquery(of.order_by().values("user").annotate(n=Count("pk")).values("n")) for of in rows.values()),
+    [(*counts, ids)] = _KNOWN(actor.user.pk, timezone.now(), project)
+    return {name: count or 0 for name, count in zip(COUNTED, counts, strict=True)}, set(ids)
+
+
+def _rows_known(user_id: UUID, now: datetime, project: str) -> QuerySet[Any, Any]:
+    facts = Fact.objects.of(user_id).current().filter(Q(valid_until=None) | Q(valid_until__gt=now))
+    standing = facts.filter(category__in=TASTE_AND_RULE, project__in={"", project})
+    rows: list[QuerySet[Any]] = [facts, standing, Session.objects.of(user_id).in_view(), _open_hypotheses(user_id)]
+    since = now - timedelta(days=CITED_DAYS)
+    cited = Serving.objects.filter(user=user_id, kind=Kind.FACT, cited=True, at__gte=since).order_by("-at")
+    return User.objects.filter(pk=user_id).values_list(
+        *(Subquery(of.order_by().values("user").annotate(n=Count("pk")).values("n")) for of in rows),
         ArraySubquery(cited.values("source_id")[:CITED_READ]),
-    ).get(pk=actor.user.pk)
-    return {name: count or 0 for name, count in zip(rows, counts, strict=True)}, set(ids)
+    )
+
+
+_KNOWN = FixedQuery(_rows_known)
 
 
 def whole_profile(profile: Profile) -> Context:
@@ -318,7 +350,7 @@ def company_line(entry: CompanyEntry) -> CompanyLine:
         title=inline(entry.title),
         content=cut_to_tokens(inline(entry.content[:ITEM_CHARS]), COMPANY_ITEM_TOKENS - 40),
         freshness=entry.freshness,
-        source=inline(entry.source),
+        source=inline(entry.say_source(quote(entry.brought_by))),
     )
 
 
@@ -380,7 +412,7 @@ def _company_parts(context: Context, actor: Actor, project: str, topics: Sequenc
     entries = [_company_item(entry, project, topics) for entry in relevant[:ENTRIES_SHOWN]]
     decisions = [
         _decision(entry, entry.get_status_display(), str(entry.decided_by or "a curator"), entry.decision_notes)
-        for entry in decisions_to_tell(actor)[:DECISIONS_READ]
+        for entry in decisions_to_tell(actor, most=DECISIONS_READ)
     ]
     decisions += [_decision_elsewhere(dispatch) for dispatch in company_decisions_to_tell(actor)[:DECISIONS_READ]]
     most = COMPANY_TOKENS - HEADING_TOKENS
@@ -414,8 +446,7 @@ def _decision_elsewhere(dispatch: Dispatch) -> ContextLine:
 
 def _hypotheses(actor: Actor, project: str) -> ContextPart:
     """Return the open hypotheses, those of this project first, and of them those that are due."""
-    newest = _open_hypotheses(actor).order_by("-created_at", "-pk")[:HYPOTHESES_READ]
-    beliefs = newest.union(_open_hypotheses(actor).due()[:HYPOTHESES_DUE_READ]).order_by("-created_at", "-id")
+    beliefs = _BELIEFS(actor.user.pk, timezone.now())
     ordered = sorted(beliefs, key=lambda belief: (distance(belief.project, project), not belief.is_due))
     items = [
         ContextLine(
@@ -433,27 +464,43 @@ def _hypotheses(actor: Actor, project: str) -> ContextPart:
     return ContextPart("1", items, floor=70, ceiling=110)
 
 
-def _open_hypotheses(actor: Actor) -> HypothesisQuerySet:
-    return Hypothesis.objects.of(actor.user).filter(status="open", set_aside_at=None)
+def _beliefs(user_id: UUID, now: datetime) -> QuerySet[Hypothesis]:
+    newest = _open_hypotheses(user_id).order_by("-created_at", "-pk")[:HYPOTHESES_READ]
+    return newest.union(_open_hypotheses(user_id).due(now)[:HYPOTHESES_DUE_READ]).order_by("-created_at", "-id")
+
+
+_BELIEFS = FixedQuery(_beliefs)
+
+
+def _open_hypotheses(user_id: UUID) -> HypothesisQuerySet:
+    return Hypothesis.objects.of(user_id).filter(status="open", set_aside_at=None)
 
 
 def _sessions_to_tell(actor: Actor, project: str, *, shown: int | None) -> list[Session]:
     """Return the open sessions, then the newest of this project, then the newest of all."""
-    mine = (
-        Session.objects.of(actor.user)
-        .in_view()
-        .annotate(has_summary=Exists(Summary.objects.filter(session=OuterRef("pk"))))
-        .newest_first()
-    )
-    closed, most = mine.exclude(ended_at=None), SESSIONS_READ if shown is None else shown
-    groups = [mine.open()[:OPEN_SESSIONS_SHOWN], closed[:most]]
-    if project:
-        groups.append(closed.filter(project=project)[:most])
-    found = {session.pk: session for session in groups[0].union(*groups[1:])}.values()
+    most = SESSIONS_READ if shown is None else shown
+    found = {session.pk: session for session in _SESSIONS(actor.user.pk, project, (most,))}.values()
     newest = sorted(found, key=lambda session: (session.started_at, session.pk), reverse=True)
     ordered = sorted(newest, key=lambda session: (not session.is_open, distance(session.project, project) > 0))
     is_open = sum(session.is_open for session in ordered)
     return ordered[: is_open + most]
+
+
+def _sessions(user_id: UUID, project: str, limit: tuple[int]) -> QuerySet[Session]:
+    mine = (
+        Session.objects.of(user_id)
+        .in_view()
+        .annotate(has_summary=Exists(Summary.objects.filter(session=OuterRef("pk"))))
+        .newest_first()
+    )
+    closed, [most] = mine.exclude(ended_at=None), limit
+    groups = [mine.open()[:OPEN_SESSIONS_SHOWN], closed[:most]]
+    if project:
+        groups.append(closed.filter(project=project)[:most])
+    return groups[0].union(*groups[1:])
+
+
+_SESSIONS = FixedQuery(_sessions)
 
 
 def _recent_topics(sessions: Iterable[Session], project: str) -> list[str]:

@@ -6,9 +6,10 @@ they help this session.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import reduce
+from functools import cached_property, partial, reduce
 from operator import or_
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.contrib.postgres.search import SearchQuery
 from django.db.models import BigIntegerField, F, Q, QuerySet
@@ -17,8 +18,9 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import Profile
+from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.numbers import number_of
-from bigmind.core.text import inline, normalise
+from bigmind.core.text import echo, inline, normalise
 from knowledge.models import Category, Fact, Kind, Passage, say_validity
 from knowledge.services.budgets import ContextLine, ContextPart
 from knowledge.services.ranking import DIRECTIVES, LineRanking, RankedText, tells_to
@@ -107,7 +109,10 @@ def fact_parts(
     parts = {}
     for name, (floor, ceiling) in ROOM.items():
         facts = ordered[name][:MOST_LINES]
-        lines = [_line_of(fact, name, ranking, cited, against.get(fact.pk, NOTHING_AGAINST)) for fact in facts]
+        lines = [
+            FactLine(fact, against.get(fact.pk, NOTHING_AGAINST), partial(_why, fact, name, ranking, cited))
+            for fact in facts
+        ]
         parts[name] = ContextPart("1", lines, floor, ceiling)
     return parts
 
@@ -136,20 +141,31 @@ def _by_usefulness(facts: Sequence[ContextFact], ranking: LineRanking, cited: Co
     return [facts[at] for at in ranking.rank(weighed)]
 
 
-def _line_of(
-    fact: ContextFact, part: str, ranking: LineRanking, cited: Collection[str], against: FactAgainst
-) -> ContextLine:
-    dated = f"{fact.created_at:%Y-%m-%d}" if fact.category in DATED and not fact.valid_from else ""
-    about = [part for part in (f"F{number_of(fact.pk)}", dated, fact.validity) if part]
-    return ContextLine(
-        kind="fact",
-        id=str(fact.pk),
-        before=f"- **[{fact.category}]** ",
-        text=line_start(fact.start),
-        after=f" ({', '.join(about)}{against.words})",
-        quotes=against.id,
-        why=_why(fact, part, ranking, cited),
-    )
+class FactLine(ContextLine):
+    """The line of a fact. Most of hundreds are never looked at, so its words are put together when they are."""
+
+    def __init__(self, fact: ContextFact, against: FactAgainst, why: Callable[[], str]) -> None:
+        self._fact, self._against, self._why = fact, against, why
+        super().__init__("fact", str(fact.pk), f"- **[{fact.category}]** ", "", quotes=against.id)
+        del self.text, self.after, self.why
+
+    @cached_property
+    def text(self) -> str:  # type: ignore[override]
+        """The fact in one line."""
+        return line_start(self._fact.start)
+
+    @cached_property
+    def after(self) -> str:  # type: ignore[override]
+        """Its handle, its date, and what it contradicts."""
+        fact = self._fact
+        dated = f"{fact.created_at:%Y-%m-%d}" if fact.category in DATED and not fact.valid_from else ""
+        about = [part for part in (f"F{number_of(fact.pk)}", dated, fact.validity) if part]
+        return f" ({', '.join(about)}{self._against.words})"
+
+    @cached_property
+    def why(self) -> str:  # type: ignore[override]
+        """Why it was chosen."""
+        return self._why()
 
 
 def _why(fact: ContextFact, part: str, ranking: LineRanking, cited: Collection[str]) -> str:
@@ -168,39 +184,53 @@ def read_facts(actor: Actor, project: str, topics: Sequence[str]) -> list[Contex
     One UNION of limited queries, each answered by an index: sorting all facts by usefulness in the database would read
     every one of them.
     """
+    words = [word for topic in topics for word in topic.split()][:TOPIC_WORDS]
+    return list(map(ContextFact._make, _FACTS_TO_TELL(actor.user.pk, timezone.now(), project, *words)))
+
+
+def _facts_to_tell(user_id: UUID, now: datetime, project: str, *words: str) -> QuerySet[Any, Any]:
     # What a newer fact contradicts is told beside that one, for as long as that one holds.
-    settled = Q(contradicted_by=None) | Q(contradicted_by__valid_until__lte=timezone.now())
+    settled = Q(contradicted_by=None) | Q(contradicted_by__valid_until__lte=now)
     current = (
-        Fact.objects.of(actor.user)
+        Fact.objects.of(user_id)
         .current()
-        .without_past()
+        .without_past(now)
         .filter(settled)
         .annotate(start=Left("fact", ITEM_CHARS + 1), replaced_from=F("superseded_by__valid_from"))
     )
     groups = [current.filter(category=category) for category in Category.values]
     # Of a person with more preferences than are read here, those that instruct, whatever came after them.
-    instructions = _ids_with_words(actor, DIRECTIVES, config="simple")
+    instructions = _ids_with_words(user_id, DIRECTIVES, config="simple")
     groups.append(current.filter(category=Category.PREFERENCE, pk__in=instructions))
     if project:
         groups.append(current.filter(project=project))
-    if words := [word for topic in topics for word in topic.split()][:TOPIC_WORDS]:
-        groups.append(current.filter(pk__in=_ids_with_words(actor, words, config="english")[:FACTS_READ_PER_GROUP]))
+    if words:
+        groups.append(current.filter(pk__in=_ids_with_words(user_id, words, config="english")[:FACTS_READ_PER_GROUP]))
     rows = [group.newest_first().values_list(*ContextFact._fields)[:FACTS_READ_PER_GROUP] for group in groups]
-    return list(map(ContextFact._make, rows[0].union(*rows[1:])))
+    return rows[0].union(*rows[1:])
+
+
+_FACTS_TO_TELL = FixedQuery(_facts_to_tell)
 
 
 def say_unsettled(actor: Actor) -> dict[int, FactAgainst]:
     """Return for each fact that contradicts an older one what the older one says: it is told beside it."""
-    older = Fact.objects.of(actor.user).current().without_past().exclude(contradicted_by=None).newest_first()
-    read = older.values_list("contradicted_by", "pk", "created_at", Left("fact", QUOTED_CHARS))[:UNSETTLED_READ]
     return {
-        newer: FactAgainst(str(pk), f"; unsettled, F{number_of(pk)} of {since:%Y-%m-%d}: “{inline(text)}”")
-        for newer, pk, since, text in read
+        newer: FactAgainst(str(pk), f"; unsettled, F{number_of(pk)} of {since:%Y-%m-%d}: {echo(inline(text))}")
+        for newer, pk, since, text in _UNSETTLED(actor.user.pk, timezone.now())
         if newer
     }
 
 
-def _ids_with_words(actor: Actor, words: Iterable[str], *, config: str) -> "QuerySet[Passage, Any]":
+def _facts_to_settle(user_id: UUID, now: datetime) -> QuerySet[Any, Any]:
+    older = Fact.objects.of(user_id).current().without_past(now).exclude(contradicted_by=None).newest_first()
+    return older.values_list("contradicted_by", "pk", "created_at", Left("fact", QUOTED_CHARS))[:UNSETTLED_READ]
+
+
+_UNSETTLED = FixedQuery(_facts_to_settle)
+
+
+def _ids_with_words(user_id: UUID, words: Iterable[str], *, config: str) -> "QuerySet[Passage, Any]":
     query = reduce(or_, (SearchQuery(word, config=config, search_type="plain") for word in words))
-    found = Passage.objects.filter(owner=actor.user, kind=Kind.FACT, lexemes=query)
+    found = Passage.objects.filter(owner=user_id, kind=Kind.FACT, lexemes=query)
     return found.values_list(Cast("source_id", BigIntegerField()))

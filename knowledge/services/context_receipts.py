@@ -4,7 +4,7 @@ A receipt names things by their ids. The lines as they were told are kept beside
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,7 +13,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from bigmind.core.text import inline
-from knowledge.models import CompanyEntry, Fact, Hypothesis, Proof, Receipt, Session
+from knowledge.kinds import KINDS
+from knowledge.models import CompanyEntry, Entry, Fact, Hypothesis, Proof, Receipt, Session
 
 from .as_told import LineAsTold, read_texts
 from .provenance import day_of, lineages_of
@@ -62,11 +63,16 @@ class ShownLine:
 
 @dataclass(frozen=True)
 class ShownReceipt:
-    """What a start context cost in all, its items as they are now, and its lines as they were told."""
+    """What a start context cost in all, its items as they are now, and its lines as they were told.
+
+    `withheld` is what the session was not told by lot, then or in a recall. It is said once the session has ended: else
+    an agent that reads its own receipt would be told after all.
+    """
 
     tokens: int
     lines: list[ShownLine]
     texts: list[LineAsTold]
+    withheld: list[ShownLine] = field(default_factory=list)
 
     @property
     def as_told(self) -> str:
@@ -114,7 +120,16 @@ def receipt_of(session: Session) -> ShownReceipt | None:
         return None
     texts = read_texts(session.user, receipt.texts)
     lines = show_lines(session.user, [ReceiptLine(**line) for line in receipt.lines], told=texts)
-    return ShownReceipt(receipt.tokens, lines, texts)
+    return ShownReceipt(receipt.tokens, lines, texts, _list_withheld(session))
+
+
+def _list_withheld(session: Session) -> list[ShownLine]:
+    if session.is_open:
+        return []
+    drawn = session.draws.filter(withheld=True).order_by("pk")
+    tiers = {kind: KINDS[kind].tier for kind in ("company", "entry", "fact")}
+    lines = [ReceiptLine(tiers[one.kind], one.kind, one.source_id, 0, "withheld by lot") for one in drawn]
+    return show_lines(session.user, lines) if lines else []
 
 
 def show_lines(user: User, lines: Sequence[ReceiptLine], *, told: Iterable[LineAsTold] = ()) -> list[ShownLine]:
@@ -128,6 +143,8 @@ def show_lines(user: User, lines: Sequence[ReceiptLine], *, told: Iterable[LineA
     for entry in CompanyEntry.objects.readable_by(user, curator=False).filter(pk__in=company):
         titles["company", str(entry.pk)] = titles["decision", str(entry.pk)] = f"[{entry.handle}] {entry.title}"
     archived: set[tuple[str, str]] = set()
+    for shared in Entry.objects.filter(pk__in=_ids(lines, "entry", UUID)):
+        titles["entry", str(shared.pk)] = str(shared)
     for fact in Fact.objects.of(user).filter(pk__in=_ids(lines, "fact", int)):
         titles["fact", str(fact.pk)] = fact.fact
         if not fact.is_current:

@@ -47,6 +47,7 @@ _ALONE = _words("only exclusively solely just reserved restricted")
 _BUT = _words("but except")
 _UNLESS = _words("except unless excluding besides") | _BUT
 _ALSO = _words("also too additionally besides well another")
+_ADDING = _words("and or plus")
 _NOW = _words("now moved switched migrated changed became renamed replaced nowadays")
 _SPLITS_AFTER_COMMA = _NEGATIONS | _words("but do don't doesn't")
 _CHOOSING = _words("use uses using prefer prefers")
@@ -108,6 +109,8 @@ _SECONDS = {
 }
 _BYTES = {"kb": 1, "kib": 1, "mb": 10**3, "mib": 10**3, "gb": 10**6, "gib": 10**6, "tb": 10**9, "tib": 10**9}
 _LASTING = _words("last lasts lasted take takes within for after")
+_MONTHS = _words("january february march april june july august september october november december")
+_ORDINAL = _words("st nd rd th")
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SEVERAL_DAYS = {"weekday": _DAYS[:5], "workday": _DAYS[:5], "weekend": _DAYS[5:]}
 _UNTIL = frozenset({"to", "until", "through"})
@@ -137,7 +140,7 @@ _HOLDING = _stems(
     "start begin end pin own lead manage maintain ask use prefer want reside schedule belong set count"
 )
 """Verbs after which one value holds at a time: one lives in one place. One speaks several languages."""
-_HOLDING_PLACED = _stems("answer write work speak format reply")
+_HOLDING_PLACED = _stems("answer write work speak format reply send version publish deliver sign bill")
 """The same, where “in”, “with”, “at” or the like stands before the value: one answers in one language."""
 _OWNING = _stems("own lead manage maintain head chair run")
 """Verbs before which one name stands at a time."""
@@ -227,6 +230,44 @@ def contradictions(new: str, known: str) -> list[str]:
     return list(dict.fromkeys(found))[:MOST_HINTS]
 
 
+def may_say_same(one: str, other: str) -> bool:
+    """Return whether two similar texts may say the same: nothing in them tells that they are about different cases.
+
+    Call it for texts that are close in meaning, where `contradictions` found nothing. Vectors put “public endpoints are
+    limited” beside “internal endpoints are not limited”: one denies what the other affirms, has other numbers, or an
+    opposite. Of longer texts those statements are compared that have the most words in common.
+    """
+    here, there = _clauses(one), _clauses(other)
+    numbers = [frozenset(chain.from_iterable(clause.values for clause in clauses)) for clauses in (here, there)]
+    if all(numbers) and numbers[0].isdisjoint(numbers[1]):
+        return False
+    pairs = [(a, b, _compare(a, b)) for a, b in product(here, there)]
+    if not pairs:
+        return True
+    first, second, compared = max(pairs, key=lambda pair: len(pair[2].shared))
+    return first.is_denied == second.is_denied and not compared.opposites and _days_meet(first, second)
+
+
+def differs_in_a_word(one: str, other: str) -> bool:
+    """Return whether two texts are one statement with another word in one place: “the API is slow”, “the shop is slow”.
+
+    Then they may be about two things, however near their vectors are.
+    """
+    here, there = _clauses(one), _clauses(other)
+    if len(here) != 1 or len(there) != 1:
+        return False
+    compared = _compare(here[0], there[0])
+    own = compared.about - compared.other
+    in_order = [
+        [stem if stem in compared.shared else "" for stem in _stems_in_order(clause)] for clause in (here[0], there[0])
+    ]
+    return 0 < len(own) <= 2 <= len(compared.shared) and in_order[0] == in_order[1]
+
+
+def _stems_in_order(clause: _Clause) -> list[str]:
+    return [clause.stems[place] for place in clause.content]
+
+
 def _compare(here: _Clause, there: _Clause) -> _Compared:
     """Return what two clauses are about, with opposites and other forms of a word put as one."""
     about, other = set(here.about), set(there.about)
@@ -275,16 +316,22 @@ def _is_shared(only: _Clause, other: _Clause) -> bool:
         return same and bool(only.holder) and not other.holder
     holder, about = _holder_against(only, other)
     named = (other.about | other.holder) - about
-    is_for_all = other.has(_EVERYONE)
+    is_for_all, is_joined = other.has(_EVERYONE), _is_joined(holder, other)
     first = other.stems[other.content[0]] if other.content else ""
     return (
         bool(holder and about)
         and about <= other.about | other.holder
-        and (is_for_all or bool(other.holder) or first in named or other.has(_PERMITTING | _ALSO))
+        and (is_for_all or bool(other.holder) or first in named or is_joined or other.has(_PERMITTING | _ALSO))
         and (is_for_all or bool(named))
-        and not holder <= named
+        and (is_joined or not holder <= named)
         and _days_meet(only, other)
     )
+
+
+def _is_joined(holder: frozenset[str], other: _Clause) -> bool:
+    """Whether somebody else is named beside the holder: “by Ada or Grace”."""
+    joints = (place for place, word in enumerate(other.words) if word in _ADDING and 0 < place < len(other.words) - 1)
+    return any(not holder.isdisjoint((other.stems[place - 1], other.stems[place + 1])) for place in joints)
 
 
 def _holder_against(only: _Clause, other: _Clause) -> tuple[frozenset[str], frozenset[str]]:
@@ -301,7 +348,7 @@ def _limits(here: _Clause, there: _Clause, compared: _Compared) -> Iterator[str]
         if not only.has(_ALONE) or only.holder or other.has(_ALONE) or only.is_denied or other.is_denied:
             continue
         is_for_all = other.has(_EVERYONE) and other.about < only.about
-        is_for_more = other.has(_ALSO | frozenset({"and"})) and only.about < other.about
+        is_for_more = other.has(_ALSO | _ADDING) and only.about < other.about
         if len(only.about & other.about) >= 2 and (is_for_all or is_for_more):
             yield _both(here, there)
 
@@ -328,7 +375,9 @@ def _exceptions(here: _Clause, there: _Clause, _: _Compared) -> Iterator[str]:
         if not place or special.holder or general.has(_UNLESS) or not general.has(_ALWAYS):
             continue
         before = _content(special.words[:place])
-        if before and general.about and before == general.about and len(special.words) > place + 1:
+        # “All tables but the logs have a key”: what is said of the rest may come after the exception.
+        is_same = before == general.about or before <= general.about < special.about
+        if before and general.about and is_same and len(special.words) > place + 1:
             yield _both(here, there)
 
 
@@ -420,6 +469,9 @@ def _holds_one(clause: _Clause, value: list[int], compared: _Compared) -> bool:
     place = value[0] - 1
     while place >= 0 and clause.words[place] in _PLACING | _ARTICLES:
         place -= 1
+    # “owned by team Falcon”: what sort of thing the value is stands between.
+    if place > 0 and clause.stems[place] in compared.shared and clause.words[place - 1] in _PLACES_AT:
+        place -= 2
     is_placed = not _PLACES_AT.isdisjoint(clause.words[place + 1 : value[0]])
     if place < 0:
         return False
@@ -499,6 +551,7 @@ def _clauses_of(text: str) -> list[_Clause]:
 
 
 def _read(words: list[str]) -> _Clause:
+    words = _join_dates(["manually" if pair == ("by", "hand") else pair[0] for pair in pairwise([*words, ""])])
     holder, rest = _who_alone(words)
     return _Clause(
         words=words,
@@ -506,11 +559,38 @@ def _read(words: list[str]) -> _Clause:
         holder=_content(holder),
         days=_days_in(words),
         numbers=_numbers_in(words),
-        is_denied=sum(map(_denies, words)) % 2 == 1,
+        is_denied=sum(_denies(words, place) for place in range(len(words))) % 2 == 1,
     )
 
 
-def _denies(word: str) -> bool:
+def _join_dates(words: list[str]) -> list[str]:
+    """Return the words with each date as one of them: “15 december”, “october 2025”; and numbers without “th”."""
+    plain = [word for at, word in enumerate(words) if not (word in _ORDINAL and at and words[at - 1].isdecimal())]
+    joined: list[str] = []
+    for at, word in enumerate(plain):
+        is_year = word.isdecimal() and len(word) == 4
+        if joined and joined[-1][0].isdigit() and joined[-1].isdecimal() and _is_month(plain, at):
+            joined[-1] = f"{joined[-1]} {word}"
+        elif word.isdecimal() and at and _is_month(plain, at - 1) and joined[-1] == plain[at - 1]:
+            joined[-1] = f"{word} {joined[-1]}"
+        elif is_year and joined and " " in joined[-1]:
+            joined[-1] = f"{joined[-1]} {word}"
+        else:
+            joined.append(word)
+    return joined
+
+
+def _is_month(words: list[str], at: int) -> bool:
+    """Whether a word names a month. “May” does so only at the end, or before a year."""
+    following = words[at + 1] if at + 1 < len(words) else ""
+    return words[at] in _MONTHS or (words[at] == "may" and (not following or following.isdecimal()))
+
+
+def _denies(words: list[str], place: int) -> bool:
+    """Whether the word at a place denies: in “no longer” one of both does, and neither in “no longer than a day”."""
+    word, before = words[place], words[place - 1] if place else ""
+    if word == "longer" and before in _NEGATIONS:
+        return place + 1 < len(words) and words[place + 1] == "than"
     return word in _NEGATIONS or word.endswith("n't")
 
 
@@ -530,11 +610,18 @@ def _who_alone(words: list[str]) -> tuple[list[str], list[str]]:
         is_exception = word in _BUT and place and words[place - 1] in {"nobody", "one", "none"}
         if word in _ALONE or is_exception:
             before, after = words[: place - is_exception], words[place + 1 :]
+            if named := _who_after_by(after) or ([] if _content(after) else _who_after_by(before)):
+                return named, words[: words.index("by")]
             if _content(before):
                 return (after, before) if after and after[0] in {"by", "to", "for"} else ([], words)
             end = next((at for at, following in enumerate(after) if following in _PERMITTING | {"is", "are"}), 1)
             return after[:end], after[end:]
     return [], words
+
+
+def _who_after_by(words: list[str]) -> list[str]:
+    """Who is named after “by”: “handed out by security only”, “is only written to by migrations”."""
+    return words[words.index("by") + 1 :] if "by" in words else []
 
 
 def _days_in(words: list[str]) -> frozenset[str]:

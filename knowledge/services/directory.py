@@ -79,8 +79,15 @@ def visible_sections(users: Collection[User]) -> dict[UUID, frozenset[ProfileSec
     return {user.pk: as_shared(chosen.get(user.pk)).sections for user in users}
 
 
-def _people(users: Collection[User]) -> list[Person]:
-    sections = visible_sections(users)
+def preview_card(actor: Actor, sections: Collection[ProfileSection]) -> Person | None:
+    """Return how the directory would show the actor to others, did they share these sections; None: not at all."""
+    if ProfileSection.WHO not in sections:
+        return None
+    return _people([actor.user], {actor.user.pk: frozenset(sections)})[0]
+
+
+def _people(users: Collection[User], sections: dict[UUID, frozenset[ProfileSection]] | None = None) -> list[Person]:
+    sections = visible_sections(users) if sections is None else sections
 
     def sharing(section: ProfileSection) -> list[UUID]:
         return [user.pk for user in users if section in sections[user.pk]]

@@ -17,9 +17,10 @@ from accounts.actor import Actor
 from bigmind.core.background import after_commit
 from bigmind.core.read_only import is_read_only
 from knowledge.embeddings.circuit import Circuit
+from knowledge.embeddings.pace import note_pace
 from knowledge.embeddings.providers import Embedded, Embedder, EmbedderError, TextsRefused, TokenEmbedder, provider
 from knowledge.embeddings.retry import embed_batch
-from knowledge.models import CachedVector, EmbeddingSpace, Passage, PassageVector
+from knowledge.models import CachedVector, EmbeddingSpace, Kind, Passage, PassageVector
 from knowledge.models.embeddings import HAS_VECTOR, IS_SHARED
 from knowledge.search.indexes import drop_indexes, keep_statistics
 from knowledge.services.near_duplicates import point_to_similar
@@ -31,16 +32,18 @@ BATCH_SECONDS = 2.0
 FIRST_BATCH = 10
 POINTED_AT_ONCE = 20
 FILLED_AT_ONCE = 20
-WAIT_WHEN_DOWN = timedelta(seconds=30)
+WAIT_WHEN_DOWN = timedelta(seconds=15)
 WAIT_WHEN_REFUSED = timedelta(days=1)
+WAIT_WHEN_STOPPED = timedelta(days=3650)
+STOPPED = "An admin stopped it. These texts are found by their words."
 AGAIN = "to be made again"
 TO_MAKE = Q(vector=None) | Q(trouble=AGAIN)
 # Spelled like the condition of the index `vector_next`, so that PostgreSQL uses it.
 UNFINISHED = ~Q(vector__isnull=False, trouble="")
 
 _QUEUE_ALL = """
-INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, trouble)
-SELECT passage.id, %(space)s, passage.owner_id, ''
+INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, kind, trouble)
+SELECT passage.id, %(space)s, passage.owner_id, passage.kind, ''
 FROM knowledge_passage AS passage
 WHERE NOT EXISTS (
     SELECT 1 FROM knowledge_passagevector AS known WHERE known.space_id = %(space)s AND known.passage_id = passage.id
@@ -49,6 +52,10 @@ ORDER BY passage.id
 ON CONFLICT (space_id, passage_id) DO NOTHING
 """
 
+Lane = UUID | str
+"""Who takes turns at the workers: a person with what is theirs, a kind with what everybody shares."""
+KINDS_IN_TURN = (Kind.COMPANY, Kind.ENTRY, *(kind for kind in Kind if kind not in {Kind.COMPANY, Kind.ENTRY}), "")
+"""What people write one by one before what is imported; at last what an older version let wait, which has no kind."""
 _BEGAN = timezone.now()
 _worked_in: set[str] = set()
 """The space this process has last worked in, if it has."""
@@ -113,7 +120,7 @@ def embed_pending() -> int:
 
 def _work_off(embedder: Embedder, space: EmbeddingSpace) -> Iterator[tuple[list[int], int]]:
     """Make the vectors that wait; yield for each batch the rows that had none before, and how many were made."""
-    size, had_turn = FIRST_BATCH, set[UUID | None]()
+    size, had_turn = FIRST_BATCH, set[Lane]()
     while claimed := _claim(space, size, had_turn):
         began, new = monotonic(), [row.pk for row in claimed if row.vector is None]
         yield new, _embed(embedder, space, claimed)
@@ -122,6 +129,7 @@ def _work_off(embedder: Embedder, space: EmbeddingSpace) -> Iterator[tuple[list[
             space.save(update_fields=["failed_at"])
         # Twice as many at the most: a batch that was quick may have come from the cache.
         pace = BATCH_SECONDS / max(monotonic() - began, 0.001)
+        note_pace(space.name, len(claimed))
         size = max(FIRST_BATCH, int(len(claimed) * min(2.0, pace)))
         keep_statistics()
 
@@ -268,6 +276,18 @@ def stop_rebuild(actor: Actor) -> int:
 
 
 @transaction.atomic
+def stop_waiting(actor: Actor, kind: str) -> int:
+    """Let what everybody shares of one kind go without vectors; return how many texts no longer wait.
+
+    Call this when an import is not worth its vectors now. The texts are found by their words; `retry_failed` lets them
+    wait again.
+    """
+    actor.require("admin")
+    waiting = PassageVector.objects.filter(owner=None, vector=None, kind=kind, trouble="")
+    return _free(waiting).update(trouble=STOPPED, not_before=timezone.now() + WAIT_WHEN_STOPPED)
+
+
+@transaction.atomic
 def retry_failed(actor: Actor) -> int:
     """Let the texts that the embedder would not take be tried again now; return how many there are."""
     actor.require("admin")
@@ -313,11 +333,12 @@ def _free(rows: QuerySet[PassageVector]) -> QuerySet[PassageVector]:
     return PassageVector.objects.filter(pk__in=rows.select_for_update(skip_locked=True).values("pk"))
 
 
-def _claim(space: EmbeddingSpace, size: int, had_turn: set[UUID | None]) -> list[PassageVector]:
+def _claim(space: EmbeddingSpace, size: int, had_turn: set[Lane]) -> list[PassageVector]:
     """Take up to a batch of what waits, for as long as the lease lasts. No lock is held while the embedder works.
 
     What a person has just written comes first, and never shares a batch with what all share, which would take longer.
-    Whoever filled most of a batch comes behind everybody else, so that people's imports take turns.
+    Whoever filled most of a batch, a person or a kind of what all share, comes behind everybody else: so imports take
+    turns, and none keeps a single entry waiting.
 
     Args:
         had_turn: Who filled most of a batch since the others had theirs; kept from one batch to the next.
@@ -327,15 +348,27 @@ def _claim(space: EmbeddingSpace, size: int, had_turn: set[UUID | None]) -> list
     due = due.order_by(HAS_VECTOR, IS_SHARED, "-id").select_for_update(skip_locked=True, of=("self",))
     most = min(size, space.batch_size)
     with transaction.atomic():
-        rows = list(due.exclude(owner__in=had_turn)[:most]) if had_turn else []
-        if not rows or rows[0].owner_id is None or rows[0].vector is not None:
+        rows = _next_in_turn(due, most, had_turn)
+        if not rows:
             had_turn.clear()
-            rows = list(due[:most])
-        rows = [row for row in rows if (row.owner_id is None) == (rows[0].owner_id is None)]
+            rows = _next_in_turn(due, most, had_turn) or list(due[:most])
         PassageVector.objects.filter(pk__in=[row.pk for row in rows]).update(not_before=now + LEASE)
-    had_turn.update(owner for owner, count in Counter(row.owner_id for row in rows).items() if count > most // 2)
-    had_turn.discard(None)
+    lanes = Counter[Lane](row.owner_id or row.kind for row in rows)
+    had_turn.update(lane for lane, count in lanes.items() if count > most // 2)
     return rows
+
+
+def _next_in_turn(due: QuerySet[PassageVector], most: int, had_turn: set[Lane]) -> list[PassageVector]:
+    """Return the first of what has no vector yet: people's own writing, then one kind after the other."""
+    new = due.filter(vector=None)
+    people = [lane for lane in had_turn if isinstance(lane, UUID)]
+    if rows := list(new.filter(owner__isnull=False).exclude(owner__in=people)[:most]):
+        return rows
+    # Asked one by one, for each answer is the beginning of an index; most of these kinds never wait.
+    for kind in (kind for kind in KINDS_IN_TURN if kind not in had_turn):
+        if rows := list(new.filter(owner=None, kind=kind).order_by(HAS_VECTOR, "-id")[:most]):
+            return rows
+    return []
 
 
 def _embed(embedder: Embedder, space: EmbeddingSpace, rows: Sequence[PassageVector]) -> int:

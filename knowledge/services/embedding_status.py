@@ -3,19 +3,21 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import ceil
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
-from django.db.models import Case, Count, F, Min, Q, When
+from django.db.models import Case, Count, F, Min, Q, Value, When
 from django.db.models.functions import Greatest
 
 from accounts.actor import Actor
+from bigmind.core.live_settings import live
 from knowledge.embeddings.budget import tokens_today
 from knowledge.embeddings.circuit import Circuit
+from knowledge.embeddings.pace import texts_a_minute
 from knowledge.embeddings.providers import provider
-from knowledge.models import CachedVector, EmbeddingSpace, PassageVector
+from knowledge.models import CachedVector, EmbeddingSpace, Kind, PassageVector
 from knowledge.services.embedding import AGAIN, UNFINISHED
 
 _FAILED = ~Q(trouble__in=["", AGAIN])
@@ -51,6 +53,19 @@ class EmbeddingFailure:
 
 
 @dataclass(frozen=True)
+class WaitingKind:
+    """How many texts of one kind wait. What people have to themselves counts as one kind, without a name."""
+
+    kind: str
+    count: int
+
+    @property
+    def label(self) -> str:
+        """What people call the kind."""
+        return str(Kind(self.kind).label) if self.kind in Kind.values else "Texts of people"
+
+
+@dataclass(frozen=True)
 class SpaceState:
     """How far one space is. `again` counts those that wait only to be made again; they are among the `waiting`."""
 
@@ -64,6 +79,13 @@ class SpaceState:
     oldest: datetime | None = None
     cached: int = 0
     failures: list[EmbeddingFailure] = field(default_factory=list)
+    kinds: list[WaitingKind] = field(default_factory=list)
+    a_minute: float = 0.0
+
+    @property
+    def minutes_left(self) -> int:
+        """In about how many minutes nothing waits any more, at the pace of the last minutes; 0: nobody knows."""
+        return ceil(self.waiting / self.a_minute) if self.a_minute else 0
 
     @property
     def made(self) -> int:
@@ -145,7 +167,7 @@ def pipeline_state(actor: Actor) -> PipelineState:
     totals = _counts(PassageVector.objects.all())
     cached = _counts(CachedVector.objects.all())
     unfinished = _count_unfinished()
-    failures = _read_failures()
+    failures, kinds = _read_failures(), _waiting_kinds()
     states = [
         SpaceState(
             space,
@@ -154,6 +176,8 @@ def pipeline_state(actor: Actor) -> PipelineState:
             total=totals.get(space.pk, 0),
             cached=cached.get(space.pk, 0),
             failures=failures.get(space.pk, []),
+            kinds=kinds.get(space.pk, []),
+            a_minute=texts_a_minute(space.name),
             **_with_all_again(space, totals.get(space.pk, 0), unfinished.get(space.pk, {})),
         )
         for space in spaces
@@ -166,7 +190,7 @@ def _embedder() -> EmbedderState:
         embedder = provider()
     except ImproperlyConfigured as error:
         return EmbedderState(problem=str(error))
-    budget = settings.EMBEDDING_DAILY_TOKENS
+    budget = live.EMBEDDING_DAILY_TOKENS
     return EmbedderState(embedder.space, embedder.is_paid, Circuit(embedder.space).is_open(), tokens_today(), budget)
 
 
@@ -183,6 +207,16 @@ def _count_unfinished() -> dict[int, dict[str, Any]]:
         oldest=Min(_WAITS_SINCE, filter=~_FAILED),
     )
     return {row.pop("space_id"): row for row in counted}
+
+
+def _waiting_kinds() -> dict[int, list[WaitingKind]]:
+    new = PassageVector.objects.filter(vector=None, trouble="").order_by()
+    of = Case(When(owner=None, then=F("kind")), default=Value(""))
+    found: dict[int, list[WaitingKind]] = {}
+    counted = new.values_list("space_id", of).annotate(waiting=Count("pk")).order_by("-waiting")
+    for space, kind, count in counted:
+        found.setdefault(space, []).append(WaitingKind(kind, count))
+    return found
 
 
 def _with_all_again(space: EmbeddingSpace, total: int, counted: dict[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from knowledge.vocabulary import (
     Roles,
     SourceFile,
     SourceStory,
+    Triggers,
 )
 
 from .entry_reading import entry_of_id
@@ -72,6 +73,7 @@ def add_entry(
     confidence: Confidence = 1.0,
     metadata: Metadata | None = None,
     project: Project = "",
+    triggers: Triggers | None = None,
 ) -> AddedEntry:
     """Add an entry to the knowledge base: a learning, a summary of a story, a template. Everybody here sees it.
 
@@ -93,6 +95,7 @@ def add_entry(
             "confidence": confidence,
             "metadata": metadata or {},
             "project": project,
+            "triggers": triggers or [],
             "created_by": actor.user,
         },
     )
@@ -112,6 +115,7 @@ def update_entry(
     tags: EntryTags | None = None,
     confidence: Confidence | None = None,
     metadata: ChangedMetadata | None = None,
+    triggers: Triggers | None = None,
 ) -> UpdatedEntry:
     """Change an entry of your own, or any as a curator. What you leave out stays as it is.
 
@@ -122,6 +126,9 @@ def update_entry(
     changed = content is not None and digest(content) != entry.digest
     merged = None if metadata is None else _merge_metadata(entry.metadata, metadata)
     sent = {"content": content, "roles": roles, "tags": tags, "confidence": confidence, "metadata": merged}
+    if triggers is not None and triggers != entry.triggers:
+        # How far it goes was decided about other triggers.
+        entry.triggers, entry.trigger_levels = triggers, {}
     for name, value in sent.items():
         if value is not None:
             setattr(entry, name, value)

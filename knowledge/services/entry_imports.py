@@ -11,12 +11,12 @@ from accounts.actor import Actor
 from bigmind.core.columns import ColumnCopy
 from bigmind.core.copying import copy_new
 from bigmind.core.operations import refusal
-from bigmind.core.text import digest
+from bigmind.core.text import digest, echo
 from bigmind.core.vocabulary import Confidence, Project, SharedContent
 from knowledge.lessons.seen_errors import keep_fingerprints
 from knowledge.models import Entry, Kind
 from knowledge.search.passages import Indexed, index_new
-from knowledge.vocabulary import EntryTags, EntryTypeName, Metadata, ParentId, Roles, SourceFile, SourceStory
+from knowledge.vocabulary import EntryTags, EntryTypeName, Metadata, ParentId, Roles, SourceFile, SourceStory, Triggers
 
 
 @dataclass
@@ -42,6 +42,7 @@ class NewEntry(BaseModel):
     parent_id: ParentId | None = None
     confidence: Confidence = 1.0
     metadata: Metadata = {}
+    triggers: Triggers = []
     project: Project = ""
     key: Annotated[str, Field(max_length=200, description="What others of this import name as `parent`.")] = ""
     parent: Annotated[str, Field(max_length=200, description="The `key` of its summary in this import.")] = ""
@@ -54,7 +55,9 @@ class NewEntry(BaseModel):
 
 OF_THE_STORE = {
     "digest": "It follows from the content.",
+    "signs": "They follow from the text.",
     "similar_to": "It is found anew: by meaning, once there is a vector.",
+    "trigger_levels": "How far triggers go is decided here.",
 }
 """Columns of an entry that no document has, because they are made here."""
 COLUMNS = ColumnCopy(
@@ -140,7 +143,9 @@ def _rows_without_parent(rows: Mapping[int, NewEntry]) -> dict[int, str]:
     """What to say of the rows that name a parent which is not in this import, or which hangs below them."""
     parents = {new.key: new.parent for new in rows.values() if new.key}
     wrong = {
-        row: "hangs below itself" if new.parent in parents else f"no entry of this import has the key “{new.parent}”"
+        row: "hangs below itself"
+        if new.parent in parents
+        else f"no entry of this import has the key {echo(new.parent)}"
         for row, new in rows.items()
         if new.parent and (new.parent not in parents or _is_above(new.key, new.parent, parents))
     }

@@ -15,12 +15,13 @@ from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import TAG_CHARS, Confidence, Cursor, Offset, Project, Query
 from knowledge.models import CachedVector, Entry, Kind, Passage
-from knowledge.search.abstention import judge, name_relevance
+from knowledge.models.signs import filter_by_risk, signs_of
+from knowledge.search.abstention import best_score, judge, name_relevance
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.hybrid import Filters, Finding, search
 from knowledge.search.names import SUGGEST_FROM
 from knowledge.shapes.entries import EntryStatsShape
-from knowledge.vocabulary import EntryId, EntryTags, EntryTypeName, MinConfidence, Relevance, RoleName
+from knowledge.vocabulary import EntryId, EntryTags, EntryTypeName, MinConfidence, Relevance, Risk, RoleName
 
 from . import embedding
 from .budgets import MaxTokens, within_tokens
@@ -108,7 +109,7 @@ def search_entries(
     entries = Entry.objects.select_related("created_by").in_bulk([UUID(item.source_id) for item in found.items])
     judgement = judge(query, found, names=_names)
     hits = [
-        _hit(item, entries[UUID(item.source_id)], is_known=not judgement.weak)
+        _hit(item, entries[UUID(item.source_id)], is_known=not judgement.weak, best=best_score(found.items))
         for item in found.items
         if UUID(item.source_id) in entries
     ]
@@ -164,12 +165,13 @@ def list_entries(
     cursor: Cursor | None = None,
     order_by: Literal["created_at", "updated_at", "confidence"] = "created_at",
     order: Literal["asc", "desc"] = "desc",
+    risk: Risk | None = None,
 ) -> Page[Entry]:
     """List entries of the knowledge base by role, tags (all of them), type or project; no search.
 
     Call this to see what there is. Returns a page of entries and the total.
     """
-    entries = _filter(role, tags, entry_type).select_related("created_by")
+    entries = filter_by_risk(_filter(role, tags, entry_type), risk).select_related("created_by")
     if project:
         entries = entries.filter(project=project)
     ordered = entries.order_by(f"{'-' if order == 'desc' else ''}{order_by}", "pk")
@@ -226,8 +228,8 @@ def _filter(role: str | None, tags: Sequence[str] | None, entry_type: str | None
     return entries.filter(entry_type=entry_type) if entry_type else entries
 
 
-def _hit(item: Finding, entry: Entry, *, is_known: bool) -> EntryHit:
-    excerpt, relevance = excerpt_of(item.text, item.matched), name_relevance(item, is_known=is_known)
+def _hit(item: Finding, entry: Entry, *, is_known: bool, best: float) -> EntryHit:
+    excerpt, relevance = excerpt_of(item.text, item.matched), name_relevance(item, is_known=is_known, best=best)
     return EntryHit(entry, item.score, excerpt, item.matched, item.retrievers, relevance)
 
 
@@ -266,6 +268,7 @@ def browse_entries(
     entry_type: EntryTypeName | None = None,
     project: Project = "",
     min_confidence: Confidence = 0.0,
+    risk: Risk | None = None,
     order: Order | None = None,
     limit: Annotated[int, Field(ge=1, le=HITS)] = 25,
     offset: Offset = 0,
@@ -274,9 +277,10 @@ def browse_entries(
     if query:
         narrowed = {"role": role, "tags": tags, "entry_type": entry_type, "project": project}
         found = search_entries(actor, query=query, limit=HITS, min_confidence=min_confidence, **narrowed)  # type: ignore[arg-type]
-        page = _page_of_hits(found.items, order, limit, offset)
-        return EntryListing(page, None, _tags_of(found.items), found.fallback, found.did_you_mean, found.weak)
-    beside = _standing(role, tags, project, min_confidence)
+        hits = [hit for hit in found.items if not risk or bool(signs_of(hit.entry)) is (risk == "flagged")]
+        page = _page_of_hits(hits, order, limit, offset)
+        return EntryListing(page, None, _tags_of(hits), found.fallback, found.did_you_mean, found.weak)
+    beside = filter_by_risk(_standing(role, tags, project, min_confidence), risk)
     entries = beside.filter(entry_type=entry_type) if entry_type else beside
     ordered = entries.select_related("created_by").order_by(*_ORDERS[order or "newest"])
     listed = page_of(ordered, limit=limit, offset=offset)

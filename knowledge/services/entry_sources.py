@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 from pydantic import ValidationError
 
@@ -21,12 +21,14 @@ from accounts.models import User
 from bigmind.core.errors import BigMindError
 from bigmind.core.operations import carry_out, refusal
 from bigmind.core.text import digest
-from knowledge.models import Entry
-from knowledge.parsers.entries import SourceEntry, generations
+from knowledge.models import Entry, EntryType
+from knowledge.parsers.entries import SourceEntry, generations, rewordings
 from knowledge.services.entries import delete_entry, update_entry
 from knowledge.services.entry_imports import COLUMNS, NewEntry, store_new
 
 BATCH = 500
+FEW, MOST = 3, 0.75
+"""So many entries, and so large a part of them, have to be the same in a file that has another name now."""
 SENT = tuple(name for name in COLUMNS.names() if name in SourceEntry.model_fields and name != "parent")
 """What a source says of an entry and the entry keeps as it is; `parent` is a key there, and an id here."""
 _BY_OPERATION = {"content", "roles", "tags", "confidence", "metadata"}
@@ -80,6 +82,7 @@ def import_source(
     source = _find_known_source(actor, source, entries)
     entries = _keep_file_names(entries_from(actor, source), entries)
     importing = _SourceImport(actor, source, dry_run)
+    importing.know_reworded(entries)
     importing.look_up(entries)
     for generation in generations(entries):
         for batch in _batches(generation):
@@ -103,23 +106,32 @@ def _select_imported(actor: Actor, **conditions: Any) -> QuerySet[Entry]:
 
 
 def _find_known_source(actor: Actor, source: str, entries: Sequence[SourceEntry]) -> str:
-    """Return what a source was called before, if it is a file of the same name with at least half the same entries.
+    """Return what a source was called before, if its entries say that it is the same one.
 
-    The path depends on where someone stood when they typed it; a file of the same name may also be another one.
+    The path depends on where someone stood when they typed it: of the same path as far as both go, half the entries
+    have to be the same. Of a file that was renamed or moved it is most of them: a copy may live on beside it.
     """
-    texts = {entry.key: digest(entry.content) for entry in entries}
+    # A summary tells what stands below it, so it changes with each of these.
+    texts = {digest(entry.content) for entry in entries if entry.entry_type != EntryType.SUMMARY.value}
+    known = _select_imported(actor, provenance__has_key="source").exclude(entry_type=EntryType.SUMMARY)
+    if known.filter(provenance__source=source).exists():
+        return source
+    same = Q(digest__in=texts) | Q(provenance__source__endswith=PurePath(source).name)
+    names = set(known.filter(same).values_list("provenance__source", flat=True))
     shared, sizes = Counter[str](), Counter[str]()
-    for one in _select_imported(actor, provenance__source__endswith=PurePath(source).name).values_list(
-        "provenance", flat=True
-    ):
+    for one in known.filter(provenance__source__in=names).values_list("provenance", flat=True):
         sizes[one["source"]] += 1
-        shared[one["source"]] += texts.get(one.get("place", "")) == one.get("text")
-    alike = {
-        name: count
-        for name, count in shared.items()
-        if PurePath(name).name == PurePath(source).name and count * 2 >= min(sizes[name], len(texts))
-    }
-    return source if source in sizes or not alike else max(alike, key=lambda name: (alike[name], name))
+        shared[one["source"]] += one.get("text") in texts
+    same_ones = (name for name in names if _is_same_source(name, source, shared[name], sizes[name], len(texts)))
+    return max(same_ones, key=lambda name: (shared[name], name), default=source)
+
+
+def _is_same_source(name: str, other: str, shared: int, size: int, size_now: int) -> bool:
+    parts, others = PurePath(name).parts, PurePath(other).parts
+    length = min(len(parts), len(others))
+    if parts[-length:] == others[-length:]:
+        return shared * 2 >= min(size, size_now)
+    return shared >= FEW and shared >= max(size, size_now) * MOST
 
 
 def _keep_file_names(before: Mapping[str, Entry], entries: Sequence[SourceEntry]) -> list[SourceEntry]:
@@ -146,6 +158,18 @@ class _SourceImport:
         self.known: dict[str, UUID | None] = {}
         """Ids by the digest of the content; None for what this import is about to add."""
         self.texts: dict[str, str] = {}
+
+    def know_reworded(self, entries: Sequence[SourceEntry]) -> None:
+        """Know entries again that the source has under another key now, because their first words have changed."""
+        keys = {entry.key for entry in entries}
+        compared = ("content", "entry_type", "source_story")
+        gone = [
+            SourceEntry.model_construct(None, key=key, **{name: getattr(one, name) for name in compared})
+            for key, one in self.before.items()
+            if key not in keys
+        ]
+        for new, old in rewordings(gone, [entry for entry in entries if entry.key not in self.before]).items():
+            self.before[new] = self.before.pop(old)
 
     def look_up(self, entries: Sequence[SourceEntry]) -> None:
         """Find what is known by its content, whoever added it."""
@@ -223,7 +247,7 @@ class _SourceImport:
         if is_reworded and is_edited_here and before.digest != digest(entry.content):
             self.report.kept.append(entry.key)
             self._change(before, {}, entry, parent)
-        elif self._change(before, _changes_from(mark, entry, is_reworded), entry, parent):
+        elif self._change(before, _changes_from(before, entry, is_reworded), entry, parent):
             self.report.changed.append(entry.key)
 
     def _change(self, before: Entry, changes: Mapping[str, Any], entry: SourceEntry, parent: UUID | None) -> bool:
@@ -235,9 +259,11 @@ class _SourceImport:
             del placed["project"]  # Files written before entries had one say nothing of it.
         try:
             with transaction.atomic():
-                carry_out(update_entry, self.actor, {"id": before.pk, **changes, "metadata": entry.metadata})
+                metadata = _metadata_changes(before, entry)
+                carry_out(update_entry, self.actor, {"id": before.pk, **changes, "metadata": metadata})
                 kept = {"parent_id": parent or before.parent_id, "provenance": self._mark(entry)}
-                Entry.objects.filter(pk=before.pk).update(**placed, **kept)
+                # Where it comes from is among what may have signs: the next sweep looks at it again.
+                Entry.objects.filter(pk=before.pk).update(**placed, **kept, signs=None)
         except BigMindError as error:
             self.report.refused.append(f"{self.source}, {entry.key}: {error}")
             return False
@@ -255,17 +281,29 @@ class _SourceImport:
     def _mark(self, entry: SourceEntry) -> dict[str, Any]:
         author = {"created_by": entry.created_by} if entry.created_by else {}
         told = {**author, "source": self.source, "place": entry.key, "origin": entry.fingerprint()}
-        return {**told, "text": digest(entry.content), "confidence": entry.confidence}
+        said = {name: getattr(entry, name) for name in ("roles", "tags", "confidence", "metadata")}
+        return {**told, **said, "text": digest(entry.content)}
 
 
-def _changes_from(mark: Mapping[str, Any], entry: SourceEntry, is_reworded: bool) -> dict[str, Any]:
-    """Return what the source says again. What only changed here since, such as a confidence that was raised, stays."""
-    changes: dict[str, Any] = {"roles": entry.roles, "tags": entry.tags}
-    if is_reworded:
-        changes["content"] = entry.content
-    if mark.get("confidence") != entry.confidence:
+def _changes_from(before: Entry, entry: SourceEntry, is_reworded: bool) -> dict[str, Any]:
+    """Return what the source says again. What only changed here since, such as tags or a confidence, stays."""
+    said = before.provenance
+    changes: dict[str, Any] = {"content": entry.content} if is_reworded else {}
+    for name in ("roles", "tags"):
+        # What an older version imported does not say what its source said: the source is right.
+        if getattr(before, name) == said.get(name, getattr(before, name)):
+            changes[name] = getattr(entry, name)
+    if said.get("confidence") != entry.confidence:
         changes["confidence"] = entry.confidence
     return changes
+
+
+def _metadata_changes(before: Entry, entry: SourceEntry) -> dict[str, Any]:
+    """Return the metadata that the source says again, null for what it no longer says; what was changed here stays."""
+    said = before.provenance.get("metadata", {})
+    names = said.keys() | entry.metadata.keys()
+    followed = (name for name in names if name not in said or before.metadata.get(name) == said[name])
+    return {name: entry.metadata.get(name) for name in followed}
 
 
 def _batches(entries: Sequence[SourceEntry]) -> Iterator[Sequence[SourceEntry]]:

@@ -17,6 +17,7 @@ from bigmind.core.rls import rls_bypass
 from bigmind.core.sections import ProfileSection
 from bigmind.core.vocabulary import Limit, Offset, Query
 from knowledge.models import CompanyEntry, EmbeddingSpace, Entry, Kind, UnansweredQuestion
+from knowledge.search.abstention import may_answer
 from knowledge.search.hybrid import CANDIDATES, Filters, Finding, search
 from knowledge.search.indexes import as_indexed
 from knowledge.shapes.directory import ExpertShape, ReasonShape
@@ -134,13 +135,14 @@ def search_directory(actor: Actor, *, query: Query, limit: Limit = 10, offset: O
     """Find who worked on something, by words and meaning, over the topics, headlines and contributions people share.
 
     Call this when you need a person to ask, or the user asks “who worked on X?”. Returns people, the best first, each
-    with the reasons: which topic, headline or company entry.
+    with the reasons: which topic, headline or company entry. Nobody is named who is merely nearest in meaning.
     """
     subject = _ASKING.sub("", query).strip(" ?") or query
     eligible = {Kind.PERSON: _people_to_find(actor.user), Kind.COMPANY: _entries_to_find(actor.user)}
     filters = Filters(list(eligible), shared=True, eligible=eligible)
     found = search(subject, owner=actor.user, filters=filters, limit=2 * CANDIDATES)
-    experts = _experts(_reasons(actor.user, found.items))
+    # Something is always nearest: below the floor of every search here, it is no reason to name anyone.
+    experts = _experts(_reasons(actor.user, [item for item in found.items if may_answer(item)]))
     return Experts(
         experts[offset : offset + limit], len(experts), limit, offset, fallback=found.fallback, notice=found.notice
     )

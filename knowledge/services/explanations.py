@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from django.conf import settings
-
 from accounts.actor import Actor
+from bigmind.core.live_settings import live
 from bigmind.core.vocabulary import Limit, Offset, Project, Query, Since
 from knowledge.embeddings.providers import provider
 from knowledge.kinds import SEARCHED
@@ -82,7 +81,7 @@ def explain_search(
         space=provider().space,
         fallback=found.fallback,
         reason=found.reason,
-        recipe=Recipe(settings.SEARCH_FUSION),
+        recipe=Recipe(live.SEARCH_FUSION),
         milliseconds=found.milliseconds,
         hits=hits_of(found.items, actor, things, explain=True),
         total=found.total,

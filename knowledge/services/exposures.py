@@ -10,17 +10,26 @@ from django.db.models import QuerySet
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
+from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.handles import read_handle
 from bigmind.core.numbers import number_in
 from bigmind.core.read_only import is_read_only
+from bigmind.core.text import echo
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind, Proof, Serving, Session
-from knowledge.services.feedback import give_feedback, id_of_visible, open_complaints
+from knowledge.services.feedback import id_of_visible, open_complaints, record_feedback
+from knowledge.services.outcomes import note_corrections, note_question, session_of_agent
 
 SESSIONS_ASKED = 20
 PEOPLE_ASKED = 3
 """An entry that so many sessions, of so many people, were told and said nothing of when they named what they had used,
-stands behind all others in the start context until someone cites it. In personal mode one person is enough."""
+stands behind all others in the start context until someone cites it who neither proposed nor owns it. In personal mode
+one person is enough, and is whoever proposed it."""
+MOST_OF_ONE = -(-SESSIONS_ASKED // PEOPLE_ASKED)
+"""Sessions of one person that count among these: else two others who say anything would be enough."""
+
+MEASURED = frozenset({Kind.COMPANY, Kind.ENTRY, Kind.FACT})
+"""Kinds of which is counted what came of the sessions that were told them."""
 
 CITED = {kind for kind, row in KINDS.items() if row.takes_feedback}
 """Kinds with a handle that a session can cite."""
@@ -37,16 +46,19 @@ ON CONFLICT (entry_id) DO UPDATE SET
 """
 _TALLY = """
 INSERT INTO knowledge_proof (entry_id, served, answered, people, cited, misled, last_cited_at, tallied_at)
-SELECT entry.id, told.served, told.answered, told.people, told.cited, told.misled, told.last_cited_at, now()
+SELECT entry.id, sum(told.served), sum(least(told.answered, %(most)s)), count(*) FILTER (WHERE told.answered > 0),
+    coalesce(sum(told.cited) FILTER (WHERE is_counted), 0), sum(told.misled),
+    max(told.last_cited_at) FILTER (WHERE is_counted), now()
 FROM (
-    SELECT source_id, count(*) AS served, count(*) FILTER (WHERE answered) AS answered,
-        count(DISTINCT serving.user_id) FILTER (WHERE answered) AS people,
+    SELECT source_id, serving.user_id, count(*) AS served, count(*) FILTER (WHERE answered) AS answered,
         count(*) FILTER (WHERE cited) AS cited, count(*) FILTER (WHERE misled) AS misled,
         max(session.ended_at) FILTER (WHERE cited) AS last_cited_at
     FROM knowledge_serving AS serving JOIN knowledge_session AS session ON session.id = serving.session_id
-    WHERE kind = 'company' GROUP BY source_id
-) AS told JOIN knowledge_companyentry AS entry ON entry.id = told.source_id::bigint
-ORDER BY entry.id
+    WHERE kind = 'company' GROUP BY source_id, serving.user_id
+) AS told JOIN knowledge_companyentry AS entry ON entry.id = told.source_id::bigint,
+LATERAL (SELECT %(is_personal)s OR (told.user_id IS DISTINCT FROM entry.proposed_by_id
+    AND told.user_id IS DISTINCT FROM entry.owner_id) AS is_counted) AS voice
+GROUP BY entry.id ORDER BY entry.id
 ON CONFLICT (entry_id) DO UPDATE SET
     served = excluded.served, answered = excluded.answered, people = excluded.people, cited = excluded.cited,
     misled = excluded.misled, last_cited_at = excluded.last_cited_at, tallied_at = excluded.tallied_at
@@ -73,17 +85,20 @@ def serve(session: Session, exposures: Iterable[Exposure]) -> None:
     )
 
 
-def serve_found(actor: Actor, exposures: Iterable[Exposure]) -> None:
-    """Record the company knowledge that a search showed to the agent's open session. A person's page counts nothing."""
-    found = [one for one in exposures if one.kind == Kind.COMPANY]
-    if is_read_only() or not found or (actor.agent is None and actor.key is None):
-        return
-    session = Session.objects.of(actor.user).open().filter(agent=actor.agent).newest_first().first()
+def serve_found(actor: Actor, exposures: Iterable[Exposure], *, query: str = "") -> None:
+    """Record what a search showed to the agent's open session, and that it asked. A person's page counts nothing.
+
+    Args:
+        query: What was asked; empty for the next page of an answer.
+    """
+    session = None if is_read_only() else session_of_agent(actor)
     if session is None:
         return
     try:
         with transaction.atomic():
-            serve(session, found)
+            serve(session, [one for one in exposures if one.kind in MEASURED])
+            if query:
+                note_question(session, query, by_agent=True)
     except DatabaseError as error:  # The search has its answer; it must not fail because counting did.
         log.warning("The exposures of a search were not counted.", error=str(error))
 
@@ -110,27 +125,33 @@ def note_use(actor: Actor, session: Session, *, used: Sequence[str] | None, misl
         one = Exposure(row.kind, row.source_id)
         row.answered, row.cited, row.misled = True, one in cited, one in misled
     Serving.objects.bulk_update(rows, ["answered", "cited", "misled"])
-    _add(cited, misled)
+    _add(actor, cited, misled)
+    note_corrections(session, len(misled))
     for one in sorted(misled):
         _complain(actor, one)
 
 
 def find_demoted(entry_ids: Iterable[int | None]) -> set[int]:
     """Return those of these entries that were shown often enough and never cited."""
-    proofs = Proof.objects.filter(pk__in=[pk for pk in entry_ids if pk is not None], cited=0)
-    return {proof.entry_id for proof in proofs if comes_behind(proof)}
+    ids = [pk for pk in entry_ids if pk is not None]
+    return {proof.entry_id for proof in _UNCITED(ids) if comes_behind(proof)} if ids else set()
+
+
+_UNCITED = FixedQuery(lambda ids: Proof.objects.filter(pk__any_of=ids, cited=0))
 
 
 def list_uncited() -> QuerySet[Proof, int]:
     """Return the numbers of all entries that were shown often enough and never cited."""
-    people = 1 if settings.BIGMIND_MODE == "personal" else PEOPLE_ASKED
+    people = 1 if _is_personal() else PEOPLE_ASKED
     often = Proof.objects.filter(cited=0, answered__gte=SESSIONS_ASKED, people__gte=people)
     return often.values_list("entry_id", flat=True)
 
 
-def comes_behind(proof: Proof) -> bool:
+def comes_behind(proof: Proof | None) -> bool:
     """Return whether an entry was never cited although enough sessions of enough people said what they used."""
-    people = 1 if settings.BIGMIND_MODE == "personal" else PEOPLE_ASKED
+    if proof is None:
+        return False
+    people = 1 if _is_personal() else PEOPLE_ASKED
     return not proof.cited and proof.answered >= SESSIONS_ASKED and proof.people >= people
 
 
@@ -146,7 +167,9 @@ def tally_servings() -> int:
             "DELETE FROM knowledge_proof WHERE NOT EXISTS (SELECT 1 FROM knowledge_serving"
             " WHERE kind = 'company' AND source_id = entry_id::text)"
         )
-        cursor.execute(_TALLY)
+        cursor.execute(
+            _TALLY, {"is_personal": _is_personal(), "most": SESSIONS_ASKED if _is_personal() else MOST_OF_ONE}
+        )
         return int(cursor.rowcount)
 
 
@@ -156,7 +179,7 @@ def _parse_handle(actor: Actor, handle: str, known: Mapping[Exposure, Exposure])
     if found is None or found[0] not in CITED:
         raise Invalid.of(
             "handles",
-            f"has {handle}, which is no handle",
+            f"has {echo(handle)}, which is no handle",
             hint="Write C142 or F12 as you were told it, or kind:id as a search returned: note:7.",
         )
     kind, id = found
@@ -164,8 +187,15 @@ def _parse_handle(actor: Actor, handle: str, known: Mapping[Exposure, Exposure])
     return known.get(named) or Exposure(kind, id_of_visible(actor, kind, id))
 
 
-def _add(cited: Iterable[Exposure], misled: Iterable[Exposure]) -> None:
+def _is_personal() -> bool:
+    return bool(settings.BIGMIND_MODE == "personal")
+
+
+def _add(actor: Actor, cited: Iterable[Exposure], misled: Iterable[Exposure]) -> None:
     verdicts = {int(one.source_id): False for one in cited if _is_shared(one)}
+    if verdicts and not _is_personal():
+        for own in CompanyEntry.objects.filter(pk__in=verdicts).kept_by(actor.user).values_list("pk", flat=True):
+            del verdicts[own]
     verdicts |= {int(one.source_id): True for one in misled if _is_shared(one)}
     if verdicts:
         with connection.cursor() as cursor:
@@ -180,7 +210,7 @@ def _complain(actor: Actor, one: Exposure) -> None:
         and CompanyEntry.objects.approved().filter(pk=one.source_id).exists()
         and not complaints.exists()
     ):
-        give_feedback(actor, kind="company", id=one.source_id, verdict="wrong")
+        record_feedback(actor, kind="company", id=one.source_id, verdict="wrong")
 
 
 def _is_shared(one: Exposure) -> bool:

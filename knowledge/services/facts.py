@@ -39,6 +39,7 @@ from .near_duplicates import (
     is_worded_alike,
     keep_beside,
 )
+from .outcomes import note_corrections, session_of_agent
 from .projects import EVERYWHERE
 from .then import read_then, say_period
 from .worth_keeping import require_worth_keeping
@@ -64,6 +65,7 @@ SUCCESSOR = ColumnCopy(
         "deprecation_reason": "It is current.",
         "created_at": "It is known from now on.",
         "updated_at": "It is known from now on.",
+        "provenance": "The new text comes from whoever corrected it.",
     },
 )
 
@@ -160,6 +162,7 @@ def store_fact(
         stored, is_new = _say_again(stored, days)
     kept = {id for number in despite or () for id in actor.user.ids_of(number)}
     superseded = _supersede([one for one in old if one.pk != stored.pk], stored)
+    note_corrections(session, len(superseded))
     similar = _compare_and_index(stored, kept) if is_new else _settle(stored, kept)
     _require_no_restatement(stored, similar)
     archived = _find_archived(stored) if is_new else None
@@ -259,6 +262,7 @@ def deprecate_fact(actor: Actor, *, fact_id: FactId, reason: Reason) -> Fact:
     if not fact.is_current:
         raise Conflict(f"Fact {fact.number} has been set aside already.", fact_id=fact.number)
     _set_aside(fact, reason)
+    note_corrections(session_of_agent(actor))
     return fact
 
 
@@ -288,6 +292,7 @@ def correct_fact(
             old.save(update_fields=["category", "updated_at"])
         return old
     new, _ = replace_facts([old], stays=old, text=fact, category=category, days=days, reason="Corrected.")
+    note_corrections(session_of_agent(actor))
     return new
 
 

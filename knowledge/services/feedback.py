@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
 
+from django.conf import settings
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import Case, F, QuerySet, Value, When
 from django.db.models.functions import Greatest, Least
 from django.utils import timezone
 from pydantic import AfterValidator, Field
@@ -20,6 +21,7 @@ from bigmind.core.vocabulary import SharedLongText
 from knowledge.kinds import KINDS
 from knowledge.models import COMPLAINTS, CompanyCopy, Entry, Feedback, Kind, Usefulness
 from knowledge.search.passages import note_writings
+from knowledge.services.outcomes import note_corrections, session_of_agent
 
 _TURNS = 7703
 STEP = {Usefulness.USEFUL: 0.05, Usefulness.OUTDATED: -0.1, Usefulness.WRONG: -0.2}
@@ -59,6 +61,14 @@ def give_feedback(
 
     Call this when it helped or proved untrue: curators hear complaints about company knowledge. Returns what follows.
     """
+    told = record_feedback(actor, kind=kind, id=id, verdict=verdict, note=note)
+    if verdict in COMPLAINTS:
+        note_corrections(session_of_agent(actor))
+    return told
+
+
+def record_feedback(actor: Actor, *, kind: str, id: str, verdict: str, note: str = "") -> ToldFeedback:
+    """Store what someone said of a thing, in place of what they said before."""
     source_id = id_of_visible(actor, kind, id)
     wait_for_turn(_TURNS, f"{kind} {source_id}")
     mine = {"user": actor.user, "kind": kind, "source_id": source_id}
@@ -67,7 +77,9 @@ def give_feedback(
     said.save()
     note_writings("feedback", [said.pk], made=True)
     if Kind(kind) is Kind.ENTRY:
-        _move_confidence(source_id, STEP[Usefulness(verdict)] - (STEP[Usefulness(known.verdict)] if known else 0))
+        if settings.BIGMIND_MODE != "personal" and Entry.objects.filter(pk=source_id, created_by=actor.user).exists():
+            return ToldFeedback(said, "Noted. The confidence of what you added is moved by what others say of it.")
+        _move_confidence(source_id, STEP[Usefulness(verdict)], STEP[Usefulness(known.verdict)] if known else 0.0)
     return ToldFeedback(said, _consequence(kind, verdict, source_id))
 
 
@@ -103,8 +115,14 @@ def id_of_visible(actor: Actor, kind: str, id: str) -> str:
     return str(key)
 
 
-def _move_confidence(entry_id: str, step: float) -> None:
-    Entry.objects.filter(pk=entry_id).update(confidence=Greatest(0.0, Least(1.0, F("confidence") + step)))
+def _move_confidence(entry_id: str, step: float, before: float) -> None:
+    """Move it by a verdict, and take back the one before, except where that one came to the end of the scale.
+
+    There it may have moved nothing, and to take it back would count a changed mind for more than a first verdict.
+    """
+    end = 1.0 if before > 0 else 0.0
+    moved = F("confidence") + Case(When(confidence=end, then=Value(step)), default=Value(step - before))
+    Entry.objects.filter(pk=entry_id).update(confidence=Greatest(0.0, Least(1.0, moved)))
 
 
 def _consequence(kind: str, verdict: str, source_id: str) -> str:

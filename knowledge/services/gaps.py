@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
 import structlog
-from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
@@ -25,6 +24,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import NotFound
+from bigmind.core.live_settings import live
 from bigmind.core.pages import Page
 from bigmind.core.read_only import is_read_only
 from bigmind.core.rls import rls_bypass
@@ -41,7 +41,6 @@ SAME_MEANING = 0.6
 SAME_WORDS = 75.0
 """Of 100, where there is no vector to compare."""
 COMPARED = 500
-KEPT = timedelta(days=180)
 PEOPLE_ASKING = 3
 """So many people other than the one who looks."""
 
@@ -82,10 +81,10 @@ class ShownGap:
 def note_gap(actor: Actor, query: str, found: Findings) -> None:
     """Keep a question of an agent that found nothing. Nobody's answer waits for it or fails because of it."""
     asked_by_agent = actor.agent is not None or actor.key is not None
-    if is_read_only() or not settings.GAPS or not asked_by_agent or is_answered(found):
+    if is_read_only() or not live.GAPS or not asked_by_agent or is_answered(found):
         return
     text = one_line(query).strip()[:QUESTION_CHARS]
-    if not _telling_words(text) or find_secrets(query):
+    if not telling_words(text) or find_secrets(query):
         return
     try:
         with transaction.atomic():
@@ -113,9 +112,9 @@ def list_gaps(
     return Page(most_asked[offset : offset + limit], len(shown), limit, offset)
 
 
-def count_gaps(actor: Actor) -> int:
-    """Return how many open gaps the actor may see."""
-    return sum(gap.state == GapState.OPEN for gap in _gaps_shown_to(actor))
+def list_open_gaps(actor: Actor) -> list[ShownGap]:
+    """Return all that is not known here and that the actor may see, in no order."""
+    return [gap for gap in _gaps_shown_to(actor) if gap.state == GapState.OPEN]
 
 
 def see_gap(actor: Actor, *, gap_id: GapId) -> ShownGap:
@@ -178,7 +177,8 @@ def forget_old_questions() -> int:
 
     Names are made again, since people who had asked may have been erased.
     """
-    gone, _ = UnansweredQuestion.objects.filter(last_asked__lt=timezone.now() - KEPT).delete()
+    before = timezone.now() - timedelta(days=live.KEEP_QUESTIONS_DAYS)
+    gone, _ = UnansweredQuestion.objects.filter(last_asked__lt=before).delete()
     _name_anew(Gap.objects.all())
     return gone
 
@@ -289,7 +289,7 @@ def _name_of(questions: Sequence[UnansweredQuestion], people: int) -> str:
         return same[0].text
     users_of: dict[str, set[object]] = {}
     for question in questions:
-        for word in _telling_words(question.text):
+        for word in telling_words(question.text):
             users_of.setdefault(word, set()).add(question.user_id)
     return " · ".join(word for word, users in users_of.items() if len(users) >= people)[:QUESTION_CHARS]
 
@@ -311,13 +311,13 @@ def _questions_of(gaps: Sequence[Gap]) -> dict[int, list[UnansweredQuestion]]:
 
 
 def _likeness(one: str, other: str) -> float:
-    return fuzz.token_sort_ratio(" ".join(_telling_words(one)), " ".join(_telling_words(other)))
+    return fuzz.token_sort_ratio(" ".join(telling_words(one)), " ".join(telling_words(other)))
 
 
 def _words(text: str) -> list[str]:
     return [found.group().casefold() for found in _WORD.finditer(text)]
 
 
-def _telling_words(text: str) -> list[str]:
+def telling_words(text: str) -> list[str]:
     """The words of a question that say what it is about, each once."""
     return [word for word in dict.fromkeys(_words(text)) if word not in _TELLING_NOTHING]

@@ -1,7 +1,7 @@
 """Hits: what a question finds, each with what a reader needs to judge it. Every search of several kinds answers so."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -12,11 +12,13 @@ from accounts.actor import Actor
 from bigmind.core.handles import handle_of
 from bigmind.core.periods import Period
 from knowledge.kinds import KINDS
-from knowledge.models import Entry, Kind, Note, Session
-from knowledge.search.abstention import Judgement, count_strong, is_answered, judge, name_relevance
+from knowledge.models import AskedForm, Entry, Kind, Note, Session
+from knowledge.models.signs import signs_of
+from knowledge.search.abstention import Judgement, best_score, count_strong, is_answered, judge, name_relevance
 from knowledge.search.excerpts import below_title, excerpt_of
 from knowledge.search.hybrid import Filters, Finding, Findings, search
 from knowledge.search.names import SUGGEST_FROM
+from knowledge.services.asked import keep_question
 from knowledge.services.current_sessions import session_at_work
 from knowledge.services.gaps import note_gap, was_asked_in_vain
 from knowledge.services.sources import Things, read_things
@@ -42,9 +44,11 @@ class Reckoning:
 class Hit:
     """One thing that was found, with who said it, where it comes from and why it matched.
 
-    `relevance` is weak for what merely comes closest; `validity` says when a fact holds, or held, where that is known.
+    `relevance` is weak for what merely comes closest, related for what scores much less than the best; `validity` says
+    when a fact holds, or held, where that is known; `freshness` how lately someone verified company knowledge.
     `role` says who spoke in what was said; `contradicted_by` quotes a newer one beside which this cannot hold, until
-    someone says which does; `alike` is how many more were found that say the same.
+    someone says which does; `alike` is how many more were found that say the same. `signs` are kinds of signs of a
+    prompt injection in all of what is shared, whatever the excerpt shows.
     """
 
     kind: str
@@ -67,7 +71,9 @@ class Hit:
     role: str = ""
     contradicted_by: str = ""
     validity: str = ""
+    freshness: str = ""
     alike: int = 0
+    signs: list[str] | None = None
     explain: Reckoning | None = None
 
 
@@ -131,6 +137,8 @@ def find(
         return Hits([], 0, limit, offset, asked_before=True)
     if not (is_narrowed or offset) and any(KINDS[kind].is_shared for kind in things):
         note_gap(actor, query, found)
+    if Kind.COMPANY in things and not (is_narrowed or offset or then):
+        keep_question(actor, query, how=AskedForm.SEARCH, found=found, project=project, limit=limit)
     # The first page has said it already of all that follow.
     judgement = Judgement() if offset else judge(query, found, names=lambda: names_for(actor, things))
     return Hits(
@@ -184,27 +192,32 @@ def filters_of(things: Things, *, is_narrowed: bool, project: str = "", then: Pe
         shared=any(KINDS[kind].is_shared for kind in things),
         project=project,
         eligible={
-            kind: rows
-            for kind, rows in things.items()
-            if is_narrowed or KINDS[kind].lapses or (then and KINDS[kind].held)
+            kind: things[kind] for kind in things if is_narrowed or KINDS[kind].lapses or (then and KINDS[kind].held)
         },
         then=then,
     )
 
 
 def hits_of(
-    found: Sequence[Finding], actor: Actor, things: Things, *, explain: bool = False, is_known: bool = True
+    found: Sequence[Finding],
+    actor: Actor,
+    things: Things,
+    *,
+    explain: bool = False,
+    is_known: bool = True,
+    read: Callable[[str], str] = str,
 ) -> list[Hit]:
     """Read what was found, and say of each what a reader needs. What went away meanwhile is left out.
 
     Args:
         is_known: Whether the list answers the question.
+        read: What becomes of a text before its excerpt is cut: a page shows markdown as plain words.
     """
-    rows = read_things(found, things)
-    read = [(finding, rows.get((finding.kind, finding.source_id))) for finding in found]
+    rows, best = read_things(found, things), best_score(found)
+    known = [(finding, rows.get((finding.kind, finding.source_id))) for finding in found]
     shown = [
-        _hit(finding, thing, actor, name_relevance(finding, is_known=is_known), explain=explain)
-        for finding, thing in read
+        _hit(finding, thing, actor, name_relevance(finding, is_known=is_known, best=best), read, explain=explain)
+        for finding, thing in known
         if thing is not None
     ]
     return _newer_first(shown)
@@ -239,7 +252,9 @@ def each_once(hits: Iterable[Hit], *, of_any_kind: bool = False) -> list[Hit]:
     return [replace(first, alike=sum(1 + other.alike for other in others)) for first, *others in same.values()]
 
 
-def _hit(finding: Finding, thing: Any, actor: Actor, relevance: Relevance, *, explain: bool) -> Hit:
+def _hit(
+    finding: Finding, thing: Any, actor: Actor, relevance: Relevance, read: Callable[[str], str], *, explain: bool
+) -> Hit:
     source = KINDS[finding.kind]
     moment, title = getattr(thing, source.moment) or finding.created_at, source.title(thing)
     shown: dict[str, Any] = {"owner": str(actor.user), **source.told(thing)}
@@ -247,8 +262,8 @@ def _hit(finding: Finding, thing: Any, actor: Actor, relevance: Relevance, *, ex
         kind=finding.kind,
         id=finding.source_id,
         tier=source.tier,
-        title=title,
-        excerpt=excerpt_of(below_title(finding.text, title), finding.matched),
+        title=read(title),
+        excerpt=excerpt_of(read(below_title(finding.text, title)), finding.matched),
         score=finding.score,
         matched=finding.matched,
         arms=finding.retrievers,
@@ -257,6 +272,7 @@ def _hit(finding: Finding, thing: Any, actor: Actor, relevance: Relevance, *, ex
         relevance=relevance,
         project=finding.project,
         explain=_reckoning(finding) if explain else None,
+        signs=signs_of(thing) if source.is_shared else None,
         **shown,
     )
 

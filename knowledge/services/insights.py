@@ -1,35 +1,64 @@
-"""Insights: how BigMind is used, what it delivered, what that was worth, and what came of what sessions were told."""
+"""Insights: how BigMind is used, what it delivered, what that was worth, and what came of what sessions were told.
 
+Figures about everybody are added up without names, from what at least three people other than the reader had a part in:
+see `accounts.services.usage`.
+"""
+
+from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Annotated, Literal
+from datetime import date, datetime, timedelta
+from typing import Annotated, Any, Literal
 
-from django.db.models import Count, Q, Sum
+from django.conf import settings
+from django.db.models import Case, Count, DateField, Q, QuerySet, Sum, Value, When
+from django.db.models.functions import TruncDate
 from django.utils import timezone
 from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import User
 from accounts.services.usage import (
+    COLLEAGUES,
     AgentUse,
     DayOfCalls,
     Use,
     calls_by_day,
     calls_since,
+    last_days,
     outcomes,
+    parts_for,
     use_by_agent,
     use_by_operation,
 )
 from bigmind.core.rls import rls_bypass
-from knowledge.models import CompanyEntry, Kind, Proof, Receipt, Serving
+from knowledge.kinds import KINDS
+from knowledge.models import CompanyEntry, Kind, Proof, Receipt, Serving, UnansweredQuestion
+from knowledge.services.effects import MeasuredEffect, effects_of
 from knowledge.services.exposures import comes_behind
 
 ITEMS_SHOWN = 20
 LONGEST_DAYS = 90
+SEARCHES = ("memory_recall", "memory_semantic_search", "memory_search_global", "kb_search")
+"""The operations that agents ask, and whose unanswered questions are kept."""
+# Exchanges belong to their sessions.
+OWN = [Kind(kind) for kind, row in KINDS.items() if row.own and kind != Kind.CHUNK]
+SHARED = [Kind.COMPANY, Kind.ENTRY, Kind.REFERENCE]
+"""The kinds whose growth is counted, and the moment from which one counts."""
 
 Days = Annotated[int, Field(ge=1, le=LONGEST_DAYS, description="How many days back: calls are kept for 90.")]
 Whose = Literal["mine", "everybody"]
+
+
+@dataclass(frozen=True)
+class DayOfStarts:
+    """Sessions that began on one day, the look-ups that their start contexts saved, and the tokens these told."""
+
+    day: date
+    begun: int = 0
+    saved: int = 0
+    tokens: int = 0
+    is_withheld: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,10 +71,23 @@ class Starts:
     sessions that said at their end that something they were told had helped.
     """
 
-    begun: int
-    saved: int
-    tokens: int
+    daily: list[DayOfStarts]
     proven: int
+
+    @property
+    def begun(self) -> int:
+        """How many sessions began."""
+        return sum(day.begun for day in self.daily)
+
+    @property
+    def saved(self) -> int:
+        """How many look-ups they were saved."""
+        return sum(day.saved for day in self.daily)
+
+    @property
+    def tokens(self) -> int:
+        """What their start contexts told them."""
+        return sum(day.tokens for day in self.daily)
 
 
 @dataclass(frozen=True)
@@ -58,6 +100,7 @@ class ItemUse:
     misled: int
     last_cited_at: datetime | None
     is_behind: bool
+    effect: MeasuredEffect
 
 
 @dataclass(frozen=True)
@@ -71,45 +114,106 @@ class Insights:
     agents: list[AgentUse]
     outcomes: list[tuple[str, int]]
     starts: Starts
-    items: list[ItemUse]
 
     @property
     def calls(self) -> int:
         """How many calls there were."""
-        return sum(tool.calls for tool in self.tools)
+        return sum(day.calls for day in self.daily)
 
     @property
     def refused(self) -> int:
         """How many of them were refused, or failed."""
-        return sum(tool.refused for tool in self.tools)
+        return sum(day.refused for day in self.daily)
 
     @property
     def tokens(self) -> int:
         """What agents were given to read."""
-        return sum(tool.tokens for tool in self.tools)
+        return sum(day.tokens for day in self.daily)
+
+    @property
+    def tokens_saved(self) -> int:
+        """What the look-ups that were saved would have cost at least, each as much as a search did on average."""
+        searches = [tool for tool in self.tools if tool.name in SEARCHES]
+        asked = sum(tool.calls - tool.refused for tool in searches)
+        return round(self.starts.saved * sum(tool.tokens for tool in searches) / asked) if asked else 0
+
+    @property
+    def withheld(self) -> int:
+        """How many of the days are withheld, because too few people other than the reader called on them."""
+        return sum(day.is_withheld for day in self.daily)
+
+
+@dataclass(frozen=True)
+class DayOfGrowth:
+    """How much of each kind there was at the end of one day, by the word for the kind."""
+
+    day: date
+    numbers: dict[str, int]
+
+
+@dataclass(frozen=True)
+class KnowledgeInsights:
+    """How knowledge grew in some days, what of it helped, and how many questions nothing was known about.
+
+    A day of `unanswered` is None where it is withheld. The growth of one's own memory is counted for oneself; for
+    everybody it is that of what everybody may read.
+    """
+
+    days: int
+    whose: Whose
+    growth: list[DayOfGrowth]
+    unanswered: list[tuple[date, int | None]]
+    items: list[ItemUse]
 
 
 def look_at_use(actor: Actor, *, days: Days = 30, whose: Whose = "mine") -> Insights:
     """Return how BigMind was used: by the actor, or by everybody added up, without names.
 
-    Agents are always those of the actor; only admins see everybody's.
+    Of everybody's figures those are left out that fewer than three others have a part in. Agents are always those of
+    the actor; only admins see everybody's.
     """
-    since = _beginning(days)
-    of = actor.user if whose == "mine" else None
+    since, reader = _beginning(days), _reader(actor, whose)
+    of = None if reader else actor.user
     calls = calls_since(since, user=of)
+    daily = calls_by_day(calls, days=days, searching=SEARCHES, reader=reader)
+    if any(day.is_withheld for day in daily):
+        calls = calls.filter(at__date__in=[day.day for day in daily if not day.is_withheld])
+    ended = outcomes(calls, reader=reader)
     of_agents = None if whose == "everybody" and actor.user.is_admin else actor.user
     with rls_bypass() if of is None else nullcontext():
-        starts, items = _starts(since, of), _items(actor, since, of)
+        starts = _starts(days, since, of, reader)
     return Insights(
         days=days,
-        whose=whose,
-        daily=calls_by_day(calls, days=days),
-        tools=use_by_operation(calls),
+        whose="everybody" if reader else "mine",
+        daily=daily,
+        tools=use_by_operation(calls, among=ended.operations),
         agents=use_by_agent(calls_since(since, user=of_agents)),
-        outcomes=outcomes(calls),
+        outcomes=ended.ended,
         starts=starts,
+    )
+
+
+def look_at_knowledge(actor: Actor, *, days: Days = 30, whose: Whose = "mine") -> KnowledgeInsights:
+    """Return how knowledge grew, what came of company knowledge, and how many questions found nothing.
+
+    Of everybody's figures those are left out that fewer than three others have a part in.
+    """
+    since, reader = _beginning(days), _reader(actor, whose)
+    of = None if reader else actor.user
+    with rls_bypass() if of is None else nullcontext():
+        items, unanswered = _items(actor, since, of, reader), _new_questions(days, since, of, reader)
+    return KnowledgeInsights(
+        days=days,
+        whose="everybody" if reader else "mine",
+        growth=_growth(actor.user, days, SHARED if reader else OWN),
+        unanswered=unanswered,
         items=items,
     )
+
+
+def _reader(actor: Actor, whose: Whose) -> User | None:
+    """Who looks at everybody's figures; None: they look at their own. In personal mode the two are the same."""
+    return actor.user if whose == "everybody" and settings.BIGMIND_MODE != "personal" else None
 
 
 def _beginning(days: int) -> datetime:
@@ -118,19 +222,75 @@ def _beginning(days: int) -> datetime:
     return midnight - timedelta(days=days - 1)
 
 
-def _starts(since: datetime, user: User | None) -> Starts:
+def _starts(days: int, since: datetime, of: User | None, reader: User | None) -> Starts:
     receipts = Receipt.objects.filter(session__started_at__gte=since)
     servings = Serving.objects.filter(at__gte=since, cited=True)
-    if user is not None:
-        receipts, servings = receipts.filter(session__user=user), servings.filter(user=user)
-    added = receipts.aggregate(
-        begun=Count("pk"), saved=Count("pk", filter=Q(told__gt=0)), tokens=Sum("tokens", default=0)
+    if of is not None:
+        receipts, servings = receipts.filter(session__user=of), servings.filter(user=of)
+    rows = list(
+        receipts.order_by()
+        .annotate(day=TruncDate("session__started_at"))
+        .values_list("day", "session__user")
+        .annotate(begun=Count("pk"), saved=Count("pk", filter=Q(told__gt=0)), cost=Sum("tokens", default=0))
     )
-    return Starts(**added, proven=servings.aggregate(sessions=Count("session", distinct=True))["sessions"])
+    shown = parts_for(((day, user) for day, user, *_ in rows), reader)
+    sums: dict[date, list[int]] = {}
+    for day, _, *numbers in rows:
+        sums[day] = [before + number for before, number in zip(sums.get(day, [0] * 3), numbers, strict=True)]
+    daily = [
+        DayOfStarts(day, *sums.get(day, ())) if reader is None or day in shown else DayOfStarts(day, is_withheld=True)
+        for day in last_days(days)
+    ]
+    citing = list(servings.order_by().values_list("user").annotate(sessions=Count("session", distinct=True)))
+    proven = sum(sessions for _, sessions in citing) if parts_for((("", user) for user, _ in citing), reader) else 0
+    return Starts(daily, proven)
 
 
-def _items(actor: Actor, since: datetime, user: User | None) -> list[ItemUse]:
-    """What misled most first, then what was served most."""
+def _new_questions(days: int, since: datetime, of: User | None, reader: User | None) -> list[tuple[date, int | None]]:
+    """How many questions found nothing for the first time on each day."""
+    asked = UnansweredQuestion.objects.filter(first_asked__gte=since)
+    if of is not None:
+        asked = asked.filter(user=of)
+    of_each = asked.order_by().annotate(day=TruncDate("first_asked")).values_list("day", "user")
+    rows = list(of_each.annotate(questions=Count("pk")))
+    shown = parts_for(((day, user) for day, user, _ in rows), reader)
+    sums: Counter[date] = Counter()
+    for day, _, questions in rows:
+        sums[day] += questions
+    return [(day, sums[day] if reader is None or day in shown else None) for day in last_days(days)]
+
+
+def growth_of_memory(user: User, *, days: int = 30) -> list[DayOfGrowth]:
+    """Return how much there was of each kind of someone's own memory at the end of each of the last days."""
+    return _growth(user, days, OWN)
+
+
+def _growth(user: User, days: int, kinds: list[Kind]) -> list[DayOfGrowth]:
+    """How much there was of each kind, day by day, of what the user may find now: one query for all kinds."""
+    since = _beginning(days)
+    counted = [_by_day(user, kind, since) for kind in kinds]
+    added: dict[str, Counter[date | None]] = {KINDS[kind].label: Counter() for kind in kinds}
+    for label, day, number in counted[0].union(*counted[1:], all=True):
+        added[label][day] += number
+    numbers = {label: of_days[None] for label, of_days in added.items()}
+    growth = []
+    for day in last_days(days):
+        numbers = {label: number + added[label][day] for label, number in numbers.items()}
+        growth.append(DayOfGrowth(day, numbers))
+    return growth
+
+
+def _by_day(user: User, kind: Kind, since: datetime) -> "QuerySet[Any, tuple[str, date | None, int]]":
+    """How much of one kind came about on each day; what is older has no day."""
+    moment = KINDS[kind].began
+    day = Case(When(**{f"{moment}__gte": since}, then=TruncDate(moment)), default=None, output_field=DateField())
+    rows: QuerySet[Any] = KINDS[kind].visible(user).order_by().annotate(counted=Value(KINDS[kind].label), day=day)
+    counted: QuerySet[Any, tuple[str, date | None, int]] = rows.values_list("counted", "day").annotate(Count("pk"))
+    return counted
+
+
+def _items(actor: Actor, since: datetime, user: User | None, reader: User | None) -> list[ItemUse]:
+    """What misled most people first, then what was served most."""
     servings = Serving.objects.filter(kind=Kind.COMPANY, at__gte=since)
     if user is not None:
         servings = servings.filter(user=user)
@@ -140,12 +300,15 @@ def _items(actor: Actor, since: datetime, user: User | None) -> list[ItemUse]:
             served=Count("pk"),
             times_cited=Count("pk", filter=Q(cited=True)),
             times_misled=Count("pk", filter=Q(misled=True)),
+            others=Count("user", filter=~Q(user=reader), distinct=True),
+            people_misled=Count("user", filter=Q(misled=True), distinct=True),
         )
-        .order_by("-times_misled", "-served", "source_id")[:ITEMS_SHOWN]
+        .filter(others__gte=COLLEAGUES if reader else 0)
+        .order_by("-people_misled", "-times_misled", "-served", "source_id")[:ITEMS_SHOWN]
     )
     ids = [int(row["source_id"]) for row in rows]
     entries = CompanyEntry.objects.readable_by(actor.user, curator="curate" in actor.scopes).in_bulk(ids)
-    proofs = Proof.objects.in_bulk(ids)
+    proofs, effects = Proof.objects.in_bulk(ids), effects_of(actor, Kind.COMPANY, ids)
     return [
         ItemUse(
             entry=entries[pk],
@@ -154,6 +317,7 @@ def _items(actor: Actor, since: datetime, user: User | None) -> list[ItemUse]:
             misled=row["times_misled"],
             last_cited_at=proofs[pk].last_cited_at if pk in proofs else None,
             is_behind=pk in proofs and comes_behind(proofs[pk]),
+            effect=effects[str(pk)],
         )
         for pk, row in zip(ids, rows, strict=True)
         if pk in entries

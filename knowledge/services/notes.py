@@ -12,6 +12,7 @@ from accounts.services.calls import forget_kept_replies
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.screening.policy import Screened
+from bigmind.core.text import mention
 from bigmind.core.vocabulary import Content, Cursor, Limit, Moment, Offset, Project
 from knowledge.models import Kind, Note
 from knowledge.search.names import SUGGEST_FROM, nearest_or
@@ -136,7 +137,9 @@ def rename_note(
         with transaction.atomic():
             note.save(update_fields=["domain", "key", "updated_at"])
     except IntegrityError as error:
-        raise Conflict(f"There is a note {note} already.", hint="Delete it first, or choose another key.") from error
+        raise Conflict(
+            f"There is a note {mention(note)} already.", hint="Delete it first, or choose another key."
+        ) from error
     index_note(note)
     return note
 
@@ -158,7 +161,7 @@ def own_note(actor: Actor, domain: str, key: str, *, lock: bool = False) -> Note
     if note is None:
         addresses = [str(other) for other in mine.only("domain", "key")[:SUGGEST_FROM]]
         hint = nearest_or(f"{domain}/{key}", addresses, "knowledge_get without arguments lists yours.")
-        raise NotFound(f"You have no note {domain}/{key}.", hint=hint)
+        raise NotFound(f"You have no note {mention(f'{domain}/{key}')}.", hint=hint)
     return note
 
 
@@ -179,7 +182,7 @@ def _refuse_set_aside(actor: Actor, domain: str, key: str) -> None:
     hidden = Note.objects.of(actor.user).filter(domain=domain, key=key).exclude(set_aside_at=None).first()
     if hidden:
         hint = f"Bring it back with memory_restore (kind note, id {hidden.number}), or delete it with knowledge_delete."
-        raise Conflict(f"The note {hidden} has been set aside.", hint=hint, note_id=hidden.number)
+        raise Conflict(f"The note {mention(hidden)} has been set aside.", hint=hint, note_id=hidden.number)
 
 
 def forget_expired_notes() -> int:

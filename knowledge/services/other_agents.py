@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Max, Q
+from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
 from accounts.actor import Actor
+from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.text import fold_name, inline
 from bigmind.core.tokens import cut_to_tokens
 from knowledge.models import HookEvent, HookEventName, Note, Session
@@ -38,14 +39,7 @@ def others_at_work(actor: Actor, project: str, *, own: Session | None) -> list[O
     """Return the user's other conversations in a project in which something happened lately, the newest first."""
     if not project:
         return []
-    lately = timezone.now() - AT_WORK
-    sessions = Session.objects.of(actor.user).in_view().open().filter(project=project)
-    if own is not None:
-        sessions = sessions.exclude(pk=own.pk)
-    active = sessions.annotate(last_at=Max("conversations__last_at")).filter(
-        Q(last_at__gte=lately) | Q(last_at=None, started_at__gte=lately)
-    )
-    newest = active.select_related("agent").newest_first()[:SHOWN]
+    newest = _AT_WORK(actor.user.pk, project, timezone.now() - AT_WORK, own.pk if own else None)
     return [
         OtherAgent(
             agent=session.agent.client_name if session.agent else "an agent",
@@ -58,11 +52,29 @@ def others_at_work(actor: Actor, project: str, *, own: Session | None) -> list[O
     ]
 
 
+def _at_work(user_id: UUID, project: str, lately: datetime, own: UUID | None) -> QuerySet[Session]:
+    sessions = Session.objects.of(user_id).in_view().open().filter(project=project)
+    if own is not None:
+        sessions = sessions.exclude(pk=own)
+    active = sessions.annotate(last_at=Max("conversations__last_at")).filter(
+        Q(last_at__gte=lately) | Q(last_at=None, started_at__gte=lately)
+    )
+    return active.select_related("agent").newest_first()[:SHOWN]
+
+
+_AT_WORK = FixedQuery(_at_work)
+
+
 def note_for_next(actor: Actor, project: str) -> Note | None:
     """Return the note that an agent left for the next session of this project, or for any."""
     keys = {fold_name(key) for key in (project, NEXT) if key}
-    left = Note.objects.of(actor.user).current().filter(domain=HAND_OVER).order_by("-updated_at")
+    left = _HANDED_OVER(actor.user.pk, timezone.now())
     return next((note for note in left if fold_name(note.key) in keys), None)
+
+
+_HANDED_OVER = FixedQuery(
+    lambda user_id, now: Note.objects.of(user_id).current(now).filter(domain=HAND_OVER).order_by("-updated_at")
+)
 
 
 def note_as_heard(note: Note) -> None:

@@ -1,5 +1,6 @@
 """Projects: one name for each, however it is spelled: `Freight-API` is `freight api`."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,8 +8,9 @@ from rapidfuzz import fuzz
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.screening.policy import add_notice
-from bigmind.core.text import fold_name
+from bigmind.core.text import fold_name, mention
 from knowledge.models import CompanyEntry, Entry, Fact, Hypothesis, Note, Session
 
 EVERYWHERE = "everywhere"
@@ -24,12 +26,17 @@ def projects_of(user: User) -> list[str]:
     return sorted(project for (project,) in facts.union(sessions))
 
 
+_SESSION_OF_PROJECT = FixedQuery(
+    lambda user_id, name: Session.objects.of(user_id).filter(project=name).order_by().values_list("pk")[:1]
+)
+
+
 def canonical_project(actor: Actor, name: str) -> str:
     """Return a project as it is spelled already where only case and separators differ; a new name as it is.
 
     One that is nearly that of another project is named in a notice.
     """
-    if not name or Session.objects.of(actor.user).filter(project=name).exists():
+    if not name or _SESSION_OF_PROJECT(actor.user.pk, name):
         return name
     known = _spellings(actor.user)
     if name in known:
@@ -64,5 +71,5 @@ def _mention_near(name: str, folded: str, known: list[str]) -> None:
 
 
 def _in_ascii(name: str) -> str:
-    """Return a name as a header can hold it."""
-    return name.encode("ascii", "replace").decode()
+    """Return a name as a header can hold it, in quotes that it cannot close."""
+    return json.dumps(name.encode("ascii", "replace").decode()) if mention(name) != name else name

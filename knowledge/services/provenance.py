@@ -28,7 +28,9 @@ def _of_company(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     entries = CompanyEntry.objects.readable_by(user, curator=False).filter(pk__in=numbers)
     told: dict[Thing, str] = {}
     for entry in entries.select_related("proposed_by", "decided_by"):
-        said = f"proposed by {entry.proposed_by or 'someone who has left'}, {day_of(entry.created_at)}"
+        said = (
+            f"proposed by {entry.proposed_by or entry.brought_by or 'someone who has left'}, {day_of(entry.created_at)}"
+        )
         if entry.decided_at:
             said += f"; decided by {entry.decided_by or 'someone who has left'}, {day_of(entry.decided_at)}"
         told["company", str(entry.pk)] = told["decision", str(entry.pk)] = said

@@ -66,6 +66,7 @@ def words_of(text: str) -> set[str]:
     return pairs | {_stem(word) for word in words if len(word) >= LEAST_CHARS}
 
 
+@lru_cache(maxsize=2048)
 def tells_to(text: str) -> int:
     """Return how much a text reads like an instruction: 2 like one that always holds, 0 like a taste, 1 between."""
     words = [found[0].casefold() for found in islice(WORD.finditer(text), WORDS_READ)]

@@ -6,14 +6,16 @@ from typing import Literal
 from accounts.actor import Actor
 from bigmind.core.vocabulary import AsOf, Before, Limit, Offset, Project, Query, Since
 from knowledge.kinds import KINDS, SEARCHED
-from knowledge.models import Kind
+from knowledge.models import AskedForm, Kind
 from knowledge.search.abstention import is_answered, judge, may_answer
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.hybrid import Finding, Findings, search_each
+from knowledge.services.asked import keep_question
 from knowledge.services.budgets import MaxTokens, within_tokens
 from knowledge.services.exposures import Exposure, serve_found
 from knowledge.services.gaps import note_gap
 from knowledge.services.hits import Hit, Hits, each_once, filters_of, find, has_asked, hits_of, names_for
+from knowledge.services.holdout import withhold_found
 from knowledge.services.recall_receipts import keep_recall
 from knowledge.services.sources import Things, visible_things
 from knowledge.services.then import find_then, read_then, say_period
@@ -31,6 +33,7 @@ GROUPS: tuple[tuple[int, frozenset[str]], ...] = (
 One search over everything keeps the best 200 passages: an import of ten thousand with the words of the question would
 leave no room for the one fact that answers.
 """
+COMPANY_GROUP = next(number for number, (_, tiers) in enumerate(GROUPS) if KINDS[Kind.COMPANY].tier in tiers)
 SAME_PROJECT = 0.1
 """Added to the score of what belongs to the project that the question is about."""
 CONCISE_CHARS = 200
@@ -84,34 +87,45 @@ def recall(
     ]
     filters = [filters_of(group, is_narrowed=is_narrowed, then=then) for group in groups]
     found = search_each(query, owner=actor.user, filters=filters, limit=limit)
-    everything = _join(found)
+    everything = join_groups(found)
     is_known = is_answered(everything)
     was_asked = not is_narrowed and not is_known and has_asked(actor, query)
     if not is_narrowed:
         note_gap(actor, query, everything)
-    answering = _in_turns(found, project) if is_known else []
+        if not then:
+            form = AskedForm.RECALL
+            keep_question(
+                actor, query, how=form, found=found[COMPANY_GROUP], groups=found, project=project, limit=limit
+            )
+    answering = take_turns(found, project) if is_known else []
     hits = each_once(hits_of(answering, actor, things), of_any_kind=True)
-    reply = Recollections(
-        items=[_shorten(hit, style) for hit in hits[:limit]],
-        style=style,
-        unknown=not hits,
-        asked_before=was_asked,
-        did_you_mean=[] if hits else _suggest(actor, query, everything, things),
-        fallback=everything.fallback,
-        reason=everything.reason or None,
-        notice=everything.notice,
-        as_of=say_period(then) if then else "",
-        left=len(hits),  # The line that says so has to fit, too.
-    )
     hit_template = "_hit.md" if style == "detailed" else "_hit_line.md"
-    fitting = within_tokens(reply, max_tokens, template="recall.md", hit_template=hit_template)
-    told = replace(fitting, left=len(hits) - len(fitting.items))
-    serve_found(actor, [Exposure(hit.kind, hit.id) for hit in told.items])
+
+    def fit(hits: list[Hit]) -> Recollections:
+        reply = Recollections(
+            items=[_shorten(hit, style) for hit in hits[:limit]],
+            style=style,
+            unknown=not hits,
+            asked_before=was_asked,
+            did_you_mean=[] if hits else _suggest(actor, query, everything, things),
+            fallback=everything.fallback,
+            reason=everything.reason or None,
+            notice=everything.notice,
+            as_of=say_period(then) if then else "",
+            left=len(hits),  # The line that says so has to fit, too.
+        )
+        fitting = within_tokens(reply, max_tokens, template="recall.md", hit_template=hit_template)
+        return replace(fitting, left=len(hits) - len(fitting.items))
+
+    told = fit(hits)
+    if withheld := withhold_found(actor, [Exposure(hit.kind, hit.id) for hit in told.items]):
+        told = fit([hit for hit in hits if (hit.kind, hit.id) not in withheld])
+    serve_found(actor, [Exposure(hit.kind, hit.id) for hit in told.items], query=query)
     keep_recall(actor, told, template="recall.md", hit_template=hit_template)
     return told
 
 
-def _in_turns(found: list[Findings], project: str) -> list[Finding]:
+def take_turns(found: list[Findings], project: str) -> list[Finding]:
     """Return what clears the floor, each group in turn and its best first: as many at a time as its share."""
     ordered: list[tuple[float, float, Finding]] = []
     for (share, _), one in zip(GROUPS, found, strict=True):
@@ -127,7 +141,7 @@ def _score(item: Finding, project: str) -> float:
     return item.score + SAME_PROJECT if is_same else item.score
 
 
-def _join(found: list[Findings]) -> Findings:
+def join_groups(found: list[Findings]) -> Findings:
     """Return what all groups found as one: what a question that nothing answers is kept and judged by."""
     waiting = sum(one.waiting for one in found)
     items = sorted((item for one in found for item in one.items), key=lambda item: -item.score)

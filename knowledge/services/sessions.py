@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.db.models import Case, F, Max, Q, QuerySet, Value, When
@@ -46,10 +46,12 @@ from knowledge.vocabulary import (
 )
 
 from .as_told import LineOwner, keep_texts
+from .asked import keep_start
 from .context import LAST_LINES_TOKENS, Context, build_context
 from .context_receipts import keep_receipt, note_erased
 from .current_sessions import open_session, own_session, session_of_conversation, session_to_end
 from .exposures import Exposure, note_use, serve
+from .holdout import draw, find_withheld, keep_draws
 from .other_agents import OtherAgent, note_as_heard, note_for_next, others_at_work, words_of
 from .people import index_person
 
@@ -107,14 +109,21 @@ def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | No
     about = project or (session.project if session else "")
     others, left = others_at_work(actor, about, own=session), note_for_next(actor, about)
     beside = render_to_string("agent/_other_agents.md", {"others": others, "hand_over": words_of(left)}, using="agent")
-    context = build_context(actor, project=about, topics=topics or [], beside=LAST_LINES_TOKENS + count_tokens(beside))
+    room = LAST_LINES_TOKENS + count_tokens(beside)
+    context = build_context(actor, project=about, topics=topics or [], beside=room)
+    session_id = session.pk if session else uuid4()
+    draws = draw(actor, session_id, _exposures_of(context))
+    if withheld := find_withheld(draws):
+        context = build_context(actor, project=about, topics=topics or [], beside=room, without=withheld)
     if session is None:
-        session = begin_session(actor, project=project, topics=topics)
+        session = begin_session(actor, project=project, topics=topics, session_id=session_id)
     elif project or topics:
         session.project, session.topics = project or session.project, topics or session.topics
         session.save(update_fields=["project", "topics"])
         note_writings(Kind.SUMMARY, [session.pk], made=True)
-    serve(session, [Exposure(Kind.COMPANY, entry.id) for entry in context.chosen["company"]])
+    keep_draws(draws)
+    serve(session, _exposures_of(context))
+    keep_start(actor, project=about, topics=topics or [], room=context.room_for_company)
     # Said once: the next session hears of what is decided from now on.
     here = [int(decision.id) for decision in context.chosen["decisions"] if not decision.is_elsewhere]
     elsewhere = [int(decision.id) for decision in context.chosen["decisions"] if decision.is_elsewhere]
@@ -125,6 +134,11 @@ def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | No
     return StartedSession(session, context, closed, others, left)
 
 
+def _exposures_of(context: Context) -> list[Exposure]:
+    told = [(Kind.COMPANY, context.chosen["company"]), (Kind.FACT, context.facts)]
+    return [Exposure(kind, line.id) for kind, lines in told for line in lines]
+
+
 def keep_as_told(started: StartedSession, text: str) -> list[int] | None:
     """Keep the receipt of a start, and what its agent was told, word for word; return the ids of the lines."""
     texts = keep_texts(started.session.user, text, started.owners)
@@ -133,10 +147,16 @@ def keep_as_told(started: StartedSession, text: str) -> list[int] | None:
 
 
 def begin_session(
-    actor: Actor, *, project: str = "", topics: list[str] | None = None, at: datetime | None = None
+    actor: Actor,
+    *,
+    project: str = "",
+    topics: list[str] | None = None,
+    at: datetime | None = None,
+    session_id: UUID | None = None,
 ) -> Session:
     """Open a session of this conversation, begun now or at a moment, without telling anything."""
     session = Session.objects.create(
+        pk=session_id or uuid4(),
         user=actor.user,
         agent=actor.agent,
         project=project,

@@ -1,6 +1,6 @@
 """What a passage is a piece of: reading the things themselves, as far as someone may see them now."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -24,7 +24,7 @@ def visible_things(
     before: datetime | None = None,
     then: Period | None = None,
     only_then: bool = False,
-) -> dict[str, QuerySet[Any]]:
+) -> Things:
     """Return, of each kind, what someone may see now: with all of these tags, from these days.
 
     Args:
@@ -32,11 +32,28 @@ def visible_things(
         only_then: Nothing is there that did not hold in that period; of kinds without such days, nothing newer.
     """
     wanted = list(tags)
-    return {
-        kind: _filter(KINDS[kind], user, wanted, since, before, then, only_then)
-        for kind in kinds
-        if KINDS[kind].tags or not wanted
-    }
+    asked = [kind for kind in kinds if KINDS[kind].tags or not wanted]
+    return _Visible(asked, lambda kind: _filter(KINDS[kind], user, wanted, since, before, then, only_then))
+
+
+class _Visible(Mapping[str, QuerySet[Any]]):
+    """Rows of several kinds. Those of a kind are put together when somebody asks for them: a search asks for few."""
+
+    def __init__(self, kinds: Iterable[str], make: Callable[[str], QuerySet[Any]]) -> None:
+        self._made: dict[str, QuerySet[Any] | None] = dict.fromkeys(kinds)
+        self._make = make
+
+    def __getitem__(self, kind: str) -> QuerySet[Any]:
+        made = self._made[kind]
+        if made is None:
+            made = self._made[kind] = self._make(kind)
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
 
 
 def read_things(findings: Iterable[Finding], things: Things) -> dict[tuple[str, str], Any]:

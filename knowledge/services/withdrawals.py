@@ -4,7 +4,7 @@ The open sessions hear of it with their next call; the owners of ended ones are 
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from bigmind.core.numbers import number_in
 from bigmind.core.rls import rls_bypass
-from knowledge.models import Kind, Recall, Serving
+from knowledge.models import Kind, Recall, Serving, Session
 
 from .exposures import Exposure
 
@@ -25,6 +25,24 @@ MOST_SHOWN = 20
 _ANY_WAITING = """
 SELECT 1 FROM knowledge_recall
 WHERE user_id = %s AND agent_id IS NOT DISTINCT FROM %s AND told_at IS NULL LIMIT 1
+"""
+
+# A line of a receipt says what it is of; the receipt of a session, its recalls and its hook events name the lines.
+_LINES = """
+WITH line AS (
+    SELECT text.id, text.user_id, text.kind, text.source_id FROM knowledge_receipttext AS text
+    JOIN unnest(%s::text[], %s::text[]) AS wanted(kind, source_id) USING (kind, source_id)
+)
+SELECT session.id, line.kind, line.source_id FROM line JOIN knowledge_session AS session USING (user_id)
+WHERE EXISTS (
+    SELECT FROM knowledge_receipt AS receipt WHERE receipt.session_id = session.id AND (
+        line.id = ANY(receipt.texts)
+        OR EXISTS (SELECT FROM jsonb_array_elements(receipt.recalls) AS one WHERE one -> 'texts' @> to_jsonb(line.id))
+    )
+) OR EXISTS (
+    SELECT FROM knowledge_hookevent AS event JOIN knowledge_conversation AS spoken ON spoken.id = event.conversation_id
+    WHERE spoken.session_id = session.id AND line.id = ANY(event.texts)
+)
 """
 
 
@@ -43,37 +61,54 @@ class Heard:
         return {"open": self.open, "ended": self.ended, "people": len(self.people)}
 
 
-def recall(exposures: Iterable[Exposure], *, why: str, but: Collection[UUID] = (), dry_run: bool = False) -> Heard:
+def recall(
+    exposures: Iterable[Exposure],
+    *,
+    why: str,
+    but: Collection[UUID] = (),
+    wrote: Iterable[tuple[UUID, Exposure]] = (),
+    dry_run: bool = False,
+) -> Heard:
     """Withdraw these things from the open sessions that were shown them; return the sessions and people affected.
+
+    Shown is what was served, and what a start, a question or a hook told in lines that are still kept.
 
     Args:
         why: The reason, in words that name nobody.
         but: Sessions that are being erased themselves, so they need not hear of it.
+        wrote: Sessions that know a thing because they stored it.
         dry_run: Only count.
     """
+    exposures, heard = list(exposures), Heard()
     condition = _either(exposures)
-    heard = Heard()
     if condition is None:
         return heard
     # Exposures belong to their owners, so row-level security hides them here; only handles and counts are returned.
     with rls_bypass():
-        rows = list(Serving.objects.filter(condition).exclude(session__in=list(but)).select_related("session"))
-        is_open = [row for row in rows if row.session.is_open]
+        served = Serving.objects.filter(condition).values_list("session_id", "kind", "source_id")
+        shown = {*served, *_lines_of(exposures), *((session, *one) for session, one in wrote)}
+        sessions = Session.objects.in_bulk({session for session, *_ in shown} - set(but))
+        rows = sorted((row for row in shown if row[0] in sessions), key=str)
+        is_open = [row for row in rows if sessions[row[0]].is_open]
         if not dry_run:
             Recall.objects.bulk_create(
                 Recall(
-                    session=row.session,
-                    user_id=row.user_id,
-                    agent_id=row.session.agent_id,
-                    handle=handle_of(row.kind, row.source_id),
+                    session=sessions[session],
+                    user_id=sessions[session].user_id,
+                    agent_id=sessions[session].agent_id,
+                    handle=handle_of(kind, source_id),
                     why=why,
                 )
-                for row in is_open
+                for session, kind, source_id in is_open
             )
-    heard.open = len({row.session_id for row in is_open})
-    heard.ended = len({row.session_id for row in rows}) - heard.open
-    heard.people = {row.user_id for row in rows}
-    heard.by_person.update((row.user_id, Exposure(row.kind, row.source_id)) for row in rows if not row.session.is_open)
+    heard.open = len({session for session, *_ in is_open})
+    heard.ended = len(sessions) - heard.open
+    heard.people = {session.user_id for session in sessions.values()}
+    heard.by_person.update(
+        (sessions[session].user_id, Exposure(kind, source_id))
+        for session, kind, source_id in rows
+        if not sessions[session].is_open
+    )
     return heard
 
 
@@ -107,6 +142,14 @@ def _sentence(row: Recall) -> str:
         f"[{row.handle}], which this session was told, was recalled: {row.why} "
         "Do not rely on it, and tell the user what you based on it."
     )
+
+
+def _lines_of(exposures: Sequence[Exposure]) -> list[tuple[UUID, str, str]]:
+    """Return the sessions that were told lines of these things, by session, kind and id."""
+    kinds, ids = [str(one.kind) for one in exposures], [one.source_id for one in exposures]
+    with connection.cursor() as cursor:
+        cursor.execute(_LINES, [kinds, ids])
+        return [(session, kind, id) for session, kind, id in cursor.fetchall()]
 
 
 def _either(exposures: Iterable[Exposure]) -> Q | None:

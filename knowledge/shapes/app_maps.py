@@ -83,6 +83,7 @@ class PlaceShape(Shape):
     match_value: str
     last_seen: datetime | None
     reported_gone_at: datetime | None
+    values: dict[str, str] = Field(description="Where rows have one name: what tells this one apart.")
 
 
 class WayShape(Shape):
@@ -92,7 +93,8 @@ class WayShape(Shape):
     trigger: str
     steps: str
     field: str
-    fits: bool = Field(description="Whether it fits what was asked for.")
+    fits: bool = Field(description="Whether it fits what was asked for, and can be done as it says.")
+    problem: str = Field(description="Why it cannot be done as it says, such as a field that is gone; else empty.")
 
 
 class ResolvedShape(Shape):
@@ -106,6 +108,7 @@ class ResolvedShape(Shape):
     workflows: list[WayShape]
     candidates: list[PlaceShape]
     did_you_mean: list[str]
+    looked_in: list[str] = Field(description="Tables in which a connector looked for it just now.")
 
 
 class LearntShape(Shape):
@@ -146,6 +149,7 @@ class MendedShape(Shape):
     place: PlaceShape | None
     fields: dict[str, dict[str, Any]]
     candidates: list[dict[str, str]]
+    workflows: list[WayShape] = Field(description="Those that named fields that are gone: mended, or with a problem.")
 
 
 class ForgottenInAppShape(Shape):

@@ -14,6 +14,7 @@ class CapturePolicyShape(Shape):
     mode: str = Field(description="automatic, ask, manual or read_only.")
     keep_days: int
     never_folders: list[str]
+    holdout: str = Field(description="What may be withheld now and then: never, shared, all; empty until they choose.")
 
 
 class HookHealthShape(Shape):

@@ -8,7 +8,7 @@ from pydantic import AliasChoices, Field
 
 from bigmind.core.numbers import NumberText
 from bigmind.core.pages import ListShape
-from knowledge.shapes.base import Shape
+from knowledge.shapes.base import Shape, SharedShape
 from knowledge.vocabulary import Relevance
 
 
@@ -17,7 +17,7 @@ def _person(*names: str) -> Any:
     return Field(validation_alias=AliasChoices(*names))
 
 
-class CompanyEntryShape(Shape):
+class CompanyEntryShape(SharedShape):
     """One company entry."""
 
     id: int
@@ -31,6 +31,9 @@ class CompanyEntryShape(Shape):
     project: str
     topics: list[str]
     evidence: str
+    anchors: list[str] = Field(default=[], description="The code it rests on.")
+    triggers: list[str] = Field(description="At which acts hooks bring it.")
+    trigger_levels: dict[str, str] = Field(description="How far they go, by team; under the empty name for everyone.")
     origin: str
     proposed_by: str | None = _person("proposer", "proposed_by")
     owner: str | None = _person("keeper", "owner")
@@ -44,7 +47,7 @@ class CompanyEntryShape(Shape):
     source_kind: str
     source_id: NumberText
     superseded_by_id: int | None
-    comes_from: str = Field(description="The company server it was read from; empty: it is decided here.")
+    comes_from: str = Field(description="The company server, or the pack and who signed it; empty: written here.")
     as_of: datetime | None = Field(description="When that server was last known to say the same.")
     at_company: str = Field(description="Where it stands at the company server, if it was sent to one.")
     created_at: datetime

@@ -7,11 +7,11 @@ from uuid import UUID
 from pydantic import Field, field_validator
 
 from bigmind.core.pages import ListShape
-from knowledge.shapes.base import Shape
+from knowledge.shapes.base import Shape, SharedShape
 from knowledge.vocabulary import Relevance
 
 
-class EntryShape(Shape):
+class EntryShape(SharedShape):
     """One entry."""
 
     id: UUID

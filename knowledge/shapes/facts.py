@@ -24,6 +24,7 @@ class FactShape(Shape):
     contradicted_by_id: Number | None = Field(description="A newer one beside which it cannot hold; not settled yet.")
     valid_from: datetime | None = Field(description="Since when it holds; null: since it was stored.")
     valid_until: datetime | None = Field(description="From then on it no longer holds.")
+    triggers: list[str] = Field(description="At which acts hooks bring it.")
     validity: str = Field(description="When it holds or held, in words: “until 2026-03-01”.")
     created_at: datetime
     deprecated_at: datetime | None

@@ -24,6 +24,7 @@ class LessonShape(Shape):
     author: str
     updated_at: datetime = Field(validation_alias=AliasPath("entry", "updated_at"))
     confidence: float = Field(validation_alias=AliasPath("entry", "confidence"))
+    signs: list[str] | None = Field(default=None, validation_alias=AliasPath("entry", "signs"), exclude=True)
     matched: list[str] = Field(description="The words it has in common with the error.")
 
 

@@ -6,7 +6,7 @@ from pydantic import Field, computed_field
 
 from bigmind.core.numbers import NumberText
 from bigmind.core.pages import PageShape
-from knowledge.shapes.base import Shape
+from knowledge.shapes.base import Shape, SharedShape
 from knowledge.vocabulary import Relevance
 
 
@@ -20,7 +20,7 @@ class ReckoningShape(Shape):
     vector_share: float | None = Field(description="What the meaning added to the score.")
 
 
-class HitShape(Shape):
+class HitShape(SharedShape):
     """One thing that was found."""
 
     kind: str

@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import Field, field_validator
 
 from bigmind.core.pages import ListShape
-from knowledge.shapes.base import Shape
+from knowledge.shapes.base import Shape, SharedShape
 from knowledge.vocabulary import Relevance
 
 
@@ -19,7 +19,7 @@ class ReferenceExampleShape(Shape):
     output: str = ""
 
 
-class ReferenceLineShape(Shape):
+class ReferenceLineShape(SharedShape):
     """What a reference is, in few words."""
 
     id: UUID
@@ -32,6 +32,7 @@ class ReferenceLineShape(Shape):
     subcategory: str
     summary: str
     example: str
+    signed_by: str = Field(default="", description="Who signed the pack that it came in; empty: it came in none.")
 
     @field_validator("collection", mode="before")
     @classmethod

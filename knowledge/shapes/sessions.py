@@ -95,6 +95,7 @@ class ContextReplyShape(ContextShape):
     """What an agent is told at the start, or what an earlier session was told."""
 
     lines: list[ReceiptLineShape] = Field([], description="Of an earlier session: its items as they are now.")
+    withheld: list[ReceiptLineShape] = Field([], description="Of one that has ended: what was withheld from it by lot.")
 
 
 class OtherAgentShape(Shape):

@@ -67,11 +67,13 @@ class ProfilePageShape(Shape):
 
 
 class ImportedShape(Shape):
-    """What an import added, and what was known, by kind."""
+    """What an import added, and what was known, by kind; of the files of a program also what was refused."""
 
     dry_run: bool
     added: dict[str, int]
     known: dict[str, int]
+    refused: list[str] = []
+    notices: list[str] = []
 
 
 class RememberedShape(Shape):

@@ -13,6 +13,7 @@ from bigmind.core.text import Told
 from bigmind.core.tokens import cut_to_tokens
 from knowledge.app_maps.files.text import write_reply
 from knowledge.kinds import UNTITLED
+from knowledge.models.signs import signs_of
 from knowledge.search.excerpts import excerpt_of
 
 register = template.Library()
@@ -20,7 +21,6 @@ register = template.Library()
 SHARED_TIERS = ("kb", "G", "docs", "apps")
 TITLE_TOKENS = 12
 LINE_CHARS = 240
-SHARED_TEXTS = ("title", "name", "summary", "content", "lesson", "fix", "evidence", "source_story", "source_file")
 UNREVIEWED = "unreviewed"
 CAUTION = "CAUTION: contains words that look like instructions"
 
@@ -68,15 +68,9 @@ def tokens(text: str, budget: int) -> str:
 
 
 @register.filter
-def caution(text: str) -> Told:
-    """Add to a label that a text has signs of a prompt injection; nothing to that of any other."""
-    return Told(f", {CAUTION}" if has_warnings(text) else "")
-
-
-@register.filter
-def shared_text(thing: Any) -> str:
-    """Return all that a shared thing says, title and source included."""
-    return "\n".join(text for name in SHARED_TEXTS if isinstance(text := getattr(thing, name, None), str))
+def caution(shared: Any) -> Told:
+    """Add to a label that a text or a shared thing has signs of a prompt injection; nothing to that of any other."""
+    return Told(f", {CAUTION}" if _flag(shared) else "")
 
 
 @register.filter
@@ -106,7 +100,7 @@ def hit_label(hit: Any) -> Told:
     alike = f"and {hit.alike} alike" if hit.alike else ""
     against = f"(contradicted by the newer {hit.contradicted_by})" if hit.contradicted_by else ""
     reviewed = "" if hit.tier not in SHARED_TIERS or hit.approver else UNREVIEWED
-    flag = _flag(hit.title, hit.excerpt) if hit.tier in SHARED_TIERS else ""
+    flag = _flag(hit) if hit.tier in SHARED_TIERS else ""
     project = texts.quote(hit.project) if hit.project else ""
     where = (session, alike, project, title, against)
     return _label(handle, _weakness(hit), shown, reviewed, flag, hit.created_at, hit.validity, *where)
@@ -117,8 +111,7 @@ def entry_label(hit: Any) -> Told:
     """Say so of an entry of the knowledge base that was found."""
     entry = hit.entry
     sure = "" if entry.confidence == 1 else f"confidence {entry.confidence:.1f}"
-    flag, source = _flag(entry.source_story, hit.excerpt), _quote(entry.source_story)
-    by = _by(entry.created_by)
+    flag, source, by = _flag(entry), _quote(entry.source_story), _by(entry.created_by)
     about = (entry.entry_type, by, UNREVIEWED, flag, entry.updated_at, sure, source)
     return _label(f"entry:{entry.id}", _weakness(hit), *about)
 
@@ -128,10 +121,9 @@ def company_label(hit: Any) -> Told:
     """Say so of an approved entry that was found, with how lately someone verified it."""
     entry = hit.entry
     by = f"approved by {texts.quote(str(entry.decided_by))}" if entry.decided_by else "approved"
-    is_copy = entry.comes_from and entry.as_of
-    source = f"from {texts.quote(entry.comes_from)} as of {entry.as_of:%Y-%m-%d}" if is_copy else ""
-    flag = _flag(entry.title, entry.content)
-    title = _quote(entry.title)
+    since = f" as of {entry.as_of:%Y-%m-%d}" if entry.as_of else ""
+    source = f"from {texts.quote(entry.comes_from)}{since}" if entry.comes_from else ""
+    flag, title = _flag(entry), _quote(entry.title)
     about = (entry.category, entry.freshness, by, flag, entry.updated_at, source, title)
     return _label(entry.handle, _weakness(hit), *about)
 
@@ -141,8 +133,8 @@ def _weakness(hit: Any) -> str:
     return "weak" if hit.relevance == "weak" else ""
 
 
-def _flag(*stored: str) -> str:
-    return CAUTION if has_warnings("\n".join(stored)) else ""
+def _flag(shared: Any) -> str:
+    return CAUTION if (has_warnings(shared) if isinstance(shared, str) else signs_of(shared)) else ""
 
 
 def _by(name: object) -> str:

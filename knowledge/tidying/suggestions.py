@@ -18,6 +18,7 @@ from accounts.models import User
 from bigmind.core.handles import handle_of
 from bigmind.core.numbers import number_in
 from bigmind.core.text import digest
+from bigmind.core.translation import gettext_lazy
 from knowledge.kinds import KIND_OF_WORD, KINDS
 from knowledge.models import (
     AUTO_CLOSED,
@@ -57,17 +58,17 @@ ACTIONS: dict[str, tuple[str, ...]] = {
     Concern.UNUSED: ("archive", "keep"),
 }
 SAYS = {
-    Concern.CONTRADICTION: "These contradict each other: the newer is told, and the older beside it.",
-    Concern.DUPLICATES: "These say nearly the same.",
-    Concern.DUE: "Its day has come: how did it turn out?",
-    Concern.NO_SUMMARY: "It ended without a headline of its own.",
-    Concern.UNUSED: "Stored half a year ago and never named as helpful.",
+    Concern.CONTRADICTION: gettext_lazy("These contradict each other: the newer is told, and the older beside it."),
+    Concern.DUPLICATES: gettext_lazy("These say nearly the same."),
+    Concern.DUE: gettext_lazy("Its day has come: how did it turn out?"),
+    Concern.NO_SUMMARY: gettext_lazy("It ended without a headline of its own."),
+    Concern.UNUSED: gettext_lazy("Stored half a year ago and never named as helpful."),
 }
 
 ASKS = {
-    Concern.DUPLICATES: "In one sentence, instead of all",
-    Concern.DUE: "What happened, and how you know",
-    Concern.NO_SUMMARY: "A headline on the first line, then what was done",
+    Concern.DUPLICATES: gettext_lazy("In one sentence, instead of all"),
+    Concern.DUE: gettext_lazy("What happened, and how you know"),
+    Concern.NO_SUMMARY: gettext_lazy("A headline on the first line, then what was done"),
 }
 
 
@@ -87,12 +88,12 @@ class Suggestion:
     @property
     def says(self) -> str:
         """Why it is suggested."""
-        return SAYS[self.concern]
+        return str(SAYS[self.concern])
 
     @property
     def asks(self) -> str:
         """The words that an answer takes, where it takes any."""
-        return ASKS.get(self.concern, "")
+        return str(ASKS.get(self.concern, ""))
 
     @property
     def actions(self) -> tuple[str, ...]:

@@ -7,7 +7,16 @@ from uuid import UUID
 from django.core.signing import BadSignature, Signer
 from django.db.models import Prefetch
 from django.utils import timezone
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from accounts.actor import Actor
@@ -17,10 +26,13 @@ from accounts.vocabulary import JobTitle
 from bigmind.core.columns import ColumnCopy
 from bigmind.core.numbers import NumberWritten, number_in
 from bigmind.core.sections import ProfileSection
+from bigmind.core.text import check_content
 from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
 from knowledge.models import Chunk, Fact, Feedback, Hypothesis, Note, Session, ShownHeadline, Summary, Usefulness
+from knowledge.transfer.readers.bundles import MEMBERS
+from knowledge.transfer.readers.drafts import FactProvenance
 from knowledge.transfer.readers.long_messages import split_long_messages
-from knowledge.vocabulary import CategoryName, Domain, Key, Role
+from knowledge.vocabulary import CategoryName, Domain, Key, Role, TriggerLevelName, Triggers
 
 LAST_PLACE = 2**31 - 1
 _PLACE_TAKEN = PydanticCustomError("place_taken", "is that of an earlier chunk. Give each chunk a place of its own")
@@ -54,10 +66,13 @@ class ExportedFact(_ExportedModel):
     contradicted_by: NumberWritten | None = Field(default=None, validation_alias="contradicted_by_id")
     valid_from: Moment | None = None
     valid_until: Moment | None = None
+    triggers: Triggers = []
+    trigger_level: TriggerLevelName = "advise"
     deprecated_at: Moment | None = None
     deprecation_reason: LongText = ""
     created_at: Moment
     updated_at: Moment | None = None
+    provenance: FactProvenance = {}
 
     model_config = ConfigDict(from_attributes=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
 
@@ -153,8 +168,11 @@ class ExportedHypothesis(_CanBeSetAside):
     model_config = ConfigDict(from_attributes=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
 
 
+_Told = Annotated[str, AfterValidator(check_content), Field(max_length=1_000)]
+
+
 class ExportedNote(_CanBeSetAside):
-    """One note."""
+    """One note. `provenance` says from which source and file it came, if an import made it."""
 
     domain: Domain
     key: Key
@@ -163,6 +181,7 @@ class ExportedNote(_CanBeSetAside):
     expires_at: Moment | None = None
     created_at: Moment
     updated_at: Moment
+    provenance: Annotated[dict[_Told, _Told | int], Field(max_length=20)] = {}
 
 
 class ExportedHeadline(_ExportedModel):
@@ -202,7 +221,8 @@ class MemoryDocument(_ExportedModel):
     """Everything a user owns. The format is versioned: a reader refuses a version it does not know.
 
     `sharing` and `feedback` tell what holds in the BigMind that wrote this. An import leaves them: what others may see
-    is chosen anew in each BigMind, and what was spoken of is not there.
+    is chosen anew in each BigMind, and what was spoken of is not there. Where a `program` is named, the memory is in
+    `files` instead, by their paths, as that program reads and writes them.
     """
 
     format: Literal["bigmind-memory"] = "bigmind-memory"
@@ -215,6 +235,8 @@ class MemoryDocument(_ExportedModel):
     notes: list[ExportedNote] = []
     sharing: ExportedSharing | None = None
     feedback: list[ExportedFeedback] = []
+    program: Annotated[str, Field(max_length=50)] = ""
+    files: Annotated[dict[Annotated[str, Field(max_length=1_000)], str], Field(max_length=MEMBERS)] = {}
 
 
 Document = Annotated[MemoryDocument, Field(description="What memory_export returned, whole or a part of it.")]
@@ -258,12 +280,8 @@ COLUMNS = (
 )
 
 
-def export_memory(actor: Actor) -> MemoryDocument:
-    """Export everything that is remembered of the user as one JSON document.
-
-    Call this for a backup or to move to another BigMind: memory_import takes the memory back without loss. What the
-    user shares and said of things is told, and left out by an import: it belongs to this BigMind.
-    """
+def whole_memory(actor: Actor) -> MemoryDocument:
+    """Return everything that is remembered of the user, as it is kept."""
     user = actor.user
     sessions = Session.objects.of(user).order_by("started_at", "id").select_related("summary")
     sessions = sessions.prefetch_related(Prefetch("chunks", Chunk.objects.order_by("seq")))

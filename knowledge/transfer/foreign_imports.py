@@ -4,11 +4,11 @@ What is there already stays as it is, set aside or not. What is added counts as 
 the program and the file, so that memory_forget_source can take that import back.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID, uuid5
 
 from django.db import transaction
@@ -33,42 +33,20 @@ from knowledge.transfer.readers.drafts import (
     HypothesisDraft,
     MemoryDraft,
     NoteDraft,
+    PageDraft,
+    PageSource,
     ProfileDraft,
     Reading,
     SessionDraft,
 )
+from knowledge.transfer.readers.items import OWN
+from knowledge.transfer.readers.provenance import fingerprint
 
-from .imports import LOCK
+from .moved_in import LOCK, MovedIn
+from .vaults import NoteImport
 
 D = TypeVar("D", bound=MemoryDraft)
 BATCH = 500
-KEPT_NAMED = 100
-
-
-@dataclass
-class MovedIn:
-    """What an import added, what was there already, and what was refused, each with its place in the source."""
-
-    format: str
-    dry_run: bool
-    agent: int | None = None
-    """Whose number memory_forget_source takes to take the import back."""
-    added: dict[str, int] = field(default_factory=dict)
-    unchanged: dict[str, int] = field(default_factory=dict)
-    kept: list[str] = field(default_factory=list)
-    """What is there, but says otherwise: it stayed as it is, and someone may want to look."""
-    refused: list[str] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
-
-    def count(self, kind: str, *, added: int = 0, unchanged: int = 0) -> None:
-        """Count items of one kind."""
-        self.added[kind] = self.added.get(kind, 0) + added
-        self.unchanged[kind] = self.unchanged.get(kind, 0) + unchanged
-
-    def keep(self, what: str) -> None:
-        """Name something that is there and says otherwise."""
-        if len(self.kept) < KEPT_NAMED:
-            self.kept.append(what)
 
 
 def report_of(reading: Reading, format: ImportFormat, *, dry_run: bool) -> MovedIn:
@@ -90,13 +68,23 @@ def move_in(actor: Actor, reading: Reading, format: ImportFormat, *, source: str
     importer = Actor.of(actor.user, key=actor.key, agent=_agent(actor, format, source))
     report.agent = number_of(importer.agent.pk) if importer.agent else None
     with acts(importer):
-        importing = _ForeignImport(importer, format, report)
+        importing = _ForeignImport(importer, format, source, reading.signed, report)
         importing.profiles(_of(reading, ProfileDraft))
         importing.sessions(_of(reading, SessionDraft))
         importing.facts(_of(reading, FactDraft))
         importing.hypotheses(_of(reading, HypothesisDraft))
         importing.notes(_of(reading, NoteDraft))
     return importer
+
+
+def bring_in_notes(
+    actor: Actor, reading: Reading, format: ImportFormat, report: MovedIn, *, removes: bool = False
+) -> None:
+    """Store the files and pages that were read as notes of the caller, which follow their source from then on."""
+    origin = reading.origin or PageSource(format.name)
+    pages = [placed.draft for placed in reading.drafts if isinstance(placed.draft, PageDraft)]
+    importing = NoteImport(actor.user, f"{format.name}:{origin.name}", report, known=origin.files)
+    importing.bring_in(pages, is_whole=origin.is_whole and not report.refused, removes=removes)
 
 
 def company_drafts(reading: Reading) -> list[tuple[str, CompanyDraft]]:
@@ -115,9 +103,17 @@ def _agent(actor: Actor, format: ImportFormat, source: str) -> Agent:
 class _ForeignImport:
     """One import under way."""
 
-    def __init__(self, actor: Actor, format: ImportFormat, report: MovedIn) -> None:
+    def __init__(
+        self,
+        actor: Actor,
+        format: ImportFormat,
+        source: str,
+        signed: Mapping[str, Mapping[str, Any]],
+        report: MovedIn,
+    ) -> None:
         self.actor, self.user, self.report = actor, actor.user, report
-        self._format = format.name
+        self._format, self._signed = format.name, signed
+        self._source = f"{format.name}:{source}"[:300]
         self._own: dict[str, Session | None] = {}
 
     def profiles(self, drafts: Iterable[ProfileDraft]) -> None:
@@ -153,7 +149,11 @@ class _ForeignImport:
             for known in mine.values_list("digest", flat=True):
                 fresh.pop(known, None)
             self._look_up(draft.session for draft in fresh.values())
-            facts = Fact.objects.bulk_create(self._fact(text, draft) for text, draft in reversed(fresh.items()))
+            told = [*reversed(fresh.items())]
+            facts = Fact.objects.bulk_create(self._fact(text, draft) for text, draft in told)
+            for fact, (_, draft) in zip(facts, told, strict=True):
+                fact.updated_at = draft.updated_at or fact.updated_at
+            Fact.objects.bulk_update(facts, ["updated_at"])
             self._index(Kind.FACT, [fact for fact in facts if fact.is_current], "fact")
             self.report.count("facts", added=len(facts), unchanged=len(batch) - len(facts))
 
@@ -176,7 +176,7 @@ class _ForeignImport:
         """Add notes whose address is free."""
         for draft in drafts:
             made = draft.created_at or draft.updated_at or timezone.now()
-            fields = {"content": draft.content, "project": draft.project}
+            fields = {"content": draft.content, "project": draft.project, "expires_at": draft.expires_at}
             note, is_new = Note.objects.get_or_create(
                 user=self.user,
                 domain=draft.domain,
@@ -191,10 +191,17 @@ class _ForeignImport:
 
     def _id(self, source_id: str) -> UUID:
         """The id that a conversation gets here: always the same for this person, so that twice is once."""
-        return uuid5(self.user.pk, f"{self._format} {source_id}")
+        if not source_id.startswith(OWN):
+            return uuid5(self.user.pk, f"{self._format} {source_id}")
+        # One of BigMind's own: it may still be here under its id, or have come with memory_import.
+        own = source_id.removeprefix(OWN)
+        with suppress(ValueError):
+            if Session.objects.of(self.user).filter(pk=UUID(own)).exists():
+                return UUID(own)
+        return uuid5(self.user.pk, own)
 
     def _new_session(self, draft: SessionDraft) -> Session:
-        told = {"one_liner", "project", "started_at", "topics", "outcome", "importance"}
+        told = {"one_liner", "project", "started_at", "topics", "outcome", "importance", "auto_closed"}
         session = Session.objects.create(
             id=self._id(draft.source_id),
             user=self.user,
@@ -224,7 +231,7 @@ class _ForeignImport:
         self.report.count("chunks", added=len(chunks), unchanged=len(drafts) - len(chunks))
 
     def _fact(self, text: str, draft: FactDraft) -> Fact:
-        told = {"fact", "category", "confidence", "deprecated_at", "deprecation_reason"}
+        told = {"fact", "category", "confidence", "valid_from", "valid_until", "deprecated_at", "deprecation_reason"}
         session = self._own.get(draft.session)
         return Fact(
             user=self.user,
@@ -232,8 +239,15 @@ class _ForeignImport:
             source_session=session,
             project=draft.project or (session.project if session else ""),
             created_at=_not_ahead(draft.created_at),
+            provenance=self._provenance(draft),
             **draft.model_dump(include=told),
         )
+
+    def _provenance(self, draft: FactDraft) -> dict[str, Any]:
+        """Where a fact comes from, where that says more than the agent of this import does."""
+        told = {"row": draft.row, "file": draft.file, "signed": self._signed.get(fingerprint(draft.fact), {})}
+        said = {name: value for name, value in told.items() if value}
+        return {"source": self._source, **said} if said else {}
 
     def _look_up(self, source_ids: Iterable[str]) -> None:
         """Find the sessions that facts and beliefs name, whether they came with this import or with an earlier one."""

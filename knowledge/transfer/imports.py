@@ -33,10 +33,13 @@ from .exports import (
     MemoryDocument,
     was_own,
 )
+from .foreign_imports import bring_in_notes, move_in, report_of
+from .github import FetchedFiles
+from .moved_in import LOCK
+from .readers import AUTO, format_of, read
 
 Document = Annotated[MemoryDocument, Field(description="What memory_export returned, whole or a part of it.")]
 TryOnly = Annotated[bool, Field(description="True: only say what would happen.")]
-LOCK = 7702
 _LINKS = {"source_session", "superseded_by", "similar_to", "contradicted_by"}
 
 
@@ -47,6 +50,8 @@ class Imported:
     dry_run: bool
     added: dict[str, int] = field(default_factory=dict)
     known: dict[str, int] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
 
     def count(self, kind: str, *, is_new: bool) -> None:
         """Count one item."""
@@ -64,8 +69,11 @@ def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False)
     Call this to restore or to merge: what is there already stays as it is, so that importing twice changes nothing.
     In parts: sessions first, and a superseded fact together with its successor. A session keeps its id where it was
     exported by the same user of the same BigMind, or where nobody else has sessions; else it gets one of its own.
-    Returns how many of each kind were added and how many were known. One wrong item refuses the whole document.
+    Returns how many of each kind were added and how many were known. One wrong item refuses the whole document. Of the
+    `files` of another program it names what was refused, and takes the rest.
     """
+    if document.files:
+        return _import_files(actor, document, dry_run=dry_run)
     imported = Imported(dry_run)
     try:
         with transaction.atomic():
@@ -77,6 +85,24 @@ def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False)
     except _DryRunRollback:
         pass
     return imported
+
+
+def _import_files(actor: Actor, document: MemoryDocument, *, dry_run: bool) -> Imported:
+    """Import the files of another program. Pages become notes, and what was company knowledge there is left out."""
+    bundle = FetchedFiles(document.program or "files", {path: text.encode() for path, text in document.files.items()})
+    format = format_of(bundle, document.program or AUTO)
+    reading = read(bundle, format, into="notes" if format.has_pages else "")
+    report = report_of(reading, format, dry_run=dry_run)
+    try:
+        with transaction.atomic():
+            move_in(actor, reading, format, source=bundle.name, report=report)
+            if format.has_pages:
+                bring_in_notes(actor, reading, format, report)
+            if dry_run:
+                raise _DryRunRollback
+    except _DryRunRollback:
+        pass
+    return Imported(dry_run, report.added, report.unchanged, report.refused, report.notices)
 
 
 def _import(actor: Actor, document: MemoryDocument, imported: Imported) -> None:

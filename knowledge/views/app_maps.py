@@ -1,7 +1,7 @@
 """The pages of the app maps that everybody here shares: read, correct, forget, rebuild, take along."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from django import forms
 from django.contrib import messages
@@ -14,15 +14,18 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.pages import Page, page_of
+from bigmind.core.translation import _, gettext_lazy, write_number
 from bigmind.web.forms import OperationForm, TextField, choice, form_data
 from bigmind.web.pages import offset_in, own_page, tell
 from knowledge.app_maps.connectors import available_connectors
 from knowledge.app_maps.files.archives import pack
+from knowledge.app_maps.finding import connector_of
 from knowledge.app_maps.folders import export_maps, import_folder, read_uploaded_maps
 from knowledge.app_maps.forgetting import forget_in_app, may_clear, require_may_clear, set_default_app
 from knowledge.app_maps.learning import learn_app
-from knowledge.app_maps.reading import fields_of, get_app, list_apps
+from knowledge.app_maps.reading import fields_of, get_app, list_apps, select_by_risk
 from knowledge.app_maps.runs import bootstrap_apps, cancel_run, rebuild_app, resume_run
+from knowledge.app_maps.schema_changes import problems_in
 from knowledge.app_maps.vocabulary import AmbiguousChoice
 from knowledge.models import UNFINISHED, App, AppEntity, AppRun, AppTable, AppWorkflow
 
@@ -36,9 +39,11 @@ RUNS_SHOWN = 5
 class EntityForm(OperationForm):
     """Says where a row is."""
 
-    row_id = forms.CharField(required=False, label="Row id")
-    match_field = forms.CharField(required=False, label="Field it is found by", help_text="Such as Name.")
-    match_value = forms.CharField(required=False, label="What stands in that field")
+    row_id = forms.CharField(required=False, label=gettext_lazy("Row id"))
+    match_field = forms.CharField(
+        required=False, label=gettext_lazy("Field it is found by"), help_text=gettext_lazy("Such as Name.")
+    )
+    match_value = forms.CharField(required=False, label=gettext_lazy("What stands in that field"))
 
     def row(self, values: dict[str, Any], entity: AppEntity) -> dict[str, Any]:
         """Return what is learnt of it."""
@@ -49,9 +54,11 @@ class EntityForm(OperationForm):
 class WorkflowForm(OperationForm):
     """Says how something is done."""
 
-    trigger = forms.CharField(required=False, help_text="What people ask for; names stand in [brackets].")
+    trigger = forms.CharField(required=False, help_text=gettext_lazy("What people ask for; names stand in [brackets]."))
     steps = TextField(required=False)
-    field = forms.CharField(required=False, label="Field", help_text="The field it is about.")
+    field = forms.CharField(
+        required=False, label=gettext_lazy("Field"), help_text=gettext_lazy("The field it is about.")
+    )
 
 
 def initial_of_entity(entity: AppEntity) -> dict[str, Any]:
@@ -68,18 +75,24 @@ class AppMapUploadForm(OperationForm):
     """Asks for a zip, or for one YAML file."""
 
     document = forms.FileField(
-        label="Zip or YAML file",
-        help_text="A zip of _index.yaml and its files, or the YAML file of one app, up to 4 MiB.",
+        label=gettext_lazy("Zip or YAML file"),
+        help_text=gettext_lazy("A zip of _index.yaml and its files, or the YAML file of one app, up to 4 MiB."),
         widget=forms.FileInput(attrs={"accept": ".zip,.yaml,.yml"}),
     )
-    deed = choice([("rehearse", "Only say what it would do"), ("import", "Import it")], label="What to do")
+    deed = choice(
+        [("rehearse", gettext_lazy("Only say what it would do")), ("import", gettext_lazy("Import it"))],
+        label=gettext_lazy("What to do"),
+    )
 
     def clean_document(self) -> Any:
         """Read the file."""
         file = self.cleaned_data["document"]
         try:
             if file.size > UPLOAD_BYTES:
-                raise Invalid(f"The file has {file.size:,} bytes; the limit is {UPLOAD_BYTES:,}.")
+                raise Invalid(
+                    _("The file has %(size)s bytes; the limit is %(UPLOAD_BYTES)s.")
+                    % {"size": write_number(file.size), "UPLOAD_BYTES": write_number(UPLOAD_BYTES)}
+                )
             raw = file.read()
             return read_uploaded_maps(raw, file.name)
         except Invalid as refusal:
@@ -105,7 +118,11 @@ def importing(request: HttpRequest) -> HttpResponse:
     is_rehearsal = request.POST.get("deed") != "import"
     report = form.attempt(lambda data: import_folder(data["document"], dry_run=is_rehearsal))
     if report and not is_rehearsal:
-        tell(request, f"Imported: {report.added} new, {report.updated} changed, {report.unchanged} known already.")
+        tell(
+            request,
+            _("Imported: %(added)s new, %(updated)s changed, %(unchanged)s known already.")
+            % {"added": report.added, "updated": report.updated, "unchanged": report.unchanged},
+        )
         return redirect("apps")
     return render(request, "knowledge/app_map_import.html", {"form": form, "report": report})
 
@@ -115,10 +132,13 @@ def importing(request: HttpRequest) -> HttpResponse:
 def apps(request: HttpRequest) -> HttpResponse:
     """Show the apps that are mapped, the names that stand in several, and what is being read."""
     actor = actor_of(request)
-    index = list_apps(actor, limit=50, offset=offset_in(request))
-    numbers = dict(App.objects.filter(name__in=[one.name for one in index.items]).values_list("name", "pk"))
+    risk: Literal["flagged"] | None = "flagged" if request.GET.get("risk") == "flagged" else None
+    index = list_apps(actor, limit=50, offset=offset_in(request), risk=risk)
+    known = {one.name: one for one in App.objects.filter(name__in=[one.name for one in index.items])}
     context = {
-        "rows": [{"app": one, "pk": numbers.get(one.name)} for one in index.items],
+        "rows": [{"app": one, "pk": known[one.name].pk, "thing": known[one.name]} for one in index.items],
+        "risk": risk,
+        "is_flagged": bool(risk) or select_by_risk("flagged").exists(),
         "page": Page(index.items, index.total, index.limit, index.offset),
         "choices": _choices(index.ambiguous),
         "runs": AppRun.objects.select_related("app", "asked_by").order_by("-created_at")[:RUNS_SHOWN],
@@ -140,7 +160,7 @@ def app(request: HttpRequest, app_id: int) -> HttpResponse:
         "app": shown,
         "tables": [{"table": one, "fields": fields_of(one)} for one in shown.tables.order_by("pk")],
         "page": page_of(entities, limit=ENTITIES_SHOWN, offset=offset_in(request)),
-        "workflows": shown.workflows.select_related("table").order_by("pk"),
+        "workflows": _workflows(shown),
         "healings": shown.healings.select_related("user", "agent").order_by("-at", "-pk")[:HEALINGS_SHOWN],
         "runs": shown.runs.filter(state__in=UNFINISHED),
         "may_clear": may_clear(actor),
@@ -186,7 +206,7 @@ def workflow_edit(request: HttpRequest, app_id: int, workflow_id: int) -> HttpRe
     form = WorkflowForm(form_data(request), initial=initial_of_workflow(workflow))
     where = {"app": shown.name, "app_id": shown.app_id}
     learnt = form.attempt(
-        lambda values: carry_out(learn_app, actor, {**where, "workflows": [{**values, "name": workflow.name}]})
+        lambda values: carry_out(learn_app, actor, {**where, "workflows": [{**values, **_name_and_table(workflow)}]})
     )
     if learnt:
         tell(request, f"Saved: {workflow.name}.")
@@ -202,7 +222,7 @@ def forgetting(request: HttpRequest, app_id: int, part: str = "app", part_id: in
     """Ask once more, saying what goes; then forget it."""
     actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
     if part in {"app", "table"} and not may_clear(actor):
-        raise Forbidden("Others rely on this map.", hint="Ask a curator to forget tables and apps.")
+        raise Forbidden(_("Others rely on this map."), hint=_("Ask a curator to forget tables and apps."))
     named = _arguments_naming(shown, part, part_id)
     if request.method == "POST":
         forgotten = forget_in_app(actor, app=shown.app_id or shown.name, **named)
@@ -224,13 +244,17 @@ def rebuilding(request: HttpRequest, app_id: int) -> HttpResponse:
     actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
     require_may_clear(actor)
     if request.method != "POST":
-        context = {"app": shown, "can_rebuild": shown.connector in available_connectors(), **_counts(shown, {})}
+        context = {"app": shown, "can_rebuild": connector_of(shown) is not None, **_counts(shown, {})}
         return render(request, "knowledge/app_rebuild.html", context)
     begun = rebuild_app(actor, app=shown.app_id or shown.name)
     if begun.run:
-        tell(request, f"{shown} is being read anew. Its map can be used meanwhile.")
+        tell(request, _("%(shown)s is being read anew. Its map can be used meanwhile.") % {"shown": shown})
     else:
-        messages.info(request, f"No connector reads {shown}. An agent can: {begun.next_step}")
+        messages.info(
+            request,
+            _("No connector reads %(shown)s. An agent can: %(next_step)s")
+            % {"shown": shown, "next_step": begun.next_step},
+        )
     return redirect("app-map", shown.pk)
 
 
@@ -239,7 +263,7 @@ def rebuilding(request: HttpRequest, app_id: int) -> HttpResponse:
 def bringing_in(request: HttpRequest) -> HttpResponse:
     """Let a connector read which apps and tables there are."""
     bootstrap_apps(actor_of(request), connector=request.POST.get("connector", ""))
-    tell(request, "Apps and tables are being read. What has been read can be used at once.")
+    tell(request, _("Apps and tables are being read. What has been read can be used at once."))
     return redirect("apps")
 
 
@@ -247,7 +271,9 @@ def bringing_in(request: HttpRequest) -> HttpResponse:
 @require_POST
 def stopping(request: HttpRequest, run_id: int) -> HttpResponse:
     """Stop a run, or go on with one."""
-    change, message = (resume_run, "It goes on where it was.") if "resume" in request.POST else (cancel_run, "Stopped.")
+    change, message = (
+        (resume_run, _("It goes on where it was.")) if "resume" in request.POST else (cancel_run, _("Stopped."))
+    )
     change(actor_of(request), run_id=run_id)
     tell(request, message)
     return redirect("apps")
@@ -258,7 +284,7 @@ def stopping(request: HttpRequest, run_id: int) -> HttpResponse:
 def choosing(request: HttpRequest) -> HttpResponse:
     """Remember which app is meant by a name, or ask again."""
     name, file = request.POST.get("name", ""), request.POST.get("place", "")
-    place, _, table = file.partition("/")
+    place, _slash, table = file.partition("/")
     chosen = App.objects.filter(file=place).first() if place else None
     try:
         default = {"app": chosen.app_id or chosen.name, **({"table": table} if table else {})} if chosen else {}
@@ -268,7 +294,9 @@ def choosing(request: HttpRequest) -> HttpResponse:
         return redirect("apps")
     tell(
         request,
-        f"“{name}” means {chosen} from now on." if chosen else f"Agents will ask again which “{name}” is meant.",
+        _("“%(name)s” means %(chosen)s from now on.") % {"name": name, "chosen": chosen}
+        if chosen
+        else _("Agents will ask again which “%(name)s” is meant.") % {"name": name},
     )
     return redirect("apps")
 
@@ -293,8 +321,20 @@ def _arguments_naming(shown: App, kind: str, part_id: int) -> dict[str, str]:
         table = get_object_or_404(AppTable, pk=part_id, app=shown)
         return {"table": table.table_id or table.name}
     if kind == "workflow":
-        return {"workflow": get_object_or_404(AppWorkflow, pk=part_id, app=shown).name}
+        workflow = get_object_or_404(AppWorkflow.objects.select_related("table"), pk=part_id, app=shown)
+        return {**({"table": workflow.table.name} if workflow.table else {}), "workflow": workflow.name}
     return {}
+
+
+def _workflows(shown: App) -> list[dict[str, Any]]:
+    """The workflows of an app, each with what is wrong with it."""
+    problems = problems_in(shown)
+    workflows = shown.workflows.select_related("table").order_by("pk")
+    return [{"workflow": one, "problem": problems.get(one.pk, "")} for one in workflows]
+
+
+def _name_and_table(workflow: AppWorkflow) -> dict[str, str]:
+    return {"name": workflow.name, "table": workflow.table.name if workflow.table else ""}
 
 
 def _counts(shown: App, named: dict[str, str]) -> dict[str, Any]:

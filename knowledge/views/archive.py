@@ -15,6 +15,7 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict
 from bigmind.core.operations import carry_out
 from bigmind.core.pages import Page
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import OperationForm, TextField, form_data
 from bigmind.web.pages import offset_in, own_page, tell, way_back
 from knowledge.kinds import OWN, erase_own
@@ -36,7 +37,7 @@ class ArchivedRow:
 class ArchiveForm(OperationForm):
     """Says why, for the record."""
 
-    reason = TextField(required=False, rows=2, help_text="It stays on record with the fact.")
+    reason = TextField(required=False, rows=2, help_text=gettext_lazy("It stays on record with the fact."))
 
 
 @own_page
@@ -63,16 +64,17 @@ def setting_aside(request: HttpRequest, kind: str, thing_id: str) -> HttpRespons
     if form.attempt(lambda told: _set_aside(actor, kind, thing, told)):
         tell(
             request,
-            f"Set aside: “{thing}”. Your agents will not hear of it again.",
+            _("Set aside: “%(thing)s”. Your agents will not hear of it again.") % {"thing": thing},
             undo=reverse("memory-restore", args=[kind, thing.pk]),
         )
         return way_back(request, otherwise=address)
     return form_page(
         request,
         form,
-        heading=f"Set this {kind} aside?",
-        lead=f"“{thing}” will be hidden everywhere and kept on record. You can restore it at any time.",
-        verb="Set it aside",
+        heading=_("Set this %(kind)s aside?") % {"kind": kind},
+        lead=_("“%(thing)s” will be hidden everywhere and kept on record. You can restore it at any time.")
+        % {"thing": thing},
+        verb=_("Set it aside"),
         within=Within(kind.capitalize(), address),
     )
 
@@ -102,7 +104,7 @@ def erasing(request: HttpRequest, kind: str, thing_id: str) -> HttpResponse:
         list_address = address_of("session", thing.session_id) if kind == "chunk" else reverse(OWN[kind].list_route)
         erase_own(actor, kind, thing.pk)
         # Without its words: a message is kept in a cookie until it is shown.
-        tell(request, f"The {kind} is erased for good.")
+        tell(request, _("The %(kind)s is erased for good.") % {"kind": kind})
         return way_back(request, otherwise=list_address, gone=address)
     chunks = thing.chunks.count() if kind == "session" else 0
     context = {"kind": kind, "word": kind, "thing": thing, "address": address, "chunks": chunks}

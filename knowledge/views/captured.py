@@ -8,21 +8,34 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.authentication import actor_of
 from bigmind.core.pages import page_of
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Lines, OperationForm, form_data
 from bigmind.web.pages import offset_in, own_page, tell
+from bigmind.web.words import choices_in_words
 from knowledge.capture.captures import events_of, list_conversations, read_status
 from knowledge.capture.forgetting import exclude_folder, forget_conversation, forget_event, own_conversation
 from knowledge.capture.policies import policy_of, set_policy
-from knowledge.models import CaptureMode, HookEventName
+from knowledge.models import Act, ActRecord, CaptureMode, HoldoutConsent, HookEventName
+from knowledge.services.firings import list_own_firings
+from knowledge.services.holdout import consent_of
 from knowledge.views.pages import Within, form_page
 
 CONVERSATIONS_SHOWN = 30
 EVENTS_SHOWN = 100
 MODES_IN_WORDS = {
-    CaptureMode.AUTOMATIC: "By itself: agents store, and what was said is kept",
-    CaptureMode.ASK: "After asking: agents ask you before they store; nothing that was said is kept by itself",
-    CaptureMode.MANUAL: "By hand: agents store only what you tell them to; prompts are not kept either",
-    CaptureMode.READ_ONLY: "Read-only: agents read and search; nothing is stored",
+    CaptureMode.AUTOMATIC: gettext_lazy("By itself: agents store, and what was said is kept"),
+    CaptureMode.ASK: gettext_lazy(
+        "After asking: agents ask you before they store; nothing that was said is kept by itself"
+    ),
+    CaptureMode.MANUAL: gettext_lazy("By hand: agents store only what you tell them to; prompts are not kept either"),
+    CaptureMode.READ_ONLY: gettext_lazy("Read-only: agents read and search; nothing is stored"),
+}
+
+
+HOLDOUT_IN_WORDS = {
+    HoldoutConsent.NEVER: gettext_lazy("Nothing"),
+    HoldoutConsent.SHARED: gettext_lazy("Shared entries: company knowledge and what colleagues wrote"),
+    HoldoutConsent.ALL: gettext_lazy("Shared entries and my own facts"),
 }
 
 
@@ -30,15 +43,39 @@ class CaptureSettings(OperationForm):
     """Says how memory is written, and what is kept of conversations."""
 
     mode = forms.ChoiceField(
-        label="How memory is written", choices=list(MODES_IN_WORDS.items()), widget=forms.RadioSelect
+        label=gettext_lazy("How memory is written"), choices=list(MODES_IN_WORDS.items()), widget=forms.RadioSelect
     )
     keep_days = forms.CharField(
-        label="Keep captured conversations for so many days",
+        label=gettext_lazy("Keep captured conversations for so many days"),
         widget=forms.NumberInput(attrs={"min": 1, "max": 3650}),
-        help_text="Sessions, facts and what agents flagged stay; what hooks kept goes.",
+        help_text=gettext_lazy("Sessions, facts and what agents flagged stay; what hooks kept goes."),
+    )
+    acts = forms.TypedChoiceField(
+        required=False,
+        empty_value=None,
+        label=gettext_lazy("What your agents did"),
+        choices=choices_in_words(ActRecord.choices),
+        widget=forms.RadioSelect,
+        help_text=gettext_lazy(
+            "Commands, paths and errors, without secrets: triggers are tried on them before they hold."
+        ),
     )
     never_folders = Lines(
-        required=False, rows=4, label="Never from these folders", help_text="One a line, with all folders below it."
+        required=False,
+        rows=4,
+        label=gettext_lazy("Never from these folders"),
+        help_text=gettext_lazy("One a line, with all folders below it."),
+    )
+    holdout = forms.TypedChoiceField(
+        required=False,
+        empty_value=None,
+        label=gettext_lazy("What may be withheld now and then"),
+        choices=list(HOLDOUT_IN_WORDS.items()),
+        widget=forms.RadioSelect,
+        help_text=gettext_lazy(
+            "Some sessions are then not told an entry, so that it shows whether it helps. Drawn by lot, never "
+            "what is about safety; each session's page says afterwards what was withheld."
+        ),
     )
 
 
@@ -52,7 +89,13 @@ def conversations(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "knowledge/captured.html",
-        {"page": page, "status": read_status(actor), "client": client, "mode": _mode_in_words(request)},
+        {
+            "page": page,
+            "status": read_status(actor),
+            "client": client,
+            "mode": _mode_in_words(request),
+            "firings": list_own_firings(actor) if not client else (),
+        },
     )
 
 
@@ -68,6 +111,9 @@ def conversation(request: HttpRequest, conversation_id: int) -> HttpResponse:
         "conversation": shown,
         "page": page,
         "events": events_of(actor, shown, page.items),
+        "acts": Act.objects.filter(user=actor.user, client=shown.client, conversation=shown.client_id).order_by("at")[
+            :EVENTS_SHOWN
+        ],
         "prompts": prompts.count(),
         "answered": prompts.exclude(recalled=[]).count(),
     }
@@ -80,18 +126,24 @@ def settings(request: HttpRequest) -> HttpResponse:
     """Choose how memory is written."""
     actor = actor_of(request)
     policy = policy_of(actor)
-    initial = {"mode": policy.mode, "keep_days": policy.keep_days, "never_folders": policy.never_folders}
+    initial = {
+        "mode": policy.mode,
+        "keep_days": policy.keep_days,
+        "never_folders": policy.never_folders,
+        "holdout": consent_of(actor.user),
+        "acts": policy.acts,
+    }
     form = CaptureSettings(form_data(request), initial=initial)
     if form.carry_out(set_policy, actor):
-        tell(request, "Saved. It holds from the next event on.")
+        tell(request, _("Saved. It holds from the next event on."))
         return redirect("captured")
     return form_page(
         request,
         form,
-        heading="How memory is written",
-        lead="It holds for all of your agents. An agent may make it stricter, and only you may loosen it.",
-        verb="Save",
-        within=Within("Captured", reverse("captured")),
+        heading=_("How memory is written"),
+        lead=_("It holds for all of your agents. An agent may make it stricter, and only you may loosen it."),
+        verb=_("Save"),
+        within=Within(_("Captured"), reverse("captured")),
     )
 
 
@@ -103,7 +155,7 @@ def forgetting(request: HttpRequest, conversation_id: int) -> HttpResponse:
     shown = own_conversation(actor, conversation_id)
     if request.method == "POST":
         forget_conversation(actor, conversation_id=shown.pk)
-        tell(request, "The conversation is forgotten.")
+        tell(request, _("The conversation is forgotten."))
         return redirect("captured")
     return render(request, "knowledge/captured_forget.html", {"conversation": shown, "folder": ""})
 
@@ -113,7 +165,7 @@ def forgetting(request: HttpRequest, conversation_id: int) -> HttpResponse:
 def forgetting_event(request: HttpRequest, conversation_id: int, event_id: int) -> HttpResponse:
     """Forget one prompt, with what was kept of it."""
     shown = forget_event(actor_of(request), conversation_id=conversation_id, event_id=event_id)
-    tell(request, "It is forgotten.")
+    tell(request, _("It is forgotten."))
     return redirect("captured-conversation", shown.pk)
 
 
@@ -125,7 +177,11 @@ def excluding(request: HttpRequest, conversation_id: int) -> HttpResponse:
     shown = own_conversation(actor, conversation_id)
     if request.method == "POST":
         folder = exclude_folder(actor, conversation_id=shown.pk)
-        tell(request, f"Nothing is taken from {folder} any more, and what was captured there is forgotten.")
+        tell(
+            request,
+            _("Nothing is taken from %(folder)s any more, and what was captured there is forgotten.")
+            % {"folder": folder},
+        )
         return redirect("captured")
     return render(request, "knowledge/captured_forget.html", {"conversation": shown, "folder": shown.folder})
 

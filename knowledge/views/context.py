@@ -12,6 +12,7 @@ from accounts.authentication import actor_of
 from accounts.models import Profile
 from accounts.people.profiles import get_profile, update_profile
 from bigmind.core.tokens import count_tokens
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Lines, OperationForm, TextField, form_data
 from bigmind.web.pages import own_page, tell
 from knowledge.services.context import INDEX_TOKENS, PROFILE_TOKENS, TOTAL_TOKENS, get_context, whole_profile
@@ -39,15 +40,22 @@ class Budget:
 class ContextQuestion(ProjectQuestion):
     """Says what a session would start on."""
 
-    topics = forms.CharField(required=False, help_text="With commas between them.")
+    topics = forms.CharField(required=False, help_text=gettext_lazy("With commas between them."))
 
 
 class ProfileForm(OperationForm):
     """Says who the person is."""
 
-    role = forms.CharField(required=False, help_text="Your job title or engineering role.")
-    preferences = TextField(required=False, rows=6, help_text="How you like to work: languages, tools, tone.")
-    pinned_facts = Lines(required=False, rows=6, label="Pinned facts", help_text="What every session must know.")
+    role = forms.CharField(required=False, help_text=gettext_lazy("Your job title or engineering role."))
+    preferences = TextField(
+        required=False, rows=6, help_text=gettext_lazy("How you like to work: languages, tools, tone.")
+    )
+    pinned_facts = Lines(
+        required=False,
+        rows=6,
+        label=gettext_lazy("Pinned facts"),
+        help_text=gettext_lazy("What every session must know."),
+    )
 
 
 @own_page
@@ -80,7 +88,7 @@ def profile(request: HttpRequest) -> HttpResponse:
     if "count" in request.POST and form.is_valid():
         values = form.cleaned_data
     elif form.carry_out(update_profile, actor):
-        tell(request, "Your profile is kept. Every new session begins with it.")
+        tell(request, _("Your profile is kept. Every new session begins with it."))
         return redirect("memory-profile")
     return memory_page(
         request, "knowledge/profile.html", section="memory-profile", form=form, budget=_cost_of(Profile(**values))
@@ -103,13 +111,13 @@ def tokens_by_tier(markdown: str) -> tuple[int, int]:
 def _budgets(markdown: str) -> list[Budget]:
     tier_0, tier_1 = tokens_by_tier(markdown)
     return [
-        Budget("In all", count_tokens(markdown), TOTAL_TOKENS),
-        Budget("Tier 0: profile", tier_0, PROFILE_TOKENS),
-        Budget("Tier 1: facts, sessions", tier_1, INDEX_TOKENS),
+        Budget(_("In all"), count_tokens(markdown), TOTAL_TOKENS),
+        Budget(_("Tier 0: profile"), tier_0, PROFILE_TOKENS),
+        Budget(_("Tier 1: facts, sessions"), tier_1, INDEX_TOKENS),
     ]
 
 
 def _cost_of(profile: Profile) -> Budget:
     """Count a profile as it would be told, had it all the room it wants."""
-    tokens, _ = tokens_by_tier(whole_profile(profile).markdown)
-    return Budget("Your profile", tokens, PROFILE_TOKENS)
+    tokens, _rest = tokens_by_tier(whole_profile(profile).markdown)
+    return Budget(_("Your profile"), tokens, PROFILE_TOKENS)

@@ -6,6 +6,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.authentication import actor_of
 from accounts.people.profiles import people_shown
+from bigmind.core.translation import gettext_lazy
 from bigmind.web.forms import Question, search_field
 from bigmind.web.pages import own_page
 from knowledge.services.directory import list_directory
@@ -17,13 +18,13 @@ PEOPLE_SHOWN = 24
 class Asking(Question):
     """Asks who worked on something."""
 
-    query = search_field("Who worked on …?")
+    query = search_field(gettext_lazy("Who worked on …?"))
 
 
 class Narrowing(Question):
     """Narrows the list to those who share a topic."""
 
-    topic = search_field("Topic")
+    topic = search_field(gettext_lazy("Topic"))
 
 
 @own_page

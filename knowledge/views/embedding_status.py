@@ -10,9 +10,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict
+from bigmind.core.translation import _
 from bigmind.web.pages import own_page, tell
 from knowledge.models import EmbeddingSpace
-from knowledge.services.embedding import retry_failed, stop_rebuild
+from knowledge.services.embedding import retry_failed, stop_rebuild, stop_waiting
 from knowledge.services.embedding_status import pipeline_state
 from knowledge.services.re_embedding import rebuild_embeddings
 
@@ -25,7 +26,7 @@ def _with_an_embedder(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[
         try:
             return view(request)
         except ImproperlyConfigured as error:
-            raise Conflict(str(error), hint="Change the setting and start BigMind again.") from error
+            raise Conflict(str(error), hint=_("Change the setting and start BigMind again.")) from error
 
     return wrapper
 
@@ -42,7 +43,12 @@ def pipeline(request: HttpRequest) -> HttpResponse:
 def retrying(request: HttpRequest) -> HttpResponse:
     """Let what failed be tried again now."""
     retried = retry_failed(actor_of(request))
-    tell(request, f"{_texts(retried)} will be tried again now." if retried else "The embedder will be asked again now.")
+    tell(
+        request,
+        _("%(retried)s will be tried again now.") % {"retried": _texts(retried)}
+        if retried
+        else _("The embedder will be asked again now."),
+    )
     return redirect("embeddings")
 
 
@@ -54,7 +60,11 @@ def rebuilding(request: HttpRequest) -> HttpResponse:
     actor = actor_of(request)
     if request.method == "POST":
         again = rebuild_embeddings(actor, batch_size=_batch_size(), clear_cache="clear_cache" in request.POST)
-        tell(request, f"{_texts(again.total - again.processed)} will get new vectors. Search goes on meanwhile.")
+        tell(
+            request,
+            _("%(what)s will get new vectors. Search goes on meanwhile.")
+            % {"what": _texts(again.total - again.processed)},
+        )
         return redirect("embeddings")
     return render(request, "knowledge/pipeline_rebuild.html", {"state": pipeline_state(actor)})
 
@@ -63,12 +73,20 @@ def rebuilding(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @_with_an_embedder
 def stopping(request: HttpRequest) -> HttpResponse:
-    """Ask once more, saying what becomes of what was made; then stop a rebuild."""
+    """Ask once more, saying what becomes of what was made; then stop a rebuild, or what waits of one kind."""
     actor = actor_of(request)
+    if kind := request.POST.get("kind"):
+        stopped = _texts(stop_waiting(actor, kind))
+        tell(
+            request,
+            _("Stopped: %(stopped)s will be found by words only. “Retry failures now” goes on with them.")
+            % {"stopped": stopped},
+        )
+        return redirect("embeddings")
     if request.method == "POST":
         let_go = stop_rebuild(actor)
-        stopped = f"Stopped. {_texts(let_go)} will not get a new vector."
-        tell(request, stopped if let_go else "Stopped. Nothing was left to make anew.")
+        stopped = _("Stopped. %(let_go)s will not get a new vector.") % {"let_go": _texts(let_go)}
+        tell(request, stopped if let_go else _("Stopped. Nothing was left to make anew."))
         return redirect("embeddings")
     return render(request, "knowledge/pipeline_stop.html", {"state": pipeline_state(actor)})
 

@@ -9,15 +9,18 @@ from uuid import UUID
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Forbidden
 from bigmind.core.operations import carry_out
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice, form_data, search_field
 from bigmind.web.pages import own_page, tell
-from knowledge.models import Entry
+from bigmind.web.words import choices_in_words
+from knowledge.models import Entry, Kind, TriggerLevel
+from knowledge.services.effects import proof_of
 from knowledge.services.entries import add_entry, delete_entry, may_change
 from knowledge.services.entry_reading import (
     HITS,
@@ -28,7 +31,9 @@ from knowledge.services.entry_reading import (
     get_related_entries,
     projects_with_entries,
 )
+from knowledge.services.trigger_levels import set_entry_trigger_level
 from knowledge.views.entry_forms import EntryCorrection, NewEntryForm, correct, initial_of, readable
+from knowledge.views.triggers import triggers_of
 
 READ_CHARS = 4_000
 TITLE_CHARS = 110
@@ -39,10 +44,26 @@ _OPENERS = re.compile(r"^\s*(?:(?:#{1,6}|>|[-*+]|\d{1,3}[.)])\s+)+")
 _LINK = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^)\n]{0,500}\)")
 _STRESS = re.compile(r"\*\*|~~|`+")
 
-TYPES = {"": "All", "fact": "Facts", "summary": "Summaries", "template": "Templates"}
-ROLES = {"pm": "Product", "dev": "Development", "qa": "Testing"}
-CONFIDENCES = {"1": "Certain", "0.8": "Confident or more", "0.6": "Fairly sure or more", "0.4": "Unsure or more"}
-ORDERS = {"newest": "Newest", "oldest": "Oldest", "changed": "Last changed", "certain": "Most certain"}
+TYPES = {
+    "": gettext_lazy("All"),
+    "fact": gettext_lazy("Facts"),
+    "summary": gettext_lazy("Summaries"),
+    "template": gettext_lazy("Templates"),
+}
+ROLES = {"pm": gettext_lazy("Product"), "dev": gettext_lazy("Development"), "qa": gettext_lazy("Testing")}
+RISKS = {"flagged": gettext_lazy("With signs"), "clear": gettext_lazy("Without any")}
+CONFIDENCES = {
+    "1": gettext_lazy("Certain"),
+    "0.8": gettext_lazy("Confident or more"),
+    "0.6": gettext_lazy("Fairly sure or more"),
+    "0.4": gettext_lazy("Unsure or more"),
+}
+ORDERS = {
+    "newest": gettext_lazy("Newest"),
+    "oldest": gettext_lazy("Oldest"),
+    "changed": gettext_lazy("Last changed"),
+    "certain": gettext_lazy("Most certain"),
+}
 
 RELATED_SHOWN = 8
 CHILDREN_SHOWN = 20
@@ -95,34 +116,40 @@ def shorten(text: str, chars: int) -> str:
     return f"{cut[:space] if space > chars // 2 else cut}…"
 
 
+def risk_choice() -> forms.CharField:
+    """Return the field that asks for what has signs of prompt injections, or has none."""
+    return choice(RISKS.items(), blank=gettext_lazy("Any"), required=False, label=gettext_lazy("Signs of injection"))
+
+
 class EntryQuestion(Question):
     """Narrows the knowledge base. The type is chosen by the tabs above it, and kept along."""
 
-    query = search_field("Search the knowledge base")
-    tags = forms.CharField(required=False, label="All of these tags")
+    query = search_field(gettext_lazy("Search the knowledge base"))
+    tags = forms.CharField(required=False, label=gettext_lazy("All of these tags"))
     entry_type = forms.CharField(required=False, widget=forms.HiddenInput)
+    risk = risk_choice()
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request.GET)
         asked = {name: request.GET.get(name, "").strip() for name in ("role", "project", "min_confidence")}
         projects = {name: name for name in projects_with_entries()}
         for name, label, known in (
-            ("role", "For whom", ROLES),
-            ("project", "Project", projects),
-            ("min_confidence", "Confidence", CONFIDENCES),
+            ("role", _("For whom"), ROLES),
+            ("project", _("Project"), projects),
+            ("min_confidence", _("Confidence"), CONFIDENCES),
         ):
             # What the address says is offered too, or sending the form would quietly drop it.
             offered = known if asked[name] in {"", *known} else {**known, asked[name]: asked[name]}
-            self.fields[name] = choice(offered.items(), blank="Any", required=False, label=label)
+            self.fields[name] = choice(offered.items(), blank=_("Any"), required=False, label=label)
         # What comes first unless something else is chosen is left unsaid: words that are added then rank by themselves.
         first, *rest = ("best", *ORDERS) if "query" in self.asked else ORDERS
-        blank = ORDERS.get(first, "Best match")
+        blank = ORDERS.get(first, _("Best match"))
         self.fields["order"] = choice([(name, ORDERS[name]) for name in rest], blank=blank, required=False)
 
     @property
     def more(self) -> list[Any]:
         """The fields behind “More filters”."""
-        return [self[name] for name in ("tags", "role", "project", "min_confidence", "order")]
+        return [self[name] for name in ("tags", "role", "project", "min_confidence", "risk", "order")]
 
     @property
     def more_is_asked(self) -> bool:
@@ -218,8 +245,29 @@ def entry(request: HttpRequest, entry_id: UUID) -> HttpResponse:
         "related": [_with_title(other) for other in related.items if other.pk not in family],
         "was_changed": shown.updated_at - shown.created_at > A_MOMENT,
         "may_change": may_change(actor, shown),
+        **proof_of(actor, Kind.ENTRY, shown.pk),
+        # Nobody reviewed it: it never holds an act.
+        **triggers_of(
+            actor,
+            Kind.ENTRY,
+            shown,
+            choices=choices_in_words(TriggerLevel.choices[:3]) if "curate" in actor.scopes else (),
+            tries="try" in request.GET,
+        ),
     }
     return render(request, "knowledge/entry.html", context)
+
+
+@own_page
+@require_POST
+def entry_level(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    """Decide how far the triggers of an entry go, as a curator."""
+    actor = actor_of(request)
+    actor.require("curate")
+    wanted = {name: request.POST.get(name, "") for name in ("level", "team")}
+    carry_out(set_entry_trigger_level, actor, {"id": str(entry_id), **wanted})
+    tell(request, _("Saved: hooks hear of it within minutes."))
+    return redirect("kb-entry", entry_id)
 
 
 @own_page
@@ -230,7 +278,7 @@ def new_entry(request: HttpRequest) -> HttpResponse:
     form = NewEntryForm(form_data(request), initial=_initial_values(request))
     added = form.attempt(lambda values: carry_out(add_entry, actor, values))
     if added and added.success:
-        tell(request, "Added. Everybody here and their agents can find it now.")
+        tell(request, _("Added. Everybody here and their agents can find it now."))
         return redirect("kb-entry", added.id)
     return render(request, "knowledge/entry_form.html", {"form": form, "known": added.id if added else form.known})
 
@@ -249,7 +297,7 @@ def entry_correction(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     form = EntryCorrection(form_data(request), initial=initial_of(shown))
     corrected = form.attempt(lambda values: correct(actor, shown, values))
     if corrected:
-        tell(request, "Saved. Searches find the new text now.")
+        tell(request, _("Saved. Searches find the new text now."))
         return redirect("kb-entry", corrected.pk)
     context = {"form": form, "entry": shown, "name": _name(shown), "known": form.known}
     status = 200 if form.changes is None else 409
@@ -264,7 +312,7 @@ def entry_deletion(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     shown = _changeable(actor, entry_id)
     if request.method == "POST":
         delete_entry(actor, id=entry_id)
-        tell(request, "The entry is deleted.")
+        tell(request, _("The entry is deleted."))
         return redirect("kb")
     context = {"entry": shown, "name": _name(shown), "children": shown.children.count()}
     return render(request, "knowledge/entry_delete.html", context)
@@ -273,14 +321,14 @@ def entry_deletion(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 def _changeable(actor: Actor, entry_id: UUID) -> Entry:
     shown = get_entry(actor, id=entry_id)
     if not may_change(actor, shown):
-        raise Forbidden("This entry was added by someone else.", hint="Ask a curator to change it.")
+        raise Forbidden(_("This entry was added by someone else."), hint=_("Ask a curator to change it."))
     return shown
 
 
 def _noun(form: EntryQuestion, total: int) -> str:
     if "query" not in form.asked:
         return "entries"
-    return "best matches" if total == HITS else "matches"
+    return _("best matches") if total == HITS else "matches"
 
 
 def _row(shelved: Shelved) -> dict[str, Any]:

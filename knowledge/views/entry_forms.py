@@ -11,26 +11,31 @@ from django.utils.dateparse import parse_datetime
 from accounts.actor import Actor
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.operations import validate_arguments
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.differences import TextChange, compare_lines
 from bigmind.web.forms import Names, OperationForm, TextField, choice
 from knowledge.models import Entry
 from knowledge.services.entries import update_entry
 from knowledge.views.pages import confidence_field, project_field
+from knowledge.views.triggers import triggers_field
 
 TYPES = {
     "fact": "Fact: a learning, a rule, a pitfall",
-    "summary": "Summary: of a story or a piece of work",
-    "template": "Template: to be filled in",
+    "summary": gettext_lazy("Summary: of a story or a piece of work"),
+    "template": gettext_lazy("Template: to be filled in"),
 }
 
 
 class EntryForm(OperationForm):
     """Says what everybody here should know."""
 
-    content = TextField(rows=14, help_text="In plain words or markdown. A heading in the first line becomes its title.")
-    tags = Names(required=False, help_text="Words it is found by, with commas between: vercel, routing.")
-    roles = Names(required=False, help_text="Whom it is for: pm, dev, qa. Empty means everybody.")
+    content = TextField(
+        rows=14, help_text=gettext_lazy("In plain words or markdown. A heading in the first line becomes its title.")
+    )
+    tags = Names(required=False, help_text=gettext_lazy("Words it is found by, with commas between: vercel, routing."))
+    roles = Names(required=False, help_text=gettext_lazy("Whom it is for: pm, dev, qa. Empty means everybody."))
     confidence = confidence_field(initial="1")
+    triggers = triggers_field()
 
     known: str = ""
     """The id of the entry that says the same, where that is why this was refused."""
@@ -44,12 +49,24 @@ class EntryForm(OperationForm):
 class NewEntryForm(EntryForm):
     """Says it for the first time."""
 
-    entry_type = choice(TYPES.items(), label="Type")
+    entry_type = choice(TYPES.items(), label=gettext_lazy("Type"))
     project = project_field()
-    source_file = forms.CharField(required=False, help_text="The file it comes from, such as docs/adr/0007.md.")
-    source_story = forms.CharField(required=False, help_text="The story or issue it comes from.")
+    source_file = forms.CharField(
+        required=False, help_text=gettext_lazy("The file it comes from, such as docs/adr/0007.md.")
+    )
+    source_story = forms.CharField(required=False, help_text=gettext_lazy("The story or issue it comes from."))
 
-    field_order = ("entry_type", "content", "tags", "roles", "confidence", "project", "source_file", "source_story")
+    field_order = (
+        "entry_type",
+        "content",
+        "tags",
+        "roles",
+        "confidence",
+        "project",
+        "source_file",
+        "source_story",
+        "triggers",
+    )
 
     def clean(self) -> dict[str, Any]:
         """Leave out what was left empty: the operation has a default for it."""
@@ -60,7 +77,7 @@ class StaleEntry(Conflict):
     """Someone changed the entry while the form was open. `entry` is as it is stored now."""
 
     def __init__(self, entry: Entry) -> None:
-        super().__init__("This entry was changed while you were editing it.")
+        super().__init__(_("This entry was changed while you were editing it."))
         self.entry = entry
 
 
@@ -86,6 +103,7 @@ def initial_of(entry: Entry) -> dict[str, Any]:
     return {
         **{name: getattr(entry, name) for name in names},
         "confidence": f"{entry.confidence:g}",
+        "triggers": "\n".join(entry.triggers),
         "seen": _revision_of(entry),
     }
 
@@ -109,7 +127,7 @@ def correct(actor: Actor, entry: Entry, values: dict[str, Any]) -> Entry:
 def changes_between(stored: Entry, form: EntryCorrection) -> list[TextChange]:
     """Return where an entry as it is stored now differs from what was typed."""
     now = initial_of(stored)
-    labels = {name: str(form[name].label) for name in ("content", "tags", "roles", "confidence")}
+    labels = {name: str(form[name].label) for name in ("content", "tags", "roles", "confidence", "triggers")}
     pairs = {name: (_as_text(now[name]), _as_text(form.data.get(name, ""))) for name in labels}
     return [TextChange(labels[name], compare_lines(*pair)) for name, pair in pairs.items() if pair[0] != pair[1]]
 

@@ -1,5 +1,6 @@
 """Facts: list, read, add, correct."""
 
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -8,26 +9,36 @@ from django.forms import model_to_dict
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.actor import Actor
 from accounts.authentication import actor_of
+from bigmind.core.operations import carry_out
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import OperationForm, TextField, choice, form_data, search_field
 from bigmind.web.pages import own_page, tell
-from knowledge.models import Fact
+from bigmind.web.words import choices_in_words
+from knowledge.models import Fact, Kind, TriggerLevel
+from knowledge.services.effects import proof_of
 from knowledge.services.facts import correct_fact, list_facts, store_fact
+from knowledge.services.firings import list_own_firings, try_triggers
+from knowledge.services.trigger_levels import set_fact_triggers
 from knowledge.views.pages import CATEGORIES, ProjectQuestion, Within, form_page, memory_page, project_field
+from knowledge.views.triggers import triggers_field
 
-STORED = "Stored. Every new session will hear of it."
+STORED = gettext_lazy("Stored. Every new session will hear of it.")
 FACTS_SHOWN = 50
 
 
 class FactQuestion(ProjectQuestion):
     """Narrows the list."""
 
-    text = search_field("Search your facts")
-    category = choice(CATEGORIES, blank="Any", required=False)
+    text = search_field(gettext_lazy("Search your facts"))
+    category = choice(CATEGORIES, blank=gettext_lazy("Any"), required=False)
     as_of = forms.CharField(
-        required=False, label="As of", widget=forms.TextInput(attrs={"placeholder": "2026-03-01, March, last Tuesday"})
+        required=False,
+        label=gettext_lazy("As of"),
+        widget=forms.TextInput(attrs={"placeholder": "2026-03-01, March, last Tuesday"}),
     )
 
 
@@ -40,10 +51,16 @@ def day_field(label: str, **kwargs: Any) -> forms.DateTimeField:
 class FactCorrection(OperationForm):
     """Says what is true instead."""
 
-    fact = TextField(rows=3, help_text="One truth, in one sentence.")
+    fact = TextField(rows=3, help_text=gettext_lazy("One truth, in one sentence."))
     category = choice(CATEGORIES)
-    valid_from = day_field("Holds from", help_text="If it is not since it was stored.")
-    valid_until = day_field("Ends on", help_text="From this day on it no longer holds.")
+    valid_from = day_field(gettext_lazy("Holds from"), help_text=gettext_lazy("If it is not since it was stored."))
+    valid_until = day_field(gettext_lazy("Ends on"), help_text=gettext_lazy("From this day on it no longer holds."))
+
+
+class FactTriggers(OperationForm):
+    """Says at which acts the fact is told."""
+
+    triggers = triggers_field()
 
 
 class NewFact(FactCorrection):
@@ -74,9 +91,51 @@ def fact(request: HttpRequest, fact_id: int) -> HttpResponse:
     form = FactCorrection(form_data(request), initial=model_to_dict(shown, FactCorrection.base_fields))
     corrected = form.carry_out(correct_fact, actor, fact_id=fact_id)
     if corrected:
-        tell(request, "Corrected. Your agents will hear the new wording; the old one is set aside.")
+        tell(request, _("Corrected. Your agents will hear the new wording; the old one is set aside."))
         return redirect("memory-fact", corrected.pk)
-    return render(request, "knowledge/fact.html", {"fact": shown, "form": form})
+    return _page(request, actor, shown, form, FactTriggers(initial={"triggers": shown.triggers}))
+
+
+def _page(
+    request: HttpRequest, actor: Actor, shown: Fact, form: FactCorrection, triggers_form: FactTriggers
+) -> HttpResponse:
+    context = {
+        "fact": shown,
+        "form": form,
+        "triggers_form": triggers_form,
+        "firings": list_own_firings(actor, kind=Kind.FACT, source_id=shown.number, limit=5),
+        "choices": choices_in_words(TriggerLevel.choices),
+        "trial": try_triggers(_alone(actor), shown.triggers) if "try" in request.GET else None,
+        **proof_of(actor, Kind.FACT, shown.pk),
+    }
+    return render(request, "knowledge/fact.html", context)
+
+
+def _alone(actor: Actor) -> Actor:
+    """Return the actor without what a curator may do: an own fact is tried on own acts alone."""
+    return replace(actor, scopes=frozenset({"read"}))
+
+
+@own_page
+@require_POST
+def fact_level(request: HttpRequest, fact_id: int) -> HttpResponse:
+    """Choose at which acts an own fact is told, or how far that goes."""
+    actor = actor_of(request)
+    form = FactTriggers(request.POST)
+    if "level" in request.POST:
+        changed = carry_out(set_fact_triggers, actor, {"fact_id": fact_id, "level": request.POST["level"]})
+    else:
+        changed = form.carry_out(set_fact_triggers, actor, fact_id=fact_id)
+    if not changed:
+        shown = get_object_or_404(Fact.objects.of(actor.user), pk__in=actor.user.ids_of(fact_id))
+        correction = FactCorrection(initial=model_to_dict(shown, FactCorrection.base_fields))
+        return _page(request, actor, shown, correction, form)
+    tell(
+        request,
+        _("%(get_trigger_level_display)s: hooks hear of it within minutes.")
+        % {"get_trigger_level_display": changed.get_trigger_level_display()},
+    )
+    return redirect("memory-fact", changed.pk)
 
 
 @own_page
@@ -86,16 +145,20 @@ def new_fact(request: HttpRequest) -> HttpResponse:
     form = NewFact(form_data(request), initial={"fact": request.GET.get("fact", "")})
     stored = form.carry_out(store_fact, actor_of(request))
     if stored:
-        known = "That fact is known already, so it is not stored twice."
+        known = _("That fact is known already, so it is not stored twice.")
         against = ", ".join(f"{one.handle} “{one.excerpt}”" for one in stored.similar if one.contradicts)
-        new = f"Stored. It may contradict {against}: archive the one that does not hold." if against else STORED
+        new = (
+            _("Stored. It may contradict %(against)s: archive the one that does not hold.") % {"against": against}
+            if against
+            else STORED
+        )
         tell(request, known if stored.duplicate else new)
         return redirect("memory-fact", stored.fact.pk)
     return form_page(
         request,
         form,
-        heading="Add a fact",
-        lead="A truth about you or your work that every session to come should know.",
-        verb="Store the fact",
-        within=Within("Facts", reverse("memory-facts")),
+        heading=_("Add a fact"),
+        lead=_("A truth about you or your work that every session to come should know."),
+        verb=_("Store the fact"),
+        within=Within(_("Facts"), reverse("memory-facts")),
     )

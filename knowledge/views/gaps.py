@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -10,8 +9,10 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import actor_of
+from bigmind.core.live_settings import live
 from bigmind.core.operations import carry_out
 from bigmind.core.pages import Page
+from bigmind.core.translation import gettext_lazy
 from bigmind.web.forms import Question, choice
 from bigmind.web.pages import own_page, tell, way_back
 from knowledge.services.expertise import PossibleExpert, who_might_know
@@ -20,19 +21,27 @@ from knowledge.views.insights import sections_for
 
 GAPS_SHOWN = 20
 TITLE_CHARS = 80
-STATES = [("open", "Open"), ("answered", "Answered"), ("dismissed", "Dismissed")]
-SETTLED = [("answered", "Mark as answered"), ("dismissed", "Dismiss"), ("open", "Open again")]
+STATES = [
+    ("open", gettext_lazy("Open")),
+    ("answered", gettext_lazy("Answered")),
+    ("dismissed", gettext_lazy("Dismissed")),
+]
+SETTLED = [
+    ("answered", gettext_lazy("Mark as answered")),
+    ("dismissed", gettext_lazy("Dismiss")),
+    ("open", gettext_lazy("Open again")),
+]
 MESSAGES = {
-    "answered": "Marked as answered. It opens again when agents still find nothing.",
-    "dismissed": "Dismissed. It stays so, however often it is asked.",
-    "open": "It is open again.",
+    "answered": gettext_lazy("Marked as answered. It opens again when agents still find nothing."),
+    "dismissed": gettext_lazy("Dismissed. It stays so, however often it is asked."),
+    "open": gettext_lazy("It is open again."),
 }
 
 
 class GapQuestion(Question):
     """Narrows the gaps to those of one state."""
 
-    state = choice(STATES, required=False, label="State")
+    state = choice(STATES, required=False, label=gettext_lazy("State"))
 
 
 @dataclass(frozen=True)
@@ -59,7 +68,7 @@ def gaps(request: HttpRequest) -> HttpResponse:
         "state": form.asked.get("state", "open"),
         "settled": SETTLED,
         "may_settle": "curate" in actor.scopes,
-        "is_kept": settings.GAPS,
+        "is_kept": live.GAPS,
         "sections": sections_for(actor, current="insights-gaps"),
     }
     return render(request, "knowledge/gaps.html", context)

@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.authentication import actor_of
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import OperationForm, TextField, choice, form_data
 from bigmind.web.pages import own_page, tell
 from knowledge.models import Hypothesis, Verdict
@@ -29,20 +30,20 @@ STATUSES = [(status, status.capitalize()) for status in Verdict.values]
 class HypothesisQuestion(ProjectQuestion):
     """Narrows the list."""
 
-    status = choice(STATUSES, blank="Any", required=False)
-    due = forms.BooleanField(required=False, label="Only those to check now")
+    status = choice(STATUSES, blank=gettext_lazy("Any"), required=False)
+    due = forms.BooleanField(required=False, label=gettext_lazy("Only those to check now"))
 
 
 class HypothesisCorrection(OperationForm):
     """Puts a belief better."""
 
-    hypothesis = TextField(rows=3, help_text="“I believe X because Y.”")
+    hypothesis = TextField(rows=3, help_text=gettext_lazy("“I believe X because Y.”"))
     confidence = confidence_field(initial="0.7")
     check_in_days = forms.IntegerField(
         required=False,
-        label="Ask how it turned out after so many days",
+        label=gettext_lazy("Ask how it turned out after so many days"),
         widget=forms.NumberInput(attrs={"min": 1, "max": 3650}),
-        help_text="30 if you leave it out.",
+        help_text=gettext_lazy("30 if you leave it out."),
     )
 
 
@@ -55,8 +56,10 @@ class NewHypothesis(HypothesisCorrection):
 class Verdicts(OperationForm):
     """Says how a belief turned out."""
 
-    status = forms.CharField(label="It is", widget=forms.RadioSelect(choices=STATUSES[1:]))
-    resolution = TextField(rows=3, label="What happened", help_text="What actually happened, and how you know.")
+    status = forms.CharField(label=gettext_lazy("It is"), widget=forms.RadioSelect(choices=STATUSES[1:]))
+    resolution = TextField(
+        rows=3, label=gettext_lazy("What happened"), help_text=gettext_lazy("What actually happened, and how you know.")
+    )
 
 
 @own_page
@@ -84,7 +87,7 @@ def hypothesis(request: HttpRequest, hypothesis_id: int) -> HttpResponse:
     shown: Hypothesis = own_thing(actor, "hypothesis", hypothesis_id)
     form = HypothesisCorrection(form_data(request), initial=_initial_of(shown))
     if form.carry_out(correct_hypothesis, actor, hypothesis_id=shown.pk):
-        tell(request, "The hypothesis is corrected.")
+        tell(request, _("The hypothesis is corrected."))
         return redirect("memory-hypothesis", shown.pk)
     return _page(request, shown, correction=form, verdict=Verdicts())
 
@@ -98,7 +101,7 @@ def hypothesis_verdict(request: HttpRequest, hypothesis_id: int) -> HttpResponse
     form = Verdicts(request.POST)
     resolved = form.carry_out(resolve_hypothesis, actor, hypothesis_id=shown.pk)
     if resolved:
-        tell(request, f"The hypothesis is {resolved.status}.")
+        tell(request, _("The hypothesis is %(status)s.") % {"status": resolved.status})
         return redirect("memory-hypothesis", shown.pk)
     return _page(request, shown, correction=HypothesisCorrection(initial=_initial_of(shown)), verdict=form)
 
@@ -110,15 +113,15 @@ def new_hypothesis(request: HttpRequest) -> HttpResponse:
     form = NewHypothesis(form_data(request))
     added = form.carry_out(add_hypothesis, actor_of(request))
     if added:
-        tell(request, "Written down. Say how it turned out as soon as you know.")
+        tell(request, _("Written down. Say how it turned out as soon as you know."))
         return redirect("memory-hypothesis", added.pk)
     return form_page(
         request,
         form,
-        heading="Add a hypothesis",
-        lead="A belief that is acted on before it is proven, to be confirmed or refuted.",
-        verb="Write it down",
-        within=Within("Hypotheses", reverse("memory-hypotheses")),
+        heading=_("Add a hypothesis"),
+        lead=_("A belief that is acted on before it is proven, to be confirmed or refuted."),
+        verb=_("Write it down"),
+        within=Within(_("Hypotheses"), reverse("memory-hypotheses")),
     )
 
 

@@ -9,8 +9,10 @@ from accounts.authentication import actor_of
 from bigmind.web.pages import own_page
 from knowledge.models import Chunk, Hypothesis, Session
 from knowledge.services.context import TOTAL_TOKENS, get_context
+from knowledge.services.insights import growth_of_memory
 from knowledge.services.upkeep import check_health
-from knowledge.transfer.exports import export_memory
+from knowledge.transfer.passport import export_memory, files_for, pack_files
+from knowledge.transfer.vaults import vault_files
 from knowledge.views.pages import memory_page
 
 KIND_OF_FINDING = {
@@ -28,6 +30,7 @@ def memory(request: HttpRequest) -> HttpResponse:
     actor = actor_of(request)
     user = actor.user
     findings = [(finding, KIND_OF_FINDING.get(finding.check, "")) for finding in check_health(actor).findings]
+    growth = growth_of_memory(user)
     return memory_page(
         request,
         "knowledge/memory.html",
@@ -35,6 +38,7 @@ def memory(request: HttpRequest) -> HttpResponse:
         open_sessions=Session.objects.of(user).in_view().open().count(),
         open_hypotheses=Hypothesis.objects.filter(user=user, set_aside_at=None, resolved_at=None).count(),
         chunks=Chunk.objects.filter(user=user, set_aside_at=None, session__set_aside_at=None).count(),
+        growth={kind.lower(): [day.numbers[kind] for day in growth] for kind in growth[-1].numbers},
         findings=[(finding, kind) for finding, kind in findings if finding.count],
         tokens=get_context(actor).tokens,
         limit=TOTAL_TOKENS,
@@ -44,9 +48,18 @@ def memory(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_safe
 def export(request: HttpRequest) -> HttpResponse:
-    """Download everything that is remembered as one JSON document."""
+    """Download everything that is remembered as one JSON document.
+
+    With `as=vault` it is the notes as a vault, with the name of another program the files that it reads.
+    """
     actor = actor_of(request)
-    response = HttpResponse(export_memory(actor).model_dump_json(indent=2), content_type="application/json")
-    name = f"bigmind-{actor.user.username}-{timezone.localdate().isoformat()}.json"
+    name = f"bigmind-{actor.user.username}-{timezone.localdate().isoformat()}"
+    if program := request.GET.get("as"):
+        files = vault_files(actor.user) if program == "vault" else files_for(actor, program)
+        response = HttpResponse(pack_files(files), content_type="application/zip")
+        name = f"{name}.zip" if program == "vault" else f"{name}-{program}.zip"
+    else:
+        response = HttpResponse(export_memory(actor).model_dump_json(indent=2), content_type="application/json")
+        name = f"{name}.json"
     response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or "attachment"
     return response

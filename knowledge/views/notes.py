@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.operations import validate_arguments
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import OperationForm, Question, TextField, choice, form_data
 from bigmind.web.pages import own_page, tell
 from knowledge.models import Note
@@ -30,18 +31,18 @@ class NoteQuestion(Question):
         super().__init__(request.GET)
         names = {*domains, request.GET.get("domain", "").strip()} - {""}
         counted = [(name, f"{name} ({domains.get(name, 0)})") for name in sorted(names)]
-        self.fields["domain"] = choice(counted, blank="Any", required=False, label="Domain")
+        self.fields["domain"] = choice(counted, blank=_("Any"), required=False, label=_("Domain"))
 
 
 class NoteForm(OperationForm):
     """Says what holds in an area, under a name it is found by."""
 
-    domain = forms.CharField(help_text="The area: email, calendar, general.")
-    key = forms.CharField(help_text="Its name within the area, such as dymon-packages.")
-    content = TextField(rows=8, help_text="In plain words or markdown.")
+    domain = forms.CharField(help_text=gettext_lazy("The area: email, calendar, general."))
+    key = forms.CharField(help_text=gettext_lazy("Its name within the area, such as dymon-packages."))
+    content = TextField(rows=8, help_text=gettext_lazy("In plain words or markdown."))
     expires_at = forms.DateTimeField(
         required=False,
-        label="Expires",
+        label=gettext_lazy("Expires"),
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format=MINUTES),
     )
     project = project_field()
@@ -71,13 +72,13 @@ def new_note(request: HttpRequest) -> HttpResponse:
     actor = actor_of(request)
     form = NoteForm(form_data(request), initial={"domain": request.GET.get("domain", "")})
     if form.is_valid() and _is_taken(actor, **form.cleaned_data):
-        form.add_error("key", "There is a note of this name in the domain already.")
+        form.add_error("key", _("There is a note of this name in the domain already."))
     note = form.carry_out(set_note, actor)
     if note:
-        tell(request, f"The note {note} is kept.")
+        tell(request, _("The note %(note)s is kept.") % {"note": note})
         return redirect("memory-note", note.pk)
-    within = Within("Notes", reverse("memory-notes"))
-    return form_page(request, form, heading="Add a note", verb="Keep the note", within=within)
+    within = Within(_("Notes"), reverse("memory-notes"))
+    return form_page(request, form, heading=_("Add a note"), verb=_("Keep the note"), within=within)
 
 
 @own_page
@@ -89,10 +90,10 @@ def note_correction(request: HttpRequest, note_id: int) -> HttpResponse:
     form = NoteForm(form_data(request), initial={name: getattr(shown, name) for name in NoteForm.base_fields})
     edited = form.attempt(lambda values: _edit(actor, shown, values))
     if edited:
-        tell(request, f"The note {edited} is kept.")
+        tell(request, _("The note %(edited)s is kept.") % {"edited": edited})
         return redirect("memory-note", edited.pk)
     within = Within(str(shown), reverse("memory-note", args=[shown.pk]))
-    return form_page(request, form, heading="Edit the note", verb="Keep the note", within=within)
+    return form_page(request, form, heading=_("Edit the note"), verb=_("Keep the note"), within=within)
 
 
 @transaction.atomic

@@ -1,10 +1,11 @@
 """What the pages about memory share: the words and addresses of each kind, their sections, and their forms."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 from django import forms
-from django.db.models import F, QuerySet, TextField, Value
+from django.db.models import Count, F, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
@@ -14,6 +15,7 @@ from django.urls import reverse
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.models import User
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice
 from knowledge.kinds import KIND_OF_WORD, KINDS, OWN, MemoryKind
 from knowledge.models import Category, Fact, Hypothesis, Note, Session
@@ -109,28 +111,40 @@ def form_page(
 
 
 def counts_of(actor: Actor) -> Counts:
-    """Count what is remembered, in one query for each kind."""
+    """Count what is remembered, in one query."""
     user = actor.user
-    return Counts(
-        facts=Fact.objects.of(user).current().count(),
-        sessions=Session.objects.of(user).in_view().count(),
-        notes=Note.objects.of(user).current().count(),
-        hypotheses=Hypothesis.objects.filter(user=user, set_aside_at=None).count(),
-        aside=things_set_aside(user).count(),
-    )
+    rows: dict[str, QuerySet[Any]] = {
+        "facts": Fact.objects.of(user).current(),
+        "sessions": Session.objects.of(user).in_view(),
+        "notes": Note.objects.of(user).current(),
+        "hypotheses": Hypothesis.objects.filter(user=user, set_aside_at=None),
+    }
+    counted = [_number_of(name, found) for name, found in rows.items()]
+    counted += [_number_of("aside", own.rows(user).exclude(**{own.archived_at: None})) for own in OWN.values()]
+    numbers = Counter[str]()
+    for name, number in counted[0].union(*counted[1:], all=True):
+        numbers[name] += number
+    return Counts(**{name: numbers[name] for name in ("facts", "sessions", "notes", "hypotheses", "aside")})
+
+
+def _number_of(name: str, rows: QuerySet[Any]) -> QuerySet[Any]:
+    named = rows.order_by().select_related(None).annotate(counted=Value(name, output_field=TextField()))
+    counted: QuerySet[Any] = named.values_list("counted").annotate(Count("pk"))
+    return counted
 
 
 def _sections(counts: Counts, *, current: str) -> list[MemoryTab]:
     rows = (
-        ("Overview", "memory", None),
-        ("Facts", "memory-facts", counts.facts),
-        ("Sessions", "memory-sessions", counts.sessions),
-        ("Notes", "memory-notes", counts.notes),
-        ("Hypotheses", "memory-hypotheses", counts.hypotheses),
-        ("Profile", "memory-profile", None),
-        ("Start context", "memory-context", None),
-        ("Tidy up", "memory-tidy", None),
-        ("Set aside", "memory-aside", counts.aside),
+        (_("Overview"), "memory", None),
+        (_("Facts"), "memory-facts", counts.facts),
+        (_("Sessions"), "memory-sessions", counts.sessions),
+        (_("Notes"), "memory-notes", counts.notes),
+        (_("Hypotheses"), "memory-hypotheses", counts.hypotheses),
+        (_("Timeline"), "memory-timeline", None),
+        (_("Profile"), "memory-profile", None),
+        (_("Start context"), "memory-context", None),
+        (_("Tidy up"), "memory-tidy", None),
+        (_("Set aside"), "memory-aside", counts.aside),
     )
     return [MemoryTab(label, reverse(route), count, route == current) for label, route, count in rows]
 
@@ -142,15 +156,15 @@ class ProjectQuestion(Question):
         super().__init__(request.GET)
         names = {*projects_of(user), request.GET.get("project", "").strip()} - {""}
         named = [(name, name) for name in sorted(names)]
-        self.fields["project"] = choice(named, blank="Any", required=False, label="Project")
+        self.fields["project"] = choice(named, blank=_("Any"), required=False, label=_("Project"))
 
 
 def project_field() -> forms.CharField:
     """Return the field for a project."""
-    return forms.CharField(required=False, help_text="The repository or product it belongs to.")
+    return forms.CharField(required=False, help_text=gettext_lazy("The repository or product it belongs to."))
 
 
 def confidence_field(**kwargs: Any) -> forms.CharField:
     """Return the field for a confidence."""
     widget = forms.NumberInput(attrs={"min": 0, "max": 1, "step": 0.05, "inputmode": "decimal"})
-    return forms.CharField(widget=widget, help_text="How sure you are, from 0 to 1.", **kwargs)
+    return forms.CharField(widget=widget, help_text=gettext_lazy("How sure you are, from 0 to 1."), **kwargs)

@@ -17,6 +17,7 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.operations import validate_arguments
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.differences import TextChange, compare_lines
 from bigmind.web.forms import Names, OperationForm, Question, TextField, choice, form_data, search_field
 from bigmind.web.pages import own_page, tell
@@ -27,17 +28,17 @@ from knowledge.references.search import search_knowledge, voices_of
 from knowledge.references.texts import text_of
 from knowledge.references.texts_by_hand import decide_drift, differences, read_reference, see_drift, update_reference
 from knowledge.services.feedback import give_feedback
-from knowledge.views.entries import Facet
+from knowledge.views.entries import Facet, risk_choice
 from knowledge.vocabulary import ReferenceKind
 
 KINDS = {
-    "": "All",
-    ReferenceKind.COMMAND: "Commands",
-    ReferenceKind.API: "Endpoints",
-    ReferenceKind.GUIDE: "Guides",
-    ReferenceKind.FEATURE: "Features",
-    ReferenceKind.TROUBLESHOOTING: "Troubleshooting",
-    ReferenceKind.SETTING: "Settings",
+    "": gettext_lazy("All"),
+    ReferenceKind.COMMAND: gettext_lazy("Commands"),
+    ReferenceKind.API: gettext_lazy("Endpoints"),
+    ReferenceKind.GUIDE: gettext_lazy("Guides"),
+    ReferenceKind.FEATURE: gettext_lazy("Features"),
+    ReferenceKind.TROUBLESHOOTING: gettext_lazy("Troubleshooting"),
+    ReferenceKind.SETTING: gettext_lazy("Settings"),
 }
 EDITED_FIELDS = ("title", "summary", "content", "aliases", "keywords", "category", "subcategory")
 
@@ -45,22 +46,22 @@ HITS_SHOWN = 20
 VERSIONS_SHOWN = 20
 
 DONE = {
-    "mine": "Your text stands.",
-    "new": "The text of the source stands.",
-    "edited": "What you wrote stands.",
+    "mine": gettext_lazy("Your text stands."),
+    "new": gettext_lazy("The text of the source stands."),
+    "edited": gettext_lazy("What you wrote stands."),
 }
 
 
 class DocumentationQuestion(Question):
     """A question to all documentation, or to one collection."""
 
-    query = search_field("Search the documentation")
+    query = search_field(gettext_lazy("Search the documentation"))
 
     def __init__(self, request: HttpRequest, collections: Iterable[tuple[str, str]]) -> None:
         super().__init__(request.GET)
         kinds = [(name, label) for name, label in KINDS.items() if name]
-        self.fields["type"] = choice(kinds, blank="Everything", required=False, label="Kind")
-        self.fields["collection"] = choice(collections, blank="All", required=False)
+        self.fields["type"] = choice(kinds, blank=_("Everything"), required=False, label=_("Kind"))
+        self.fields["collection"] = choice(collections, blank=_("All"), required=False)
 
 
 class Browsing(Question):
@@ -68,6 +69,7 @@ class Browsing(Question):
 
     type = forms.CharField(required=False, widget=forms.HiddenInput)
     category = forms.CharField(required=False, widget=forms.HiddenInput)
+    risk = risk_choice()
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request.GET)
@@ -76,17 +78,22 @@ class Browsing(Question):
 class ReportingReference(OperationForm):
     """Says what a reference was worth."""
 
-    note = TextField(rows=2, required=False, help_text="What is true instead, if it is wrong or outdated.")
+    note = TextField(
+        rows=2, required=False, help_text=gettext_lazy("What is true instead, if it is wrong or outdated.")
+    )
 
 
 class ReferenceCorrection(OperationForm):
     """Says a reference better. `seen` is the moment of the last change that the form was filled from."""
 
     title = forms.CharField()
-    summary = TextField(rows=2, required=False, help_text="One or two sentences that results show.")
-    content = TextField(rows=16, label="Text", help_text="In markdown.")
-    aliases = Names(required=False, help_text="Other names it is found by, with commas between: get users, show users.")
-    keywords = Names(required=False, help_text="Words it is found by, with commas between.")
+    summary = TextField(rows=2, required=False, help_text=gettext_lazy("One or two sentences that results show."))
+    content = TextField(rows=16, label=gettext_lazy("Text"), help_text=gettext_lazy("In markdown."))
+    aliases = Names(
+        required=False,
+        help_text=gettext_lazy("Other names it is found by, with commas between: get users, show users."),
+    )
+    keywords = Names(required=False, help_text=gettext_lazy("Words it is found by, with commas between."))
     category = forms.CharField(required=False)
     subcategory = forms.CharField(required=False)
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -112,7 +119,7 @@ class StaleReference(Conflict):
     """Someone changed the reference while the form was open. `reference` is as it is stored now."""
 
     def __init__(self, reference: Reference) -> None:
-        super().__init__("This was changed while you were editing it.")
+        super().__init__(_("This was changed while you were editing it."))
         self.reference = reference
 
 
@@ -204,7 +211,7 @@ def reporting(request: HttpRequest, reference_id: UUID) -> HttpResponse:
     feedback = form.carry_out(give_feedback, actor, kind="reference", id=str(reference_id), verdict=verdict)
     if feedback is None:
         return _page(request, reference_id, status=422, feedback=form)
-    tell(request, f"Thank you. {feedback.consequence}")
+    tell(request, _("Thank you. %(consequence)s") % {"consequence": feedback.consequence})
     return redirect("reference", reference_id)
 
 
@@ -217,7 +224,7 @@ def correction(request: HttpRequest, reference_id: UUID) -> HttpResponse:
     shown = read_reference(reference_id)
     form = ReferenceCorrection(form_data(request), initial=initial_of(shown))
     if form.attempt(lambda values: correct(actor, shown, values)):
-        tell(request, "Saved. The next import will not overwrite it.")
+        tell(request, _("Saved. The next import will not overwrite it."))
         return redirect("reference", reference_id)
     status = 200 if form.changes is None else 409
     return render(request, "knowledge/reference_form.html", {"form": form, "reference": shown}, status=status)
@@ -270,13 +277,16 @@ def _page(request: HttpRequest, reference_id: UUID, *, status: int = 200, **more
 
 
 def _kind_tabs(form: Browsing, listing: CollectionPage) -> list[Facet]:
-    chosen = form.asked.get("type", "")
+    chosen, risk = form.asked.get("type", ""), form.asked.get("risk", "")
     numbers = {"": sum(listing.kinds.values()), **listing.kinds}
-    return [
-        Facet(label, f"?{urlencode({'type': name})}" if name else "?", numbers[name], name == chosen)
+    kinds = [
+        Facet(label, f"?{urlencode({'type': name})}" if name else "?", numbers[name], name == chosen and not risk)
         for name, label in KINDS.items()
         if numbers.get(name)
     ]
+    if risk or listing.flagged:
+        kinds.append(Facet(_("With signs of injection"), "?risk=flagged", listing.flagged, risk == "flagged"))
+    return kinds
 
 
 def _category_facets(form: Browsing, listing: CollectionPage) -> list[Facet]:
@@ -321,7 +331,7 @@ def _apply_edit(actor: Actor, drift: ReferenceDrift, values: dict[str, Any]) -> 
     wanted = read_correction(drift.reference, values)
     del wanted["reference_id"]
     if not wanted:
-        raise Invalid("Nothing was written.")
+        raise Invalid(_("Nothing was written."))
     return decide_drift(actor, drift_id=drift.pk, decision="edited", **wanted)
 
 

@@ -1,11 +1,10 @@
-"""Searching everything: from the home page, with the question in the address, and why something was found."""
+"""Searching everything, with the question in the address, and why something was found."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from django import forms
-from django.db.models import prefetch_related_objects
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -14,41 +13,64 @@ from django.views.decorators.http import require_safe
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from accounts.keys import keys_ending_soon
 from accounts.models import User
 from bigmind.core.pages import Page
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice, search_field
 from bigmind.web.pages import own_page
-from knowledge.capture.captures import read_status
+from bigmind.web.words import lazy_word, word_of
 from knowledge.kinds import KINDS, SEARCHED
-from knowledge.models import Fact, Session
-from knowledge.services.company import lately_approved
 from knowledge.services.entry_reading import projects_with_entries
+from knowledge.services.expertise import search_directory
 from knowledge.services.explanations import explain_search
+from knowledge.services.found_pages import MINE, FoundPage, find_for_page
 from knowledge.services.hits import Hit
 from knowledge.services.projects import projects_of
-from knowledge.services.semantic import semantic_search
-from knowledge.views.pages import counts_of
+from knowledge.shapes.directory import ExpertShape
 
-HITS_SHOWN = 20
-FOUND_BY = {("keyword", "vector"): "words and meaning", ("keyword",): "words", ("vector",): "meaning alone"}
-STEPS = {"keyword": "words", "vector": "meaning", "fusion": "putting them together"}
-
-NEW_SHOWN = 5
-OPEN_SHOWN = 10
+PEOPLE_ASKED = 3
+TITLE_CHARS = 80
+FOUND_BY = {
+    ("keyword", "vector"): gettext_lazy("words and meaning"),
+    ("keyword",): "words",
+    ("vector",): gettext_lazy("meaning alone"),
+}
+STEPS = {"keyword": "words", "vector": "meaning", "fusion": gettext_lazy("putting them together")}
+FACETS = {
+    "kinds": gettext_lazy("Kind"),
+    "project": gettext_lazy("Project"),
+    "who": gettext_lazy("From"),
+    "age": gettext_lazy("Age"),
+    "verified": gettext_lazy("Verified"),
+}
+FACET_WORDS = {
+    ("who", MINE): gettext_lazy("You"),
+    ("age", "week"): gettext_lazy("Past week"),
+    ("age", "month"): gettext_lazy("Past month"),
+    ("age", "year"): gettext_lazy("Past year"),
+    ("verified", "verified"): gettext_lazy("Verified"),
+    ("verified", "due"): gettext_lazy("Due for verification"),
+    ("verified", "stale"): gettext_lazy("Stale"),
+    ("verified", "never"): gettext_lazy("Never verified"),
+}
 
 
 class Search(Question):
     """A question over everything that is remembered and shared."""
 
-    query = search_field("Search everything that is stored and shared")
-    kinds = choice([(kind, KINDS[kind].label) for kind in SEARCHED], blank="Everything", required=False, label="Among")
+    query = search_field(gettext_lazy("Search everything"))
+    kinds = choice(
+        [(kind, lazy_word(KINDS[kind].label)) for kind in SEARCHED],
+        blank=gettext_lazy("Everything"),
+        required=False,
+        label=gettext_lazy("Search in"),
+    )
 
     def __init__(self, request: HttpRequest, user: User) -> None:
         super().__init__(request.GET)
         project = request.GET.get("project", "").strip()
         names = {*projects_of(user), *projects_with_entries(), project} - {""}
-        self.fields["project"] = choice([(name, name) for name in sorted(names)], blank="Any", required=False)
+        self.fields["project"] = choice([(name, name) for name in sorted(names)], blank=_("Any"), required=False)
         self.fields["since"] = forms.CharField(required=False, widget=forms.DateInput(attrs={"type": "date"}))
 
     @property
@@ -81,11 +103,135 @@ class SearchResult:
         return self.hit.kind in {"fact", "hypothesis"}
 
 
-def result_page(request: HttpRequest, form: Search, actor: Actor, **context: Any) -> HttpResponse:
+class NarrowedSearch(Search):
+    """A search whose answer is narrowed by links; what they say goes along with the next question."""
+
+    def __init__(self, request: HttpRequest, user: User) -> None:
+        super().__init__(request, user)
+        for name in ("who", "age", "verified"):
+            self.fields[name] = forms.CharField(required=False, widget=forms.HiddenInput())
+
+    @property
+    def more(self) -> list[Any]:
+        """The filters that are rarely wanted."""
+        return [self[name] for name in ("kinds", "project", "since")]
+
+    @property
+    def more_is_asked(self) -> bool:
+        """Whether one of them narrows the answer in a way that no link shows."""
+        return "since" in self.asked or any(name in self.errors for name in ("kinds", "project"))
+
+    @property
+    def narrows(self) -> bool:
+        """Whether anything besides the words narrows the answer."""
+        return bool(self.asked.keys() & {"kinds", "project", "since", "who", "age", "verified"})
+
+    @property
+    def clear(self) -> str:
+        """The question alone, without what narrows its answer."""
+        return f"?{urlencode({'query': self.asked['query']})}" if "query" in self.asked else "?"
+
+    def address_with(self, name: str, value: str) -> str:
+        """The question with one filter set, or without it where `value` is empty, from the beginning of its answer."""
+        asked = {**{one: said for one, said in self.asked.items() if one != "offset"}, name: value}
+        return f"?{urlencode({one: said for one, said in asked.items() if said}, doseq=True)}"
+
+
+@dataclass(frozen=True)
+class FacetLink:
+    """One value to narrow an answer to, or to leave again when it is chosen."""
+
+    label: str
+    count: int
+    address: str
+    is_chosen: bool
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class ShownFacet:
+    """The values of one facet, under its title."""
+
+    title: str
+    links: list[FacetLink]
+
+
+@dataclass(frozen=True)
+class ResultGroup:
+    """A result, and those that say nearly the same."""
+
+    best: SearchResult
+    alike: list[SearchResult]
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """What to do about a question that nothing answers: who might know, and where a draft of the answer begins."""
+
+    experts: list[ExpertShape]
+    write: str
+    propose: str
+
+
+def result_page(request: HttpRequest, form: NarrowedSearch, actor: Actor) -> HttpResponse:
     """Answer a question with what was found, the best first."""
-    hits = form.answer(semantic_search, actor, limit=HITS_SHOWN)
-    page = Page(to_results(hits.items, hits.offset), hits.total, hits.limit, hits.offset) if hits else None
-    return render(request, "knowledge/found.html", {"form": form, "hits": hits, "page": page, **context})
+    found = form.answer(find_for_page, actor)
+    context: dict[str, Any] = {"form": form, "found": found}
+    if found:
+        groups = [
+            ResultGroup(_to_result(group.best, rank), to_results(group.alike, 0))
+            for rank, group in enumerate(found.groups, start=found.offset + 1)
+        ]
+        context |= {
+            "page": Page(groups, found.total, found.limit, found.offset),
+            "weak": to_results(found.weak, 0),
+            "facets": _facets(found, form),
+            "doubt": None if found.is_known or form.narrows else _doubt(actor, form),
+        }
+    return render(request, "knowledge/found.html", context)
+
+
+def _facets(found: FoundPage, form: NarrowedSearch) -> list[ShownFacet]:
+    return [
+        ShownFacet(
+            title,
+            [
+                FacetLink(
+                    label=_facet_label(name, value.value),
+                    count=value.count,
+                    address=form.address_with(name, "" if value.is_chosen else value.value),
+                    is_chosen=value.is_chosen,
+                    kind=value.value if name == "kinds" else "",
+                )
+                for value in found.facets[name]
+            ],
+        )
+        for name, title in FACETS.items()
+        if name in found.facets
+    ]
+
+
+def _facet_label(name: str, value: str) -> str:
+    if name == "kinds":
+        return word_of(KINDS[value].label)
+    return FACET_WORDS.get((name, value), value)
+
+
+def _doubt(actor: Actor, form: Search) -> Doubt:
+    """Say who might know, by what they share, and never the person who asks."""
+    question = str(form.asked["query"])
+    known = search_directory(actor, query=question, limit=1 + PEOPLE_ASKED)
+    others = [
+        one
+        for one in known.items
+        if one.username != actor.user.username and any(reason.matched for reason in one.reasons)
+    ]
+    write = {"content": f"# {question}\n\n", "entry_type": "fact"}
+    return Doubt(
+        experts=others[:PEOPLE_ASKED],
+        write=f"{reverse('kb-new')}?{urlencode(write)}",
+        propose=f"{reverse('company-propose')}?{urlencode({'title': question[:TITLE_CHARS]})}",
+    )
 
 
 @own_page
@@ -121,30 +267,3 @@ def _to_result(hit: Hit, rank: int) -> SearchResult:
         found_by=FOUND_BY.get(tuple(sorted(hit.arms)), " and ".join(hit.arms)),
         is_shared=kind.is_shared,
     )
-
-
-@own_page
-@require_safe
-def home(request: HttpRequest) -> HttpResponse:
-    """Search everything that is stored and shared; with no question, show what is new."""
-    actor = actor_of(request)
-    form = Search(request, actor.user)
-    if "query" in form.asked:
-        return result_page(request, form, actor)
-    context = {"form": form, "counts": counts_of(actor), **_news(actor)}
-    return render(request, "knowledge/home.html", context)
-
-
-def _news(actor: Actor) -> dict[str, object]:
-    sessions = Session.objects.of(actor.user).in_view().select_related("agent").newest_first()
-    facts = list(Fact.objects.of(actor.user).current().newest_first()[:NEW_SHOWN])
-    prefetch_related_objects(facts, "source_session")
-    return {
-        "open_sessions": sessions.open()[:OPEN_SHOWN],
-        "last_sessions": sessions.exclude(ended_at=None)[:NEW_SHOWN],
-        "latest_facts": facts,
-        "lately_approved": lately_approved(NEW_SHOWN),
-        "hooks": read_status(actor).clients,
-        # Anyone who has replaced a key knows that it ends.
-        "ending": keys_ending_soon(actor.user).filter(revoked_at=None),
-    }

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.authentication import actor_of
 from bigmind.core.pages import page_of
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.core.vocabulary import PAGE_ROWS
 from bigmind.web.forms import Lines, Names, OperationForm, TextField, form_data, search_field
 from bigmind.web.pages import offset_in, own_page, tell
@@ -24,19 +25,28 @@ CHUNKS_SHOWN = 20
 class SessionQuestion(ProjectQuestion):
     """Narrows the list."""
 
-    text = search_field("Search headlines and outcomes")
+    text = search_field(gettext_lazy("Search headlines and outcomes"))
     topic = forms.CharField(required=False)
 
 
 class SessionEnd(OperationForm):
     """Says what a conversation came to."""
 
-    one_liner = forms.CharField(label="Headline", help_text="What it was about, in up to 120 characters.")
-    outcome = TextField(required=False, rows=2, help_text="One sentence: what was decided or built.")
-    topics = Names(required=False, help_text="A few words, with commas between them.")
-    summary = TextField(required=False, rows=8, help_text="What a later session should know of it, in markdown.")
-    key_facts = Lines(required=False, rows=4, label="Key facts", help_text="One a line.")
-    code_refs = Lines(required=False, rows=4, label="Code references", help_text="Files, pull requests; one a line.")
+    one_liner = forms.CharField(
+        label=gettext_lazy("Headline"), help_text=gettext_lazy("What it was about, in up to 120 characters.")
+    )
+    outcome = TextField(required=False, rows=2, help_text=gettext_lazy("One sentence: what was decided or built."))
+    topics = Names(required=False, help_text=gettext_lazy("A few words, with commas between them."))
+    summary = TextField(
+        required=False, rows=8, help_text=gettext_lazy("What a later session should know of it, in markdown.")
+    )
+    key_facts = Lines(required=False, rows=4, label=gettext_lazy("Key facts"), help_text=gettext_lazy("One a line."))
+    code_refs = Lines(
+        required=False,
+        rows=4,
+        label=gettext_lazy("Code references"),
+        help_text=gettext_lazy("Files, pull requests; one a line."),
+    )
 
 
 class SessionCorrection(SessionEnd):
@@ -52,7 +62,7 @@ class ChunkCorrection(OperationForm):
     """Says word for word what was said."""
 
     content = TextField(rows=12)
-    flag_reason = TextField(required=False, rows=2, label="Why it matters")
+    flag_reason = TextField(required=False, rows=2, label=gettext_lazy("Why it matters"))
 
 
 @own_page
@@ -96,9 +106,11 @@ def session_correction(request: HttpRequest, session_id: str) -> HttpResponse:
     form.fields["one_liner"].required = not shown.is_open
     form.fields["one_liner"].empty_value = None  # type: ignore[attr-defined]
     if form.carry_out(correct_session, actor, session_id=str(shown.pk)):
-        tell(request, "The session is corrected.")
+        tell(request, _("The session is corrected."))
         return redirect("memory-session", shown.pk)
-    return form_page(request, form, heading="Correct the session", verb="Save the correction", within=_within(shown))
+    return form_page(
+        request, form, heading=_("Correct the session"), verb=_("Save the correction"), within=_within(shown)
+    )
 
 
 @own_page
@@ -110,14 +122,14 @@ def session_end(request: HttpRequest, session_id: str) -> HttpResponse:
     form = SessionEnd(form_data(request), initial=_initial_of(shown))
     more = {"session_id": str(shown.pk), "importance": shown.importance}
     if form.carry_out(end_session, actor, **more):
-        tell(request, "The session is ended. Its headline is part of what the next one is told.")
+        tell(request, _("The session is ended. Its headline is part of what the next one is told."))
         return redirect("memory-session", shown.pk)
     return form_page(
         request,
         form,
-        heading="End the session",
-        lead="For a conversation that is over although its agent never said so.",
-        verb="End the session",
+        heading=_("End the session"),
+        lead=_("For a conversation that is over although its agent never said so."),
+        verb=_("End the session"),
         within=_within(shown),
     )
 
@@ -130,7 +142,7 @@ def chunk(request: HttpRequest, chunk_id: int) -> HttpResponse:
     shown: Chunk = own_thing(actor, "chunk", chunk_id)
     form = ChunkCorrection(form_data(request), initial={"content": shown.content, "flag_reason": shown.flag_reason})
     if form.carry_out(correct_chunk, actor, chunk_id=shown.pk):
-        tell(request, "The chunk is corrected.")
+        tell(request, _("The chunk is corrected."))
         return redirect("memory-session", shown.session_id)
     return render(request, "knowledge/chunk.html", {"chunk": shown, "form": form})
 

@@ -16,7 +16,7 @@ async function look() {
 
 function show(arrival) {
   const fresh = place.querySelector("template").content.cloneNode(true);
-  fill(fresh, "client", arrival.client || "The key was used");
+  if (arrival.client) fill(fresh, "client", arrival.client);
   fill(fresh, "tools", arrival.tools);
   fill(fresh, "called", arrival.called.join(", "));
   const status = place.querySelector("[role=status]");

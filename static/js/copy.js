@@ -1,17 +1,19 @@
 // Gives every block of code a button that copies it. Without this script the text can still be selected.
 
+const words = { copy: "Copy", copied: "Copied", press: "Press Ctrl+C", ...document.body.dataset };
+
 function addButton(figure) {
   const code = figure.querySelector("code");
   const button = document.createElement("button");
   button.type = "button";
   button.className = "button";
   button.dataset.size = "small";
-  button.textContent = "Copy";
+  button.textContent = words.copy;
   button.setAttribute("aria-describedby", nameCaption(figure));
   button.addEventListener("click", async () => {
-    button.textContent = (await copied(code)) ? "Copied" : "Press Ctrl+C";
+    button.textContent = (await copied(code)) ? words.copied : words.press;
     announce(button.textContent);
-    setTimeout(() => (button.textContent = "Copy"), 2500);
+    setTimeout(() => (button.textContent = words.copy), 2500);
   });
   figure.querySelector("figcaption").append(button);
 }

@@ -28,7 +28,7 @@ function keep(value, isTicked) {
 
 function count(number) {
   const label = document.querySelector("#bulk label");
-  label.textContent = number ? `${number} selected` : "Selected";
+  label.textContent = number ? label.dataset.some.replace("{}", number) : label.dataset.none;
 }
 
 // What is ticked on other pages of the list goes along.
@@ -41,25 +41,28 @@ function addElsewhere(event) {
   }
 }
 
-const bulk = document.getElementById("bulk");
-if (bulk) {
+function arm() {
+  const bulk = document.getElementById("bulk");
+  if (!bulk) return;
   for (const box of document.querySelectorAll("[form=bulk]")) {
     box.checked = ticked().has(box.value);
     box.addEventListener("change", () => keep(box.value, box.checked));
   }
   count(ticked().size);
   bulk.addEventListener("submit", addElsewhere);
-  // What is decided alone is ticked no more.
-  document.addEventListener("submit", (event) => {
-    const decided = event.target.action.match(/\/curation\/(\d+)\/decide\//);
-    if (decided) keep(decided[1], false);
-  });
 }
+
+// What is decided alone is ticked no more.
+document.addEventListener("submit", (event) => {
+  const decided = event.target.action.match(/\/curation\/(\d+)\/decide\//);
+  if (decided && document.getElementById("bulk")) keep(decided[1], false);
+});
 if (document.querySelector("[data-done]")) sessionStorage.removeItem(TICKED);
 
 // A status that is there when the page opens is read by nobody: it is said once more, as a change.
-const said = document.querySelector(".message[role=status]");
-if (said) {
+function sayAgain() {
+  const said = document.querySelector(".message[role=status]");
+  if (!said) return;
   const status = document.createElement("p");
   status.className = "visually-hidden";
   status.setAttribute("role", "status");
@@ -69,26 +72,53 @@ if (said) {
 
 // Whoever goes on in the queue releases what they leave anyway. Only the claim that this page was opened with is meant:
 // a page opened since may have made a newer one.
-const release = document.querySelector("form[data-release]");
-if (release) {
-  let isStaying = false;
-  document.addEventListener("submit", () => (isStaying = true));
-  document.addEventListener("click", (event) => (isStaying = Boolean(event.target.closest("a[href^='/curation/']"))));
-  addEventListener("pagehide", () => {
-    if (isStaying) return;
-    const claim = new FormData(release);
-    claim.set("until", release.dataset.release);
-    navigator.sendBeacon(release.action, claim);
-  });
-}
+let isStaying = false;
+document.addEventListener("submit", () => (isStaying = true));
+document.addEventListener("click", (event) => (isStaying = Boolean(event.target.closest("a[href^='/curation/']"))));
+addEventListener("pagehide", () => {
+  const release = document.querySelector("form[data-release]");
+  if (isStaying || !release) return;
+  const claim = new FormData(release);
+  claim.set("until", release.dataset.release);
+  navigator.sendBeacon(release.action, claim);
+});
 
 // The exact count is the server's; here the text's length is measured against the one it knows.
-for (const note of document.querySelectorAll("[data-tokens]")) {
-  const text = document.getElementById(note.dataset.of);
-  const each = Number(note.dataset.tokens) / Math.max(1, text.defaultValue.length);
-  text.addEventListener("input", () => {
-    const about = Math.ceil(text.value.length * (each || 0.3));
-    note.textContent = `About ${about} of ${note.dataset.limit} tokens.`;
-    note.toggleAttribute("data-over", about > Number(note.dataset.limit));
-  });
+function countTokens() {
+  for (const note of document.querySelectorAll("[data-tokens]")) {
+    const text = document.getElementById(note.dataset.of);
+    const each = Number(note.dataset.tokens) / Math.max(1, text.defaultValue.length);
+    text.addEventListener("input", () => {
+      const about = Math.ceil(text.value.length * (each || 0.3));
+      note.textContent = note.dataset.about.replace("{}", about);
+      note.toggleAttribute("data-over", about > Number(note.dataset.limit));
+    });
+  }
 }
+
+// Anew for each entry that was put in the place of another one.
+function start() {
+  isStaying = false;
+  arm();
+  sayAgain();
+  countTokens();
+}
+
+document.addEventListener("swapped", start);
+start();
+
+// What a decision changes takes a second to replay, so the page does not wait for it. Without this it is a link.
+function replayQuestions() {
+  const place = document.querySelector("[data-radius] [data-place]");
+  setTimeout(async () => {
+    if (!place?.isConnected) return;
+    const answer = await fetch(place.parentElement.dataset.radius).catch(() => null);
+    if (!answer?.ok || answer.redirected) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const report = page.querySelector("[data-report]");
+    if (report) place.replaceWith(report);
+  }, 400);
+}
+
+document.addEventListener("swapped", replayQuestions);
+replayQuestions();

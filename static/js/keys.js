@@ -21,16 +21,33 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && isInForm) document.getElementById("entry").focus();
 });
 
+function controlOf(key) {
+  return key && document.querySelector(`[aria-keyshortcuts="${CSS.escape(key)}"]`);
+}
+
 let hasDecided = false;
+let early = "";
 
 document.addEventListener("keydown", (event) => {
   if (!isMeantForUs(event) || hasDecided) return;
-  const control = document.querySelector(`[aria-keyshortcuts="${CSS.escape(event.key)}"]`);
+  const control = controlOf(event.key);
+  // The entry is there, and what comes with the answer, such as the way back, is not yet.
+  if (!control && document.querySelector("main[data-arriving]")) early = event.key;
   if (!control) return;
   event.preventDefault();
   press(control);
 });
 
+document.addEventListener("settled", () => {
+  const control = controlOf(early);
+  if (control) press(control);
+});
+
 // Until the next page is there, a second key would decide about what the person has not seen.
-document.addEventListener("submit", () => (hasDecided = true));
+// First of all that listen: whoever puts the next page there says so afterwards.
+document.addEventListener("submit", () => (hasDecided = true), { capture: true });
 addEventListener("pageshow", () => (hasDecided = false));
+document.addEventListener("swapped", () => {
+  hasDecided = false;
+  early = "";
+});

@@ -61,13 +61,13 @@ def test_claude_code_gets_one_command_that_every_shell_takes() -> None:
 
 
 def test_claude_desktop_starts_bigmind_where_it_runs_on_the_same_machine() -> None:
-    here = ServerConfig(URL, KEY, ("all",), ("/venv/python", "/clone/manage.py", "mcp"), (("BIGMIND_HOME", "/data"),))
+    here = ServerConfig(URL, KEY, ("all",), ("/venv/python", "-m", "bigmind", "mcp"), (("BIGMIND_HOME", "/data"),))
 
     server = json.loads(snippet("claude-desktop", here))["mcpServers"]["bigmind"]
 
     assert server == {
         "command": "/venv/python",
-        "args": ["/clone/manage.py", "mcp", "--toolsets", "all"],
+        "args": ["-m", "bigmind", "mcp", "--toolsets", "all"],
         "env": {"BIGMIND_API_KEY": KEY, "BIGMIND_HOME": "/data"},
     }
 
@@ -125,8 +125,7 @@ def test_the_commands_for_curl_run_as_they_are_pasted(served: Served, label: str
 
 
 def test_claude_desktop_can_start_what_it_is_told_to(served: Served) -> None:
-    manage = Path(__file__).parents[2] / "manage.py"
-    here = ServerConfig(served.url, make_key().text, ("core",), (sys.executable, str(manage), "mcp"))
+    here = ServerConfig(served.url, make_key().text, ("core",), (sys.executable, "-m", "bigmind", "mcp"))
     server = json.loads(snippet("claude-desktop", here))["mcpServers"]["bigmind"]
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "claude-ai", "version": "1"}}
     request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})

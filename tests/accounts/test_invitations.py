@@ -51,7 +51,7 @@ def test_whoever_is_invited_chooses_name_and_password_and_is_signed_in(client: C
 
     ada = User.objects.get(username="ada")
     assert 'value="ada"' in form.text
-    assert page["Location"] == reverse("connect")
+    assert page["Location"] == reverse("welcome")
     assert (ada.role, ada.email, ada.display_name) == (Role.CURATOR, "ada@example.com", "Ada")
     assert ada.check_password(PASSWORD)
     assert client.session["_auth_user_id"] == str(ada.pk)

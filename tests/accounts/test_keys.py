@@ -15,7 +15,7 @@ from accounts.models import ApiKey
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from knowledge.services.facts import store_fact
 from knowledge.services.sessions import start_session
-from knowledge.transfer.exports import export_memory
+from knowledge.transfer.passport import export_memory
 from tests.factories import make_actor, make_key, make_user
 
 pytestmark = pytest.mark.django_db

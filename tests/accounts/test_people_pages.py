@@ -87,7 +87,7 @@ def test_the_matrix_of_roles_says_what_is_enforced(browser: Client) -> None:
     for role in Role.values:
         scopes = make_actor(make_user(role=role)).scopes
         assert {scope for scope, allowed in rights.items() if allowed[role]} == scopes
-    assert all(right.action in page.text for right in role_matrix())
+    assert all(str(right.action) in page.text for right in role_matrix())
 
 
 @pytest.mark.parametrize("role", [Role.MEMBER, Role.CURATOR])
@@ -115,6 +115,19 @@ def test_a_role_is_given_from_the_next_request_on(browser: Client, ada: User) ->
 
     assert "Ada Lovelace is curator now." in page.text
     assert User.objects.get(pk=ada.pk).role == Role.CURATOR
+
+
+def test_a_person_is_put_in_a_team_beside_their_role(browser: Client, ada: User) -> None:
+    page = act(browser, "person-role", ada, role="member", team=" payments ")
+
+    assert "Ada Lovelace is member now, in the team payments." in page.text
+    assert User.objects.get(pk=ada.pk).team == "payments"
+    assert "<option>payments</option>" in browser.get(reverse("person", args=[ada.pk])).text
+    assert "payments" in browser.get(reverse("people")).text
+    refused = act(browser, "person-role", ada, role="curator", team="pay\u202ements")
+    assert refused.status_code == 422
+    assert "position 4" in refused.text
+    assert User.objects.get(pk=ada.pk).role == Role.MEMBER
 
 
 def test_a_role_that_does_not_exist_is_refused_beside_its_field(browser: Client, ada: User) -> None:
@@ -238,6 +251,8 @@ def test_what_goes_is_counted_before_it_does(browser: Client, ada: User) -> None
 
     assert "<li>1 fact</li>" in preview.text
     assert "<li>1 API key</li>" in preview.text
+    assert "Nothing: they gave nothing to the company yet." not in preview.text
+    assert "audit event" in preview.text.partition("This stays, without their name")[2]
     assert f"memory_export --user {ada.pk}" in preview.text
     assert Fact.objects.filter(user=ada).exists()
 

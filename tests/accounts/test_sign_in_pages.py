@@ -51,7 +51,7 @@ def test_whoever_knows_the_password_is_signed_in(client: Client, ada: User) -> N
 
     assert is_signed_in(client)
     assert page.status_code == 302
-    assert page["Location"] == "/"
+    assert page["Location"] == "/welcome/"
 
 
 def test_the_case_of_the_user_name_does_not_matter(client: Client, ada: User) -> None:
@@ -144,7 +144,8 @@ def test_nobody_is_sent_to_another_site(client: Client, ada: User, elsewhere: st
     page = sign_in(client, next=elsewhere)
     again = client.get(SIGN_IN, {"next": elsewhere})
 
-    assert offered.context["next"] == page["Location"] == again["Location"] == "/"
+    assert offered.context["next"] == again["Location"] == "/"
+    assert page["Location"] == "/welcome/"
 
 
 def test_whoever_is_signed_in_is_not_asked_again(client: Client, ada: User) -> None:
@@ -301,7 +302,7 @@ def test_the_button_behind_a_link_signs_in_once(client: Client, ada: User) -> No
     second = Client().post(link)
 
     assert is_signed_in(client)
-    assert first["Location"] == "/"
+    assert first["Location"] == "/welcome/"
     assert second.status_code == 410
     assert "does not work any more" in second.text
     assert "bigmind sign_in_link" in second.text

@@ -1,5 +1,6 @@
 """An instance with something of everything in it, and a second database to restore into."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -7,6 +8,8 @@ import psycopg
 import pytest
 from django.db import connections
 
+from accounts.actor import Actor
+from bigmind.core.roles import grant_to_application
 from bigmind.embedded.database import hang_up, prepare_database
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
@@ -14,7 +17,9 @@ from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_key
 from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session
 
-FRESH = "bigmind_restored"
+# Processes of one run share a server.
+FRESH = f"bigmind_restored_{os.getpid()}"
+KEPT = f"bigmind_backed_up_{os.getpid()}"
 TOPICS = ("depot", "harbour", "ferry", "lantern", "ledger", "orchard", "quarry", "saddle", "turbine", "violin")
 
 
@@ -35,29 +40,30 @@ def on_database(name: str) -> Iterator[None]:
 @pytest.fixture
 def fresh(transactional_db) -> Iterator[str]:
     """Yield the name of a database that is empty."""
-    with _database("") as name:
+    with _database(FRESH, "") as name:
         yield name
 
 
 @pytest.fixture
 def migrated(transactional_db) -> Iterator[str]:
     """Yield the name of a database that is migrated, and has nobody in it."""
-    template = connections["default"].settings_dict["TEST"].get("TEMPLATE")
-    with _database(f"TEMPLATE {template}" if template else "") as name:
-        if not template:
-            with on_database(name):
-                prepare_database()
+    with _migrated(FRESH) as name:
         yield name
 
 
 @pytest.fixture
-def filled(transactional_db):
-    """Return somebody who has something of everything, with a key, and company knowledge that was decided about."""
-    # Threads of servers that other tests ran here still hold connections, which a restore would take for use.
-    name = connections["default"].settings_dict["NAME"]
-    _administer(
-        f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}' AND pid <> {_own_pid()}"
-    )
+def filled(transactional_db) -> Iterator[tuple[Actor, str]]:
+    """Yield somebody who has something of everything, with a key, and company knowledge that was decided about.
+
+    All of it is in a database of its own: servers of other tests hold connections to the one that tests share, and
+    make them again, and a restore refuses while BigMind uses the database.
+    """
+    with _migrated(KEPT) as name, on_database(name):
+        grant_to_application()  # The database that was copied takes the tokens of another secret key.
+        yield _fill()
+
+
+def _fill() -> tuple[Actor, str]:
     actor = make_actor()
     make_session(actor, one_liner="Moved the depot", summary="The depot went to the harbour.", topics=["depot"])
     for topic in TOPICS:
@@ -75,17 +81,24 @@ def filled(transactional_db):
     return actor, make_key(actor.user).text
 
 
-def _own_pid() -> int:
-    connections["default"].ensure_connection()
-    return connections["default"].connection.info.backend_pid
+@contextmanager
+def _migrated(name: str) -> Iterator[str]:
+    template = connections["default"].settings_dict["TEST"].get("TEMPLATE")
+    with _database(name, f"TEMPLATE {template}" if template else "") as name:
+        if not template:
+            with on_database(name):
+                prepare_database()
+        yield name
 
 
 @contextmanager
-def _database(made_from: str) -> Iterator[str]:
-    drop = f'DROP DATABASE IF EXISTS "{FRESH}" WITH (FORCE)'
-    _administer(drop, f'CREATE DATABASE "{FRESH}" {made_from}')
-    yield FRESH
-    _administer(drop)
+def _database(name: str, made_from: str) -> Iterator[str]:
+    drop = f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)'
+    _administer(drop, f'CREATE DATABASE "{name}" {made_from}')
+    try:
+        yield name
+    finally:
+        _administer(drop)
 
 
 def _administer(*statements: str) -> None:

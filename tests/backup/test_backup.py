@@ -15,9 +15,11 @@ from django.db import DatabaseError, connection
 from accounts.actor import Actor
 from accounts.authentication import authenticate_key
 from accounts.models import User
-from bigmind.backup.making import back_up_when_due, backups_in, make_backup
+from bigmind.backup.making import backups_in, make_backup
 from bigmind.backup.manifest import MANIFEST
 from bigmind.backup.restoring import restore_backup, verify_backup
+from bigmind.backup.retention import Retention
+from bigmind.backup.routine import BackupPlan, back_up_when_due
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.rls import KEY_TABLE
 from bigmind.embedded.database import pending_migrations
@@ -26,7 +28,7 @@ from curation.decisions.history import find_broken_seals
 from curation.models import Review
 from knowledge.models import Fact, PassageVector
 from knowledge.services.semantic import semantic_search
-from knowledge.transfer.exports import export_memory
+from knowledge.transfer.passport import export_memory
 from tests.backup.conftest import TOPICS, on_database
 from tests.factories import make_user
 from tests.knowledge.factories import make_fact
@@ -206,19 +208,19 @@ def test_only_so_many_are_kept_and_nothing_else_is_touched(filled, tmp_path):
         shutil.copytree(old, tmp_path / f"bigmind-{year}0101T000000Z")
     old.rename(tmp_path / "bigmind-20240101T000000Z")
 
-    newest = make_backup(tmp_path, keep=2)
+    newest = make_backup(tmp_path, keep=Retention(newest=2))
 
     assert [one.folder.name for one in backups_in(tmp_path)] == [newest.folder.name, "bigmind-20240101T000000Z"]
     assert (tmp_path / "bigmind-notes").is_dir()
 
 
 def test_the_scheduler_makes_one_when_the_newest_is_old_enough(filled, tmp_path):
-    every = timedelta(hours=24)
+    every, plan = timedelta(hours=24), BackupPlan(tmp_path, Retention(newest=2))
 
-    first = back_up_when_due(tmp_path, every=every, keep=2)
-    soon = back_up_when_due(tmp_path, every=every, keep=2)
+    first = back_up_when_due(plan, every=every)
+    soon = back_up_when_due(plan, every=every)
     first.folder.rename(tmp_path / "bigmind-20260101T000000Z")
-    later = back_up_when_due(tmp_path, every=every, keep=2)
+    later = back_up_when_due(plan, every=every)
 
     assert soon is None
     assert [one.folder.name for one in backups_in(tmp_path)] == [later.folder.name, "bigmind-20260101T000000Z"]

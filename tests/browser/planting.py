@@ -44,9 +44,12 @@ NOT_PLANTED: dict[str, str] = {
     "ApiKey.toolsets": WORDS,
     "AppToken.scopes": CONSTRAINED,
     "Sharing.sections": CONSTRAINED,
+    "Subscription.muted": CONSTRAINED,
+    "SettingOverride.value": CONSTRAINED,
     "Call.door": TOO_SHORT,
     "ReferenceName.method": TOO_SHORT,
     "ReferenceCollection.slug": "a part of addresses: letters, digits, - and _",
+    "Pack.name": "a part of addresses: letters, digits, - and _",
     "SignIn.address": "where a connection comes from; the kernel says it",
     "SignInTry.address": "where a connection comes from; the kernel says it",
     "ConnectedApp.introduced_from": "where a connection comes from; the kernel says it",
@@ -58,7 +61,9 @@ NOT_PLANTED: dict[str, str] = {
     "TidyingAnswer.result": IDS,
     "TidyingAnswer.action": WORDS,
     "EmbeddingSpace.name": "names the embedder that the settings choose",
-    **dict.fromkeys(("Feedback.kind", "Serving.kind", "Writing.kind", "CompanyEntry.source_kind"), WORDS),
+    **dict.fromkeys(
+        ("Feedback.kind", "Serving.kind", "Writing.kind", "Firing.kind", "CompanyEntry.source_kind"), WORDS
+    ),
 }
 
 # Texts that no service stores without saying when.
@@ -68,8 +73,10 @@ WITH_A_MOMENT = {
 }
 
 # Documents that pages take apart: what every service stores in them.
+_TRIGGERS = ("Fact.triggers", "Entry.triggers", "CompanyEntry.triggers")
 _TEXTS_OF_A_REFERENCE = ("ReferenceDrift.before", "ReferenceDrift.now", "ReferenceVersion.text")
 SHAPES: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys(_TRIGGERS, lambda text: [f"prompt: {text}"]),
     "Reference.examples": lambda text: [{"description": text, "code": text}],
     **dict.fromkeys(
         _TEXTS_OF_A_REFERENCE,
@@ -199,4 +206,6 @@ def _with_text(stored: Any, text: str) -> Any:
 
 def _room_of(field: Any) -> int:
     inner = field.base_field if isinstance(field, ArrayField) else field
-    return int(getattr(inner, "max_length", None) or 10_000)
+    room = int(getattr(inner, "max_length", None) or 10_000)
+    # A trigger is shorter than its column, and begins with its kind.
+    return room - 30 if field.name == "triggers" else room

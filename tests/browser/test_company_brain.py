@@ -65,7 +65,7 @@ def test_what_one_agent_proposes_and_a_curator_approves_every_agent_knows(team: 
     page.goto("/curation/")
     page.get_by_role("link", name="Services report their health").first.click()
     page.get_by_role("button", name="Approve", exact=False).first.click()
-    expect(page.get_by_text("Approved").first).to_be_visible()
+    expect(page.locator(".messages").get_by_text("Approved")).to_be_visible()
     after = _said_to(team, bob_key, "memory_start_session")
     heard = _said_to(team, ada_key, "memory_start_session")
 

@@ -1,6 +1,8 @@
 """Connecting an agent, in Chromium: one client at a time, and the mark that turns green with the first call."""
 
+import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from django.urls import reverse
@@ -11,7 +13,8 @@ from accounts.models import ApiKey, User
 from accounts.services.agents import note_listing
 from tests.browser.axe import findings
 from tests.browser.conftest import Visits, Windows
-from tests.factories import make_user
+from tests.factories import make_agent, make_user
+from tests.knowledge.factories import make_fact
 from tests.serving import Served, served, web_process
 from tests.transports.mcp_wire import Wire
 
@@ -102,3 +105,31 @@ def test_without_a_script_the_page_is_loaded_again(visits_served: Visits, served
 
     expect(page.get_by_text("connected ✓")).to_be_visible()
     expect(page.get_by_text("import your existing memory files")).to_be_visible()
+
+
+def test_a_newcomer_walks_from_a_name_to_the_first_memory(visits: Visits, settings: Any) -> None:
+    settings.BIGMIND_MODE = "team"
+    newcomer = make_user("nia")
+    page = visits.by(newcomer)
+    page.goto(reverse("welcome"))
+    assert findings(page) == []
+
+    page.get_by_role("textbox", name="Your name").fill("Nia Adler")
+    page.get_by_role("button", name="Save the name").click()
+    page.get_by_role("button", name="Cursor").click()
+    text = page.get_by_label("Cursor", exact=True).inner_text()
+    authenticate_key(text, client_name="cursor", client_version="2.4", host="atlas")
+    agent = make_agent(newcomer, "cursor", host="atlas")
+    page.get_by_role("link", name="see the first memory arrive").click()
+    expect(page.get_by_text("Waiting for the first memory")).to_be_visible()
+    make_fact(agent, "I prefer small pull requests.")
+    expect(page.get_by_text("Remembered: I prefer small pull requests.")).to_be_visible()
+
+    page.get_by_role("checkbox", name="Topics").uncheck()
+    page.get_by_role("button", name="Update the preview").click()
+    expect(page.get_by_role("heading", name="Nia Adler")).to_be_visible()
+    assert findings(page) == []
+    page.get_by_role("button", name="Not now").click()
+    page.get_by_role("button", name="Go to Home").click()
+    expect(page).to_have_url(re.compile(r"/$"))
+    expect(page.get_by_text("First steps")).to_be_hidden()

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from accounts.actor import Actor
 from curation.decisions.entries import comment
-from curation.models import Claim
+from curation.models import Claim, Overlap
 from curation.proposals.proposals import revise_proposal
 from curation.proposals.queue import claim_entry
 from knowledge.models import CompanyEntry, Status
@@ -62,7 +62,8 @@ def full_queue(curator: Actor, text: str = RETRIES) -> CompanyEntry:
     embed_pending()
     agent = make_agent(make_user("ada", display_name="Ada Lovelace"), "claude-code", host="atlas")
     said = {"title": f"Retry policy {text}"[:80].splitlines()[0], "content": text, "project": text[:90].strip()}
-    entry = propose(agent, importance=9, evidence=text, topics=["retries"], **said)
+    triggers = ["command: curl --retry", "error like: HTTP 503 after 5 tries"]
+    entry = propose(agent, importance=9, evidence=text, topics=["retries"], triggers=triggers, **said)
     revise_proposal(agent, entry_id=entry.pk, content=f"{text}\n\nMeasured in May.", notes=text)
     comment(agent, entry_id=entry.pk, text=text)
     late, taken = propose(title="Use pnpm"), propose(title="Postgres 18")
@@ -134,7 +135,6 @@ def test_proposals_are_decided_from_the_keyboard(visits: Visits, curator: Actor,
         if deed == "undo" and len(waiting) > 1:
             shows(page, waiting[(place + 1) % len(waiting)])
             press(page, "u")
-            place = (place + 1) % len(waiting)
             continue
         decided.append(deed)
         del waiting[place]
@@ -152,6 +152,7 @@ def test_proposals_are_decided_from_the_keyboard(visits: Visits, curator: Actor,
 def test_every_page_of_the_queue_is_usable_by_everyone(visits: Visits, curator: Actor) -> None:
     entry = full_queue(curator)
     reported = CompanyEntry.objects.get(title="Retries in clients")
+    Overlap.objects.create(entry=entry, other=reported, hints=["“3 times” here, “4 times” there"], similarity=0.9)
     page = visits.by(curator.user)
     found: list[str] = []
 
@@ -160,7 +161,9 @@ def test_every_page_of_the_queue_is_usable_by_everyone(visits: Visits, curator: 
         reverse("curation-entry", args=[entry.pk]),
         f"{reverse('curation-entry', args=[reported.pk])}?why=reported",
         f"{reverse('curation')}?why=due&order=sideways",
+        reverse("curation-cluster", args=[entry.pk]),
         f"{reverse('curation-bulk')}?deed=reject&entry={entry.pk}&entry={reported.pk}",
+        f"{reverse('curation-radius')}?entry={entry.pk}",
     ):
         page.goto(address)
         found += findings(page)

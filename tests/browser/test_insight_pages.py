@@ -1,15 +1,12 @@
 """The pages of insights in a browser: for everyone, without scripts, and whatever was stored."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.urls import reverse
-from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from accounts.actor import Actor
-from accounts.models import Call, Role, User
+from accounts.models import Role, User
 from knowledge.models import Gap
 from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
@@ -18,6 +15,7 @@ from knowledge.services.exposures import tally_servings
 from knowledge.services.sessions import end_session, start_session
 from tests.browser.axe import findings, scrolls_sideways
 from tests.browser.conftest import Visits
+from tests.browser.fernwood import make_weeks_of_use
 from tests.browser.test_memory_pages import HOSTILE
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user
@@ -26,34 +24,11 @@ from tests.knowledge.factories import make_fact, make_session
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 QUESTION = "How do we rotate the Kafka certificates?"
-TOOLS = ("memory_start_session", "memory_store_fact", "memory_semantic_search", "memory_end_session")
 
 
 @pytest.fixture(autouse=True)
 def _in_a_team(settings: Any) -> None:
     settings.BIGMIND_MODE = "team"
-
-
-def _weeks_of_use(agent: Actor) -> None:
-    """Calls of thirty days, more on some than on others; a few are refused."""
-    now = timezone.now()
-    calls = [
-        Call(
-            user=agent.user,
-            agent=agent.agent,
-            operation=TOOLS[(day + number) % len(TOOLS)],
-            door="mcp",
-            outcome="not_found" if number % 9 == 4 else "ok",
-            milliseconds=4 + 13 * number % 240,
-            tokens=90 + 31 * number % 900,
-        )
-        for day in range(30)
-        for number in range(day * 7 % 23)
-    ]
-    made = Call.objects.bulk_create(calls)
-    for number, call in enumerate(made):
-        call.at = now - timedelta(days=number * 29 // len(made))
-    Call.objects.bulk_update(made, ["at"])
 
 
 def _company_in_use(text: str = "") -> User:
@@ -75,7 +50,7 @@ def _company_in_use(text: str = "") -> User:
     for agent in agents:
         start_session(agent, project="atlas", topics=["deploys"])
         end_session(agent, one_liner="Done", used=[helpful.handle], misleading=[wrong.handle])
-        _weeks_of_use(agent)
+        make_weeks_of_use([agent])
         search_global(agent, query=text[:200] or QUESTION)
     for _ in range(2):  # With grace three others, before ada sees what they asked.
         search_global(make_agent(make_user(), "codex"), query=text[:200] or QUESTION)
@@ -91,8 +66,12 @@ def _addresses(user: User) -> list[str]:
         reverse("insights"),
         reverse("insights") + "?days=7&whose=everybody",
         reverse("insights") + "?days=400",
+        reverse("insights-knowledge") + "?days=90",
+        reverse("insights-curation") + "?whose=everybody",
         reverse("insights-gaps"),
         reverse("insights-gaps") + "?state=dismissed",
+        reverse("insights-map"),
+        reverse("memory-timeline"),
         reverse("memory-session", args=[session.pk]),
         reverse("memory-context") + "?topics=deploys&project=atlas",
     ]
@@ -113,7 +92,13 @@ def test_admins_and_newcomers_can_use_them_too(visits: Visits) -> None:
     found = [
         finding
         for user in (make_user(role=Role.ADMIN), make_user())
-        for address in (reverse("insights"), reverse("insights") + "?whose=everybody", reverse("insights-gaps"))
+        for address in (
+            reverse("insights"),
+            reverse("insights") + "?whose=everybody",
+            reverse("insights-knowledge"),
+            reverse("insights-curation"),
+            reverse("insights-gaps"),
+        )
         for finding in _look_at(visits.by(user), address)
     ]
 
@@ -145,16 +130,31 @@ def test_without_scripts_a_range_is_chosen_and_a_question_settled(visits: Visits
     page = visits.by(ada, javascript=False)
 
     page.goto(reverse("insights"))
-    page.get_by_label("The last", exact=True).select_option("7")
-    page.get_by_label("Whose", exact=True).select_option("everybody")
-    page.get_by_role("button", name="Show").click()
-    expect(page.get_by_role("heading", name="Everybody here, the last 7 days")).to_be_visible()
+    page.get_by_role("link", name="7 days", exact=True).click()
+    page.get_by_role("link", name="Whole team").click()
+    expect(page.get_by_role("heading", name="The whole team, the last 7 days")).to_be_visible()
     page.get_by_role("link", name="Unanswered questions").click()
     expect(page.get_by_text("linus")).to_be_visible()
     page.get_by_role("listitem").filter(has_text=QUESTION).get_by_role("button", name="Dismiss").click()
 
     expect(page.get_by_text("Dismissed. It stays so")).to_be_visible()
     assert Gap.objects.filter(state="dismissed").count() == 1
+
+
+def test_a_chart_is_read_out_step_by_step_and_has_its_numbers_in_a_table(visits: Visits) -> None:
+    page = visits.by(_company_in_use())
+    page.goto(reverse("insights"))
+    chart = page.locator("figure", has_text="The busiest day was").first
+
+    chart.get_by_role("img").focus()
+    page.keyboard.press("ArrowLeft")
+    newest = chart.locator("output").inner_text()
+    page.keyboard.press("ArrowLeft")
+    chart.locator("summary").click()
+
+    assert "searches" in newest
+    assert chart.locator("output").inner_text() != newest
+    expect(chart.get_by_role("row")).to_have_count(31)
 
 
 def test_a_draft_begins_with_the_question(visits: Visits) -> None:

@@ -132,7 +132,7 @@ def notices_with_a_key_that_ends(page: Page) -> None:
     ApiKey.objects.update(created_at=timezone.now() - timedelta(days=90))
     warn_of_ending_keys()
     page.goto(reverse("notices"))
-    expect(page.get_by_role("heading", name="Your keys and your sign-in")).to_be_visible()
+    expect(page.get_by_role("heading", name="Your questions, keys and sign-in")).to_be_visible()
 
 
 def password_reset(page: Page) -> None:
@@ -300,7 +300,7 @@ def test_everyone_can_join_by_invitation_without_a_script(visits: Visits, ada: U
     page.get_by_label("Password again").fill(PASSWORD)
     page.get_by_role("button", name="Join").click()
 
-    expect(page.get_by_role("status")).to_contain_text("Welcome, Mary Somerville.")
+    expect(page.locator(".message")).to_contain_text("Welcome, Mary Somerville.")
     assert User.objects.get(username="mary-somerville").check_password(PASSWORD)
 
 

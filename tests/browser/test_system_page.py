@@ -1,13 +1,14 @@
 """The system page in Chromium: for everyone to use, empty and full."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from accounts.models import Call, Role, TaskTally, User
+from accounts.models import BackupRun, Call, Role, TaskTally, User
 from accounts.services.task_statistics import tally_task
 from tests.browser.axe import findings
 from tests.browser.conftest import Visits
@@ -46,6 +47,26 @@ def test_everyone_can_use_the_page(visits: Visits, ada: User, is_busy: bool) -> 
     page.get_by_role("link", name="System", exact=True).click()
 
     expect(page.get_by_role("heading", level=1)).to_have_text("System")
+    assert findings(page) == []
+
+
+def test_everyone_can_use_the_page_of_backups(visits: Visits, ada: User, settings: Any) -> None:
+    settings.BACKUP_DIR, settings.BACKUP_BUCKET = "/var/backups/bigmind", "s3://backups/acme"
+    settings.BACKUP_RECIPIENTS = ("age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kdm3qj4ps9xyzab",)
+    made = {"name": "bigmind-20261123T020000Z", "seconds": 41.3, "bytes": 812_000_000, "is_encrypted": True}
+    BackupRun.objects.create(kind="made", place=settings.BACKUP_DIR, **made)
+    why = "s3://backups/acme: the storage does not let us in. Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+    BackupRun.objects.create(kind="copied", place=settings.BACKUP_BUCKET, error=why, **made)
+    figures = {"rows": 48_210, "tables": 61, "restore_seconds": 73.4, "found": 5, "searched": 5}
+    rehearsed = {"name": made["name"], "place": settings.BACKUP_DIR, "seconds": 91, "report": figures}
+    BackupRun.objects.create(kind="rehearsed", **rehearsed)
+    page = visits.by(ada)
+
+    page.goto(reverse("system"))
+    page.get_by_role("link", name="All about backups").click()
+
+    expect(page.get_by_text("48,210 rows in 61 tables were restored in 73.4 s")).to_be_visible()
+    expect(page.get_by_role("button", name="Back up now")).to_be_visible()
     assert findings(page) == []
 
 

@@ -1,9 +1,11 @@
 """Hooks: what each event of a client is answered, and what is kept of it."""
 
 import json
+import random
 from dataclasses import replace
 from datetime import UTC, datetime
 from html import unescape
+from uuid import UUID
 
 import pytest
 from django.test import Client
@@ -441,3 +443,65 @@ def test_what_hooks_put_before_a_prompt_is_no_part_of_it(actor):
 
     assert "Tuesdays and Thursdays" in context
     assert HookEvent.objects.get(event="prompt").prompt == "On which days do releases go out?"
+
+
+def test_who_sends_what_the_hooks_of_another_sent_learns_and_changes_nothing(actor):
+    choose_mode(actor.user, "automatic")
+    ada = HookedClient(actor.user)
+    eve = HookedClient(make_user(), conversation=ada.conversation)
+    _spend_a_day(ada)
+    before = _world_of(actor)
+
+    answers = [ada_event(eve) for ada_event in DAY[:2]] + [eve.prompt("Which lock does the ledger keep?")]
+
+    assert "ledger:lock" not in json.dumps(answers)
+    _spend_a_day(eve)
+    assert _world_of(actor) == before
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_day_that_is_handed_over_again_in_any_order_is_kept_once(actor, seed):
+    choose_mode(actor.user, "automatic")
+    claude = HookedClient(actor.user)
+    _spend_a_day(claude)
+    before = _world_of(actor)
+
+    for event in [*random.Random(seed).sample(DAY, len(DAY)), *DAY]:
+        assert event(claude, late=True) == {}
+
+    assert _world_of(actor) == before
+
+
+def _event(number, name, **keys):
+    own = keys.pop("own", {})
+
+    def report(client, **more):
+        return client.send(name, own={"event_id": str(UUID(int=number)), **own, **more}, **keys)
+
+    return report
+
+
+DAY = [
+    _event(1, "SessionStart", source="startup", own={"repository": "freight-api"}),
+    _event(2, "UserPromptSubmit", prompt="Where does the ledger keep its lock?"),
+    _event(3, "Stop", last_assistant_message="In Redis, under ledger:lock.", stop_hook_active=False),
+    _event(4, "UserPromptSubmit", prompt="And who may take it away?"),
+    _event(5, "Stop", last_assistant_message="Whoever is on call for freight.", stop_hook_active=False),
+    _event(6, "SessionEnd", reason="other", own={"closing": {"headline": "Found the lock of the ledger"}}),
+]
+
+
+def _spend_a_day(client):
+    for event in DAY:
+        event(client)
+
+
+def _world_of(actor):
+    """Return all that hooks keep of somebody, but for what counts the attempts."""
+    kept = {
+        model.__name__: list(model.objects.filter(user=actor.user).order_by("pk").values())
+        for model in (Session, Chunk, HookEvent, Conversation)
+    }
+    for row in kept["Conversation"]:
+        row.pop("seen_at", None)
+    return kept

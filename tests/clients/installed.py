@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from accounts.connecting.server_config import ServerConfig
-from tests.clients.dialects import SEARCHES
+from tests.clients.dialects import SEARCHES, Step
 from tests.clients.model import ModelStandIn
 from tests.clients.terminals import WAITS, Terminal
 from tests.connecting.homes import Home
@@ -88,6 +88,16 @@ class RealClient(ABC):
     @abstractmethod
     def command(self, prompt: str, *, resume: bool = False) -> list[str]:
         """Return the command that answers one prompt and ends; `resume` goes on with the last conversation."""
+
+    def fetch_triggers(self) -> None:
+        """Run the hook program as the one for acts does in the background, where the triggers may be old."""
+        program = self.bigmind_home / "hooks" / "bigmind_hook.py"
+        command = [sys.executable, str(program), self.slug, "Triggers"]
+        subprocess.run(command, input=b"{}", cwd=self.folder, stdout=subprocess.DEVNULL, check=True)
+
+    def runs(self, line: str) -> Step:
+        """Return the step in which its model lets it run a line of a shell."""
+        return Step("run_shell_command", {"command": line, "description": "Run it"})
 
     @property
     def replies(self) -> list[str]:
@@ -199,12 +209,16 @@ class ClaudeCode(RealClient):
 
     def command(self, prompt: str, *, resume: bool = False) -> list[str]:
         """Return the command that answers one prompt and ends."""
-        allowed = ["--allowedTools", "mcp__bigmind", "ToolSearch"]
+        allowed = ["--allowedTools", "mcp__bigmind", "ToolSearch", "Bash"]
         return [*self.program, "-p", prompt, *(["--continue"] if resume else []), *allowed]
 
     def command_of_fork(self, prompt: str, parent: str) -> list[str]:
         """Return the command that goes on with a conversation under a new id."""
         return [*self.command(prompt), "--resume", parent, "--fork-session"]
+
+    def runs(self, line: str) -> Step:
+        """Return the step in which its model lets it run a line of a shell."""
+        return Step("Bash", {"command": line, "description": "Run it"})
 
     def converse(self, prompts: Sequence[str]) -> None:
         """Let one process answer prompts one after the other, as an interactive one does: `/clear` forgets."""
@@ -268,6 +282,10 @@ class Codex(RealClient):
     def command_of_fork(self, prompt: str, parent: str) -> list[str]:
         """Return the command that goes on with a conversation under a new id."""
         return [*self.program, "exec", "fork", *self.trusting, parent, prompt]
+
+    def runs(self, line: str) -> Step:
+        """Return the step in which its model lets it run a line of a shell."""
+        return Step("exec_command", {"cmd": line})
 
     def unwrap(self, result: str) -> str:
         """Leave out the lines that say how long it took."""

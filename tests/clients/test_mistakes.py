@@ -15,6 +15,7 @@ from knowledge.services.facts import store_fact
 from knowledge.services.sessions import start_session
 from tests.clients.dialects import Step
 from tests.clients.installed import RealClient
+from tests.serving import eventually
 from tests.transports.agent_mistakes import MISTAKES, Ids
 
 pytestmark = pytest.mark.clients
@@ -46,4 +47,4 @@ def test_every_mistake_reaches_bigmind(client: RealClient, key: NewKey) -> None:
         assert not [reply for reply in client.replies if DETAILS_FOR_PROGRAMS in reply]
 
     assert len(mistakes) >= 20
-    assert Call.objects.filter(user=actor.user, door="mcp").count() == len(mistakes)
+    assert eventually(lambda: Call.objects.filter(user=actor.user, door="mcp").count() == len(mistakes))

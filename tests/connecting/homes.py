@@ -16,7 +16,7 @@ from accounts.connecting.server_config import ServerConfig
 KEY = f"bm_{'K' * 38}"
 DOOR = ServerConfig("http://localhost:7700", KEY)
 HERE = ServerConfig(
-    "http://localhost:7700", KEY, (), ("/venv/python", "/clone/manage.py", "mcp"), (("BIGMIND_HOME", "/data"),)
+    "http://localhost:7700", KEY, (), ("/venv/python", "-m", "bigmind", "mcp"), (("BIGMIND_HOME", "/data"),)
 )
 
 

@@ -92,7 +92,7 @@ CASES: dict[str, tuple[str, str, str, dict[str, Any]]] = {
         {
             "mcpServers": {
                 "command": "/venv/python",
-                "args": ["/clone/manage.py", "mcp"],
+                "args": ["-m", "bigmind", "mcp"],
                 "env": {"BIGMIND_API_KEY": KEY, "BIGMIND_HOME": "/data"},
             }
         },

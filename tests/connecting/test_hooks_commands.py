@@ -77,7 +77,7 @@ def test_a_person_is_shown_what_each_hook_reads_and_asked(
 def test_the_program_is_installed_with_the_key_and_works(home: Path, ada: User, server: HookServer) -> None:
     server.reply = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "Known: tabs."}}
     _, remarked = run("connect", "codex", "--hooks")
-    (command,) = commands(home / ".codex/hooks.json")
+    command = next(one for one in commands(home / ".codex/hooks.json") if "bigmind_hook.py" in one)
 
     environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
     event = json.dumps({"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(home)})
@@ -94,13 +94,15 @@ def test_the_program_is_installed_with_the_key_and_works(home: Path, ada: User, 
 
 def test_a_client_goes_on_when_bigmind_is_gone_from_the_machine(home: Path, ada: User) -> None:
     run("connect", "codex", "--hooks")
-    (command,) = commands(home / ".codex/hooks.json")
-    (home.parent / "bigmind/hooks/bigmind_hook.py").unlink()
+    found = commands(home / ".codex/hooks.json")
+    for name in ("bigmind_hook.py", "bigmind_act.py"):
+        (home.parent / "bigmind/hooks" / name).unlink()
 
-    done = subprocess.run(["sh", "-c", command], input="{}", capture_output=True, text=True)
+    done = [subprocess.run(["sh", "-c", one], input="{}", capture_output=True, text=True) for one in found]
 
     # Exit 2, which Python leaves with where there is no file, would refuse every prompt.
-    assert (done.returncode, done.stdout) == (0, "")
+    assert {(one.returncode, one.stdout) for one in done} == {(0, "")}
+    assert len(done) == 2
 
 
 def test_hooks_stay_when_a_client_is_connected_again(home: Path, ada: User) -> None:
@@ -185,7 +187,8 @@ def test_a_script_reads_what_each_hook_does(home: Path, ada: User) -> None:
     none = json.loads(run("connect", "windsurf", "--json")[0])["hooks"]
 
     assert offered["installed"] is False
-    assert [event["kind"] for event in offered["events"]] == ["start", "prompt", "tool", "stop", "compact", "end"]
+    kinds = ["start", "prompt", "tool", "act", "act", "act", "act", "stop", "compact", "end"]
+    assert [event["kind"] for event in offered["events"]] == kinds
     assert all(event["reads_and_sends"] and event["when"] for event in offered["events"])
     assert [event["event"] for event in installed["hooks"]["events"]] == ["SessionStart"]
     assert {"kind": "hooks", "state": "created"}.items() <= installed["files"][-1].items()

@@ -39,7 +39,7 @@ def test_each_entry_is_run_for_real(home: Path, ada: User, server: HookServer, s
     assert found.startswith(f"{client}: ")
     assert found.endswith(" ms")
     assert {event["hook_event_name"] for event in server.events} == {"Ping"}
-    # Claude Code has two ways: its own, and the program.
+    # Claude Code has two ways: its own, and the program. The one for acts asks nobody.
     assert len(server.heard) == {"claude-code": 2, "gemini-cli": 1, "cursor": 4}[client]
 
 
@@ -48,11 +48,12 @@ def test_codex_is_asked_whether_it_trusts_them(home: Path, ada: User, server: Ho
     status, found, advice = look(settings)
     file = home / ".codex/hooks.json"
     config = home / ".codex/config.toml"
-    events = ("session_start", "user_prompt_submit", "stop", "pre_compact", "session_end")
-    trusted = "".join(f'\n[hooks.state."{file}:{event}:0:0"]\ntrusted_hash = "sha256:x"\n' for event in events)
+    names = ("session_start", "user_prompt_submit", "stop", "pre_compact", "session_end", "pre_tool_use")
+    events = [*(f"{name}:0" for name in names), "user_prompt_submit:1", "post_tool_use:0"]
+    trusted = "".join(f'\n[hooks.state."{file}:{event}:0"]\ntrusted_hash = "sha256:x"\n' for event in events)
     config.write_text(config.read_text() + trusted)
 
-    assert (status, "5 of them are not trusted" in found) == (CheckStatus.WARNING, True)
+    assert (status, "8 of them are not trusted" in found) == (CheckStatus.WARNING, True)
     assert "Trust all" in advice
     assert look(settings)[0] == CheckStatus.OK
 

@@ -29,6 +29,7 @@ from tests.connecting.homes import DOOR, KEY, Home, program
 
 LINUX = HookProgram("/usr/bin/python3", "/home/ada/.bigmind/hooks/bigmind_hook.py", "linux")
 COMMAND = "/usr/bin/python3 -I -S /home/ada/.bigmind/hooks/bigmind_hook.py"
+BEFORE_ACTS = "/usr/bin/python3 -I -S /home/ada/.bigmind/hooks/bigmind_act.py"
 HOOKS = HookConnection(LINUX, KINDS, "http://localhost:7700", KEY)
 THEIRS: dict[str, Any] = {"hooks": [{"type": "command", "command": "say done", "timeout": 3}]}
 OTHERS = {
@@ -177,8 +178,10 @@ def test_claude_code_sends_by_itself_what_needs_no_program(home: Home) -> None:
         "timeout": 0.3,
     }
     run = {"type": "command", "command": f"{COMMAND} claude-code; exit 0", "timeout": 5}
-    assert found["UserPromptSubmit"] == [{"hooks": [direct]}]
-    assert found["PreToolUse"] == [{"matcher": "mcp__.*bigmind.*", "hooks": [direct]}]
+    act = {**run, "command": f"{BEFORE_ACTS} claude-code; exit 0"}
+    assert found["UserPromptSubmit"] == [{"hooks": [direct]}, {"hooks": [act]}]
+    assert found["PreToolUse"] == [{"matcher": "mcp__.*bigmind.*", "hooks": [direct]}, {"hooks": [act]}]
+    assert found["PostToolUse"] == found["PostToolUseFailure"] == [{"hooks": [act]}]
     assert [found[name] for name in ("SessionStart", "Stop", "PreCompact", "SessionEnd")] == [[{"hooks": [run]}]] * 4
     assert home.files()[".claude/settings.json"][1] == 0o600
 
@@ -198,9 +201,14 @@ def test_codex_knows_commands_alone_and_seconds(home: Home) -> None:
     connect(home, "codex")
 
     found = read(home, "codex")["hooks"]
-    assert set(found) == {"SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"}
-    hook = {"type": "command", "command": f"{COMMAND} codex; exit 0", "timeout": 5}
-    assert all(groups == [{"hooks": [hook]}] for groups in found.values())
+    hook = {"hooks": [{"type": "command", "command": f"{COMMAND} codex; exit 0", "timeout": 5}]}
+    act = {"hooks": [{"type": "command", "command": f"{BEFORE_ACTS} codex; exit 0", "timeout": 5}]}
+    assert found == {
+        **{name: [hook] for name in ("SessionStart", "Stop", "PreCompact", "SessionEnd")},
+        "UserPromptSubmit": [hook, act],
+        "PreToolUse": [act],
+        "PostToolUse": [act],
+    }
 
 
 def test_gemini_cli_counts_in_milliseconds_and_is_not_asked_before_each_request(home: Home) -> None:
@@ -208,7 +216,7 @@ def test_gemini_cli_counts_in_milliseconds_and_is_not_asked_before_each_request(
 
     document = read(home, "gemini-cli")
     found = document["hooks"]
-    assert set(found) == {"SessionStart", "BeforeAgent", "BeforeTool", "AfterAgent", "SessionEnd"}
+    assert set(found) == {"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"}
     assert found["BeforeTool"][0]["matcher"] == "mcp_bigmind_.*"
     assert {groups[0]["hooks"][0]["timeout"] for groups in found.values()} == {5000}
     assert "bigmind" in document["mcpServers"]

@@ -548,6 +548,28 @@ def test_a_stop_brings_its_last_message_alone(hooks: Installed, server: HookServ
     assert len(last["messages"]) == 3
 
 
+def test_runs_of_tests_are_counted_and_not_told(hooks: Installed, server: HookServer) -> None:
+    runs = [
+        ("cd api && uv run pytest -q | tail -3", "1 failed, 2 passed\n=== 1 failed, 2 passed in 1s ===", False),
+        ("go test ./...", "Exit code 1\nFAIL\tfreight/api", True),
+        ("pip install pytest", "Successfully installed pytest", False),
+        ("npm test", "The user doesn't want to proceed with this tool use.", True),
+        ("make test", "all is well", False),
+    ]
+    lines: list[object] = [person("Make the tests pass, please.")]
+    for number, (command, printed, is_error) in enumerate(runs):
+        ended = result(f"t{number}", printed)
+        ended["message"]["content"][0]["is_error"] = is_error
+        lines += [call(f"t{number}", "Bash", command=command), ended]
+
+    path = hooks.write("s-1.jsonl", *lines)
+    hooks.tell({"session_id": "s-1", "hook_event_name": "SessionEnd", "transcript_path": path})
+
+    closing = server.events[0]["bigmind"]["closing"]
+    assert (closing["passed"], closing["failed"], closing["failing"]) == (1, 2, False)
+    assert "go test" not in json.dumps(closing)
+
+
 def test_the_end_has_a_headline_and_all_that_was_changed(hooks: Installed, server: HookServer) -> None:
     path = hooks.write("s-1.jsonl", *conversation(hooks))
     hooks.tell({**COMPACT, "transcript_path": path})
@@ -600,6 +622,12 @@ def test_a_large_transcript_is_read_from_its_end(hooks: Installed, server: HookS
     assert time.monotonic() - began < 1.4
 
 
+def _codex_run(id: str, command: list[str], printed: str) -> list[dict[str, Any]]:
+    call = {"type": "function_call", "name": "shell", "call_id": id, "arguments": json.dumps({"command": command})}
+    ended = {"type": "function_call_output", "call_id": id, "output": json.dumps({"output": printed})}
+    return [{"type": "response_item", "payload": payload} for payload in (call, ended)]
+
+
 CODEX = (
     {"type": "session_meta", "payload": {"id": "s-1"}},
     {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"text": "<environment>"}]}},
@@ -636,6 +664,11 @@ CODEX = (
             "output": "[main (root-commit) abcdef1] Rename it.",
         },
     },
+    *_codex_run(
+        "c2", ["bash", "-lc", "pytest -q"], "Exit code: 1\nWall time: 2 seconds\nOutput:\n1 failed, 3 passed in 1s"
+    ),
+    *_codex_run("c3", ["bash", "-lc", "pytest -q"], "Exit code: 0\nWall time: 2 seconds\nOutput:\n4 passed in 1s"),
+    *_codex_run("c4", ["git", "commit", "-m", "pytest"], "Exit code: 1\nOutput:\nnothing to commit"),
     {
         "type": "response_item",
         "payload": {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Renamed."}]},
@@ -661,6 +694,15 @@ GEMINI = (
                 "args": {"command": "git commit -m x"},
                 "result": [{"functionResponse": {"response": {"output": COMMITTED}}}],
             },
+            *(
+                {
+                    "id": f"c{code + 2}",
+                    "name": "run_shell_command",
+                    "args": {"command": "npm test"},
+                    "result": [{"functionResponse": {"response": {"output": f"Output: ran\nExit Code: {code}"}}}],
+                }
+                for code in (1, 0)
+            ),
         ],
     },
     {"id": "3", "type": "user", "content": [{"functionResponse": {"response": {"output": "x"}}}]},
@@ -686,4 +728,7 @@ def test_each_clients_own_record_is_understood(
         "headline": "Rename the module, please.",
         "files": ["a/b.py"],
         "commits": ["abcdef1 Rename it."],
+        "passed": 1,
+        "failed": 1,
+        "failing": False,
     }

@@ -8,6 +8,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, is_dataclass
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from re import _constants as opcodes  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
@@ -121,7 +123,7 @@ def _written(module: ModuleType, tree: ast.Module) -> Iterator[tuple[str, re.Pat
         text = _constant(node.args[0], module)
         if isinstance(text, str):
             flags = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)} & MODULE_FLAGS
-            pattern = re.compile(text, sum(getattr(re, each).value for each in {f[0] for f in flags}))
+            pattern = re.compile(text, reduce(or_, (getattr(re, each) for each in flags), re.NOFLAG))
             yield f"{module.__name__}:{node.lineno}", pattern, frozenset({node.func.attr})
 
 
@@ -140,6 +142,11 @@ def hostile_texts(pattern: re.Pattern[str], chars: int) -> Iterator[str]:
         body = pump * (chars // len(pump))
         for begin, end in itertools.product(begins, ENDS):
             yield begin + body + end
+
+
+def examples_of(pattern: re.Pattern[str], count: int) -> list[str]:
+    """Return up to so many texts that a pattern (its lookarounds aside) matches."""
+    return _examples(list(parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)), count)
 
 
 def _pumps(tree: list[Any]) -> list[str]:

@@ -1,12 +1,14 @@
 """Waking the worker: once for each transaction, and never in the way of a write."""
 
+from threading import Event, Thread
+
 import pytest
 from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
 from bigmind.core import background
-from bigmind.core.background import after_commit
+from bigmind.core.background import BackgroundTask, after_commit
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -73,3 +75,27 @@ def begin_and_give_up():
     """Ask for a worker in a savepoint that is rolled back."""
     after_commit("embed")
     raise RuntimeError
+
+
+def test_one_kind_of_work_leaves_threads_for_the_others() -> None:
+    at_once, most, enough = [], [], Event()
+
+    class Slow(BackgroundTask):
+        name = "slow"
+        threads = 2
+
+        def run(self) -> None:
+            at_once.append(1)
+            most.append(len(at_once))
+            enough.wait(0.2)
+            at_once.pop()
+
+    task = Slow()
+    workers = [Thread(target=task) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+    assert max(most) == 2
+    assert len(most) > 2, "What was asked for meanwhile is done afterwards."

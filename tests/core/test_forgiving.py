@@ -146,4 +146,4 @@ def test_what_is_not_plain_is_left_for_the_refusal():
 
 
 def test_the_schema_says_nothing_of_it():
-    assert OPERATION.input_schema()["properties"]["fact_id"] == {"maximum": 2**63 - 1, "minimum": 1, "type": "integer"}
+    assert OPERATION.input_schema["properties"]["fact_id"] == {"maximum": 2**63 - 1, "minimum": 1, "type": "integer"}

@@ -6,8 +6,9 @@ from time import process_time
 
 import pytest
 
-from bigmind.core.injections import find_injections
+from bigmind.core.injections import SIGNS, find_injections
 from tests.core.benign_corpus import SENTENCES, ordinary_texts
+from tests.core.patterns import examples_of
 
 WARNED = {
     "order to forget instructions": (
@@ -113,6 +114,20 @@ def test_what_often_has_an_innocent_reason_is_only_a_notice(kind, text):
 
     assert kind in [one.kind for one in found]
     assert _worst(text) == {"notice"}
+
+
+def test_no_sign_is_missed_because_none_of_its_needles_is_there():
+    patterns = [(needles, pattern) for sign in SIGNS for needles, pattern in sign.patterns]
+    matching = [
+        (needles, text)
+        for needles, pattern in patterns
+        for example in examples_of(pattern, 12)
+        for text in (example, example.upper(), f"x {example} y")
+        if pattern.search(text)
+    ]
+
+    assert len(matching) > 5 * len(patterns)
+    assert all(any(needle in text.lower() for needle in needles) for needles, text in matching)
 
 
 @pytest.mark.parametrize("text", CALM)

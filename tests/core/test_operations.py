@@ -129,7 +129,7 @@ def test_a_null_means_left_out_for_what_may_be_left_out():
 
 
 def test_the_schema_says_limits_in_few_words():
-    schema = OPERATION.input_schema()
+    schema = OPERATION.input_schema
 
     assert schema["additionalProperties"] is False
     assert schema["required"] == ["text", "kind"]

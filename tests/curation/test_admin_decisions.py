@@ -1,5 +1,7 @@
 """The page of an entry in the Django admin: the whole decision, for curators and admins, by everyone's services."""
 
+import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from django.urls import reverse
 
 from accounts.actor import Actor
 from curation.models import Review
+from curation.proposals.overlaps import compare_proposals
 from curation.proposals.proposals import revise_proposal
 from knowledge.models import CompanyEntry
 from knowledge.services.sessions import start_session
@@ -108,6 +111,36 @@ def test_what_contradicts_is_approved_by_a_second_step_here_too(client: Client, 
 
     assert f"Save despite {known.handle}" in asked.text
     assert (asked.status_code, decided.status_code, entry.status) == (409, 302, "approved")
+
+
+def test_what_repeats_a_proposal_is_decided_together_and_one_comes_back(client: Client, decider: Actor) -> None:
+    first = propose(title="Friday deploys", content="Never deploy to production on Fridays.")
+    second = propose(title="No deploys on Fridays", content="Nobody deploys to production on Fridays.")
+    third = propose(title="Deploys on Fridays", content="Developers may deploy to production on Fridays.")
+    alone = propose(title="Tenants", content="A tenant is a company that pays.")
+    compare_proposals()
+    listing = reverse("admin:knowledge_companyentry_changelist")
+
+    listed, shown = client.get(f"{listing}?together=is_disputed"), page_of(client, third)
+    opened = client.get(reverse("curation-cluster", args=[third.pk]), {"next": listing})
+    address = unescape(re.findall(r'class="cluster" method="post" action="([^"]+)"', opened.text)[0])
+    fates = {f"fate-{one.pk}": "reject" for one in (second, third)}
+    revisions = {f"revision-{one.pk}": 1 for one in (first, second, third)}
+    decided = client.post(address, {"holds": first.pk, **fates, **revisions}, follow=True)
+    elsewhere = client.get(reverse("curation-cluster", args=[alone.pk]), {"next": "https://elsewhere.example/"})
+
+    assert f"{reverse('curation-cluster', args=[third.pk])}?next=" in listed.text
+    assert alone.title not in listed.text
+    assert f"{reverse('curation-cluster', args=[third.pk])}?next=" in shown.text
+    assert decided.redirect_chain == [(listing, 302)]
+    assert f"“{first.title}” ({first.handle})" in decided.text
+    assert [one.status for one in CompanyEntry.objects.order_by("pk")] == [
+        "approved",
+        "rejected",
+        "rejected",
+        "pending",
+    ]
+    assert elsewhere.url.startswith("/curation/")
 
 
 def test_a_rejection_without_a_reason_is_refused_with_the_form_open(client: Client, decider: Actor) -> None:

@@ -1,5 +1,6 @@
 """The audit log: what is done to people and keys is noted, found, taken away, and cannot be changed unseen."""
 
+import ast
 import csv
 import io
 import json
@@ -23,12 +24,14 @@ from accounts.people.people import deactivate, give_role
 from accounts.people.user_deletion import delete_user
 from accounts.services.audit import audit, find_broken_events, head_of_audit, head_text
 from bigmind.backup.manifest import Manifest
-from curation.models import Delivery
+from curation.models import Action, Delivery
 from curation.notifications.deliveries import queue_audit_head
+from curation.services.audit_words import DECISIONS, EVENT_KINDS, EVENTS
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_user
 
 pytestmark = pytest.mark.django_db
+ROOT = Path(__file__).parents[2]
 
 
 def events() -> list[str]:
@@ -320,6 +323,40 @@ def test_an_admin_finds_decisions_and_events_by_words_kind_and_person(admin: Cli
     assert "company_approve" in decisions
     assert "key_created" not in decisions
     assert "Nothing matches" in nothing
+
+
+def test_every_event_is_said_in_a_sentence(admin: Client) -> None:
+    noted = {
+        name
+        for package in ("accounts", "knowledge", "curation", "bigmind")
+        for path in (ROOT / package).rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "audit"
+        for name in (one.value for one in ast.walk(call.args[0]) if isinstance(one, ast.Constant))
+    }
+    grouped = [event for _, events in EVENT_KINDS.values() for event in events]
+
+    assert set(EVENTS) == noted
+    assert set(DECISIONS) == set(Action.values)
+    assert sorted(grouped) == sorted(EVENTS)
+
+
+def test_the_log_reads_as_sentences_and_is_filtered_by_person_and_kind(admin: Client) -> None:
+    entry = approved_entry(title="Deploys on Tuesdays")
+    ada = make_user("ada", display_name="Ada Byron")
+    admin.post(reverse("person-role", args=[ada.pk]), {"role": "curator"})
+
+    everything = admin.get(reverse("audit")).text
+    of_ada = admin.get(reverse("audit"), {"person": "byron"}).text
+    roles = admin.get(reverse("audit"), {"kind": "accounts", "person": "Ruth"}).text
+    keys = admin.get(reverse("audit"), {"kind": "keys"}).text
+
+    approved = f"approved “Deploys on Tuesdays” ({entry.handle}), which {entry.proposed_by} had proposed."
+    assert approved in everything
+    assert "Ruth Root changed the role of Ada Byron from member to curator." in of_ada
+    assert approved not in of_ada
+    assert "changed the role of Ada Byron" in roles
+    assert "changed the role of Ada Byron" not in keys
 
 
 def test_the_log_is_taken_away_and_no_cell_is_a_formula(admin: Client) -> None:

@@ -18,9 +18,10 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.feedback import give_feedback
 from knowledge.services.hypotheses import add_hypothesis
+from knowledge.services.sessions import end_session, start_session
 from tests.curation.factories import approved_entry, decide_at_latest, propose
-from tests.factories import make_actor, make_user
-from tests.knowledge.factories import make_chunk, make_fact
+from tests.factories import make_actor, make_agent, make_user
+from tests.knowledge.factories import make_chunk, make_fact, make_session
 
 pytestmark = pytest.mark.django_db
 
@@ -68,7 +69,7 @@ def test_a_row_says_what_is_approved_whose_it_is_and_how_fresh(client: Client, r
 
     page = client.get(reverse("company"))
 
-    for told in ("Retries", "Every call is tried 3 times.", entry.handle, "standard", "owner Ada", "verified", "atlas"):
+    for told in ("Retries", "Every call is tried 3 times.", entry.handle, "standard", "Ada", "verified", "atlas"):
         assert told in page.text, told
     assert reverse("company-entry", args=[entry.pk]) in page.text
 
@@ -689,3 +690,68 @@ def test_what_an_agent_proposed_is_revised_by_its_person_in_the_browser(client: 
     made = promote_to_global(reader, category="standard", content="From an agent.")
 
     assert "Revise" in shown(client, made.entry).text
+
+
+# The story of an entry
+
+
+def test_the_story_has_every_step_with_when_who_and_a_link(client: Client, curator: Actor) -> None:
+    ada = make_agent(make_user("ada", display_name="Ada"), "claude-code")
+    bea = make_agent(make_user("bea", display_name="Bea"), "codex")
+    lesson = add_entry(ada, content="The queue drains at night, so restart it by day.", entry_type="fact").entry
+    proposed = promote_to_global(
+        ada,
+        category="pattern",
+        title="Restart by day",
+        content=lesson.content,
+        source_kind="entry",
+        source_id=str(lesson.pk),
+    ).entry
+    comment(curator, entry_id=proposed.pk, text="Since **when**?")
+    entry = decide_at_latest(curator, entry_id=proposed.pk, action="approve", notes="As in ADR 7.").entry
+    session = start_session(bea).session
+    end_session(bea, session_id=str(session.pk), one_liner="Restarted it", misleading=[entry.handle])
+    decide_at_latest(
+        curator, entry_id=entry.pk, action="edit", content="Restart the queue by night.", notes="It moved."
+    )
+
+    story = shown(client, entry).context["steps"]
+
+    told = [(step.title, step.who) for step in reversed(story)]
+    assert told == [
+        ("Learnt", ""),
+        ("Proposed", "Ada"),
+        ("Commented on", "Cora"),
+        ("Approved", "Cora"),
+        ("Reported as wrong", "Bea"),
+        ("Edited", "Cora"),
+    ]
+    text = shown(client, entry).text
+    assert f'href="{reverse("kb-entry", args=[lesson.pk])}"' in text
+    assert "Since <strong>when</strong>?" in text
+    for step in story:
+        assert f'id="{step.key}"' in text
+        assert f'href="#{step.key}"' in text
+
+
+def test_the_story_counts_sessions_and_names_none_of_a_colleague(client: Client, reader: Actor, settings: Any) -> None:
+    settings.BIGMIND_MODE = "team"
+    ada = make_agent(make_user("ada"), "claude-code")
+    private = make_session(ada, one_liner="Salaries of Zanzibar")
+    entry = approved_entry(ada, title="Retries", source_session=str(private.pk))
+    mine = make_session(make_agent(reader.user, "codex"), one_liner="Tried it", used=[entry.handle])
+    for name in ("bea", "cid"):
+        make_session(make_agent(make_user(name), "codex"), one_liner="Zanzibar", used=[entry.handle])
+
+    with_two_others = shown(client, entry).text
+    make_session(make_agent(make_user("dan"), "codex"), one_liner="Zanzibar", misleading=[entry.handle])
+    with_three = shown(client, entry).text
+
+    assert "1 session had it; it helped in 1." in with_two_others
+    assert f'href="{reverse("memory-session", args=[mine.pk])}"' in with_two_others
+    assert "agents of the team" not in with_two_others
+    assert "4 sessions had it; it helped in 3 and misled in 1. Those were sessions of 4 people." in with_three
+    for page in (with_two_others, with_three):
+        assert "Zanzibar" not in page
+        assert "Reported as wrong" not in page
+        assert "From a session that only they can read." in page

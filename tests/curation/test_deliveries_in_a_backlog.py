@@ -10,6 +10,7 @@ from celery import Celery
 from celery.contrib.testing.worker import start_worker
 from django.core.cache import cache
 
+from bigmind.celery import app as ours
 from bigmind.embedded.up import worker_command
 from curation.models import Delivery
 from knowledge.models import Kind, PassageVector
@@ -29,7 +30,8 @@ def test_a_delivery_does_not_stand_behind_a_backlog_of_vectors(settings: Any, ho
     """A worker with as many threads as ours, woken for vectors by each of many writes, and a slow embedder."""
     texts = (f"GET /cranes/{number} returns crane {number}." for number in range(WAITING))
     index_new(Kind.REFERENCE, [Indexed(number, text, "") for number, text in enumerate(texts)], owner=None)
-    app = Celery("backlog", broker="memory://", set_as_current=False, include=["curation.tasks", "knowledge.tasks"])
+    modules = ["curation.tasks", "knowledge.tasks"]
+    app = Celery("backlog", broker="memory://", set_as_current=False, include=modules, task_cls=ours.task_cls)
     app.loader.import_default_modules()
     app.conf.update(task_acks_late=True, task_ignore_result=True)
     threads = int(re.search(r"--concurrency=(\d+)", " ".join(worker_command()))[1])

@@ -15,7 +15,8 @@ from django.utils.formats import date_format
 from accounts.actor import Actor
 from accounts.models import ErasureReport, User
 from accounts.people.user_deletion import delete_user
-from accounts.services.erasures import ReportVerdict, as_file, check_report
+from accounts.services.erasures import as_file, check_report
+from bigmind.core.signatures import SignatureVerdict
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.notices import notices
@@ -148,7 +149,7 @@ def test_a_report_is_signed_and_says_no_word_of_what_went() -> None:
     done = forget_source(actor, key=actor.key.pk, dry_run=False)
 
     report = ErasureReport.objects.get(pk=done.report)
-    assert check_report(as_file(report)) is ReportVerdict.OURS
+    assert check_report(as_file(report)) is SignatureVerdict.OURS
     assert report.document["counts"]["facts"] == 1
     assert len(report.document["digests"]["fact"]) == 1
     assert MARKER.lower() not in str(report.document).lower()
@@ -166,8 +167,8 @@ def test_a_report_that_was_changed_and_one_of_another_instance_are_told_apart(se
     settings.SECRET_KEY_FALLBACKS = [before]
     after_a_rotation = check_report(said)
 
-    assert (changed, check_report({})) == (ReportVerdict.CHANGED, ReportVerdict.CHANGED)
-    assert (foreign, after_a_rotation) == (ReportVerdict.FOREIGN, ReportVerdict.OURS)
+    assert (changed, check_report({})) == (SignatureVerdict.CHANGED, SignatureVerdict.CHANGED)
+    assert (foreign, after_a_rotation) == (SignatureVerdict.FOREIGN, SignatureVerdict.OURS)
 
 
 def test_a_dry_run_leaves_no_report() -> None:
@@ -276,7 +277,7 @@ def test_the_page_lists_reports_for_admins_and_for_others_their_own(client: Clie
 
     assert seen == {"ada": (True, 200), "stranger": (False, 404), "root": (True, 200)}
     assert downloaded.headers["Content-Disposition"] == f'attachment; filename="erasure-{number}.json"'
-    assert check_report(downloaded.json()) is ReportVerdict.OURS
+    assert check_report(downloaded.json()) is SignatureVerdict.OURS
 
 
 def _exit_code(report: str) -> int:

@@ -1,15 +1,21 @@
 """Feedback: complaints bring company knowledge back to the curators, and move the confidence of shared entries."""
 
+from typing import Any
+
 import pytest
 
+from accounts.actor import Actor
+from accounts.models import SCOPES
 from bigmind.core.errors import NotFound
 from curation.proposals.queue import list_queue
 from knowledge.models import Entry, Feedback
+from knowledge.references.search import voices_of
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import store_fact
 from knowledge.services.feedback import give_feedback
 from tests.curation.factories import approved_entry, decide_at_latest, propose
-from tests.factories import make_actor
+from tests.factories import make_actor, make_agent, make_key, make_user
+from tests.knowledge.factories import make_reference
 
 pytestmark = pytest.mark.django_db
 
@@ -50,6 +56,50 @@ def test_the_confidence_of_a_shared_entry_moves_by_one_voice_each() -> None:
         give_feedback(actor, kind="entry", id=str(entry.pk), verdict="wrong")
 
     assert Entry.objects.get().confidence == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "first", "then", "moved"),
+    [(1.0, "useful", "wrong", 0.8), (0.0, "wrong", "useful", 0.05), (0.5, "useful", "wrong", 0.3)],
+)
+def test_a_changed_mind_counts_no_more_than_a_first_verdict(
+    confidence: float, first: str, then: str, moved: float
+) -> None:
+    entry = add_entry(make_actor(), content="Routes are ordered.", entry_type="fact", confidence=confidence).entry
+    actor = make_actor()
+
+    for verdict in (first, then):
+        give_feedback(actor, kind="entry", id=str(entry.pk), verdict=verdict)
+
+    assert Entry.objects.get().confidence == pytest.approx(moved)
+
+
+def test_nobody_makes_their_own_entry_more_certain(settings: Any) -> None:
+    settings.BIGMIND_MODE = "team"
+    author = make_actor()
+    entry = add_entry(author, content="Routes are ordered.", entry_type="fact", confidence=0.5).entry
+
+    for number in range(3):
+        agent = make_agent(author.user, f"client {number}").agent
+        voice = Actor.of(author.user, key=make_key(author.user, scopes=SCOPES).key, agent=agent)
+        told = give_feedback(voice, kind="entry", id=str(entry.pk), verdict="useful")
+
+    assert Entry.objects.get().confidence == 0.5
+    assert "what others say" in told.consequence
+
+
+def test_many_keys_and_agents_of_one_person_are_one_voice() -> None:
+    entry = add_entry(make_actor(), content="Routes are ordered.", entry_type="fact", confidence=0.8).entry
+    reference, user = make_reference(), make_user()
+
+    for number in range(5):
+        agent = make_agent(user, f"client {number}").agent
+        voice = Actor.of(user, key=make_key(user, scopes=SCOPES).key, agent=agent)
+        for kind, thing in (("entry", entry), ("reference", reference)):
+            give_feedback(voice, kind=kind, id=str(thing.pk), verdict="wrong")
+
+    assert Entry.objects.get().confidence == pytest.approx(0.6)
+    assert voices_of([reference.pk])[reference.pk].wrong == 1
 
 
 def test_what_others_own_cannot_be_spoken_of() -> None:

@@ -16,7 +16,7 @@ from knowledge.models import CachedVector, CompanyEntry, Entry, Fact, Note, Pass
 from knowledge.services.context import get_context
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import store_fact
-from knowledge.transfer.exports import export_memory
+from knowledge.transfer.passport import export_memory
 from tests.curation.factories import decide_at_latest, propose
 from tests.factories import make_actor, make_key, make_user
 

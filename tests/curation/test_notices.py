@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -16,13 +17,15 @@ from django.core import mail
 from django.utils import timezone
 from pydantic import ValidationError
 
-from bigmind.core.addresses import AddressRefused, public_address
+from accounts.people.invitations import invite
+from accounts.services.mail import mail_invitation
+from bigmind.core.addresses import AddressRefused, Fetched, public_address
 from bigmind.environment import Environment
 from curation.decisions.entries import comment
 from curation.models import Delivery, Frequency, Notice
 from curation.notifications.deliveries import PAUSES, deliver_pending, send_again
 from curation.notifications.digests import send_digests, subscribe
-from curation.notifications.notices import mark_seen, notices_of
+from curation.notifications.notices import choose_reasons, mark_seen, notices_of
 from tests.curation.factories import decide_at_latest, propose
 from tests.factories import make_actor, make_user
 
@@ -59,6 +62,22 @@ def test_what_was_seen_is_not_new_any_more() -> None:
     decide_at_latest(make_actor(curator=True), entry_id=propose(author).pk, action="approve")
 
     assert (mark_seen(author), mark_seen(author)) == (1, 0)
+
+
+def test_a_notice_says_why_and_nobody_hears_of_what_they_muted() -> None:
+    author, owner, curator = make_actor(), make_actor(), make_actor(curator=True)
+    entry = propose(author)
+    comment(owner, entry_id=decide_at_latest(curator, entry_id=entry.pk, action="approve").entry.pk, text="Why?")
+    choose_reasons(author, reasons=["owned", "commented"])
+    Notice.objects.all().delete()
+
+    comment(curator, entry_id=entry.pk, text="Because.")
+    told = dict(Notice.objects.values_list("user__username", "reason"))
+    choose_reasons(owner, reasons=["proposed"])
+    comment(curator, entry_id=entry.pk, text="And so on.")
+
+    assert told == {owner.user.username: "commented"}
+    assert Notice.objects.count() == len(told)
 
 
 def test_those_who_spoke_hear_of_the_answer_once_each() -> None:
@@ -259,12 +278,12 @@ def test_what_another_worker_sends_meanwhile_is_not_sent_twice(hook: Hook, monke
     propose(title="Readiness")
     sent: list[str] = []
 
-    def slow_post(url: str, body: bytes, headers: dict[str, str], **_: Any) -> int:
+    def slow_post(url: str, body: bytes, headers: dict[str, str], **_: Any) -> Fetched:
         sent.append(headers["webhook-id"])
         deliver_pending()
-        return 200
+        return Fetched(200, {}, b"")
 
-    monkeypatch.setattr("curation.notifications.deliveries.post", slow_post)
+    monkeypatch.setattr("curation.notifications.targets.post", slow_post)
 
     deliver_pending()
 
@@ -277,11 +296,11 @@ def test_only_what_is_being_sent_is_taken(hook: Hook, monkeypatch: pytest.Monkey
     propose(title="Readiness")
     due: list[int] = []
 
-    def slow_post(*_: Any, **__: Any) -> int:
+    def slow_post(*_: Any, **__: Any) -> Fetched:
         due.append(Delivery.objects.filter(delivered_at=None, not_before__lte=timezone.now()).count())
-        return 200
+        return Fetched(200, {}, b"")
 
-    monkeypatch.setattr("curation.notifications.deliveries.post", slow_post)
+    monkeypatch.setattr("curation.notifications.targets.post", slow_post)
 
     deliver_pending()
 
@@ -358,6 +377,29 @@ def test_a_curator_is_written_what_waits_with_a_link_to_each(mail_server: None) 
     assert "1 waiting for a curator" in letter.subject
     assert "Health <b>" in letter.body
     assert f"/curation/{entry.pk}/" in letter.body
+    assert "/notices/#letters>" in letter.extra_headers["List-Unsubscribe"]
+
+
+def test_mails_look_like_the_product_and_load_nothing(mail_server: None, settings: Any) -> None:
+    settings.PUBLIC_URL = "https://bigmind.example.com"
+    author = make_actor(make_user(email="ada@example.com"))
+    decided = propose(author, title="Health <img src=x>")
+    decide_at_latest(make_actor(curator=True), entry_id=decided.pk, action="approve")
+    grace = make_actor(admin=True)
+    mail_invitation(invite(grace, name="Eve <b>", email="eve@example.com"))
+
+    send_digests()
+    deliver_pending()
+
+    pages = [letter.alternatives[0].content for letter in mail.outbox]
+    assert len(pages) == 2
+    for page in pages:
+        assert "prefers-color-scheme: dark" in page
+        assert not re.findall(r"<(?:img|link|script|iframe)|url\(|@import", page)
+    assert "Eve &lt;b&gt;" in pages[0]
+    assert "Health &lt;img src=x&gt;" in pages[1]
+    assert "Because you proposed it" in pages[1]
+    assert f'href="https://bigmind.example.com/company/{decided.pk}/"' in pages[1]
 
 
 def test_who_wants_no_mail_gets_none(mail_server: None) -> None:

@@ -39,6 +39,8 @@ class Instance:
         self.printed = ""
         self.environment = environment(home, BIGMIND_PORT=str(self.port), **variables)
         self.process: subprocess.Popen[str] | None = None
+        self.program = [sys.executable, str(ROOT / "manage.py")]
+        self.folder = ROOT
 
     @classmethod
     def prepare(cls, home: Path, port: int | None = None, **variables: str) -> "Instance":
@@ -49,8 +51,8 @@ class Instance:
     def launch(self) -> "Instance":
         """Start it and return at once."""
         self.process = subprocess.Popen(
-            [sys.executable, "manage.py", "up"],
-            cwd=ROOT,
+            [*self.program, "up"],
+            cwd=self.folder,
             env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

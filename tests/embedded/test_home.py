@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from bigmind.embedded.home import CannotStart, lock_home, prepare_home, running_on
+from bigmind.embedded.home import (
+    IN_MEMORY,
+    METRICS_FOLDER,
+    CannotStart,
+    clear_leftovers,
+    lock_home,
+    prepare_home,
+    running_on,
+    share_folder,
+)
 from tests.embedded.conftest import NOBODY, as_root_only
 from tests.embedded.instance import command
 
@@ -84,3 +93,26 @@ def test_a_home_knows_whether_bigmind_runs_on_it(home: Path) -> None:
 
     assert during.url == "http://localhost:7700"
     assert running_on(home) is None
+
+
+def test_what_processes_map_lies_where_no_full_disk_can_end_them_and_goes_with_the_next_start(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start in a container has the number of the one before; another one has another."""
+    monkeypatch.setattr("bigmind.embedded.home.atexit.register", lambda *_: None)
+    monkeypatch.setenv(METRICS_FOLDER, "")
+    prepare_home(home)
+    share_folder(home)
+    first = Path(os.environ[METRICS_FOLDER]).resolve()
+    (first / "counter_1.db").write_bytes(b"1")
+    share_folder(home)
+    second = Path(os.environ[METRICS_FOLDER]).resolve()
+
+    monkeypatch.setattr("bigmind.embedded.home.os.getpid", lambda: 0)
+    clear_leftovers(home)
+
+    if IN_MEMORY.is_dir():
+        assert first.parent == second.parent == IN_MEMORY
+    assert not (first / "counter_1.db").exists()
+    assert not second.exists()
+    assert not list((home / "run").glob("metrics-*"))

@@ -1,11 +1,13 @@
 """`bigmind up` as a person knows it: it starts, says where it is, heals, stops, and refuses in one sentence."""
 
 import json
+import os
 import shutil
 import signal
 import socket
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -18,17 +20,33 @@ from bigmind.embedded.programs import programs_for, server_account
 from tests.embedded.instance import Instance, command, doctor, eventually, free_port
 from tests.prepared import copy_prepared_home
 
-PARTS = ("web-1", "web-2", "worker", "scheduler", "postgresql")
+PARTS = ("web-1", "web-2", "worker", "postgresql")
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[Instance]:
-    """Yield a BigMind that has started for the first time."""
+def folder_of_running() -> Iterator[Path]:
+    """Yield a folder with a short path: sockets have none longer than 108 characters."""
     folder = Path(tempfile.mkdtemp(prefix="bm-"))
-    instance = Instance(folder / "home", BIGMIND_PROT="7701").start()
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def manager(folder_of_running: Path) -> Iterator[socket.socket]:
+    """Yield the socket on which systemd listens to a service."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(os.fspath(folder_of_running / "notify"))
+        listener.setblocking(False)
+        yield listener
+
+
+@pytest.fixture(scope="module")
+def running(folder_of_running: Path, manager: socket.socket) -> Iterator[Instance]:
+    """Yield a BigMind that has started for the first time, as a service of systemd."""
+    home = folder_of_running / "home"
+    instance = Instance(home, BIGMIND_PROT="7701", NOTIFY_SOCKET=manager.getsockname()).start()
     yield instance
     instance.hurry()
-    shutil.rmtree(folder)
 
 
 @pytest.fixture
@@ -59,6 +77,15 @@ def test_the_key_it_printed_opens_the_door_and_is_in_no_file(running: Instance) 
     assert running.key not in logs
 
 
+def test_systemd_and_probes_are_told_that_it_is_ready_and_well(running: Instance, manager: socket.socket) -> None:
+    eventually(lambda: (running.home / "run" / "alive").exists())
+
+    told = _heard(manager)
+    assert told[0] == "READY=1"
+    assert "WATCHDOG=1" in told
+    assert "STOPPING=1" not in told
+
+
 def test_a_second_start_on_the_same_data_is_told_of_the_first(running: Instance) -> None:
     second = Instance(running.home).launch()
 
@@ -70,9 +97,13 @@ def test_a_second_start_on_the_same_data_is_told_of_the_first(running: Instance)
 
 
 def test_the_doctor_finds_a_running_bigmind_well(running: Instance) -> None:
-    found = doctor(running.home, BIGMIND_PORT=str(running.port))
+    keyless = doctor(running.home, BIGMIND_PORT=str(running.port))
+    found = doctor(running.home, BIGMIND_PORT=str(running.port), BIGMIND_API_KEY=running.key)
+    wrong = doctor(running.home, BIGMIND_PORT=str(running.port), BIGMIND_API_KEY="bm_wrong", BIGMIND_WEB_PROCESSES="1")
 
-    assert set(found.values()) == {"ok"}
+    assert set(keyless.values()) == set(found.values()) == {"ok"}
+    assert {name for name, status in wrong.items() if status == "problem"} == {"sessions"}
+    assert {name for name, status in wrong.items() if status == "warning"} == {"processes"}
 
 
 def test_a_first_user_who_cannot_be_named_so_is_refused_in_one_sentence(home: Path) -> None:
@@ -147,12 +178,15 @@ def test_kill_9_of_everything_is_survived_by_the_next_start(running: Instance) -
     assert "Acknowledged before the end." in _facts(running)
 
 
-def test_ctrl_c_stops_everything(running: Instance) -> None:
+def test_ctrl_c_stops_everything(running: Instance, manager: socket.socket) -> None:
     everything = psutil.Process(running.process.pid).children(recursive=True)
+    _heard(manager)
 
     code = running.stop(signal.SIGINT)
 
     assert code == 0
+    assert _heard(manager)[-1] == "STOPPING=1"
+    assert not (running.home / "run" / "alive").exists()
     assert not [process for process in everything if _runs(process)]
     assert not (running.home / "postgresql" / "postmaster.pid").exists()
 
@@ -263,3 +297,12 @@ def test_a_container_is_told_its_first_user_and_prints_no_secret(home: Path, tmp
     assert key not in written
     assert password not in written
     assert "/sign-in/" not in instance.printed
+
+
+def _heard(manager: socket.socket) -> list[str]:
+    """Return what the service has said since it was last listened to."""
+    said = []
+    with suppress(BlockingIOError):
+        while True:
+            said.append(manager.recv(200).decode())
+    return said

@@ -44,6 +44,7 @@ class Service(Instance):
     def __init__(self, service: str, home: Path, **given: str) -> None:
         super().__init__(home)
         self.service = service
+        self.searched = [given.pop("PYTHONPATH")] if "PYTHONPATH" in given else []
         self.environment = environment(home, **{**variables_of(service), **given, "BIGMIND_PORT": str(self.port)})
 
     def launch(self) -> "Service":
@@ -53,7 +54,7 @@ class Service(Instance):
         self.process = subprocess.Popen(
             [sys.executable, "-c", "from bigmind.cli import main; main()", *arguments],
             cwd=ROOT,
-            env={**self.environment, "PYTHONPATH": os.fspath(ROOT)},
+            env={**self.environment, "PYTHONPATH": os.pathsep.join([os.fspath(ROOT), *self.searched])},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

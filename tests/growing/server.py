@@ -49,6 +49,11 @@ class TwoRoles:
         programs.run("postgres", folder, ["--single", "-j", "template1"], f"{made};\n\n")
         self._cluster.start()
 
+    @property
+    def data(self) -> Path:
+        """The folder of its files."""
+        return self._cluster.folder
+
     def stop(self) -> None:
         """Stop the server."""
         self._cluster.stop(patience=3)

@@ -217,7 +217,10 @@ class _Writers:
         except httpx.TransportError:
             self.unanswered.append(text)
         else:
-            (self.answered if answer.status_code == 201 else self.failed).append(text)
+            if answer.status_code == 201:
+                self.answered.append(text)
+            else:
+                self.failed.append(f"{answer.status_code} {answer.text}")
 
 
 def _stored(company: Company) -> set[str]:

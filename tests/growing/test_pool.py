@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.embedded.instance import Instance, command, eventually
-from tests.growing.server import TwoRoles, two_roles
+from tests.growing.server import PASSWORD, TwoRoles, two_roles
 from tests.pool import SESSIONS, Pool
 
 PEOPLE, FACTS = 6, 8
@@ -60,6 +60,21 @@ def test_the_doctor_is_content_and_says_that_a_pool_is_there(pooled: tuple[Insta
     assert (wall["status"], "behind a pool" in wall["found"]) == ("ok", True)
     assert without_owner["status"] == "problem"
     assert "BIGMIND_DATABASE_OWNER_URL" in without_owner["advice"]
+
+
+def test_the_doctor_says_whether_anybody_can_listen_for_changes(pooled: tuple[Instance, Pool, TwoRoles]) -> None:
+    instance, pool, server = pooled
+    # The pool takes everybody; the server asks for the password of the application.
+    address = pool.url.replace("@", f":{PASSWORD}@")
+    variables = {**server.variables, "BIGMIND_DATABASE_URL": address, "BIGMIND_PORT": str(instance.port)}
+
+    past_the_pool = _check(instance.home, "changes", variables)
+    through_it = _check(
+        instance.home, "changes", {**variables, "BIGMIND_DATABASE_OWNER_URL": f"{pool.url}?application_name=owner"}
+    )
+
+    assert past_the_pool["status"] == "ok", past_the_pool
+    assert (through_it["status"], "BIGMIND_DATABASE_OWNER_URL" in through_it["advice"]) == ("warning", True)
 
 
 def _live(url: str, name: str, key: str) -> tuple[list[str], str]:

@@ -1,6 +1,7 @@
 """A BigMind whose application is another role than the owner of its tables: it does all it should, and no more."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from bigmind.core.roles import ONLY_GROWS
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments
 from tests.embedded.instance import Instance, command, environment, eventually
-from tests.growing.server import APPLICATION, PASSWORD, TwoRoles, two_roles
+from tests.growing.server import APPLICATION, PASSWORD, ROOT, TwoRoles, two_roles
 from tests.torture.writes import client_of
 
 
@@ -154,3 +155,52 @@ def test_the_doctor_says_which_role_it_is(running: tuple[Instance, TwoRoles]) ->
     assert checks["wall"]["status"] == "ok"
     assert f"{APPLICATION} reads and writes rows, and may do no more" in checks["wall"]["found"]
     assert PASSWORD not in examined.stdout
+
+
+def test_a_text_is_removed_from_what_only_grows_and_the_files_of_the_tables_by_whoever_may(
+    running: tuple[Instance, TwoRoles], rest: httpx.Client
+) -> None:
+    instance, server = running
+    secret, other = "sk-Depot-9931-gate", "sk-Ferry-4417-door"
+    said = {
+        "category": "standard",
+        "title": "Gates",
+        "content": f"The gate opens with {secret}, the door with {other}.",
+    }
+    rest.post("company/", json=said).raise_for_status()
+    rest.post("facts/", json={"fact": f"{secret} and {other} open both.", "category": "decision"}).raise_for_status()
+    browser = httpx.Client(base_url=instance.url, timeout=60, follow_redirects=True)
+    link = re.search(r"/sign-in/[\w-]+/", instance.printed).group()
+    _post(browser, link, {})
+
+    looked = _post(browser, "/scrub/", {"text": secret, "why": "leaked", "where": "everywhere", "do": "preview"})
+    done = _post(browser, "/scrub/", {"text": secret, "why": "leaked", "where": "everywhere", "do": "remove"})
+    cleaned = subprocess.run(
+        [sys.executable, "manage.py", "scrub", "--why", "leaked", "--yes", "--vacuum", "--json"],
+        cwd=ROOT,
+        env=environment(instance.home, **server.variables),
+        input=f"{other}\n",
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=True,
+    )
+
+    assert "It stands in" in looked.text
+    assert "Removed from" in done.text
+    assert json.loads(cleaned.stdout)["left"] == {}
+    with server.as_owner() as owner:
+        names = [name for (name,) in owner.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
+        rows = [str(row) for name in names for row in owner.execute(f'SELECT whole::text FROM "{name}" AS whole')]
+    files = [path for path in server.data.glob("base/**/*") if path.is_file()]
+    assert [row for row in rows if secret in row or other in row] == []
+    assert len(files) > 100
+    assert [path.name for path in files if secret.encode() in (raw := path.read_bytes()) or other.encode() in raw] == []
+    assert "[removed" in "".join(rows)
+    command(instance.home, "curation_verify", **server.variables).check_returncode()
+    command(instance.home, "audit_verify", **server.variables).check_returncode()
+
+
+def _post(browser: httpx.Client, path: str, fields: dict[str, str]) -> httpx.Response:
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', browser.get(path).text).group(1)
+    return browser.post(path, data={"csrfmiddlewaretoken": token, **fields}).raise_for_status()

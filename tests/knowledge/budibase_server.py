@@ -1,30 +1,18 @@
 """A Budibase on this machine that answers as the published public API does, counts what it is asked, and can fail."""
 
-import json
 import re
-from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
-from typing import Any, Self
+from typing import Any
+
+from tests.knowledge.counting_server import Answer, CountingServer, Json
+
+__all__ = ["Answer", "Budibase"]
 
 KEY = "budibase-test-key"
 PREFIX = "/api/public/v1/"
 CRM, BILLING, BILLING_DEV = "app_abc123", "app_def456", "app_dev_def456"
 CLIENTS, PROJECTS, CUSTOMERS = "ta_xyz789", "ta_abc345", "ta_cust01"
 ELICIT, ACME = "ro_def456", "ro_ghi012"
-
-Json = dict[str, Any]
-
-
-@dataclass
-class Answer:
-    """One answer in place of the usual one."""
-
-    status: int = 200
-    body: str = '{"message": "trouble", "status": 500}'
-    headers: dict[str, str] = field(default_factory=dict)
 
 
 def _column(name: str, type: str, **more: Any) -> Json:
@@ -58,10 +46,13 @@ def _app(id: str, name: str, status: str) -> Json:
     return {"_id": id, "name": name, "url": f"/{name.lower()}", "status": status, "version": "3.3.0"}
 
 
-class Budibase:
+class Budibase(CountingServer):
     """A real HTTP server. `calls` counts what it was asked, by what agents call it."""
 
+    prefix = PREFIX
+
     def __init__(self, *, page_rows: int = 100) -> None:
+        super().__init__()
         self.apps = [
             _app(CRM, "CRM", "published"),
             _app(BILLING_DEV, "Billing", "development"),
@@ -74,29 +65,13 @@ class Budibase:
             CUSTOMERS: {"ro_cust07": {"Company": "Elicit", "Notes": ""}},
         }
         self.page_rows = page_rows
-        self.calls: Counter[str] = Counter()
-        self.headers: list[dict[str, str]] = []
-        self.answers: deque[Answer] = deque()
+        self.refuses_unknown_fields = False
         self.on_call: Callable[[str], object] = lambda name: None
-
-    @property
-    def url(self) -> str:
-        """What BIGMIND_BUDIBASE_URL would be."""
-        return f"http://127.0.0.1:{self._server.server_port}"
 
     @property
     def discovery(self) -> int:
         """How many calls found something out; writing a row is what was wanted all along."""
         return sum(count for name, count in self.calls.items() if name != "update_record")
-
-    def __enter__(self) -> Self:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _manners(self))
-        Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
     def answer(self, method: str, path: str, headers: dict[str, str], body: Json) -> tuple[int, Json]:
         """Answer one request as the published API does."""
@@ -126,12 +101,18 @@ class Budibase:
     def _search(self, table: str, body: Json) -> tuple[int, Json]:
         if table not in self.rows:
             return _gone()
-        wanted = body["query"].get("equal", {})
+        wanted, begins = body["query"].get("equal", {}), body["query"].get("string", {})
+        schema = next((one["schema"] for each in self.tables.values() for one in each if one["_id"] == table), {})
+        if self.refuses_unknown_fields and not {*wanted, *begins} <= schema.keys():
+            return 400, _trouble(400, "Invalid search field")
         rows = [
             {"_id": id, "tableId": table, **row}
             for id, row in self.rows[table].items()
             if all(row.get(name) == value for name, value in wanted.items())
+            and all(str(row.get(name, "")).lower().startswith(value.lower()) for name, value in begins.items())
         ]
+        if column := body.get("sort", {}).get("column"):
+            rows.sort(key=lambda row: str(row.get(column, "")))
         start, size = int(body.get("bookmark", 0)), min(body.get("limit", self.page_rows), self.page_rows)
         page = rows[start : start + size]
         return 200, {"data": page, "hasNextPage": start + size < len(rows), "bookmark": start + size}
@@ -154,38 +135,3 @@ def _gone() -> tuple[int, Json]:
 
 def _trouble(status: int, message: str) -> Json:
     return {"message": message, "status": status}
-
-
-def _manners(budibase: Budibase) -> type[BaseHTTPRequestHandler]:
-    class Manners(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            budibase.headers.append(headers)
-            if budibase.answers:
-                self._send(budibase.answers.popleft())
-                return
-            if not self.path.startswith(PREFIX):
-                self._send(Answer(404, "<html>Not here</html>", {"Content-Type": "text/html"}))
-                return
-            status, said = budibase.answer(
-                self.command, self.path.removeprefix(PREFIX), headers, json.loads(body or "{}")
-            )
-            self._send(Answer(status, json.dumps(said)))
-
-        do_POST = do_PUT = do_GET
-
-        def _send(self, answer: Answer) -> None:
-            body = answer.body.encode()
-            self.send_response(answer.status)
-            for name, value in {"Content-Type": "application/json", **answer.headers}.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *message: object) -> None: ...
-
-    return Manners

@@ -13,9 +13,10 @@ from bigmind.core.errors import Conflict, Forbidden
 from bigmind.core.operations import carry_out
 from knowledge.app_maps import runs as app_runs
 from knowledge.app_maps.connectors import connector_called, web_api
+from knowledge.app_maps.folders import import_maps
 from knowledge.app_maps.healing import report_failure
 from knowledge.app_maps.learning import learn_app
-from knowledge.app_maps.reading import list_apps
+from knowledge.app_maps.reading import get_app, list_apps
 from knowledge.app_maps.resolving import resolve_name
 from knowledge.app_maps.runs import bootstrap_apps, cancel_run, carry_on_runs, rebuild_app, resume_run
 from knowledge.models import App, AppEntity, AppRun, AppTable, Healing, RunState
@@ -248,6 +249,185 @@ def test_a_schema_that_changed_is_read_by_bigmind_itself(budibase: Budibase) -> 
 
     assert told.status == "healed"
     assert list(told.fields) == ["Name", "Status", "Projects", "Remarks"]
+
+
+NOTE = {"name": "add_comment", "trigger": "add comment on [entity]", "steps": "append to Notes", "field": "Notes"}
+REQUEST = "add a comment on Elicit"
+
+
+def _rename(budibase: Budibase, old: str, new: str, **more: Any) -> None:
+    schema = budibase.tables[CRM][0]["schema"]
+    schema[new] = {**schema.pop(old), "name": new, **more}
+    if budibase.tables[CRM][0]["primaryDisplay"] == old:
+        budibase.tables[CRM][0]["primaryDisplay"] = new
+    for row in budibase.rows[CLIENTS].values():
+        if old in row:
+            row[new] = row.pop(old)
+
+
+def test_a_field_that_is_renamed_beyond_doubt_is_renamed_in_the_workflows_that_name_it(budibase: Budibase) -> None:
+    actor = make_actor()
+    _mapped(actor)
+    carry_out(learn_app, actor, {"app": "CRM", "workflows": [{**NOTE, "table": "Clients"}]})
+    _rename(budibase, "Notes", "Note")
+
+    told = report_failure(actor, app="CRM", failure="schema_changed", table="Clients")
+    way = resolve_name(actor, name="Elicit", request=REQUEST).workflows[0]
+
+    assert (way.field, way.steps, way.fits, way.problem) == ("Note", "append to Note", True, "")
+    assert [(one.name, one.field) for one in told.workflows] == [("add_comment", "Note")]
+    assert "workflows mended add_comment" in Healing.objects.get().found
+
+
+@pytest.mark.parametrize("table", ["Clients", ""])
+def test_a_workflow_whose_field_may_be_another_one_now_is_flagged_until_someone_says(
+    budibase: Budibase, table: str
+) -> None:
+    actor = make_actor()
+    _mapped(actor)
+    carry_out(learn_app, actor, {"app": "CRM", "workflows": [{**NOTE, "table": table}]})
+    _rename(budibase, "Notes", "Remarks")
+
+    told = report_failure(actor, app="CRM", failure="schema_changed", table="Clients")
+    found = resolve_name(actor, name="Elicit", request=REQUEST)
+    read = get_app(actor, app="CRM").yaml
+    carry_out(
+        learn_app,
+        actor,
+        {"app": "CRM", "workflows": [{**NOTE, "table": table, "field": "Remarks", "steps": "append to Remarks"}]},
+    )
+    after = resolve_name(actor, name="Elicit", request=REQUEST)
+
+    assert "add_comment names the field Notes, which is gone; it may be Remarks now" in told.next_step
+    assert [(way.name, way.fits) for way in found.workflows] == [("add_comment", False)]
+    assert found.workflows[0].problem == "names the field Notes, which is gone; it may be Remarks now"
+    assert "Careful: the workflow add_comment names the field Notes" in found.next_step
+    assert "# careful: add_comment names the field Notes, which is gone" in read
+    assert [(way.field, way.fits, way.problem) for way in after.workflows] == [("Remarks", True, "")]
+    assert "Careful" not in after.next_step
+
+
+def test_fields_that_are_renamed_at_once_are_told_apart_by_their_names(budibase: Budibase) -> None:
+    actor = make_actor()
+    schema = budibase.tables[CRM][0]["schema"]
+    schema |= {name: {"name": name, "type": "string"} for name in ("Phone no", "City")}
+    _mapped(actor)
+    ways = [{"name": f"set_{one}", "steps": f"write {one}", "field": one} for one in ("Phone no", "City")]
+    carry_out(learn_app, actor, {"app": "CRM", "workflows": ways})
+    for old, new in (("Phone no", "Phone nr"), ("City", "Town")):
+        schema[new] = {**schema.pop(old), "name": new}
+
+    report_failure(actor, app="CRM", failure="schema_changed", table="Clients")
+
+    told = {way.name: (way.field, way.problem) for way in resolve_name(actor, name="Elicit").workflows}
+    assert told == {"set_Phone no": ("Phone nr", ""), "set_City": ("City", "names the field City, which is gone")}
+
+
+def test_a_workflow_that_names_a_field_in_its_steps_alone_is_flagged_and_cleared_when_the_field_is_back(
+    budibase: Budibase,
+) -> None:
+    actor = make_actor()
+    _mapped(actor)
+    carry_out(learn_app, actor, {"app": "CRM", "workflows": [{**NOTE, "field": ""}]})
+    _rename(budibase, "Notes", "Remarks", type="string")
+    report_failure(actor, app="CRM", failure="schema_changed", table="Clients")
+    gone = resolve_name(actor, name="Elicit", request=REQUEST).workflows[0]
+    _rename(budibase, "Remarks", "Notes", type="longform")
+    report_failure(actor, app="CRM", failure="schema_changed", table="Clients")
+
+    back = resolve_name(actor, name="Elicit", request=REQUEST).workflows[0]
+
+    assert (gone.fits, gone.problem) == (False, "names the field Notes, which is gone")
+    assert (back.fits, back.problem) == (True, "")
+
+
+def test_a_workflow_of_no_table_keeps_a_field_that_another_table_still_has(budibase: Budibase) -> None:
+    actor = make_actor()
+    _mapped(actor)
+    ways = [{"name": "set_status", "trigger": "mark [entity]", "field": "Status"}]
+    carry_out(learn_app, actor, {"app": "CRM", "entities": [{"name": "Site", "table": "Projects"}], "workflows": ways})
+    _rename(budibase, "Status", "State")
+    report_failure(actor, app="CRM", failure="schema_changed", table="Clients")
+
+    for name, fits in (("Elicit", False), ("Site", True)):
+        way = resolve_name(actor, name=name, request=f"mark {name}").workflows[0]
+        assert (way.field, way.fits) == ("Status", fits)
+
+
+def test_reading_everything_again_flags_workflows_too(budibase: Budibase, curator: Actor) -> None:
+    _mapped(curator)
+    carry_out(learn_app, curator, {"app": "CRM", "workflows": [NOTE]})
+    _rename(budibase, "Notes", "Remarks")
+
+    bootstrap_apps(curator, connector="budibase")
+    carry_on_app_runs()
+
+    assert [one["name"] for one in AppTable.objects.get(name="Clients").fields] == [
+        "Name",
+        "Status",
+        "Projects",
+        "Remarks",
+    ]
+    assert resolve_name(curator, name="Elicit", request=REQUEST).workflows[0].problem
+
+
+@pytest.mark.parametrize("refuses", [True, False])
+def test_a_row_whose_field_was_renamed_is_found_by_the_new_one_and_not_forgotten(
+    budibase: Budibase, curator: Actor, refuses: bool
+) -> None:
+    _mapped(curator)
+    _rename(budibase, "Name", "Company")
+    budibase.rows[CLIENTS]["ro_new"] = budibase.rows[CLIENTS].pop(ELICIT)
+    budibase.refuses_unknown_fields = refuses
+
+    healed = report_failure(curator, app="CRM", failure="row_gone", entity="Elicit", failed_id=ELICIT)
+
+    assert (healed.status, healed.place.row_id) == ("healed", "ro_new")  # type: ignore[union-attr]
+    assert AppEntity.objects.get(name="Acme Corp").match_field == "Company"
+
+
+def test_a_row_of_a_table_that_is_gone_is_not_forgotten_for_the_row(budibase: Budibase) -> None:
+    _mapped(make_actor())
+    del budibase.tables[CRM][0]
+    budibase.rows.pop(CLIENTS)
+
+    told = report_failure(make_actor(curator=True), app="CRM", failure="row_gone", entity="Elicit")
+
+    assert (told.status, "The table Clients is gone" in told.next_step) == ("forgotten", True)
+
+
+FILES = {
+    "_index.yaml": 'budibase_url: "{url}"\n\napps:\n  CRM:\n    folder: crm\n    appId: app_abc123\n'
+    "    tables:\n      Clients: ta_xyz789\n",
+    "crm/clients.yaml": "table:\n  name: Clients\n  primaryDisplay: Name\n\n"
+    "entities:\n  Elicit:\n    rowId: ro_old\n    matchField: Name\n    matchValue: Elicit\n",
+}
+
+
+def test_maps_of_the_server_in_the_settings_are_read_and_healed_by_it(budibase: Budibase, curator: Actor) -> None:
+    url = budibase.url.replace("http://127", "HTTP://127") + "/"
+    import_maps(curator, files={path: text.replace("{url}", url) for path, text in FILES.items()})
+
+    healed = report_failure(curator, app="CRM", failure="row_gone", entity="Elicit", failed_id="ro_old")
+
+    assert App.objects.get().connector == "budibase"
+    assert (healed.status, healed.place.row_id) == ("healed", ELICIT)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("connector", ["", "    connector: budibase\n"])
+def test_of_another_server_nothing_is_asked_and_nothing_forgotten(
+    budibase: Budibase, curator: Actor, connector: str
+) -> None:
+    files = {path: text.replace("{url}", "https://elsewhere.example") for path, text in FILES.items()}
+    files["_index.yaml"] = files["_index.yaml"].replace("    tables:", f"{connector}    tables:")
+    import_maps(curator, files=files)
+
+    told = report_failure(curator, app="CRM", failure="row_gone", entity="Elicit", failed_id="ro_old")
+    rebuilt = rebuild_app(curator, app="CRM")
+    unknown = resolve_name(curator, name="Acme Corp", app="CRM")
+
+    assert [told.status, rebuilt.status, unknown.looked_in] == ["next_step", "next_step", []]
+    assert not budibase.calls
 
 
 def test_an_app_that_came_back_under_another_id_is_found_by_its_name(budibase: Budibase) -> None:

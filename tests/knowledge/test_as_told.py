@@ -66,17 +66,17 @@ def test_what_is_told_again_is_kept_once():
 
 def test_a_fact_that_is_erased_is_gone_from_what_was_told():
     actor = make_actor()
-    secret = make_fact(actor, "The door code is 4711.")
+    secret = make_fact(actor, "The door code is K4711.")
     make_fact(actor, "Prefers tabs.")
     session = start_session(actor).session
 
     erase_fact(actor, fact_id=secret.pk)
 
     told = _told(actor, session)
-    assert "4711" not in told
+    assert "K4711" not in told
     assert ERASED in told.splitlines()
     assert "Prefers tabs." in told
-    assert not ReceiptText.objects.filter(text__contains="4711").exists()
+    assert not ReceiptText.objects.filter(text__contains="K4711").exists()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -109,15 +109,15 @@ def test_hypotheses_and_sessions_take_their_lines_along():
 
 def test_a_line_that_quotes_what_is_erased_goes_with_it():
     actor = make_actor()
-    older = make_fact(actor, "The door code is 4711.")
-    newer = make_fact(actor, "The door code is 4712.")
+    older = make_fact(actor, "The door code is K4711.")
+    newer = make_fact(actor, "The door code is K4712.")
     Fact.objects.filter(pk=older.pk).update(contradicted_by=newer)
     session = start_session(actor).session
-    assert "4711" in _told(actor, session)
+    assert "K4711" in _told(actor, session)
 
     erase_fact(actor, fact_id=older.pk)
 
-    assert "4711" not in _told(actor, session)
+    assert "K4711" not in _told(actor, session)
 
 
 def test_company_knowledge_that_is_withdrawn_is_gone_from_what_anybody_was_told():

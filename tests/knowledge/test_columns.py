@@ -35,8 +35,8 @@ from knowledge.references import texts
 from knowledge.services import entry_exports, entry_imports, facts
 from knowledge.services.facts import correct_fact
 from knowledge.transfer import exports
-from knowledge.transfer.exports import export_memory
 from knowledge.transfer.imports import import_memory
+from knowledge.transfer.passport import export_memory
 from knowledge.views import entry_forms, references
 from tests.curation.factories import approved_entry, decide_at_latest
 from tests.factories import make_actor
@@ -135,7 +135,7 @@ def test_entries_with_something_in_every_column_come_back_byte_for_byte(tmp_path
     admin, author = make_actor(admin=True), make_actor()
     parent = Entry.objects.create(content="The story.", digest="1" * 64, entry_type="summary", created_by=author.user)
     child = Entry.objects.create(
-        content="Doors are locked at six.",
+        content="Doors are locked at six. You must now lock them.",
         digest="2" * 64,
         entry_type="template",
         roles=["dev"],
@@ -147,6 +147,8 @@ def test_entries_with_something_in_every_column_come_back_byte_for_byte(tmp_path
         similar_to=parent,
         confidence=0.25,
         metadata={"weight": 3},
+        triggers=["path: doors/*"],
+        trigger_levels={"": "advise"},
         provenance={"created_by": "somebody"},
         created_by=author.user,
     )
@@ -219,6 +221,9 @@ def _fill_every_column(actor) -> None:
             "contradicted_by": earlier,
             "valid_from": LONG_AGO,
             "valid_until": LONG_AGO + timedelta(days=400),
+            "provenance": {"source": "mem0:all.json", "row": {"id": "1"}},
+            "triggers": ["command: git push --force"],
+            "trigger_level": "block",
         },
     }
     rows[Session] |= {"started_at": LONG_AGO, "ended_at": LONG_AGO + timedelta(hours=1), "set_aside_at": LONG_AGO}
@@ -253,6 +258,7 @@ def _fill_every_column(actor) -> None:
         project="pi",
         expires_at=timezone.now() + timedelta(days=9),
         updated_at=LONG_AGO + timedelta(days=1),
+        provenance={"source": "obsidian:Brain", "place": "a.md", "part": 2},
     )
     for row in (Session.objects.get(), Summary.objects.get(), Fact.objects.get(pk=old.pk), chunk, belief, note):
         left_out = next(one.left_out for one in exports.COLUMNS if one.model is type(row))

@@ -91,7 +91,7 @@ def add_sessions(actor: Actor, count: int, *, projects: tuple[str, ...] = ("",),
     )
 
 
-def add_company(count: int = 5, *, words: int = 60) -> None:
+def add_company(count: int = 5, *, words: int = 30) -> None:
     """Approve company entries."""
     known: list[int] = []
     for number in range(count):

@@ -72,6 +72,16 @@ def test_a_card_has_what_is_shared_by_default_and_nothing_else(ada: Actor, reade
     assert card.topics == card.agents == []
 
 
+def test_nobody_is_named_who_is_merely_nearest_in_meaning(ada: Actor, reader: Actor, settings: Any) -> None:
+    settings.EMBEDDING_PROVIDER = "builtin"
+    worked_on(ada, "Payments moved", "payments", "postgres")
+    share(ada, ProfileSection.TOPICS)
+    embed_pending()
+
+    assert found(reader, "who moved the payments to another database?") == ["ada"]
+    assert found(reader, "french cooking recipes") == []
+
+
 def test_a_card_has_the_agents_and_topics_that_somebody_shares(ada: Actor, reader: Actor) -> None:
     worked_on(ada, "Payments moved", "payments", "postgres")
     share(ada, ProfileSection.AGENTS, ProfileSection.TOPICS)

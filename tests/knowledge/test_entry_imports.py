@@ -1,14 +1,21 @@
 """Bulk import: many rows at once, by the same rules as one, with a word about every row that was left out."""
 
+import json
+from contextlib import suppress
+from io import StringIO
+from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from bigmind.core.copying import copy_new
+from bigmind.core.errors import BigMindError
 from bigmind.core.operations import carry_out
 from knowledge.models import Entry, Passage, PassageVector
 from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry
+from knowledge.services.entries import add_entry, update_entry
 from knowledge.services.entry_imports import import_entries
 from knowledge.services.entry_reading import get_entry, search_entries
 from tests.factories import make_actor
@@ -106,3 +113,32 @@ def test_what_is_nearly_known_is_imported_and_points_to_it_once_the_worker_has_l
     pointing = dict(Entry.objects.exclude(pk=known.pk).values_list("content", "similar_to"))
     assert pointing == {f"{ROUTES[:-1]}!": known.pk, "Something else altogether.": None}
     assert get_entry(actor, id=known.pk).similar_to is None
+
+
+@pytest.mark.parametrize("field", ["roles", "tags"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        *(["dev"], ["designer"], "dev, qa", "dev", ["dev", "dev"], ["Dev"], [" dev "], []),
+        *([""], ["x" * 101], [f"n{number}" for number in range(51)], [1], ["a\u200bb"], ["ghp_" + "a1B2" * 9]),
+    ],
+    ids=str,
+)
+def test_roles_and_tags_are_the_same_at_every_entrance(field: str, names: Any, tmp_path: Path) -> None:
+    actor = make_actor(admin=True)
+    there = Entry.objects.create(content="changed", digest="1")
+    (tmp_path / "seed.yaml").write_text(json.dumps({"entries": [{"content": "seeded", field: names}]}))
+    entrances = (
+        lambda: carry_out(add_entry, actor, {"content": "added", "entry_type": "fact", field: names}),
+        lambda: carry_out(import_entries, actor, {"entries": [{"content": "imported", field: names}]}),
+        lambda: carry_out(update_entry, actor, {"id": there.pk, field: names}),
+        lambda: call_command("kb_seed", str(tmp_path / "seed.yaml"), stderr=StringIO(), stdout=StringIO()),
+    )
+
+    for enter in entrances:
+        with suppress(BigMindError, CommandError):
+            enter()
+
+    there.refresh_from_db()
+    told = [getattr(entry, field) for entry in Entry.objects.exclude(pk=there.pk)]
+    assert told in ([], [getattr(there, field)] * 3)

@@ -42,7 +42,7 @@ def test_a_row_says_what_an_entry_is_and_where_it_comes_from(client):
 
     page = client.get(reverse("kb"))
 
-    for shown in ("Route ordering", "In vercel.json, specific routes", "fact", "by Ada Lovelace", "fairly sure (0.7)"):
+    for shown in ("Route ordering", "In vercel.json, specific routes", "fact", "Ada Lovelace", "fairly sure (0.7)"):
         assert shown in page.text
     assert 'href="/kb/?tags=routing"' in page.text
     assert 'href="/kb/?project=atlas"' in page.text
@@ -213,7 +213,7 @@ def test_an_entry_is_read_with_its_provenance_and_its_text_as_it_is_stored(clien
     for shown in (
         "docs/lessons.md",
         "STORY-12",
-        "by Ada Lovelace",
+        "Ada Lovelace",
         "dev, qa",
         "&quot;severity&quot;: &quot;high&quot;",
     ):
@@ -361,6 +361,28 @@ def test_what_is_refused_is_said_beside_its_field(client):
     assert "Content: This is 70,000 bytes; the limit is 65,536. Split it or shorten it." in page.text
     assert "Confidence: This must be 1 or less." in page.text
     assert Entry.objects.count() == 0
+
+
+def test_triggers_are_edited_tried_and_decided_on_the_pages_of_an_entry(client):
+    author, curator = make_actor(), make_actor(make_user(role="curator", team="payments"))
+    entry = _entry(author)
+    address = reverse("kb-edit", args=[entry.pk])
+    client.force_login(author.user)
+
+    refused = client.post(address, _edit(entry, triggers="command: *"))
+    client.post(address, _edit(entry, triggers="command: git push --force\npath: db/*"))
+
+    assert "would match nearly everything" in refused.text
+    entry.refresh_from_db()
+    assert entry.triggers == ["command: git push --force", "path: db/*"]
+    page = reverse("kb-entry", args=[entry.pk])
+    assert "Nothing is on record yet" in client.get(f"{page}?try").text
+    assert 'name="level"' not in client.get(page).text
+    client.force_login(curator.user)
+    assert "<option>payments</option>" in client.get(page).text
+    client.post(reverse("kb-level", args=[entry.pk]), {"level": "advise", "team": "payments"})
+    entry.refresh_from_db()
+    assert entry.trigger_levels == {"payments": "advise"}
 
 
 def test_a_correction_keeps_what_is_not_on_the_form(client):

@@ -170,7 +170,7 @@ def test_what_would_be_refused_is_named_before_anything_is_stored(client):
     [
         ({"../conversations.json": "[]"}, "leads out of the archive"),
         ({"/etc/conversations.json": "[]"}, "leads out of the archive"),
-        ({"conversations.json": "0" * 20_000_000}, "more than 200 times its size"),
+        ({"conversations.json": "0" * 20_000_000}, "over 200 times its size"),
         ({"conversations.json": '[{"mapping": ' + "[" * 100_000}, "is nested too deep"),
     ],
 )

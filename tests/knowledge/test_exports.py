@@ -23,8 +23,8 @@ from knowledge.services.notes import set_note
 from knowledge.services.people import change_sharing
 from knowledge.services.recall import search_chunks
 from knowledge.services.sessions import append_chunk, end_session, start_session
-from knowledge.transfer.exports import export_memory
 from knowledge.transfer.imports import import_memory
+from knowledge.transfer.passport import export_memory
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_session
 

@@ -1,10 +1,17 @@
 """Home: one question over everything, and what is new."""
 
+import html
+import re
+
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
+from curation.models import Channel, Delivery
+from knowledge.models import CompanyEntry, Hypothesis
 from knowledge.services.archive import set_aside
 from knowledge.services.semantic import semantic_search
+from tests.curation.factories import decide_at_latest, propose
 from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session
 
@@ -38,6 +45,75 @@ def test_home_shows_what_is_new_and_which_agents_are_at_work(client):
         "Prefers pytest.",
     ):
         assert shown in page.text
+
+
+def test_the_inbox_says_what_waits_and_why_with_one_action_each(client, settings, django_assert_max_num_queries):
+    settings.BIGMIND_MODE = "team"
+    ada, grace = make_actor(), make_actor(curator=True)
+    sent_back, approved = propose(ada, title="Flags need an owner"), propose(ada, title="Secrets live in Vault")
+    decide_at_latest(grace, entry_id=sent_back.pk, action="request_changes", notes="Who?")
+    decide_at_latest(grace, entry_id=approved.pk, action="approve")
+    CompanyEntry.objects.filter(pk=approved.pk).update(owner=ada.user, review_after=timezone.localdate())
+    belief = make_hypothesis(ada, "I believe deploys are slow.")
+    Hypothesis.objects.filter(pk=belief.pk).update(check_on=timezone.localdate())
+    propose(grace, title="Theirs to decide")
+    client.force_login(ada.user)
+    client.get("/")
+
+    with django_assert_max_num_queries(26):
+        page = client.get("/")
+    waits = _inbox(page.text)
+    client.force_login(grace.user)
+    of_curator = _inbox(client.get("/").text)
+
+    assert waits == {
+        "Changes requested": ["Revise: Flags need an owner"],
+        "Decisions and comments": [f"Open: “Secrets live in Vault” ({approved.handle}) was approved by {grace.user}."],
+        "Due for verification": ["Verify: Secrets live in Vault"],
+        "Hypotheses to check": ["Check: I believe deploys are slow."],
+    }
+    assert "Because you proposed it" in page.text
+    # What curators propose themselves is decided by others.
+    assert of_curator == {}
+
+
+def test_what_was_opened_is_read_and_waits_no_longer(client, settings):
+    settings.BIGMIND_MODE = "team"
+    ada, grace = make_actor(), make_actor(curator=True)
+    entry = propose(ada)
+    decide_at_latest(grace, entry_id=entry.pk, action="approve")
+    client.force_login(ada.user)
+
+    before = client.get("/").text
+    opened = client.get(reverse("company-entry", args=[entry.pk])).text
+    after = client.get("/").text
+
+    assert "Decisions and comments" in before
+    assert '<small hidden><span></span><span class="visually-hidden"> new</span></small>' in opened
+    assert "Decisions and comments" not in after
+    assert "Inbox empty" in after or "Nothing is remembered yet" in after
+
+
+def test_an_admin_sees_what_fails_and_a_member_does_not(client):
+    Delivery.objects.create(channel=Channel.WEBHOOK, event="x", body={}, given_up_at=timezone.now())
+    pages = {}
+    for role in ({"admin": True}, {"curator": True}):
+        client.force_login(make_actor(**role).user)
+        pages[next(iter(role))] = client.get("/").text
+
+    assert "1 message could not be delivered" in pages["admin"]
+    assert "delivered" not in pages["curator"]
+
+
+def _inbox(page: str) -> dict[str, list[str]]:
+    """Return the actions of each group of the inbox, by its heading."""
+    groups = re.findall(r'<h2 id="inbox-\w+">([^<]+) <span class="count">.*?</section>', page, re.DOTALL)
+    parts = re.findall(r'<section class="section inbox".*?</section>', page, re.DOTALL)
+    action = r'data-size="small" href="[^"]+">([^<]+)<span class="visually-hidden">([^<]+)</span>'
+    return {
+        name: [html.unescape(verb + title) for verb, title in re.findall(action, part)]
+        for name, part in zip(groups, parts, strict=True)
+    }
 
 
 def test_one_question_finds_every_kind_of_thing():
@@ -84,7 +160,7 @@ def test_what_was_set_aside_is_not_found(client):
 
     page = client.get("/", {"query": "deploys"})
 
-    assert "No results" in page.text
+    assert "Nothing known about this" in page.text
 
 
 def test_a_slip_of_the_pen_leads_to_names_that_exist(client):

@@ -14,7 +14,9 @@ from bigmind.core.operations import carry_out
 from bigmind.core.tokens import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from knowledge.services.insights import look_at_use
+from knowledge.models import Fact
+from knowledge.services.company import search_global
+from knowledge.services.insights import look_at_knowledge, look_at_use
 from knowledge.services.sessions import end_session, start_session
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user
@@ -24,7 +26,8 @@ pytestmark = pytest.mark.django_db
 
 MANY_CALLS = """
 INSERT INTO accounts_call (user_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id, at)
-SELECT %s, %s, 'operation_' || number %% 60, 'mcp', CASE WHEN number %% 20 = 0 THEN 'invalid' ELSE 'ok' END,
+SELECT (%s::uuid[])[1 + number %% 5], %s, 'operation_' || number %% 60, 'mcp',
+    CASE WHEN number %% 20 = 0 THEN 'invalid' ELSE 'ok' END,
     number %% 500, number %% 900, '', now() - interval '1 second' * (number * 20)
 FROM generate_series(1, 100000) AS number
 """
@@ -85,7 +88,6 @@ def test_days_without_a_call_are_days_too():
 
     assert [day.calls for day in days] == [0, 0, 0, 0, 1, 0, 1]
     assert days[-1].day == timezone.localdate()
-    assert days[-1].share == 100
 
 
 def test_what_is_older_than_the_range_is_left_out():
@@ -97,13 +99,66 @@ def test_what_is_older_than_the_range_is_left_out():
 
 
 def test_one_sees_ones_own_and_everybodys_added_up():
-    agent, other = _agent(), _agent("cursor-vscode")
-    _called(agent)
-    _called(other)
-    _called(other)
+    agent = _agent()
+    for caller in (agent, _agent(), _agent(), _agent()):
+        _called(caller)
 
     assert look_at_use(agent).calls == 1
-    assert look_at_use(agent, whose="everybody").calls == 3
+    assert look_at_use(agent, whose="everybody").calls == 4
+
+
+def test_what_fewer_than_three_others_did_is_in_no_figure_about_everybody():
+    agent, others = _agent(), [_agent() for _ in range(3)]
+    for caller in (agent, *others):
+        _called(caller, tokens=5)
+    for caller in (agent, *others[:2]):
+        _called(caller, "kb_search", tokens=1000, outcome="invalid")
+        Call.objects.filter(pk=_called(caller).pk).update(at=timezone.now() - timedelta(days=1))
+
+    use = look_at_use(agent, days=7, whose="everybody")
+
+    assert [day.is_withheld for day in use.daily] == [True] * 6 + [False]
+    assert [(tool.name, tool.calls) for tool in use.tools] == [("memory_list_facts", 4)]
+    assert use.outcomes == [("ok", 4)]
+    # Nobody but the reader worked with others on it, and without any of these calls the answer is the same.
+    Call.objects.filter(user=others[0].user, at__lt=timezone.now() - timedelta(hours=12)).delete()
+    assert look_at_use(agent, days=7, whose="everybody") == use
+
+
+def test_alone_or_with_two_others_everybodys_figures_are_nobodys():
+    agent = _agent()
+    for caller in (agent, _agent(), _agent()):
+        _called(caller)
+        start_session(caller)
+        search_global(caller, query="How do we rotate the Kafka certificates?")
+
+    use, known = look_at_use(agent, whose="everybody"), look_at_knowledge(agent, whose="everybody")
+
+    assert (use.calls, use.tokens, use.starts.begun, use.tools, use.outcomes) == (0, 0, 0, [], [])
+    assert {number for _, number in known.unanswered} == {None}
+
+
+def test_in_personal_mode_everybody_is_oneself(settings):
+    settings.BIGMIND_MODE = "personal"
+    agent = _agent()
+    _called(agent)
+
+    assert look_at_use(agent, whose="everybody") == look_at_use(agent)
+
+
+def test_growth_counts_ones_own_and_what_everybody_may_read():
+    agent, other = _agent(), _agent()
+    make_fact(agent, "Prefers pytest.")
+    old = make_fact(agent, "Prefers tea.")
+    Fact.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=400))
+    make_fact(other, "Prefers coffee.")
+    approved_entry()
+
+    mine, shared = look_at_knowledge(agent, days=7), look_at_knowledge(agent, days=7, whose="everybody")
+
+    assert [day.numbers["Facts"] for day in mine.growth] == [1] * 6 + [2]
+    assert [day.numbers["Company knowledge"] for day in shared.growth] == [0] * 6 + [1]
+    assert "Facts" not in shared.growth[-1].numbers
 
 
 def test_agents_of_others_are_shown_to_admins_only():
@@ -137,10 +192,10 @@ def test_sessions_that_cited_something_are_counted_apart():
     start_session(agent)
     end_session(agent, one_liner="Done", used=[])
 
-    use = look_at_use(agent)
+    starts, items = look_at_use(agent).starts, look_at_knowledge(agent).items
 
-    assert (use.starts.begun, use.starts.saved, use.starts.proven) == (2, 2, 1)
-    assert [(item.entry, item.served, item.cited, item.misled) for item in use.items] == [(entry, 2, 1, 0)]
+    assert (starts.begun, starts.saved, starts.proven) == (2, 2, 1)
+    assert [(item.entry, item.served, item.cited, item.misled) for item in items] == [(entry, 2, 1, 0)]
 
 
 def test_what_misled_comes_first():
@@ -150,17 +205,18 @@ def test_what_misled_comes_first():
 
     end_session(agent, session_id=str(session.pk), one_liner="Done", misleading=[wrong.handle])
 
-    assert [item.entry for item in look_at_use(agent).items] == [wrong, entry]
+    assert [item.entry for item in look_at_knowledge(agent).items] == [wrong, entry]
 
 
 def test_what_others_were_told_is_not_among_ones_own():
     approved_entry()
-    start_session(_agent())
+    for _ in range(3):
+        start_session(_agent())
 
     agent = _agent()
 
-    assert look_at_use(agent).items == []
-    assert len(look_at_use(agent, whose="everybody").items) == 1
+    assert look_at_knowledge(agent).items == []
+    assert len(look_at_knowledge(agent, whose="everybody").items) == 1
 
 
 @pytest.mark.parametrize("asked", [{"days": 0}, {"days": 91}, {"whose": "ada"}])
@@ -174,7 +230,7 @@ def test_other_ranges_are_refused_by_name(asked):
 def test_a_hundred_thousand_calls_are_added_up_quickly():
     admin, agent = make_actor(admin=True), _agent()
     with connection.cursor() as cursor:
-        cursor.execute(MANY_CALLS, [agent.user.pk, agent.agent.pk])
+        cursor.execute(MANY_CALLS, [[agent.user.pk, *(make_user().pk for _ in range(4))], agent.agent.pk])
         cursor.execute("ANALYZE accounts_call")
 
     started = process_time()

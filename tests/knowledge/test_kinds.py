@@ -32,6 +32,14 @@ WRITTEN_OUT = {
     "knowledge/services/archive.py": set(OWN),
     "knowledge/services/feedback.py": {kind for kind, row in KINDS.items() if row.takes_feedback},
     "knowledge/services/semantic.py": {kind for kind, row in KINDS.items() if row.is_searched},
+    # What other programs call them, and which fields go to them: a person's own memory.
+    "knowledge/transfer/readers/items.py": {row.word for row in KINDS.values() if row.own},
+    "knowledge/transfer/readers/mcp_memory_service.py": {row.word for row in KINDS.values() if row.own} - {"chunk"},
+    # Events: a decision is one, too, and exchanges and the profile are none.
+    **dict.fromkeys(
+        ("knowledge/services/timeline.py", "knowledge/views/timeline.py"),
+        {row.word for row in KINDS.values() if row.own and row.word != "chunk"} | {Kind.COMPANY},
+    ),
 }
 """Where four or more kinds are named in one literal, and which these have to be."""
 

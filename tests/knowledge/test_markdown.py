@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from bigmind.web.markdown import RENDERED_CHARS, render_markdown
+from bigmind.core.markdown import RENDERED_CHARS, plain_words
+from bigmind.web.markdown import render_markdown
 
 HARMLESS = {
     *("p", "br", "hr", "h3", "h4", "h5", "h6", "strong", "em", "s", "code", "pre", "blockquote"),
@@ -67,3 +68,20 @@ def test_a_long_text_is_rendered_up_to_the_cap_and_shown_as_it_is_beyond():
     assert html.count("<strong>") <= RENDERED_CHARS // 9
     assert html.count("bold") == 2_000
     assert '<pre tabindex="0">**bold**' in html
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("# Why\n\nIt was **slow**: it _took_ 12 `min`.", "Why It was slow: it took 12 `min`."),
+        ("- one\n- [two](https://example.com)\n\n3. three", "• one • two 3. three"),
+        ("```sh\nls -la\n```", "`ls -la`"),
+        ("| a | b |\n|---|---|\n| 1 | 2 |", "a b 1 2"),
+        (
+            "<b>x</b> & `__init__.py`, __name__, snake_case, *.py",
+            "<b>x</b> & `__init__.py`, __name__, snake_case, *.py",
+        ),
+    ],
+)
+def test_a_text_that_is_only_quoted_has_no_marks(text: str, plain: str) -> None:
+    assert plain_words(text) == plain

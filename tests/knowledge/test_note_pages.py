@@ -24,7 +24,7 @@ def test_notes_are_listed_by_domain(client):
     email = client.get(reverse("memory-notes"), {"domain": "email"})
 
     assert everything.text.index(">calendar</h2>") < everything.text.index(">email</h2>")
-    assert "<strong>it</strong>" in email.text
+    assert "Archive it." in email.text
     assert "No meetings before 10." not in email.text
     assert "new/?domain=email" in email.text
 

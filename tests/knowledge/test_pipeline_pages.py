@@ -8,7 +8,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from knowledge.embeddings.circuit import FAILURES, Circuit
-from knowledge.models import CachedVector, EmbeddingSpace, Passage, PassageVector
+from knowledge.embeddings.pace import note_pace
+from knowledge.models import CachedVector, EmbeddingSpace, Kind, Passage, PassageVector
+from knowledge.search.passages import Indexed, index_new
 from knowledge.services.embedding import AGAIN, active_space, embed_pending, progress, start_again, stop_rebuild
 from knowledge.services.entries import add_entry
 from tests.factories import make_actor
@@ -260,6 +262,43 @@ def test_an_embedder_that_is_not_configured_is_told_and_the_page_stands(client, 
     assert "There is no embedding provider &#x27;nonsense&#x27;" in page.text
     assert _space(page).total == 1
     assert refused.status_code == 409
+
+
+def test_the_page_says_what_waits_of_each_kind_and_when_it_is_done(client, admin):
+    _stored(2)
+    index_new(Kind.REFERENCE, [Indexed(n, f"GET /cranes/{n}", "") for n in range(40)], owner=None)
+    note_pace(active_space().name, 20)
+
+    page = client.get(reverse("embeddings"))
+
+    assert [(one.label, one.count) for one in _space(page).kinds] == [("Reference", 40)]
+    assert 1 <= _space(page).minutes_left <= 2
+    assert f"About {_space(page).minutes_left} minute" in page.text
+
+
+def test_what_waits_of_an_import_is_cancelled_and_taken_up_again(client, admin):
+    _stored(2)
+    index_new(Kind.REFERENCE, [Indexed(n, f"GET /cranes/{n}", "") for n in range(40)], owner=None)
+    make_fact(make_actor(), "The crane is oiled on Fridays.")
+
+    page = client.post(reverse("embeddings-stop"), {"kind": "reference"}, follow=True)
+    made = embed_pending()
+    client.post(reverse("embeddings-retry"))
+
+    assert "Stopped: 40 texts will be found by words only." in page.text
+    assert "An admin stopped it." in page.text
+    assert made == 1
+    assert embed_pending() == 40
+
+
+@pytest.mark.parametrize("kind", ["", "fact", "nonsense"])
+def test_nobody_cancels_what_people_wrote_for_themselves(client, admin, kind):
+    _stored(1)
+    make_fact(make_actor(), "The crane is oiled on Fridays.")
+
+    client.post(reverse("embeddings-stop"), {"kind": kind})
+
+    assert embed_pending() == 1
 
 
 def test_an_instance_without_any_text_says_what_comes(client, admin):

@@ -34,7 +34,16 @@ KINDS = {
     "note": "note_id",
     "hypothesis": "hypothesis_id",
 }
-LISTS = ["home", "memory", "memory-facts", "memory-sessions", "memory-notes", "memory-hypotheses", "memory-aside"]
+LISTS = [
+    "memory-timeline",
+    "home",
+    "memory",
+    "memory-facts",
+    "memory-sessions",
+    "memory-notes",
+    "memory-hypotheses",
+    "memory-aside",
+]
 POSTED_ONLY = {
     "apps-bootstrap",
     "apps-default",

@@ -15,8 +15,8 @@ from knowledge.models import Entry, Session
 from knowledge.services.entries import add_entry, delete_entry, update_entry
 from knowledge.services.entry_imports import import_entries
 from knowledge.services.sessions import start_session
-from knowledge.transfer.exports import export_memory
 from knowledge.transfer.imports import import_memory
+from knowledge.transfer.passport import export_memory
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
@@ -101,6 +101,102 @@ def test_a_file_is_the_same_source_from_wherever_it_is_named(lessons: Path, monk
 
     assert [(report["added"], report["changed"], report["removed"]) for report in reports] == [([], [], {})] * 2
     assert Entry.objects.count() == before
+
+
+REWORDED = LESSONS.replace("Doors are locked at six.", "Doors are now locked at seven.")
+
+
+def test_a_bullet_that_was_validated_and_then_reworded_in_its_file_stays_one_entry(lessons: Path) -> None:
+    output, owner = lessons.with_name("lessons.yaml"), make_actor(curator=True)
+    seed(parse(lessons, output))
+    before = {entry.pk: entry.content for entry in Entry.objects.all()}
+    for entry_id in before:
+        update_entry(owner, id=entry_id, confidence=1.0, metadata=SEEDS_OWN_CALL)
+    lessons.write_text(REWORDED)
+
+    report = seed(parse(lessons, output))
+
+    assert (report["added"], len(report["changed"]), report["removed"], report["refused"]) == ([], 2, {}, [])
+    assert {entry.pk for entry in Entry.objects.all()} == before.keys()
+    doors = Entry.objects.get(entry_type="fact", content__startswith="Doors")
+    assert (doors.content, doors.metadata["gate_result"]) == ("Doors are now locked at seven.", "PASS")
+    assert not Entry.objects.filter(content__contains="at six").exists()
+    assert seed(output)["unchanged"] == 3
+
+
+def test_a_bullet_that_moved_to_another_section_is_the_same_entry(lessons: Path) -> None:
+    output = lessons.with_name("lessons.yaml")
+    seed(parse(lessons, output))
+    before = set(Entry.objects.values_list("pk", flat=True))
+    lessons.write_text(LESSONS.replace("- Keys hang there.\n", "\n### Recommendations\n\n- Keys hang there.\n"))
+
+    report = seed(parse(lessons, output))
+
+    assert (report["added"], report["removed"]) == ([], {})
+    assert set(Entry.objects.values_list("pk", flat=True)) == before
+    assert "recommendation" in Entry.objects.get(content="Keys hang there.").tags
+
+
+def test_what_a_person_corrected_here_stays_however_the_source_changes(lessons: Path) -> None:
+    output, owner = lessons.with_name("lessons.yaml"), make_actor(curator=True)
+    seed(parse(lessons, output))
+    doors, keys = (Entry.objects.get(content__startswith=words, entry_type="fact") for words in ("Doors", "Keys"))
+    update_entry(owner, id=doors.pk, tags=["security"], roles=["qa"], metadata={"section": "Night watch"})
+    update_entry(owner, id=keys.pk, content="Keys hang in the office, not at the door.")
+    lessons.write_text(REWORDED.replace("Keys hang there.", "Keys hang there, at the door."))
+
+    reports = [seed(parse(lessons, output)) for _ in range(2)]
+
+    doors.refresh_from_db()
+    keys.refresh_from_db()
+    assert (doors.content, doors.tags, doors.roles) == ("Doors are now locked at seven.", ["security"], ["qa"])
+    assert doors.metadata["section"] == "Night watch"
+    assert keys.content == "Keys hang in the office, not at the door."
+    assert [len(report["kept"]) for report in reports] == [1, 0]
+    assert Entry.objects.count() == 3
+
+
+def test_what_a_person_corrected_in_the_yaml_stays_when_its_bullet_begins_otherwise(lessons: Path) -> None:
+    output = lessons.with_name("lessons.yaml")
+    file = parse(lessons, output)
+    file.write_text(
+        file.read_text().replace("content: Doors are locked at six.", "content: Lock the doors at six sharp.")
+    )
+    lessons.write_text(REWORDED)
+
+    said = run("kb_parse", str(lessons), "--output", str(output))
+
+    assert "your edit was kept" in said
+    assert "Lock the doors at six sharp." in output.read_text()
+    assert "content: Doors are now locked at seven." not in output.read_text()
+
+
+def test_a_file_that_was_renamed_is_the_same_source(lessons: Path) -> None:
+    lessons.write_text(LESSONS + "- Lights go out by themselves.\n- The gate is oiled in May.\n")
+    seed(parse(lessons, lessons.with_name("lessons.yaml")))
+    before = set(Entry.objects.values_list("pk", flat=True))
+    renamed = lessons.rename(lessons.parent / "docs-lessons-learned.md")
+    renamed.write_text(renamed.read_text().replace("oiled in May", "oiled in June"))
+
+    report = seed(parse(renamed, renamed.with_name("other.yaml")))
+
+    assert (report["added"], report["removed"]) == ([], {})
+    assert set(Entry.objects.values_list("pk", flat=True)) == before
+
+
+def test_a_file_with_some_of_the_same_rules_elsewhere_is_another_source(tmp_path: Path, monkeypatch) -> None:
+    make_actor(admin=True)
+    monkeypatch.chdir(tmp_path)
+    for name, tests in (("web", "npm test"), ("api", "pytest")):
+        (tmp_path / name).mkdir()
+        rules = f"# Rules\n\n- Run `{tests}` before each commit.\n- Write small commits.\n- Keep the changelog.\n"
+        (tmp_path / name / "CLAUDE.md").write_text(rules)
+
+    for name in ("web", "api"):
+        seed(parse(Path(name) / "CLAUDE.md", tmp_path / f"{name}.yaml"))
+
+    assert Entry.objects.filter(content__contains="npm test").exists()
+    assert Entry.objects.filter(content__contains="pytest").exists()
 
 
 def test_another_file_of_the_same_name_is_another_source(tmp_path: Path) -> None:

@@ -52,59 +52,60 @@ def shown(session):
 )
 def test_what_was_recalled_is_kept_word_for_word_with_its_lineage(name, arguments):
     agent, session = begin()
-    remember(agent, "The code of the door is 4711.\nIt is changed every spring.")
+    remember(agent, "The code of the door is K4711.\nIt is changed every spring.")
 
     said = ask(agent, name, **arguments)
 
-    assert "4711" in said
+    assert "K4711" in said
     assert shown(session) == [said.strip()]
     assert any("through claude-code" in line.lineage for line in recalls_of(session)[0].lines)
 
 
 def test_a_fact_that_is_erased_is_gone_from_what_was_recalled():
     agent, session = begin()
-    secret = make_fact(agent, "The code of the door is 4711.\nThe code of the safe is 0815.")
+    secret = make_fact(agent, "The code of the door is K4711.\nThe code of the safe is K0815.")
     make_fact(agent, "The door has a code since May.")
     ask(agent, style="detailed")
 
     erase_fact(agent, fact_id=secret.number)
 
     (told,) = shown(session)
-    assert "4711" not in told
-    assert "0815" not in told
+    assert "K4711" not in told
+    assert "K0815" not in told
     assert ERASED in told
     assert "since May" in told
-    assert not ReceiptText.objects.filter(text__contains="4711").exists()
+    assert not ReceiptText.objects.filter(text__contains="K4711").exists()
 
 
 def test_a_line_that_quotes_a_newer_fact_goes_with_it():
     agent, session = begin()
-    older, newer = make_fact(agent, "The code of the door is 4711."), make_fact(agent, "The code of the door is 4712.")
+    older = make_fact(agent, "The code of the door is K4711.")
+    newer = make_fact(agent, "The code of the door is K4712.")
     Fact.objects.filter(pk=older.pk).update(contradicted_by=newer)
     ask(agent)
 
     erase_fact(agent, fact_id=newer.number)
 
-    assert "4712" not in "".join(shown(session))
-    assert not ReceiptText.objects.filter(text__contains="4712").exists()
+    assert "K4712" not in "".join(shown(session))
+    assert not ReceiptText.objects.filter(text__contains="K4712").exists()
 
 
 def test_company_knowledge_that_is_withdrawn_is_gone_from_what_was_recalled():
     agent, session = begin()
-    entry = approved_entry(title="Doors", content="The code of the door is 4711.")
+    entry = approved_entry(title="Doors", content="The code of the door is K4711.")
     ask(agent)
-    assert "4711" in shown(session)[0]
+    assert "K4711" in shown(session)[0]
 
     quarantine(make_actor(curator=True), [entry.pk])
 
-    assert "4711" not in shown(session)[0]
+    assert "K4711" not in shown(session)[0]
 
 
 def test_whoever_is_deleted_is_no_longer_named_to_others():
     author, _ = make_actor(), make_actor(admin=True)
     name = str(author.user)
     agent, session = begin()
-    add_entry(author, content="The code of the door is 4711.", entry_type="fact")
+    add_entry(author, content="The code of the door is K4711.", entry_type="fact")
     ask(agent)
     assert name in shown(session)[0]
 

@@ -69,6 +69,22 @@ def test_a_console_that_was_read_entirely_says_what_does_not_exist(curator):
     }
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("$ depot shelves list | depot shelves lst", "does_not_exist"),
+        ("depot shelves list && depot stock count 7  # every morning", "exists"),
+        ("DEBUG=1 sudo depot shelves list > shelves.txt 2>&1", "exists"),
+        ("depot shelves list | less", "cannot_tell"),
+        ("depot shelves --list", "cannot_tell"),
+    ],
+)
+def test_a_line_of_the_shell_is_checked_command_by_command(curator, line, expected):
+    take(curator, gateway())
+
+    assert verdict(curator, line) == expected
+
+
 def test_a_console_with_a_part_that_could_not_be_read_cannot_tell(curator):
     take(curator, gateway(lambda text: text.replace("  help: {", "  ...fromElsewhere,\n  help: {")))
 

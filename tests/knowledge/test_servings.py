@@ -3,6 +3,7 @@
 import pytest
 
 from accounts.actor import Actor
+from accounts.models import SCOPES
 from bigmind.core.errors import Invalid, NotFound
 from knowledge.models import CompanyEntry, Feedback, Proof, Receipt, Serving, Session
 from knowledge.services.company import most_relevant, search_global
@@ -14,7 +15,7 @@ from knowledge.services.feedback import give_feedback
 from knowledge.services.semantic import semantic_search
 from knowledge.services.sessions import end_session, erase_session, start_session
 from tests.curation.factories import approved_entry, decide_at_latest
-from tests.factories import make_actor, make_agent, make_user
+from tests.factories import make_actor, make_agent, make_key, make_user
 from tests.knowledge.factories import make_fact, make_session
 
 pytestmark = pytest.mark.django_db
@@ -215,6 +216,46 @@ def test_one_person_alone_pushes_nothing_out():
     _told_often(used=[other.handle], people=1)
 
     assert most_relevant("", [])[0] == entry
+
+
+def test_one_person_with_many_sessions_and_two_others_push_nothing_out():
+    entry, other = approved_entry(importance=10), approved_entry(importance=1)
+    stuffing, *others = (make_actor() for _ in range(PEOPLE_ASKED))
+    for actor in (*[stuffing] * (SESSIONS_ASKED - 2), *others):
+        _told(actor, used=[other.handle])
+
+    tally_servings()
+
+    assert most_relevant("", [])[0] == entry
+
+
+@pytest.mark.parametrize("keys", [1, 3])
+def test_citing_what_one_proposed_or_owns_counts_nothing_however_many_keys_do_it(keys: int):
+    author, owner = make_actor(), make_actor()
+    ignored, other = approved_entry(author, importance=10), approved_entry(importance=1)
+    CompanyEntry.objects.filter(pk=ignored.pk).update(owner=owner.user)
+    _told_often(used=[other.handle])
+
+    for user in (author.user, owner.user):
+        for number in range(keys):
+            agent = make_agent(user, f"client {number}").agent
+            _told(Actor.of(user, key=make_key(user, scopes=SCOPES).key, agent=agent), used=[ignored.handle])
+
+    assert most_relevant("", [])[-1] == ignored
+    tally_servings()
+    assert most_relevant("", [])[-1] == ignored
+    assert Proof.objects.get(entry=ignored).cited == 0
+
+
+def test_in_personal_mode_the_one_who_proposed_it_is_the_one_who_uses_it(settings):
+    settings.BIGMIND_MODE = "personal"
+    actor = make_actor()
+    entry = approved_entry(actor)
+
+    _told(actor, used=[entry.handle])
+
+    tally_servings()
+    assert Proof.objects.get(entry=entry).cited == 1
 
 
 def test_what_an_erased_session_said_no_longer_counts():

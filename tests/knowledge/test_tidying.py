@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.operations import carry_out
-from knowledge.models import AUTO_CLOSED, Fact, Hypothesis, Passage, Serving, Session, TidyingAnswer
+from knowledge.models import AUTO_CLOSED, Fact, Hypothesis, Passage, Session, TidyingAnswer
 from knowledge.services.facts import deprecate_fact
 from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.sessions import close_sessions, flag_important, start_session
@@ -167,7 +167,7 @@ def test_a_fact_about_the_work_that_nobody_used_is_offered_for_archiving():
         make_fact(actor, "Ports below 1024 are closed.", category="codebase"),
     )
     Fact.objects.exclude(pk=fresh.pk).update(updated_at=LONG_AGO)
-    Serving.objects.create(session=make_session(actor), user=actor.user, kind="fact", source_id=used.pk, cited=True)
+    make_session(actor, used=[f"fact:{used.number}"])
     (suggestion,) = tidy(actor).suggestions
     assert [item.text for item in suggestion.items] == [unused.fact]
 

@@ -24,8 +24,8 @@ from knowledge.services.facts import (
 from knowledge.services.recall import recall
 from knowledge.services.semantic import semantic_search
 from knowledge.tidying.answers import tidy
-from knowledge.transfer.exports import export_memory
 from knowledge.transfer.imports import import_memory
+from knowledge.transfer.passport import export_memory
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

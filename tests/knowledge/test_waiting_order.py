@@ -5,10 +5,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts.models import User
 from knowledge.embeddings.hashing import Hashing
 from knowledge.models import EmbeddingSpace, Kind, PassageVector
 from knowledge.search.passages import Indexed, index_new
 from knowledge.services.embedding import AGAIN, _claim, embed_pending, progress
+from knowledge.services.entries import add_entry
 from knowledge.services.facts import store_fact
 from tests.factories import make_actor
 
@@ -17,10 +19,10 @@ WAITING = 5_000
 pytestmark = pytest.mark.django_db
 
 
-def import_references(count: int) -> None:
-    """Let this many pieces of shared documentation wait."""
+def import_references(count: int, *, owner: User | None = None) -> None:
+    """Let this many pieces of documentation wait, by default of shared one."""
     texts = (f"GET /cranes/{number} returns crane {number} of the quay." for number in range(count))
-    index_new(Kind.REFERENCE, [Indexed(number, text, "") for number, text in enumerate(texts)], owner=None)
+    index_new(Kind.REFERENCE, [Indexed(number, text, "") for number, text in enumerate(texts)], owner=owner)
 
 
 @pytest.fixture
@@ -76,6 +78,31 @@ def test_what_one_person_imports_waits_for_others_as_they_for_it(embedded: list[
     assert progress().waiting == 0
 
 
+def test_an_entry_does_not_wait_behind_what_somebody_imported_nor_do_references(embedded: list[str]) -> None:
+    import_references(300)
+    ada = make_actor()
+    add_entry(ada, content="The quay is swept before the crane moves.", entry_type="fact", roles=["dev"])
+    texts = [f"Ada oiled crane {number}." for number in range(300)]
+    index_new(Kind.FACT, [Indexed(1000 + n, text, "") for n, text in enumerate(texts)], owner=ada.user)
+
+    embed_pending()
+
+    begun = {text: embedded.index(text) for text in embedded if text.startswith(("Ada", "GET", "The quay"))}
+    first_of_docs = min(place for text, place in begun.items() if text.startswith("GET"))
+    assert begun["The quay is swept before the crane moves."] < first_of_docs < 60
+    assert max(place for text, place in begun.items() if text.startswith("Ada")) > first_of_docs
+    assert progress().waiting == 0
+
+
+def test_what_an_older_version_let_wait_has_its_turn_too(embedded: list[str]) -> None:
+    import_references(3)
+    PassageVector.objects.update(kind="")
+
+    embed_pending()
+
+    assert (len(embedded), progress().waiting) == (3, 0)
+
+
 def test_the_newest_writing_comes_first_and_what_is_made_again_last(embedded: list[str]) -> None:
     actor = make_actor()
     store_fact(actor, category="decision", fact="An old fact.")
@@ -92,20 +119,21 @@ def test_the_newest_writing_comes_first_and_what_is_made_again_last(embedded: li
     assert progress().waiting == 0
 
 
-def test_the_next_batch_is_read_from_an_index_however_many_wait() -> None:
-    import_references(WAITING)
+@pytest.mark.parametrize("owned", [True, False], ids=["of one person", "of all"])
+def test_the_next_batch_is_read_from_an_index_however_many_wait(owned: bool) -> None:
+    import_references(WAITING, owner=make_actor().user if owned else None)
     progress()
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE knowledge_passagevector")
         cursor.execute(f"EXPLAIN {_next_batch()}")
         plan = "\n".join(line for (line,) in cursor.fetchall())
 
-    assert "vector_next" in plan
+    assert "vector_next" in plan, plan
     assert "Sort" not in plan
 
 
 def _next_batch() -> str:
-    """Return the statement by which a worker takes its batch."""
+    """Return the statement by which a worker takes its batch: the last it asked before it had one."""
     with CaptureQueriesContext(connection) as asked:
-        _claim(EmbeddingSpace.objects.get(), 50, set())
-    return next(query["sql"] for query in asked if "SKIP LOCKED" in query["sql"] and "ORDER BY" in query["sql"])
+        assert _claim(EmbeddingSpace.objects.get(), 50, set())
+    return [query["sql"] for query in asked if "SKIP LOCKED" in query["sql"] and "ORDER BY" in query["sql"]][-1]

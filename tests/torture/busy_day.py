@@ -20,9 +20,15 @@ from tests.accounts.codes import code_of, secret_on
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, OutsideProvider, outside_provider
 from tests.curation.company import Company, answering
 from tests.embedded.instance import Instance, command, eventually
+from tests.knowledge.airtable_server import KEY as AIRTABLE_KEY
+from tests.knowledge.airtable_server import Airtable
 from tests.knowledge.budibase_server import KEY as BUDIBASE_KEY
 from tests.knowledge.budibase_server import Budibase
 from tests.knowledge.embeddings.endpoint import Endpoint
+from tests.knowledge.github_server import TOKEN as GITHUB_TOKEN
+from tests.knowledge.github_server import GitHub
+from tests.knowledge.nocodb_server import KEY as NOCODB_KEY
+from tests.knowledge.nocodb_server import Nocodb
 from tests.serving import Served
 from tests.torture.scale import PATIENCE
 from tests.torture.vectors import RIGHT, settings_for
@@ -36,6 +42,7 @@ OTHER_PASSWORD = "nine otters under the pier"
 WEBHOOK_SECRET = "webhook-secret-of-this-very-day"
 METRICS_TOKEN = "metrics-token-of-this-very-day"
 JSON = {"Content-Type": "application/json"}
+FILES = {"README.md": "# Widgets\n\nCranes are oiled on Fridays.\n"}
 EMBEDDING_KEY = "sk-embedding-key-of-this-very-day"
 
 # Settings that hold a secret, which this day does not use: why.
@@ -54,6 +61,9 @@ class Outside:
 
     company: Company
     budibase: Budibase
+    nocodb: Nocodb
+    airtable: Airtable
+    github: GitHub
     embedder: Endpoint
     provider: OutsideProvider
     collector: Collector
@@ -67,6 +77,12 @@ class Outside:
             "BIGMIND_COMPANY_URL": self.company.url,
             "BIGMIND_BUDIBASE_URL": self.budibase.url,
             "BIGMIND_BUDIBASE_API_KEY": BUDIBASE_KEY,
+            "BIGMIND_NOCODB_URL": self.nocodb.url,
+            "BIGMIND_NOCODB_API_KEY": NOCODB_KEY,
+            "BIGMIND_AIRTABLE_URL": self.airtable.url,
+            "BIGMIND_AIRTABLE_API_KEY": AIRTABLE_KEY,
+            "BIGMIND_GITHUB_URL": self.github.url,
+            "BIGMIND_GITHUB_TOKEN": GITHUB_TOKEN,
             "BIGMIND_OIDC_ISSUER": self.provider.url,
             "BIGMIND_OIDC_CLIENT_ID": CLIENT_ID,
             "BIGMIND_OIDC_CLIENT_SECRET": CLIENT_SECRET,
@@ -98,15 +114,19 @@ def outside() -> Iterator[Outside]:
         yield Outside(
             company=running.enter_context(answering(Company())),
             budibase=running.enter_context(Budibase()),
+            nocodb=running.enter_context(Nocodb()),
+            airtable=running.enter_context(Airtable()),
+            github=running.enter_context(GitHub(issues=[], comments=[], timelines={}, files=FILES)),
             embedder=running.enter_context(Endpoint(RIGHT)),
             provider=provider,
             collector=running.enter_context(collecting()),
-            webhook=running.enter_context(_webhook()),
+            webhook=running.enter_context(running_webhook()),
         )
 
 
 @contextmanager
-def _webhook() -> Iterator[Webhook]:
+def running_webhook() -> Iterator[Webhook]:
+    """Run a server that takes webhook messages."""
     webhook = Webhook()
 
     class Handler(BaseHTTPRequestHandler):
@@ -241,8 +261,16 @@ class BusyDay:
         self._command("company_sync")
         company_key = self.variables["BIGMIND_COMPANY_KEY"]
         assert f"Bearer {company_key}" in self.outside.company.keys
-        self._ask("POST", "apps/bootstrap/", {"connector": "budibase"})
-        eventually(lambda: any(BUDIBASE_KEY in one.values() for one in self.outside.budibase.headers), PATIENCE)
+        connectors = {
+            "budibase": (self.outside.budibase, BUDIBASE_KEY),
+            "nocodb": (self.outside.nocodb, NOCODB_KEY),
+            "airtable": (self.outside.airtable, AIRTABLE_KEY),
+        }
+        for name, (server, shown) in connectors.items():
+            self._ask("POST", "apps/bootstrap/", {"connector": name})
+            eventually(lambda server=server, shown=shown: shown in str(server.headers), PATIENCE)
+        self._command("memory_import_from", "github", "acme/widgets", "--dry-run")
+        assert f"Bearer {GITHUB_TOKEN}" in self.outside.github.tokens
         eventually(lambda: self._embedder_was_shown_its_key(), PATIENCE)
         told = {"category": "standard", "title": "Tides", "content": "The tide table is at the harbour office."}
         self._ask("POST", "company/", told)
@@ -253,6 +281,9 @@ class BusyDay:
         self.secrets |= {
             "company_key": company_key,
             "budibase_api_key": BUDIBASE_KEY,
+            "nocodb_api_key": NOCODB_KEY,
+            "airtable_api_key": AIRTABLE_KEY,
+            "github_token": GITHUB_TOKEN,
             "embedding_api_key": EMBEDDING_KEY,
             "webhook_secret": WEBHOOK_SECRET,
             "metrics_token": METRICS_TOKEN,

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 import httpx
@@ -18,11 +18,22 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.embedded.instance import Instance
 from tests.transports.mcp_wire import HANDSHAKE_REVISIONS, STATELESS_REVISION, Wire
 
 PAUSE_SECONDS = 0.05
 TYPESCRIPT = Path(__file__).parents[1] / "transports" / "typescript"
+
+
+class Address(Protocol):
+    """Where clients call, and with which key."""
+
+    @property
+    def url(self) -> str:
+        """The address of BigMind."""
+
+    @property
+    def key(self) -> str:
+        """The key."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +77,9 @@ class Caller:
         return not self.stopped.is_set()
 
 
-def _by_wire(caller: Caller, instance: Instance, revision: str) -> None:
+def _by_wire(caller: Caller, served: Address, revision: str) -> None:
     """Write in one revision, and repeat what failed under the same idempotency key."""
-    wire, number = Wire(instance, instance.key, revision=revision), 0
+    wire, number = Wire(served, served.key, revision=revision), 0
     if revision in HANDSHAKE_REVISIONS:
         wire.initialize(f"wire {revision}")
     wire.call("memory_start_session", {"project": "processes"})
@@ -82,13 +93,13 @@ def _by_wire(caller: Caller, instance: Instance, revision: str) -> None:
             caller.note(began, repr(error))
 
 
-def _by_python(caller: Caller, instance: Instance, mode: Any) -> None:
+def _by_python(caller: Caller, served: Address, mode: Any) -> None:
     """Call with the official library. A call that is lost with its process ends its client: another one takes over."""
     began: list[float] = []
 
     async def run() -> None:
-        http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {instance.key}"}, timeout=15)
-        transport = streamable_http_client(f"{instance.url}/mcp", http_client=http)
+        http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {served.key}"}, timeout=15)
+        transport = streamable_http_client(f"{served.url}/mcp", http_client=http)
         async with Client(transport, mode=mode, read_timeout_seconds=15) as client:
             while await anyio.to_thread.run_sync(caller.goes_on):
                 began[:] = [time.time()]
@@ -103,11 +114,8 @@ def _by_python(caller: Caller, instance: Instance, mode: Any) -> None:
             caller.note(began[0] if began else time.time(), repr(error))
 
 
-def _by_typescript(caller: Caller, instance: Instance) -> None:
-    node = shutil.which("node")
-    if node is None or not (TYPESCRIPT / "node_modules").exists():
-        pytest.fail("The TypeScript client is not installed.")
-    command = [node, "calls.mjs", f"{instance.url}/mcp", instance.key]
+def _by_typescript(caller: Caller, served: Address) -> None:
+    command = ["node", "calls.mjs", f"{served.url}/mcp", served.key]
     with subprocess.Popen(command, cwd=TYPESCRIPT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
         Thread(target=_hand_on, args=(caller, program), daemon=True).start()
         for line in program.stdout:
@@ -126,15 +134,17 @@ def _hand_on(caller: Caller, program: "subprocess.Popen[str]") -> None:
 
 
 @contextmanager
-def calling(instance: Instance) -> Iterator[list[Caller]]:
+def calling(served: Address) -> Iterator[list[Caller]]:
     """Let clients of every revision call, by hand and by the libraries of Python and TypeScript, until the end."""
+    if shutil.which("node") is None or not (TYPESCRIPT / "node_modules").exists():
+        pytest.fail("The TypeScript client is not installed: `make torture` does it, where Node.js is.")
     works: dict[str, Callable[[Caller], None]] = {
-        f"wire {revision}": lambda caller, revision=revision: _by_wire(caller, instance, revision)  # type: ignore[misc]
+        f"wire {revision}": lambda caller, revision=revision: _by_wire(caller, served, revision)  # type: ignore[misc]
         for revision in (*HANDSHAKE_REVISIONS, STATELESS_REVISION)
     }
-    works["python, handshake"] = lambda caller: _by_python(caller, instance, "legacy")
-    works["python"] = lambda caller: _by_python(caller, instance, "auto")
-    works["typescript"] = lambda caller: _by_typescript(caller, instance)
+    works["python, handshake"] = lambda caller: _by_python(caller, served, "legacy")
+    works["python"] = lambda caller: _by_python(caller, served, "auto")
+    works["typescript"] = lambda caller: _by_typescript(caller, served)
     callers = [Caller(name) for name in works]
     with ExitStack() as at_the_end:
         for caller in callers:

@@ -1,6 +1,7 @@
 """A whole BigMind for each file of the torture, with its data on disk, and a word with whoever watches."""
 
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -13,6 +14,8 @@ from tests.embedded.instance import Instance
 from tests.torture.writes import client_of
 
 Start = Callable[..., AbstractContextManager[Instance]]
+UNLIMITED = {"BIGMIND_RATE_LIMIT": "0", "BIGMIND_WAITING_PER_PERSON": "1000"}
+"""One person's two hundred threads call at once: that most of them would be told to come later is tested elsewhere."""
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +25,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Start:
     @contextmanager
     def run(**variables: str) -> Iterator[Instance]:
         folder = Path(tempfile.mkdtemp(prefix="bm-"))
-        instance = Instance.prepare(folder / "home", **{"BIGMIND_RATE_LIMIT": "0", **variables})
+        instance = Instance.prepare(folder / "home", **{**UNLIMITED, **variables})
         try:
             yield instance.start()
         finally:
@@ -50,10 +53,13 @@ def client(bigmind: Instance) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def report(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    """Return what prints a line of the report at once, although pytest keeps what tests print."""
+    """Return what prints a line of the report at once, although pytest keeps what tests print.
+
+    On standard error, because of the processes of pytest-xdist nobody sees the other.
+    """
 
     def print_now(line: str) -> None:
         with capsys.disabled():
-            print(f"\n  {line}", end="", flush=True)
+            print(f"\n  {line}", end="", file=sys.stderr, flush=True)
 
     return print_now

@@ -35,7 +35,7 @@ WEB_KILLS = scaled(20, at_least=4)
 AWAY_SECONDS = scaled(300)
 AGENTS = 4
 # T7
-WRITES_IN_TROUBLE = scaled(200, at_least=20)
+WRITES_IN_TROUBLE = scaled(60, at_least=20)
 # T9
 LOGICAL_WRITES = scaled(1000)
 TRIES = 5
@@ -44,6 +44,10 @@ TRIED_FROM = scaled(20)
 CONTENDERS = scaled(200)
 # A list read to its end
 WALKED = scaled(10_000, at_least=500)
+# T36
+REFERENCES = scaled(20_000, at_least=1000)
+# T33
+ROWS = scaled(5_000, at_least=20)
 # T17
 ROUND_TRIPPED = scaled(10_000, at_least=200)
 
@@ -58,5 +62,5 @@ SLOWER_AT_MOST = 1.2
 PATIENCE = 120.0
 # T18
 STORED_BEFORE = scaled(300, at_least=30)
-UPGRADES = scaled(10)
-KILLED_MIGRATIONS = scaled(20, at_least=3)
+UPGRADES = scaled(5)
+KILLED_MIGRATIONS = scaled(10, at_least=3)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.embedded.instance import Instance
 from tests.torture import conformance
-from tests.torture.header_proxy import adding_a_header
+from tests.torture.proxies import adding_a_header
 
 pytestmark = pytest.mark.torture
 

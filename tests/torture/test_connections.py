@@ -1,6 +1,7 @@
 """Two thousand connections that send half of something, and ten megabytes without a key: others are answered."""
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -16,7 +17,7 @@ SECONDS = 45
 LONGEST = 10
 OTHERS = [f"127.0.0.{number}" for number in range(2, 12)]
 
-pytestmark = [pytest.mark.torture, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.torture, pytest.mark.alone, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.mark.parametrize("sources", [["127.0.0.1"], OTHERS], ids=["one proxy", "ten addresses"])
@@ -26,8 +27,8 @@ def test_two_thousand_half_open_connections_stop_nobody(
     key = make_key().text
     with serving(tmp_path / "log.txt", BIGMIND_LOG_LEVEL="INFO", BIGMIND_RATE_LIMIT="0") as (served, process):
         with httpx.Client(headers={"Authorization": f"Bearer {key}"}, timeout=30) as client:
-            for path in PATHS:  # The first request of a kind imports what it needs.
-                client.post(f"{served.url}{path}", content=b"x", headers={"Authorization": "none"})
+            for path, size in product(PATHS, (1, 100_000)):  # The first request of a kind imports what it needs.
+                client.post(f"{served.url}{path}", content=b"x" * size, headers={"Authorization": "none"})
             quiet = [_seconds_of(client, served.url) for _ in range(100)]
         server = psutil.Process(process.pid)
         before, lines_before = server.memory_info().rss, _lines(served.log)

@@ -18,7 +18,7 @@ from tests.torture.scale import FLOODED_SECONDS
 from tests.torture.writes import client_of
 from tests.transports.mcp_wire import Wire
 
-pytestmark = pytest.mark.torture
+pytestmark = [pytest.mark.torture, pytest.mark.alone]
 
 MOST = 2.0
 ROUNDS = 3

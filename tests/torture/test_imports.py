@@ -36,7 +36,7 @@ from tests.torture.vectors import (
 )
 from tests.torture.writes import findable_texts, query
 
-pytestmark = pytest.mark.torture
+pytestmark = [pytest.mark.torture, pytest.mark.alone]
 
 # So long does the endpoint take for a batch: time enough to be killed while waiting for it.
 BATCH_SECONDS = 0.25

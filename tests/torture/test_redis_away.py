@@ -19,11 +19,13 @@ from tests.torture.vectors import (
 )
 from tests.torture.writes import client_of, findable_texts, stored_texts
 
-pytestmark = pytest.mark.torture
+pytestmark = [pytest.mark.torture, pytest.mark.alone]
 
 # So much of the time it takes what it is sent and answers nothing; for the rest its port is closed.
 SILENT_SHARE = 0.3
 USUAL_SECONDS = max(5.0, AWAY_SECONDS / 10)
+# What a write may take that finds out that Redis is silent: half a second for each of two connections, and the write.
+FOUND_OUT_WITHIN = 3.0
 
 
 def test_agents_notice_nothing_while_redis_is_away_and_what_waits_is_done_soon_after(
@@ -36,7 +38,10 @@ def test_agents_notice_nothing_while_redis_is_away_and_what_waits_is_done_soon_a
         parts = _parts(bigmind)
         days.append(Day(client, "Redis as usual").lasting(USUAL_SECONDS, agents=AGENTS))
         redis.fall_silent()
-        days.append(Day(client, "Redis silent").lasting(AWAY_SECONDS * SILENT_SHARE, agents=AGENTS))
+        silent = Day(client, "Redis silent").lasting(AWAY_SECONDS * SILENT_SHARE, agents=AGENTS)
+        longest = max(silent.seconds["write"])
+        report(f"the longest write while Redis was silent took {longest:.1f} s")
+        days.append(silent)
         redis.kill()
         days.append(Day(client, "Redis away").lasting(AWAY_SECONDS * (1 - SILENT_SHARE), agents=AGENTS))
         left = waiting(bigmind)
@@ -54,6 +59,7 @@ def test_agents_notice_nothing_while_redis_is_away_and_what_waits_is_done_soon_a
 
         assert [failure for day in days for failure in day.failures] == []
         assert all(set(day.fallbacks) == {False} for day in days[1:])
+        assert longest <= FOUND_OUT_WITHIN
         _check_that_all_is_there(bigmind, sum((day.written for day in days), Counter()))
 
 
@@ -61,7 +67,7 @@ def _check_that_all_is_there(instance: Instance, written: Counter[str]) -> None:
     assert stored_texts(instance.home) == written
     assert findable_texts(instance.home) == vectors_of_each_text(instance.home) == written
     assert texts_with_a_wrong_vector(instance.home) == []
-    assert set(_parts(instance)) >= {"web", "worker", "scheduler"}
+    assert {name.partition("-")[0] for name in _parts(instance)} >= {"web", "worker"}
 
 
 def _variables(redis: RedisServer) -> dict[str, str]:

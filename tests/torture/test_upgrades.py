@@ -19,7 +19,7 @@ from tests.torture.scale import AGENTS, KILLED_MIGRATIONS, STORED_BEFORE, UPGRAD
 from tests.torture.vectors import seconds_until_embedded
 from tests.torture.writes import client_of, query, stored_texts
 
-pytestmark = pytest.mark.torture
+pytestmark = [pytest.mark.torture, pytest.mark.alone]
 
 LONGEST_WAIT = 1.0
 EMBEDDED_WITHIN = 300.0

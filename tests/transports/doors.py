@@ -82,6 +82,14 @@ def _remove(person: Person) -> Knock:
     return _with_factor(person, "second-factor-remove")
 
 
+def _confirm(person: Person) -> Knock:
+    return _posting(person, _inside(person), "confirm", "password", right=lambda: PASSWORD)
+
+
+def _confirm_by_code(person: Person) -> Knock:
+    return _with_factor(person, "confirm")
+
+
 def _with_factor(person: Person, name: str) -> Knock:
     user = make_user(password=PASSWORD)
     enrolment, _ = with_second_factor(user)
@@ -110,6 +118,7 @@ LOCKED: dict[str, tuple[Callable[[Person], Knock], ...]] = {
     "second-factor-set-up": (_set_up,),
     "second-factor-codes": (_renew,),
     "second-factor-remove": (_remove,),
+    "confirm": (_confirm, _confirm_by_code),
 }
 
 # Routes that take what nobody can guess: a flood of wrong ones has to wait, the right one goes in. Those of hooks, of
@@ -119,6 +128,9 @@ WAITING = ("sign-in-link", "invitation", "metrics", "sso-callback", "hooks")
 # Routes that answer anybody and take no secret: nothing is to be guessed there.
 NOTHING_TO_GUESS = {
     **dict.fromkeys(("healthz", "readyz", "openapi", "api-docs", "api-no-route", "styleguide", "theme"), "open to all"),
+    **dict.fromkeys(
+        ("help", "help-page", "help-file", "api-toolset", "api-operation"), "open to all: the documentation"
+    ),
     "sso": "leads to the provider, where people show who they are",
     "sign-out": "ends a session, and begins none",
 }

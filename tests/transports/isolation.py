@@ -24,19 +24,24 @@ from curation.services.golden_questions import pin_golden_question
 from knowledge.app_maps.learning import learn_app
 from knowledge.app_maps.vocabulary import LearntEntity
 from knowledge.models import (
+    Act,
     AmbiguousName,
     App,
     AppEntity,
     AppTable,
+    AskedQuestion,
     CapturePolicy,
     Chunk,
     CompanyEntry,
     Concern,
     Conversation,
     Entry,
+    ExpertQuestion,
     Fact,
     Feedback,
+    Firing,
     Gap,
+    HoldoutDraw,
     HookEvent,
     HookHealth,
     Hypothesis,
@@ -45,6 +50,7 @@ from knowledge.models import (
     ReceiptText,
     Reference,
     Session,
+    SessionOutcome,
     Summary,
     TidyingAnswer,
     UnansweredQuestion,
@@ -57,9 +63,9 @@ from knowledge.services.notes import set_note
 from knowledge.services.people import change_sharing
 from knowledge.services.sessions import append_chunk, end_session, start_session
 from knowledge.tidying.suggestions import suggestions_for
-from knowledge.transfer.exports import export_memory
+from knowledge.transfer.passport import export_memory
 from tests.curation.factories import decide_at_latest
-from tests.factories import make_actor, make_key
+from tests.factories import make_actor, make_key, make_user
 from tests.knowledge.factories import make_reference
 
 SECRET = "Zanzibar"
@@ -167,6 +173,11 @@ def _converse(actor: Actor, session: Session) -> tuple[int, int]:
     """Let hooks report a conversation; return its number, and that of its one event."""
     CapturePolicy.objects.create(user=actor.user, never_folders=[f"/{SECRET}"])
     HookHealth.objects.create(user=actor.user, client="claude-code", failure=SECRET)
+    told = {"user": actor.user, "client": "claude-code", "conversation": SECRET}
+    act = Act.objects.create(**told, told_id=SECRET, moment="before", command=SECRET)
+    Firing.objects.create(
+        **told, told_id=SECRET, act=act, kind="fact", source_id="1", trigger=SECRET, level="advise", brought=True
+    )
     conversation = Conversation.objects.create(
         user=actor.user, client="claude-code", client_id=SECRET, digest=SECRET, session=session, folder=f"/src/{SECRET}"
     )
@@ -183,7 +194,10 @@ def _connect_an_app(actor: Actor) -> UUID:
 
 
 def _ask_what_nobody_knows(actor: Actor) -> int:
-    """Ask what finds nothing; return the number of the question."""
+    """Ask what finds nothing, and a colleague who is gone; return the number of the question that found nothing."""
+    gone = make_user(is_active=False)
+    ExpertQuestion.objects.create(user=actor.user, expert=gone, text=f"{SECRET} asked", answer=f"{SECRET} answered")
+    AskedQuestion.objects.create(user=actor.user, how="recall", text=f"{SECRET} asked", digest=SECRET)
     asked = UnansweredQuestion(gap=Gap.objects.create(), user=actor.user, text=f"{SECRET} question", digest=SECRET)
     asked.save()
     return asked.pk
@@ -198,7 +212,7 @@ def propose(actor: Actor) -> CompanyEntry:
 
 def approve_company_knowledge(owned: Owned) -> Owned:
     """Let a curator approve something that somebody else proposed: everybody may read it, agents and people."""
-    said = {"title": f"{SHARED} rule", "content": f"{SHARED} is what we agreed on."}
+    said = {"title": f"{SHARED} rule", "content": f"{SHARED} is what we agreed on.", "anchors": ["a.py:f"]}
     with override_settings(BIGMIND_MODE="team"):
         entry = promote_to_global(make_actor(), category="standard", **said).entry
         decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="approve")
@@ -228,22 +242,30 @@ def ids_in_addresses(owned: Owned) -> dict[str, Any]:
     shared = {
         "reference_id": owned.reference,
         "slug": "helios",
+        "help-page.slug": "pages",
+        "name": "pictures/stores.svg",
+        "api-toolset.name": "memory",
+        "api-operation.name": "memory_list_facts",
+        "api-try.name": "memory_list_facts",
         "app_id": App.objects.get().pk,
         "part": "entities",
         "part_id": row.pk,
         "app-map-of-table.part_id": row.table_id,
         "entity_id": row.pk,
-        **{f"kb-{page}.entry_id": owned.entry for page in ("entry", "edit", "delete")},
+        **{f"kb-{page}.entry_id": owned.entry for page in ("entry", "edit", "level", "delete")},
     }
-    nowhere = ("sign_in_id", "invitation_id", "report_id", "drift_id", "run_id", "workflow_id")
+    nowhere = ("sign_in_id", "invitation_id", "report_id", "drift_id", "run_id", "workflow_id", "webhook_id")
     return {
         **shared,
         **dict.fromkeys(nowhere, 999_999),
         "delivery_id": uuid4(),
         "token": "x" * 32,
         "client": "claude-code",
+        "name": "gaps",
+        "version": "1.0.0",
         "owned": owned,
         "gap_id": question.gap_id,
+        "asked_id": ExpertQuestion.objects.filter(user=question.user_id).values_list("pk", flat=True).get(),
         "username": owned.username,
         "person_id": question.user_id,
         "key_id": owned.api_key,
@@ -279,8 +301,22 @@ def _digests(user_id: UUID, key_ids: tuple[object, ...], common: bool) -> tuple[
     rows: list[QuerySet[Any]] = [
         model.objects.filter(user=user_id)
         for model in (
-            *(UnansweredQuestion, Session, Fact, Chunk, Hypothesis, Note, Profile, Sharing, Instance),
+            *(
+                AskedQuestion,
+                UnansweredQuestion,
+                ExpertQuestion,
+                Session,
+                Fact,
+                Chunk,
+                Hypothesis,
+                Note,
+                Profile,
+                Sharing,
+                Instance,
+            ),
             *(Conversation, HookEvent, HookHealth, CapturePolicy, TidyingAnswer, ReceiptText),
+            *(HoldoutDraw, SessionOutcome),
+            *(Act, Firing),
         )
     ]
     rows += [
@@ -355,6 +391,7 @@ ATTEMPTS: dict[str, Callable[[Owned], list[Arguments]]] = {
     "memory_list_facts": lambda owned: [{"include_deprecated": True}],
     "memory_deprecate_fact": lambda owned: [{"fact_id": owned.fact, "reason": "Taken over"}],
     "memory_correct_fact": lambda owned: [{"fact_id": owned.fact, "fact": "Taken over"}],
+    "memory_set_fact_triggers": lambda owned: [{"fact_id": owned.fact, "triggers": ["command: make"]}],
     "memory_erase_fact": lambda owned: [{"fact_id": owned.fact}],
     "memory_set_aside": lambda owned: _everything_by_kind(owned, fact=owned.fact),
     "memory_restore": lambda owned: _everything_by_kind(owned, fact=owned.deprecated_fact),
@@ -410,6 +447,7 @@ ATTEMPTS: dict[str, Callable[[Owned], list[Arguments]]] = {
     "memory_withdraw_proposal": lambda owned: [{"entry_id": owned.proposal}],
     "memory_discuss_global": lambda owned: [{"entry_id": owned.proposal, "text": "Planted"}],
     "memory_list_queue": lambda owned: [{"limit": 200}],
+    "memory_weekly_letter": lambda owned: [{}],
     "memory_brief_curator": lambda owned: [{"entry_id": owned.proposal}],
     "memory_claim_global": lambda owned: [{"entry_id": owned.proposal}],
     "memory_approve_global": lambda owned: [
@@ -427,6 +465,14 @@ ATTEMPTS: dict[str, Callable[[Owned], list[Arguments]]] = {
     "golden_list": lambda owned: [{"limit": 200}],
     "golden_check": lambda owned: [{}],
     "golden_unpin": lambda owned: [{"golden_id": owned.golden}],
+    "anchors_list": lambda owned: [{"limit": 200}],
+    "anchors_report": lambda owned: [
+        {
+            "repository": "acme/shop",
+            "commit": "3f2a1bc4",
+            "results": [{"entry_id": owned.company, "anchor": "a.py:f", "verdict": "holds"}],
+        }
+    ],
     "memory_forget_source": lambda owned: [{"session_id": owned.ended_session, "dry_run": False}],
     "memory_update_profile": lambda owned: [{"role": "Somebody"}],
     "memory_get_profile": lambda owned: [{}],
@@ -476,6 +522,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "facts": (
         "memory_deprecate_fact",
         "memory_correct_fact",
+        "memory_set_fact_triggers",
         "memory_erase_fact",
         "memory_feedback",
         "memory_promote_to_global",
@@ -532,8 +579,10 @@ ROWS: dict[str, tuple[str, ...]] = {
         "reference_get",
     ),
     "documentation: importing, correcting": ("reference_update", "references_import"),
-    "company knowledge: reading what is approved": ("memory_list_global", "memory_search_global"),
+    "company knowledge: reading what is approved": ("memory_list_global", "memory_search_global", "anchors_list"),
+    "company knowledge: reporting a check of the code it rests on": ("anchors_report",),
     "proposals: reading, commenting": ("memory_get_global", "memory_discuss_global"),
+    "the weekly letter: one’s own week, and what waits for one’s decision": ("memory_weekly_letter",),
     "proposals: revising, withdrawing": ("memory_revise_proposal", "memory_withdraw_proposal"),
     "proposals: the queue, deciding": (
         "memory_list_queue",

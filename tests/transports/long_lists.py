@@ -99,6 +99,12 @@ def _approved(owner: User, number: int) -> CompanyEntry:
     return entry
 
 
+def _anchored_entry(owner: User, number: int) -> CompanyEntry:
+    entry = _approved(owner, number)
+    entry.anchors = [f"a.py:f{number}"]
+    return entry
+
+
 def _golden_question(owner: User, number: int) -> GoldenQuestion:
     lost = moment(number) if number % 2 else None
     question = f"Question {number % 50}?"
@@ -140,6 +146,7 @@ LONG_LISTS: dict[str, tuple[LongList, ...]] = {
         LongList(CompanyEntry, _proposal, "id"),
         LongList(CompanyEntry, _proposal, "id", (("order", "newest"),)),
     ),
+    "anchors_list": (LongList(CompanyEntry, _anchored_entry, "title"),),
     "golden_list": (LongList(GoldenQuestion, _golden_question, "id"),),
     "list_commands": (LongList(Reference, _command, "key"),),
     "app_list": (LongList(App, _app, "app_id"),),

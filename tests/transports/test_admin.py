@@ -13,7 +13,18 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.keys import create_key
 from accounts.models import ApiKey, Call, Role, SignInLink, User
-from curation.models import Claim, Comment, GoldenQuestion, Overlap, Review
+from curation.models import (
+    Claim,
+    Comment,
+    Comparison,
+    GoldenQuestion,
+    Overlap,
+    Pack,
+    PackKey,
+    PackLine,
+    PackVersion,
+    Review,
+)
 from knowledge.models import (
     Chunk,
     CompanyEntry,
@@ -31,7 +42,8 @@ from tests.worlds import keep_world
 
 pytestmark = pytest.mark.django_db
 
-FOR_CURATORS = {Claim, Comment, CompanyEntry, Entry, GoldenQuestion, Overlap, Review}
+PACKS = {Pack, PackKey, PackLine, PackVersion}
+FOR_CURATORS = {Claim, Comment, CompanyEntry, Comparison, Entry, GoldenQuestion, Overlap, Review} | PACKS
 OURS = [model for label in ("accounts", "knowledge", "curation") for model in apps.get_app_config(label).get_models()]
 
 

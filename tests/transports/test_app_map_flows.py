@@ -282,7 +282,7 @@ def test_a_schema_that_changed_is_read_again_and_overwritten(served: Served, bud
 
     _through_mcp(served, flow)
 
-    assert Healing.objects.get().found == "new fields Remarks; gone Notes"
+    assert Healing.objects.get().found == "new fields Remarks; gone Notes; workflows to look at add_comment"
 
 
 def test_an_app_with_a_new_id_is_found_by_its_name(served: Served) -> None:

@@ -173,6 +173,36 @@ def test_of_a_large_body_that_was_refused_little_is_read(hurried):
     assert monotonic() - begun < 10
 
 
+@pytest.mark.parametrize("size", [2 * MIB, 20 * MIB])
+def test_whoever_sent_a_large_body_reads_the_refusal_and_that_no_request_can_follow(hurried, size):
+    """Else a proxy, which has handed all of it to the kernel, sends the next request after it, and loses that."""
+    served, _ = hurried
+    head = f"POST /api/v1/facts/ HTTP/1.1\nHost: HOST\nContent-Length: {size}\n\n"
+    begun = monotonic()
+    with connect(served, head) as connection:
+        connection.sendall(b"x" * MIB)
+        answer = everything_from(connection)
+
+    assert answer.startswith((b"HTTP/1.1 401 ", b"HTTP/1.1 413 "))
+    assert b"connection: close" in answer.lower()
+    assert answer.endswith(b"}")
+    assert monotonic() - begun < 10
+
+
+def test_a_small_body_that_comes_after_its_refusal_costs_nobody_the_connection(hurried):
+    served, _ = hurried
+    body = '{"fact": "Tabs."}'
+    head = f"POST /api/v1/facts/ HTTP/1.1\nHost: HOST\nContent-Length: {len(body)}\n\n"
+    with connect(served, head) as connection:
+        first = connection.recv(65536)
+        while not first.endswith(b"}"):
+            first += connection.recv(65536)
+        connection.sendall(f"{body}GET /healthz HTTP/1.1\r\nHost: {urlsplit(served.url).netloc}\r\n\r\n".encode())
+
+        assert first.startswith(b"HTTP/1.1 401 ")
+        assert connection.recv(4096).startswith(b"HTTP/1.1 200 ")
+
+
 def test_a_body_in_chunks_without_a_session_is_not_gathered(hurried):
     served, _ = hurried
     chunk = b"%x\r\n%s\r\n" % (32 * 1024, b"x" * 32 * 1024)

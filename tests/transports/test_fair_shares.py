@@ -1,5 +1,8 @@
 """Fair shares: people take turns at the threads, slow work holds up nothing quick, and too much of one is refused."""
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,13 +16,15 @@ import pytest
 from django.db import transaction
 
 from bigmind.core.errors import TooMany
-from bigmind.transports.fair_pool import FairPool, People, share_of
+from bigmind.transports.at_work import AtWork
+from bigmind.transports.fair_pool import FairPool, NobodyWaits, People, share_of
 from bigmind.transports.web import _is_slow
 from tests.factories import make_key, make_user
 from tests.serving import Served, serving
 from tests.transports.mcp_wire import Wire, text_of
 
 ADA, BEA = "ada", "bea"
+LEFT = {"category": "decision", "fact": "The pilot left before the tide."}
 
 
 class Bench:
@@ -73,7 +78,7 @@ def bench(threads: int, waiting: int = 32) -> Iterator[Bench]:
     finally:
         made.finish_all()
         FairPool.pools.remove(made.pool)
-        FairPool.last_seen.clear()
+        FairPool.at_work.clear()
 
 
 def test_people_take_turns_however_much_one_of_them_has_waiting() -> None:
@@ -124,6 +129,51 @@ def test_the_slow_operation_of_a_person_is_one_in_all_pools() -> None:
         calls.finish("search")
 
         assert pages.has_begun("import")
+
+
+ANOTHER_PROCESS = """
+import os, sys, time
+from pathlib import Path
+os.cpu_count = lambda: 2
+from bigmind.transports.at_work import AtWork
+at_work = AtWork(Path(sys.argv[1]))
+at_work.note("bea")
+print(at_work.begin_slow("ada", is_alone=False), flush=True)
+time.sleep(60)
+"""
+
+
+def test_it_is_one_in_all_processes_and_the_place_of_a_killed_one_is_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(FairPool, "at_work", AtWork(tmp_path))
+    command = [sys.executable, "-c", ANOTHER_PROCESS, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as another, bench(threads=4) as four:
+        assert another.stdout.readline() == b"True\n"
+        four.add(ADA, "search", is_slow=True)
+        four.add(BEA, "hers", is_slow=True)
+        assert four.has_begun("hers")
+        assert four.stays("hers")
+
+        another.kill()
+
+        assert four.has_begun("search")
+
+
+def test_what_nobody_waits_for_any_more_is_not_begun_and_takes_no_place() -> None:
+    with bench(threads=1, waiting=1) as one:
+        one.add(ADA, "running")
+        assert one.has_begun("running")
+        with share_of(ADA, has_left=lambda: True):
+            left = one.pool.submit(one.begun.append, "left")
+        one.add(ADA, "waits")
+
+        one.finish_all()
+
+        assert one.begun == ["running", "waits"]
+        with pytest.raises(NobodyWaits):
+            left.result(5)
 
 
 def test_slow_work_begins_although_quick_work_never_ends() -> None:
@@ -224,8 +274,17 @@ def test_a_flood_of_one_person_is_told_to_wait_and_how_much_may(narrow: Served) 
 
         with connection.cursor() as cursor:
             cursor.execute("LOCK TABLE knowledge_fact IN ACCESS EXCLUSIVE MODE")
+        blocked = []
+        for number in range(2):  # One after the other: until a thread takes it up, the first waits, and one may.
+            blocked.append(many.submit(read, number))
+            time.sleep(0.5)
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(f"{narrow.url}/api/v1/facts/", headers=headers, json=LEFT, timeout=0.5)
         read_by_rest, called = list(many.map(read, range(8))), list(many.map(call, range(8)))
 
+    assert all(one.result().is_success or one.result().status_code == 503 for one in blocked)
+    left = httpx.get(f"{narrow.url}/api/v1/facts/", headers=headers, timeout=30)
+    assert LEFT["fact"] not in left.text, "Nobody waited for it any more."
     refused = [answer for answer in read_by_rest if answer.status_code == 429]
     assert len(refused) >= 5
     assert refused[0].headers["Content-Type"] == "application/problem+json"

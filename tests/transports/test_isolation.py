@@ -37,7 +37,8 @@ STRANGERS = {
 }
 BY_ADDRESS = [name for row in ADDRESSED for name in ROWS[row]]
 # A proposal is made to be read and decided about: by curators.
-CURATORS_SEE = (*ROWS["proposals: reading, commenting"], *ROWS["proposals: the queue, deciding"])
+LETTER = "the weekly letter: one’s own week, and what waits for one’s decision"
+CURATORS_SEE = (*ROWS["proposals: reading, commenting"], *ROWS["proposals: the queue, deciding"], *ROWS[LETTER])
 # These belong to nobody: whoever may, writes them.
 OF_NOBODY = ("documentation:", "app maps:", "golden questions:")
 COMMON = tuple(name for row in ROWS if row.startswith(OF_NOBODY) for name in ROWS[row])

@@ -16,6 +16,7 @@ from accounts.keys import revoke_key
 from accounts.models import SCOPES, Role, User
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.routes import ROOT, path_parameters
+from knowledge.models import ExpertQuestion
 from knowledge.services.people import change_sharing
 from tests.factories import make_actor, make_key, make_user
 from tests.transports.isolation import (
@@ -43,6 +44,10 @@ def _id_of(owned: Owned) -> object:
     return User.objects.values_list("pk", flat=True).get(username=owned.username)
 
 
+def _asked_by(owned: Owned) -> object:
+    return ExpertQuestion.objects.values_list("pk", flat=True).get(user__username=owned.username)
+
+
 # Method and path of the pages; none of them is an operation.
 PAGES: dict[str, Callable[[Owned], tuple[str, str]]] = {
     "the pages of documentation": lambda owned: ("GET", f"/docs/references/{owned.reference}/"),
@@ -57,7 +62,9 @@ PAGES: dict[str, Callable[[Owned], tuple[str, str]]] = {
     "the page of one’s proposals": lambda owned: ("GET", "/company/mine/"),
     "the page of what is due for verification": lambda owned: ("GET", "/company/due/"),
     "the page of one’s notices": lambda owned: ("GET", "/notices/"),
+    "the page of one’s weekly letter": lambda owned: ("GET", "/letter/"),
     "the page of golden questions": lambda owned: ("GET", "/company/golden/"),
+    "the page of knowledge packs": lambda owned: ("GET", "/company/packs/"),
     "the page of the system": lambda owned: ("GET", "/system/"),
     "the page of what is sent out": lambda owned: ("GET", "/system/deliveries/"),
     "the audit log": lambda owned: ("GET", "/system/audit/"),
@@ -81,8 +88,14 @@ PAGES: dict[str, Callable[[Owned], tuple[str, str]]] = {
     "inviting somebody": lambda owned: ("GET", "/people/invite/"),
     "the page of where one is signed in": lambda owned: ("GET", "/sign-ins/"),
     "the page of use": lambda owned: ("GET", "/insights/?whose=everybody"),
+    "the page of growth and impact": lambda owned: ("GET", "/insights/knowledge/?whose=everybody"),
+    "the page of insights into curation": lambda owned: ("GET", "/insights/curation/?whose=everybody"),
+    "the map": lambda owned: ("GET", "/insights/map/"),
+    "the timeline of a memory": lambda owned: ("GET", "/memory/timeline/"),
     "the page of questions that found nothing": lambda owned: ("GET", "/insights/gaps/"),
     "forgetting a question that found nothing": lambda owned: ("POST", f"/insights/questions/{owned.question}/forget/"),
+    "the page of a question to a colleague": lambda owned: ("GET", f"/questions/{_asked_by(owned)}/"),
+    "the page of one’s questions to colleagues": lambda owned: ("GET", "/questions/"),
     "replacing a key": lambda owned: ("POST", f"/keys/{owned.api_key}/rotate/"),
     "revoking a key": lambda owned: ("POST", f"/keys/{owned.api_key}/revoke/"),
     "the API documentation": lambda owned: ("GET", "/api/"),
@@ -94,6 +107,7 @@ SHOWN = {
     "kb_stats": r'"total_entries": ?2',
     "kb_rebuild_embeddings": r'"status"',
     "lesson_for": SHARED,
+    "anchors_report": r'"checked": ?1',
     "memory_get_instructions": TEXT,
     "directory_list": "items",
     "directory_search": "items",
@@ -106,6 +120,7 @@ SHOWN = {
     "the page of an approved entry": SHARED,
     "the page of what is due for verification": "Due for verification",
     "the page of golden questions": SHARED,
+    "the page of knowledge packs": "Trusted publishers",
     "the page of the system": "Slow operations",
     "the page of what is sent out": "Nothing waits",
     "the audit log": "Audit log",
@@ -113,15 +128,18 @@ SHOWN = {
     "the page of the company server": "There is no company server",
     "the page of all people, with their roles": "What each role may do",
     "the page that manages a person": "Their way in",
-    "the page that deletes a person, with what goes": "This goes for good",
+    "the page that deletes a person, with what goes": "This will be permanently deleted",
     "resetting the password of a person": "/sign-in/",
     "inviting somebody": "Make the invitation",
+    "the page of growth and impact": "Impact of company knowledge",
+    "the page of insights into curation": "Lead time of decisions",
 }
 
 
 SHARED_SUBJECTS = {
     "memory_list_global",
     "memory_search_global",
+    "anchors_list",
     *ROWS["documentation: looking up, checking, reading"],
     *ROWS["documentation: importing, correcting"],
     *ROWS["golden questions: pinning, listing, asking, removing"],
@@ -251,12 +269,13 @@ def test_the_answer_is_what_the_table_says(row: str, column: str, word: str, own
     visitor = VISITORS[column](owner.user)
     if "shares nothing" in row:
         change_sharing(owner, sections=[], in_directory=True, session_ids=[])
+    before = stored_by(owner.user, owned)
 
     for subject in ROWS.get(row, (row,)):
         is_shared = subject in SHARED_SUBJECTS or subject.startswith(("kb_", "app_"))
         shown = SHOWN.get(subject, SHARED if is_shared else SECRET)
         for ask in _requests(subject, owned):
-            answer = _answer(visitor, ask, owner.user, owned)
+            answer = _answer(visitor, ask, owner.user, owned, before)
 
             assert MEANINGS[word](answer, shown), (subject, answer)
             assert owned.api_key_text not in answer.text, subject
@@ -300,10 +319,9 @@ def _call(name: str, arguments: Arguments) -> Ask:
     return lambda visitor: getattr(visitor.rest, send)(path, others, content_type="application/json")
 
 
-def _answer(visitor: Visitor, ask: Ask, owner: User, owned: Owned) -> Answer:
-    """Ask, see what changed, and take it back: the next request finds everything as it was."""
+def _answer(visitor: Visitor, ask: Ask, owner: User, owned: Owned, before: list[tuple[Any, ...]]) -> Answer:
+    """Ask, see what changed, and take it back: the next request finds everything as it was `before`."""
     with transaction.atomic():
-        before = stored_by(owner, owned)
         response = ask(visitor)
         changed = stored_by(owner, owned) != before
         transaction.set_rollback(True)

@@ -60,23 +60,23 @@ def test_a_real_client_goes_on_at_any_process_and_after_the_end_of_its_own(two: 
     assert Agent.objects.get(user=user).client_name == "mcp"
 
 
-@pytest.mark.parametrize("revision", HANDSHAKE_REVISIONS)
-def test_every_handshake_revision_survives_the_end_of_its_process(
-    two: tuple[Served, Any, Served], revision: str
-) -> None:
+def test_every_handshake_revision_survives_the_end_of_its_process(two: tuple[Served, Any, Served]) -> None:
     first, process, second = two
-    user = make_user()
-    wire = Wire(first, make_key(user).text, revision=revision)
-    wire.initialize()
-    wire.call("memory_start_session", {"project": "freight"})
+    users = {revision: make_user() for revision in HANDSHAKE_REVISIONS}
+    wires = {revision: Wire(first, make_key(user).text, revision=revision) for revision, user in users.items()}
+    for wire in wires.values():
+        wire.initialize()
+        wire.call("memory_start_session", {"project": "freight"})
     process.kill()
     process.wait()
 
-    wire.http.base_url = second.url
-    kept = wire.call("memory_flag_important", {"content": "Said after the restart."})
+    for revision, wire in wires.items():
+        wire.http.base_url = second.url
+        kept = wire.call("memory_flag_important", {"content": "Said after the restart."})
 
-    assert "project freight" in text_of(kept)
-    assert (Agent.objects.get(user=user).client_name, Agent.objects.get(user=user).client_version) == ("wire", "1.0")
+        agent = Agent.objects.get(user=users[revision])
+        assert "project freight" in text_of(kept), revision
+        assert (agent.client_name, agent.client_version) == ("wire", "1.0"), revision
 
 
 def test_a_client_that_names_no_revision_later_is_answered_in_the_one_agreed_on(served: Served) -> None:

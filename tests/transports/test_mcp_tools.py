@@ -14,7 +14,7 @@ from bigmind.operations import CATALOGUE, TOOLSETS, nearest_names
 from bigmind.transports.mcp.server import server_instructions
 from knowledge.models import Fact
 from tests.factories import make_key, make_user
-from tests.serving import Served
+from tests.serving import Served, eventually
 from tests.transports.mcp_wire import HANDSHAKE_REVISIONS, STATELESS_REVISION, Wire, text_of
 
 FACT = {"category": "preference", "fact": "Prefers tea."}
@@ -111,6 +111,19 @@ def test_the_default_list_is_cheap(served: Served) -> None:
         tool.pop("_meta", None)  # for the client: no model is shown it
 
     assert count_tokens(json.dumps(listed, ensure_ascii=False, separators=(",", ":"))) <= 3_000
+
+
+def test_looking_documentation_up_costs_half_of_that_and_is_told_to_come_first(served: Served) -> None:
+    wire = Wire(served, make_key(make_user(role=Role.ADMIN)).text, path="/mcp?toolsets=docs")
+
+    greeting = wire.initialize()["instructions"]
+    listed = wire.send("tools/list").json()["result"]["tools"]
+
+    assert "Search here first" in greeting
+    assert {"search_knowledge", "get_command", "list_commands", "get_api_endpoint", "check_command"} <= {
+        tool["name"] for tool in listed
+    }
+    assert count_tokens(json.dumps(listed, ensure_ascii=False, separators=(",", ":"))) <= 1_500
 
 
 @pytest.mark.parametrize("toolsets", [*({name} for name in TOOLSETS), {"all"}, set(TOOLSETS) - {"core"}])
@@ -268,7 +281,7 @@ def test_the_request_id_is_the_same_in_header_result_and_usage_log(served: Serve
 
     assert response.headers["X-Request-Id"] == "deploy-42.request"
     assert response.json()["result"]["_meta"]["requestId"] == "deploy-42.request"
-    assert Call.objects.get(operation="memory_list_facts").request_id == "deploy-42.request"
+    assert eventually(Call.objects.filter(operation="memory_list_facts", request_id="deploy-42.request").exists)
 
 
 def test_an_agent_that_forgot_to_start_is_told_once(served: Served) -> None:

@@ -141,7 +141,7 @@ def test_the_limits_of_texts_are_in_the_document(name: str, argument: str, good:
 
 @pytest.mark.parametrize("operation", CATALOGUE.values(), ids=lambda operation: operation.name)
 def test_what_an_agent_is_told_of_an_argument_the_documentation_says_too(operation: Operation) -> None:
-    properties = operation.input_schema().get("properties", {})
+    properties = operation.input_schema.get("properties", {})
     # What a word may be is described once in the document, beside its values.
     told = {
         name: part["description"] for name, part in properties.items() if "description" in part and "enum" not in part

@@ -145,7 +145,7 @@ def test_every_transport_refuses_an_unknown_argument_in_the_same_words(name: str
 def test_every_transport_refuses_a_wrong_value_by_the_name_of_its_field(name: str, person: Person) -> None:
     operation = CATALOGUE[name]
 
-    for argument, schema in operation.input_schema().get("properties", {}).items():
+    for argument, schema in operation.input_schema.get("properties", {}).items():
         if (name, argument) == ("kb_bulk_import", "entries"):
             continue  # Each wrong entry is refused by itself, in the report.
         wrong = {"string": "a\0b", "array": ["a\0b"], "object": ["a"]}.get(schema.get("type"), {"a": 1})

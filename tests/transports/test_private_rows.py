@@ -36,14 +36,16 @@ NOT_PRIVATE = {
     },
     "what was done, without what anyone stored": {
         *("Call", "TaskTally", "AuditEvent", "AuditHead", "ErasureReport", "Writing", "Serving", "EmbeddingDay"),
+        "BackupRun",
     },
     "read by everybody, or by every curator": {
         *("App", "AppTable", "AppEntity", "AppWorkflow", "AmbiguousName", "Healing", "AppRun", "CompanyEntry"),
         *("CompanyServer", "CompanyCopy", "Dispatch", "Entry", "EntryFingerprint", "LessonAsked", "Proof", "Gap"),
         *("ReferenceCollection", "ReferenceImport", "Reference", "ReferenceName", "ReferenceVersion"),
-        *("ReferenceDrift", "ReferenceUse", "GoldenQuestion", "Comment", "Claim", "Review", "Overlap"),
+        *("ReferenceDrift", "ReferenceUse", "GoldenQuestion", "Comment", "Claim", "Review", "Overlap", "Comparison"),
+        *("SettingOverride", "Webhook", "Pack", "PackKey", "PackLine", "PackVersion"),
     },
-    "numbers, and how often": {"EmbeddingSpace", "PassageVector", "CachedVector", "Subscription"},
+    "numbers, and how often": {"EmbeddingSpace", "PassageVector", "CachedVector", "Subscription", "IndexGap"},
 }
 
 
@@ -215,6 +217,28 @@ def test_whoever_says_why_reads_for_half_an_hour_and_the_owner_hears_of_it(
         moment = timezone.now() + moved
         monkeypatch.setattr(private_rows.timezone, "now", lambda moment=moment: moment)
         assert MARKER not in browser.get(pages[0]).text
+
+
+def test_rows_that_one_admin_opened_are_open_to_nobody_else(browser: Client, root: User) -> None:
+    ada, cora = make_actor(), make_user("cora", role=Role.ADMIN)
+    page = _url(Fact, "change", make_fact(ada, fact=MARKER).pk)
+    _open(browser, ada.user)
+    opened = dict(browser.session.items())
+    assert MARKER in browser.get(page).text
+
+    User.objects.filter(pk=root.pk).update(role=Role.MEMBER)
+    demoted = browser.get(page)
+    User.objects.filter(pk=root.pk).update(role=Role.ADMIN)
+    browser.force_login(cora)
+    in_one_browser = browser.get(page)
+    session = browser.session
+    session.update({name: value for name, value in opened.items() if not name.startswith("_auth")})
+    session.save()
+
+    assert MARKER not in demoted.text
+    assert in_one_browser.status_code == 200
+    assert MARKER not in in_one_browser.text
+    assert MARKER not in browser.get(page).text, "What one admin opened was carried into another's session."
 
 
 @pytest.mark.parametrize("reason", ["", "  ", "Because.", "\u200b" * 20, "x" * 201])

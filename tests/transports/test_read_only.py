@@ -14,6 +14,7 @@ from mcp import types
 from accounts.models import ApiKey, Call
 from bigmind.core.errors import BigMindError, ReadOnly
 from bigmind.core.operations import Effect
+from bigmind.core.read_only import is_read_only
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.request_context import RequestContext
@@ -99,15 +100,28 @@ def test_an_agent_is_told_what_still_works() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_rest_answers_alike_where_the_database_alone_refuses_to_write() -> None:
-    rest = Rest()
-    rest.get("facts/")  # Its key was used just now, so that nothing is to be noted of it.
+    """With a key and a client that nobody has seen: there would be much to note."""
+    rest = Rest(client="never seen/1.0")
     refuses_to_write = {"options": "-c default_transaction_read_only=on"}
     connection.close()
     with patch.dict(connection.settings_dict["OPTIONS"], refuses_to_write):
-        answer = rest.post("facts/", **FACT)
+        written, read = rest.post("facts/", **FACT), rest.get("facts/")
+        found, recalled = rest.get("search/", query="lantern"), rest.get("recall/", query="Where is the lantern?")
         connection.close()
 
-    assert problem_in(answer, 503)["type"].endswith("#read_only")
+    assert problem_in(written, 503)["type"].endswith("#read_only")
+    assert [answer.status_code for answer in (read, found, recalled)] == [200, 200, 200]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_refuses_writes_from_now_on_is_noticed_with_its_next_answer() -> None:
+    with connection.cursor() as cursor:
+        before = is_read_only()
+        cursor.execute("SET default_transaction_read_only = on")
+        meanwhile = is_read_only()
+        cursor.execute("SET default_transaction_read_only = off")
+
+    assert (before, meanwhile, is_read_only()) == (False, True, False)
 
 
 @pytest.mark.usefixtures("_read_only")

@@ -10,7 +10,6 @@ from django.db import transaction
 from django.test import Client, override_settings
 from pytest_django.plugin import DjangoDbBlocker
 
-from accounts.actor import Actor
 from accounts.models import User
 from tests.factories import make_actor, make_user
 from tests.transports.isolation import (
@@ -27,6 +26,8 @@ from tests.worlds import keep_world
 
 pytestmark = pytest.mark.django_db
 NOT_THIS_WAY = 405
+
+Stored = list[tuple[Any, ...]]
 
 
 @pytest.fixture(autouse=True)
@@ -47,10 +48,10 @@ def owned(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
         yield owned
 
 
-@pytest.fixture
-def owner(owned: Owned) -> Actor:
-    """Whose it is."""
-    return Actor.of(User.objects.get(username=owned.username))
+@pytest.fixture(scope="module")
+def before(owned: Owned) -> Stored:
+    """What they own before anybody asks. Each answer is taken back, so it is the same before every one."""
+    return _stored(owned)
 
 
 def test_every_address_has_one_rule() -> None:
@@ -59,10 +60,12 @@ def test_every_address_has_one_rule() -> None:
     assert sorted(ruled) == sorted(routes())
 
 
-def test_without_a_sign_in_every_other_address_leads_to_it(owner: Actor, owned: Owned) -> None:
+def test_without_a_sign_in_every_other_address_leads_to_it(owned: Owned, before: Stored) -> None:
+    visitor = Client()
     for name, route in routes().items():
         for method in ("GET", "POST"):
-            status, content, turned_to, changed = _asked(Client(), method, route, owner.user, ids_in_addresses(owned))
+            visitor.cookies.clear()
+            status, content, turned_to, changed = _asked(visitor, method, route, ids_in_addresses(owned), before)
 
             assert SECRET.encode() not in content, (name, method)
             assert not changed, (name, method)
@@ -71,44 +74,46 @@ def test_without_a_sign_in_every_other_address_leads_to_it(owner: Actor, owned: 
 
 
 @pytest.mark.parametrize(("rule", "refusal"), [(OWNER, 404), (CURATORS, 403), (ADMINS, 403)])
-def test_another_member_is_refused_what_is_not_for_members(owner: Actor, owned: Owned, rule: str, refusal: int) -> None:
-    _is_refused(make_user(), RULES[rule], refusal, owner.user, owned)
+def test_another_member_is_refused_what_is_not_for_members(
+    owned: Owned, before: Stored, rule: str, refusal: int
+) -> None:
+    _is_refused(make_user(), RULES[rule], refusal, owned, before)
 
 
-def test_a_curator_is_refused_what_is_for_admins(owner: Actor, owned: Owned) -> None:
-    _is_refused(make_actor(curator=True).user, RULES[ADMINS], 403, owner.user, owned)
+def test_a_curator_is_refused_what_is_for_admins(owned: Owned, before: Stored) -> None:
+    _is_refused(make_actor(curator=True).user, RULES[ADMINS], 403, owned, before)
 
 
-def test_what_is_for_members_shows_another_member_nothing_private(owner: Actor, owned: Owned) -> None:
+def test_what_is_for_members_shows_another_member_nothing_private(owned: Owned) -> None:
     member = _signed_in(make_user())
 
     for name in RULES[MEMBERS]:
         for method in ("GET", "POST"):
-            status, content, _, _ = _asked(member, method, routes()[name], owner.user, ids_in_addresses(owned))
+            status, content, _, _ = _asked(member, method, routes()[name], ids_in_addresses(owned))
 
             assert SECRET.encode() not in content, (name, method)
             assert status < 500, (name, method)
 
 
-def test_what_somebody_else_owns_is_answered_as_what_nobody_owns(owner: Actor, owned: Owned) -> None:
+def test_what_somebody_else_owns_is_answered_as_what_nobody_owns(owned: Owned) -> None:
     member = _signed_in(make_user())
 
     for name in RULES[OWNER]:
         answers = [
-            _without_ids(_asked(member, "GET", routes()[name], owner.user, ids)[1])
+            _without_ids(_asked(member, "GET", routes()[name], ids)[1])
             for ids in (ids_in_addresses(owned), _nobodys(owned))
         ]
 
         assert answers[0] == answers[1], name
 
 
-def _is_refused(user: User, names: tuple[str, ...], refusal: int, owner: User, owned: Owned) -> None:
+def _is_refused(user: User, names: tuple[str, ...], refusal: int, owned: Owned, before: Stored) -> None:
     visitor = _signed_in(user)
     for name in names:
         # What a page lets somebody do is what counts; many only take one of the two methods.
-        status, content, _, changed = _asked(visitor, "POST", routes()[name], owner, ids_in_addresses(owned))
+        status, content, _, changed = _asked(visitor, "POST", routes()[name], ids_in_addresses(owned), before)
         if status == NOT_THIS_WAY:
-            status, content, _, changed = _asked(visitor, "GET", routes()[name], owner, ids_in_addresses(owned))
+            status, content, _, changed = _asked(visitor, "GET", routes()[name], ids_in_addresses(owned), before)
 
         assert status == refusal, name
         assert SECRET.encode() not in content, name
@@ -122,16 +127,18 @@ def _signed_in(user: User) -> Client:
 
 
 def _asked(
-    visitor: Client, method: str, route: Route, owner: User, ids: dict[str, Any]
+    visitor: Client, method: str, route: Route, ids: dict[str, Any], before: Stored | None = None
 ) -> tuple[int, bytes, str, bool]:
-    """Ask, see whether anything of the owner is different, and take it back."""
-    owned = ids["owned"]
+    """Ask, see whether anything of the owner is different from `before`, and take it back."""
     with transaction.atomic():
-        before = stored_by(owner, owned)
         answer = visitor.generic(method, route.at(ids), "", "application/x-www-form-urlencoded")
-        changed = stored_by(owner, owned) != before
+        changed = before is not None and _stored(ids["owned"]) != before
         transaction.set_rollback(True)
     return answer.status_code, answer.content, answer.get("Location", ""), changed
+
+
+def _stored(owned: Owned) -> Stored:
+    return stored_by(User.objects.get(username=owned.username), owned)
 
 
 def _nobodys(owned: Owned) -> dict[str, Any]:
@@ -143,6 +150,7 @@ def _nobodys(owned: Owned) -> dict[str, Any]:
         **dict.fromkeys((*numbers, *captured), 999_999),
         "session_id": uuid4(),
         "key_id": uuid4(),
+        "asked_id": uuid4(),
         "username": "nobody",
         "thing_id": "999999",
     }

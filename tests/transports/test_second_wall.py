@@ -11,6 +11,7 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.test import Client
 
 from accounts.models import User
+from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.rls import EVERYBODY, NOBODY, SETTING, rls_bypass, rls_scope, token_of
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
@@ -24,7 +25,7 @@ from tests.transports.isolation import SECRET, own_everything
 pytestmark = pytest.mark.django_db
 
 OUTSIDE = {
-    "accounts.Alert": "that a key ends; written by the scheduler",
+    "accounts.Alert": "one line to one person, which others write: that a key ends, or how a question to them begins",
     "accounts.Agent": "the directory names them",
     "accounts.ApiKey": "asked before anybody is known; only hashes",
     "accounts.Call": "admins count what all do; names and durations, no content",
@@ -32,6 +33,7 @@ OUTSIDE = {
     "accounts.AuditEvent": "admins read all; what was done to people and keys",
     "accounts.ErasureReport": "ids, counts and keyed digests; admins read all",
     "accounts.Invitation": "asked before anybody is known; only hashes",
+    "accounts.SettingOverride": "settings, which admins chose; no secrets",
     "accounts.Sharing": "says what others may see",
     "accounts.SignIn": "asked before anybody is known",
     "accounts.SignInLink": "asked before anybody is known; only hashes",
@@ -62,6 +64,8 @@ def no_first_wall(monkeypatch):
     """Services that have forgotten whose rows they read."""
     for model in (Session, Fact, Note):
         monkeypatch.setattr(type(model.objects.all()), "of", lambda rows, user: rows)
+    # Built for each call, so that they forget, too, and no other test gets what was built here.
+    monkeypatch.setattr(FixedQuery, "__call__", lambda query, *values: list(query._build(*values)))
     private = {Kind.FACT: Fact, Kind.CHUNK: Chunk, Kind.SUMMARY: Session, Kind.NOTE: Note, Kind.HYPOTHESIS: Hypothesis}
     for kind, model in private.items():
         forgetful = replace(KINDS[kind], visible=lambda user, model=model: model.objects.all())

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import Call, TaskTally
+from accounts.models import AuditEvent, BackupRun, Call, TaskTally
 from accounts.services.task_statistics import tally_task
 from bigmind.core.errors import NotFound, TooMany
 from bigmind.gate import perform
@@ -19,7 +19,8 @@ from knowledge.services.embedding import embed_pending
 from tests.factories import make_actor, make_key
 from tests.knowledge.factories import make_fact
 
-PARTS = ["database", "vector", "migrations", "disk", "embedder", "broker"]
+PARTS = ["database", "vector", "migrations", "writes", "clock", "disk", "embedder", "index", "scrubs"]
+PARTS += ["backups", "broker"]
 EMBED = "knowledge.tasks.embed_pending"
 
 pytestmark = pytest.mark.django_db
@@ -151,6 +152,44 @@ def test_backups_are_told_as_far_as_they_are_seen(client: Client, admin: Any, se
 
     assert "none yet" in page.text
     assert "BIGMIND_BACKUP_DIR is not set" not in page.text
+
+
+def test_the_page_of_backups_tells_what_was_done_and_starts_more(
+    client: Client, admin: Any, settings: Any, tmp_path: Any, monkeypatch: Any, django_assert_max_num_queries: Any
+) -> None:
+    woken: list[str] = []
+    monkeypatch.setattr("bigmind.views.system_backups.after_commit", woken.append)
+    address, start = reverse("system-backups"), reverse("system-backup-start", args=["make"])
+    unset, nowhere = client.get(address), client.post(start)
+    settings.BACKUP_DIR, settings.BACKUP_BUCKET = str(tmp_path), "s3://backups/acme"
+    settings.BACKUP_RECIPIENTS = ("age1recipient",)
+    new, name = client.get(address), "bigmind-20261123T020000Z"
+    kept = {"name": name, "seconds": 4.2, "bytes": 5_000_000}
+    BackupRun.objects.create(kind="made", place=str(tmp_path), is_encrypted=True, **kept)
+    uncopied = client.get(address)
+    BackupRun.objects.create(kind="copied", place="s3://backups/acme", is_encrypted=True, **kept)
+    BackupRun.objects.create(kind="rehearsed", place=str(tmp_path), name=name, seconds=9, error="It is <b>torn</b>.")
+    with django_assert_max_num_queries(12):
+        torn = client.get(address)
+    client.post(start)
+    client.post(reverse("system-backup-start", args=["rehearse"]))
+
+    assert "No automatic backups" in unset.text
+    assert nowhere.status_code == 409
+    assert "none yet" in new.text
+    assert "the newest is not in the bucket" in uncopied.text
+    assert "the last rehearsal of a restore failed" in torn.text
+    assert torn.text.count("It is &lt;b&gt;torn&lt;/b&gt;.") == 2
+    assert torn.text.count(name) == 3
+    assert "4.8\xa0MB" in torn.text
+    assert "BIGMIND_BACKUP_KEEP_MONTHLY" in torn.text
+    assert woken == ["bigmind.tasks.back_up_now", "bigmind.tasks.rehearse_now"]
+    assert list(AuditEvent.objects.order_by("number").values_list("event", flat=True)) == [
+        "backup_asked",
+        "backup_asked",
+    ]
+    assert client.post(reverse("system-backup-start", args=["steal"])).status_code == 404
+    assert client.get(start).status_code == 405
 
 
 def test_it_takes_the_same_few_queries_however_much_there_is(

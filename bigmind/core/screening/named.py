@@ -75,9 +75,10 @@ _NOT_BETWEEN = re.compile(
 )
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,40}\Z")
-_USERINFO = re.compile(r"(?P<user>[^\s:@/\"'<>`|]{0,128})(?::(?P<password>[^\s\"'`@]{1,256}))?@(?=[\w\[.{$(-])")
+# Nothing is given back: what follows each part is not in it, and an address may stand at every third character.
+_USERINFO = re.compile(r"(?P<user>[^\s:@/\"'<>`|]{0,128}+)(?::(?P<password>[^\s\"'`@]{1,256}+))?+@(?=[\w\[.{$(-])")
 _PORT = re.compile(r"\d{1,5}(?:[/?#]|\Z)")
-_AFTER_AT = re.compile(r"[^\s\"'`@/?#<>]{1,64}@(?=[\w\[])")
+_AFTER_AT = re.compile(r"[^\s\"'`@/?#<>]{1,64}+@(?=[\w\[])")
 _BEARER = re.compile(r"[Bb](?:earer|EARER)(?:\s{1,4}|%20)(?P<token>[A-Za-z0-9._~+/=:-]{16,4000})")
 _BASIC = re.compile(r"[Bb](?:asic|ASIC)\s{1,4}(?P<token>[A-Za-z0-9+/]{8,800}={0,2})")
 _SCHEMED = re.compile(

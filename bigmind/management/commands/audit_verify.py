@@ -8,8 +8,9 @@ from django.core.management.base import CommandParser
 
 from accounts.models import AuditEvent, AuditHead, ErasureReport
 from accounts.services.audit import events_without_key, find_broken_events, head_in
-from accounts.services.erasures import ReportVerdict, as_file, check_report
+from accounts.services.erasures import as_file, check_report
 from bigmind.backup.making import backups_in
+from bigmind.core.signatures import SignatureVerdict
 from bigmind.management.base import OperatorCommand, Refused
 
 
@@ -43,7 +44,7 @@ class Command(OperatorCommand):
         reports = [
             report.pk
             for report in ErasureReport.objects.order_by("pk").iterator(chunk_size=100)
-            if check_report(as_file(report)) is ReportVerdict.CHANGED
+            if check_report(as_file(report)) is SignatureVerdict.CHANGED
         ]
         if options["json"]:
             checked = {"lines": AuditEvent.objects.count(), "reports": ErasureReport.objects.count()}

@@ -1,56 +1,132 @@
-"""Back the whole instance up, or verify a backup."""
+"""Back the whole instance up, list what there is, or verify a backup."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 
-from bigmind.backup.making import Backup, backups_in, make_backup
-from bigmind.backup.manifest import MANIFEST
+from bigmind.backup.bucket import SCHEME, Bucket
+from bigmind.backup.encryption import identity_file, read_identities
+from bigmind.backup.making import Backup, backups_in, time_of_backup
 from bigmind.backup.programs import running_database
 from bigmind.backup.restoring import verify_backup
-from bigmind.core.errors import NotFound
-from bigmind.management.base import OperatorCommand, argument, usage_error
+from bigmind.backup.retention import Retention
+from bigmind.backup.routine import BackupPlan, back_up, backup_at
+from bigmind.environment import environment
+from bigmind.management.base import IDENTITY, OperatorCommand, argument, usage_error
 
 
 class Command(OperatorCommand):
-    """Back the whole instance up into a folder: database, vectors included, and the secret key that it made.
+    """Back the whole instance up: database, vectors included, and the secret key that it made.
 
-    It may run meanwhile: the backup is of one moment, and appears whole or not at all. Only you can read it.
+    It may run meanwhile: the backup is of one moment, and appears whole or not at all. Only you can read it. With
+    recipients of age (--recipient, or BIGMIND_BACKUP_RECIPIENTS) it is encrypted before it reaches the disk.
     """
 
     examples = (
-        "bigmind backup /var/backups/bigmind",
-        "bigmind backup /var/backups/bigmind --keep 7",
-        "bigmind backup /var/backups/bigmind --verify",
+        "bigmind backup",
+        "bigmind backup /var/backups/bigmind --keep 7 --keep-daily 30 --keep-monthly 12",
+        "bigmind backup /var/backups/bigmind --recipient age1… --copy-to s3://backups/bigmind",
+        "bigmind backup s3://backups/bigmind --list",
+        "bigmind backup /var/backups/bigmind --verify --identity identity.txt",
         "bigmind restore /var/backups/bigmind/bigmind-20261121T020000Z",
     )
     arguments = (
-        argument("path", type=Path, help="The folder that backups go to; with --verify also one of them."),
+        argument(
+            "path",
+            nargs="?",
+            default="",
+            help="The folder or bucket (s3://bucket/prefix) that backups go to; with --verify also one of them. "
+            "Default: BIGMIND_BACKUP_DIR.",
+        ),
         argument("--keep", type=int, default=0, help="Keep so many there; older ones go. Default: all."),
+        argument("--keep-daily", type=int, default=0, help="Keep the last one of so many days as well."),
+        argument("--keep-weekly", type=int, default=0, help="Keep the last one of so many weeks as well."),
+        argument("--keep-monthly", type=int, default=0, help="Keep the last one of so many months as well."),
+        argument("--recipient", action="append", default=[], help="Encrypt to this recipient of age; again for more."),
+        argument("--copy-to", default="", metavar="BUCKET", help="Copy it to object storage: s3://bucket/prefix."),
+        argument("--list", action="store_true", help="Make none; list those that are there."),
         argument("--verify", action="store_true", help="Make none; verify this one, or the newest there."),
+        IDENTITY,
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["keep"] < 0:
-            raise usage_error("--keep must be 0 or more.")
-        with running_database():
-            backup = self._verify(options["path"]) if options["verify"] else self._make(options)
-        if options["json"]:
-            manifest = backup.manifest.model_dump(mode="json")
-            self.print_json({"path": str(backup.folder), "verified": options["verify"], **manifest})
+        place = options["path"] or settings.BACKUP_DIR
+        keep = Retention(*(options[name] for name in ("keep", "keep_daily", "keep_weekly", "keep_monthly")))
+        if not place:
+            raise usage_error("Where to? Name a folder or a bucket (s3://bucket/prefix), or set BIGMIND_BACKUP_DIR.")
+        if min(keep.newest, keep.daily, keep.weekly, keep.monthly) < 0:
+            raise usage_error("--keep and its like must be 0 or more.")
+        if options["list"]:
+            self._list(place)
+        elif options["verify"]:
+            self._verify(place, options["identity"])
         else:
-            rows, size = sum(backup.manifest.rows.values()), filesizeformat(backup.bytes).replace("\xa0", " ")
-            what = "is whole" if options["verify"] else "made"
-            self.stdout.write(f"{backup.folder}: {what}: {rows:,} rows in {len(backup.manifest.rows)} tables, {size}.")
+            self._make(place, keep, options)
 
-    def _make(self, options: dict[str, Any]) -> Backup:
-        return make_backup(options["path"].absolute(), keep=options["keep"])
+    def _list(self, place: str) -> None:
+        if place.startswith(SCHEME):
+            found = [(one.name, one.bytes) for one in Bucket.at(place).backups()]
+        else:
+            found = [(one.name, one.bytes) for one in backups_in(Path(place))]
+        if self.prints_json:
+            rows = [{"name": name, "made_at": time_of_backup(name), "bytes": size} for name, size in found]
+            self.print_json({"place": place, "backups": rows})
+        elif found:
+            self.print_table(("backup", "size"), [(name, _size(size)) for name, size in found])
+        else:
+            self.stdout.write(f"There is no backup in {place}.")
 
-    def _verify(self, path: Path) -> Backup:
-        if (path / MANIFEST).exists():
-            return verify_backup(path)
-        newest = next(iter(backups_in(path)), None)
-        if newest is None:
-            raise NotFound(f"There is no backup in {path}.", hint="`bigmind backup PATH` makes one.")
-        return verify_backup(newest.folder)
+    def _verify(self, place: str, identity: Path | None) -> None:
+        file = identity_file(identity)
+        identities = read_identities(file) if file else None
+        with backup_at(place) as folder, running_database():
+            backup = verify_backup(folder, identities)
+        is_closed = backup.manifest.is_encrypted and not identities
+        what = "is as it was written" if is_closed else "is whole"
+        self._tell(backup, place, what=what, verified=True, opened=not is_closed)
+        if is_closed and not self.prints_json:
+            self.remark("It is encrypted: whether it opens, and what is in it, only --identity FILE can tell.")
+
+    def _make(self, place: str, keep: Retention, options: dict[str, Any]) -> None:
+        recipients = tuple(options["recipient"]) or settings.BACKUP_RECIPIENTS
+        with _folder_for(place) as folder, running_database():
+            bucket = place if place.startswith(SCHEME) else options["copy_to"]
+            backup = back_up(BackupPlan(folder, keep, recipients, bucket or _own_bucket(place)))
+            self._tell(backup, place, what="made", verified=False, opened=True)
+
+    def _tell(self, backup: Backup, place: str, *, what: str, verified: bool, opened: bool) -> None:
+        path = f"{place.rstrip('/').removesuffix(f'/{backup.name}')}/{backup.name}"
+        manifest = backup.manifest
+        rows, tables = sum(manifest.rows.values()), len(manifest.rows)
+        encrypted = ", encrypted" if manifest.is_encrypted else ""
+        self.reply(
+            {"path": path, "verified": verified, "opened": opened, **manifest.model_dump(mode="json")},
+            f"{path}: {what}: {rows:,} rows in {tables} tables, {_size(backup.bytes)}{encrypted}.",
+        )
+
+
+def _own_bucket(place: str) -> str:
+    """The bucket of the settings, for a backup that goes where those of the scheduler go."""
+    return settings.BACKUP_BUCKET if place == settings.BACKUP_DIR else ""
+
+
+@contextmanager
+def _folder_for(place: str) -> Iterator[Path]:
+    """Yield the folder that a backup is made in: for a bucket one in BIGMIND_HOME, which is removed afterwards."""
+    if not place.startswith(SCHEME):
+        yield Path(place).absolute()
+        return
+    Bucket.at(place).backups()  # What cannot be reached is said before the work, not after it.
+    home = environment().home
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="backup-", dir=home) as aside:
+        yield Path(aside)
+
+
+def _size(size: int) -> str:
+    return filesizeformat(size).replace("\xa0", " ")

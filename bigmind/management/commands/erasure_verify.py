@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from accounts.models import ErasureReport
-from accounts.services.erasures import ReportVerdict, as_file, check_report
+from accounts.services.erasures import as_file, check_report
+from bigmind.core.signatures import SignatureVerdict
 from bigmind.management.base import OperatorCommand, Refused, argument
 
 FOREIGN = 3
@@ -23,11 +24,11 @@ class Command(OperatorCommand):
         verdict = check_report(report_file)
         if options["json"]:
             self.print_json({"verdict": verdict, "signed": report_file.get("signed")})
-        elif verdict is not ReportVerdict.CHANGED:
+        elif verdict is not SignatureVerdict.CHANGED:
             self._show(report_file["signed"])
-        if verdict is ReportVerdict.CHANGED:
+        if verdict is SignatureVerdict.CHANGED:
             raise Refused("The report is not what was signed.")
-        if verdict is ReportVerdict.FOREIGN:
+        if verdict is SignatureVerdict.FOREIGN:
             raise Refused("The report is intact, but not signed with the key of this instance.", returncode=FOREIGN)
         self.remark("The report is what this instance has signed.")
 

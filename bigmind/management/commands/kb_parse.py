@@ -3,16 +3,18 @@
 from pathlib import Path
 from typing import Any, get_args
 
-from bigmind.management.base import OperatorCommand, ProgressBar, Refused, argument
+from bigmind.management.base import OperatorCommand, ProgressBar, Refused, argument, usage_error
 from knowledge.parsers.entries import SourceEntry
 from knowledge.parsers.sources import ParsedSource, RefusedSource, SourceKind, find_sources, in_one, parse, parse_folder
 from knowledge.parsers.yaml_files import EntryFile, read_entries, refresh, write_entries, write_entry_file
+
+NAMED = 5
+"""So many of what was left out are shown."""
 
 
 class Command(OperatorCommand):
     """Turn a file or folder into YAML that people edit and kb_seed imports. Parsing again keeps their edits."""
 
-    speaks_json = False
     examples = (
         "bigmind kb_parse LESSONS-LEARNED.md --output lessons.yaml",
         "bigmind kb_parse plans/stories/_templates --kind template --output templates.yaml",
@@ -25,18 +27,23 @@ class Command(OperatorCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         source, refused = options["source"], list[RefusedSource]()
+        if options["json"] and not options["output"]:
+            raise usage_error("--json says what was written: name a file, --output FILE.")
         if source.is_dir():
-            parsed, refused = self._folder(source, options["kind"])
+            parsed, left_out, refused = self._folder(source, options["kind"])
         else:
             one = parse(source, options["kind"])
-            parsed = EntryFile(one.entries, one.source_file, one.kind)
+            parsed, left_out = EntryFile(one.entries, one.source_file, one.kind), one.left_out
         if parsed.entries:
             self._write(parsed, options["output"], is_whole=not refused)
         elif not refused:
             raise Refused(f"{source} holds nothing to import: no heading or bullet was understood.")
+        if left_out:
+            shown = "”, “".join(dict.fromkeys(left_out[:NAMED]))
+            self.remark(f"{len(left_out):,} left out because they say nothing: “{shown}”.")
         self._end(refused)
 
-    def _folder(self, folder: Path, kind: SourceKind | None) -> tuple[EntryFile, list[RefusedSource]]:
+    def _folder(self, folder: Path, kind: SourceKind | None) -> tuple[EntryFile, tuple[str, ...], list[RefusedSource]]:
         bar = ProgressBar(self.stderr, folder.name, len(find_sources(folder)))
         parsed: list[ParsedSource] = []
         refused: list[RefusedSource] = []
@@ -47,7 +54,8 @@ class Command(OperatorCommand):
                 refused.append(source)
             bar.advance()
         bar.clear()
-        return EntryFile(in_one(parsed), folder.name, kind or ""), refused
+        left_out = tuple(text for source in parsed for text in source.left_out)
+        return EntryFile(in_one(parsed), folder.name, kind or ""), left_out, refused
 
     def _write(self, parsed: EntryFile, output: Path | None, *, is_whole: bool) -> None:
         if output is None:
@@ -57,7 +65,8 @@ class Command(OperatorCommand):
         entries = parsed.entries if is_whole else _with_those_before(parsed, before)
         refreshed = refresh(before, entries)
         write_entry_file(output, refreshed.file)
-        self.remark(f"{output}: {refreshed.changes}.")
+        said = {"output": output, "entries": len(entries), "changes": str(refreshed.changes), "kept": refreshed.kept}
+        self.reply(said, "", remark=f"{output}: {refreshed.changes}.")
         for key in refreshed.kept:
             self.remark(f"{key}: the source changed, and your edit was kept. Look at it.")
 

@@ -13,6 +13,7 @@ from accounts.actor import Actor
 from accounts.authentication import BadKey, authenticate_key
 from accounts.models import Role, User
 from accounts.services.agents import note_agent
+from accounts.services.setting_overrides import follow_in_background, load_overrides
 from bigmind.core.errors import Invalid
 from bigmind.core.rls import deny_by_default
 from bigmind.core.roles import forget_owner
@@ -55,8 +56,10 @@ class Command(BaseCommand):
             raise CommandError(str(refusal)) from refusal
         except DatabaseError as error:
             raise CommandError(NOT_RUNNING) from error
+        load_overrides()
         connection.close()
         forget_owner()
+        follow_in_background()
         with deny_by_default():
             serve_stdio(identify, toolsets=listed, structured=has_structure)
 

@@ -7,8 +7,11 @@ from typing import Any
 from bigmind.management.base import OperatorCommand, Refused, argument, usage_error
 from bigmind.management.people import actor_for
 from curation.services.foreign_imports import OWN, import_bundle
-from knowledge.transfer.foreign_imports import MovedIn
-from knowledge.transfer.readers import AUTO, FORMATS, NAMES
+from curation.services.live_imports import import_repository
+from curation.services.page_imports import PageChoice
+from knowledge.transfer.github import NAME
+from knowledge.transfer.moved_in import MovedIn
+from knowledge.transfer.readers import AUTO, DESTINATIONS, FORMATS, NAMES
 from knowledge.transfer.readers.bundles import bundle_of
 
 RECORDED = {one.name: one.usual_folder for one in FORMATS if one.usual_folder}
@@ -20,8 +23,9 @@ class Command(OperatorCommand):
     """Import the memory of another program.
 
     There are readers for the conversations of Claude Code, Codex and Gemini CLI, mem0, basic-memory, the MCP memory
-    server, ChatGPT, Claude, folders of MEMORY.md and CLAUDE.md, an older BigMind. Importing twice adds nothing. A row
-    that cannot be accepted is named with its place, and the rest imported; then the command exits 1.
+    server, ChatGPT, Claude, folders of MEMORY.md and CLAUDE.md, an older BigMind; and for pages: Obsidian, Confluence,
+    Notion, GitHub, Slack. Instead of a file, github takes a repository: acme/widgets. Importing twice adds nothing. A
+    row that cannot be accepted is named with its place, and the rest imported; then the command exits 1.
     """
 
     changes_memory = True
@@ -29,6 +33,9 @@ class Command(OperatorCommand):
         "bigmind memory_import_from claude-code --dry-run",
         "bigmind memory_import_from auto ~/Downloads/chatgpt-export.zip --dry-run",
         "bigmind memory_import_from basic-memory ~/basic-memory --user ada",
+        "bigmind memory_import_from obsidian ~/vault",
+        "bigmind memory_import_from confluence space-export.zip --collection handbook",
+        "bigmind memory_import_from github acme/widgets --dry-run",
         "bigmind memory_import_from older-bigmind ~/.mcp/bigmind/memory.db --json",
     )
     arguments = (
@@ -37,9 +44,22 @@ class Command(OperatorCommand):
             "path",
             type=Path,
             nargs="?",
-            help=f"A file, a folder or a zip archive. Default: where {', '.join(RECORDED)} keep their records here.",
+            help="A file, a folder or a zip archive; of github also a repository. Default: where"
+            f" {', '.join(RECORDED)} keep their records here.",
         ),
         argument("--user", help="Whose memory it becomes. Default: the owner of this instance."),
+        argument(
+            "--into",
+            default="",
+            choices=("", *DESTINATIONS),
+            help="Where pages go: notes of your own, the knowledge base, documentation. Default: as usual.",
+        ),
+        argument("--collection", default="", metavar="NAME", help="The collection that documentation goes into."),
+        argument(
+            "--remove-missing",
+            action="store_true",
+            help="Remove what the source has no more: notes are set aside, entries deleted, documentation archived.",
+        ),
         argument("--of", default="", help="Whose rows to take, where an older BigMind had several users."),
         argument("--dry-run", action="store_true", help="Say what would be added, and change nothing."),
     )
@@ -47,11 +67,18 @@ class Command(OperatorCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         actor = actor_for(options["user"])
         name = options["format"]
+        choice = PageChoice(options["into"], options["collection"], options["remove_missing"])
+        if name == "github" and (repository := _repository_in(options["path"])):
+            self._report(import_repository(actor, repository, choice=choice, dry_run=options["dry_run"]), options)
+            return
         bundle = bundle_of(options["path"] or _usual_folder(name))
         more = {"whose": options["of"]} if options["of"] else {}
         if more and name != "older-bigmind":
             raise usage_error("--of goes with the format older-bigmind only.")
-        report = import_bundle(actor, bundle, name=name, dry_run=options["dry_run"], **more)
+        report = import_bundle(actor, bundle, name=name, choice=choice, dry_run=options["dry_run"], **more)
+        self._report(report, options)
+
+    def _report(self, report: MovedIn, options: dict[str, Any]) -> None:
         if options["json"]:
             self.print_json(vars(report))
         else:
@@ -60,16 +87,25 @@ class Command(OperatorCommand):
 
     def _tell(self, report: MovedIn) -> None:
         would = "would be added" if report.dry_run else "added"
-        kinds = [kind for kind in report.added if report.added[kind] or report.unchanged[kind]]
+        known = "would change" if report.dry_run else "changed"
+        rows = [
+            (kind, report.added[kind], report.changed.get(kind, 0), report.unchanged[kind]) for kind in report.added
+        ]
         self.print_table(
-            [report.format, would, "here already"],
-            [(kind, f"{report.added[kind]:,}", f"{report.unchanged[kind]:,}") for kind in kinds],
+            [report.format, would, known, "here already"],
+            [(kind, *(f"{number:,}" for number in counts)) for kind, *counts in rows if any(counts)],
         )
         for what in report.kept[:NAMED]:
             self.stdout.write(f"says otherwise here, and stays: {what}")
-        for notice in report.notices:
+        for what in report.removed[:NAMED]:
+            self.stdout.write(f"no longer in the source: {what}")
+        if len(report.removed) > NAMED:
+            self.stdout.write(f"and {len(report.removed) - NAMED:,} more that are no longer in the source")
+        for notice in report.notices[:NAMED]:
             self.remark(notice)
-        if report.agent and any(report.added.values()):
+        if len(report.notices) > NAMED:
+            self.remark(f"and {len(report.notices) - NAMED:,} more; --json names them.")
+        if report.agent and any((*report.added.values(), *report.changed.values())):
             self.stdout.write(f"To take it back: bigmind op memory_forget_source agent={report.agent} dry_run=false")
 
     def _end(self, report: MovedIn) -> None:
@@ -80,6 +116,12 @@ class Command(OperatorCommand):
         if len(report.refused) > NAMED:
             self.remark(f"and {len(report.refused) - NAMED} more; --json names them.")
         raise Refused(f"{len(report.refused)} refused; the rest {'can be' if report.dry_run else 'was'} imported.")
+
+
+def _repository_in(path: Path | None) -> str:
+    """Return the repository that was named instead of a file; empty where there is such a file."""
+    named = path.as_posix() if path else ""
+    return named if path and not path.exists() and NAME.fullmatch(named) else ""
 
 
 def _usual_folder(name: str) -> Path:

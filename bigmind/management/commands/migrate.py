@@ -1,5 +1,6 @@
 """`bigmind migrate`: Django's command, as the owner of the tables, in nobody's way, and wholly or not at all."""
 
+import json
 import time
 from contextlib import ExitStack, suppress
 from types import TracebackType
@@ -11,6 +12,7 @@ from django.core.management.commands import migrate
 from django.db import DatabaseError, OperationalError, connections, transaction
 from django.db.backends.postgresql.schema import DatabaseSchemaEditor
 from django.db.migrations import Migration
+from django.db.migrations.recorder import MigrationRecorder
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from bigmind.core.roles import grant_to_application, migrating, owner_alias
@@ -65,6 +67,7 @@ class Command(migrate.Command):
             metavar="SECONDS",
             help="How long to try while a table is in use (default: %(default)g).",
         )
+        parser.add_argument("--json", action="store_true", help="Print what was applied as JSON, and nothing else.")
         parser.set_defaults(database=owner_alias())
 
     def handle(self, *args: Any, patience: float = PATIENCE_SECONDS, **options: Any) -> None:
@@ -72,6 +75,9 @@ class Command(migrate.Command):
         if not (options.get("plan") or options.get("check_unapplied") or options.get("fake")):
             self._require_vector()
         self.on = connections[options["database"]]
+        before = self._list_applied() if options.get("json") else set()
+        if options.get("json"):
+            options["verbosity"] = 0
         self.on.SchemaEditorClass = WholeSchemaEditor
         for limit, value in LIMITS.items():
             with suppress(DatabaseError):  # Not every system can look whether its client is there.
@@ -86,6 +92,12 @@ class Command(migrate.Command):
                 self._set(limit, "DEFAULT")
         if options["database"] == owner_alias():
             grant_to_application()
+        if options.get("json"):
+            applied = sorted(f"{app}.{name}" for app, name in self._list_applied() - before)
+            self.stdout.write(json.dumps({"applied": applied}))
+
+    def _list_applied(self) -> set[tuple[str, str]]:
+        return set(MigrationRecorder(self.on).applied_migrations())
 
     def _require_vector(self) -> None:
         """Refuse before anything has begun: what the first migrations made would stand there without the rest."""

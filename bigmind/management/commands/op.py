@@ -14,6 +14,7 @@ from accounts.authentication import BadKey, authenticate_key
 from accounts.models import User
 from accounts.people.users import find_user
 from accounts.services.agents import note_agent
+from accounts.services.setting_overrides import load_overrides
 from bigmind import __version__
 from bigmind.core.operations import Operation
 from bigmind.gate import perform
@@ -56,6 +57,7 @@ class Command(OperatorCommand):
             return
         if operation is None:
             raise usage_error("Which operation? `bigmind op --list` shows them.")
+        load_overrides()
         outcome = perform(
             operation,
             _actor(options["user"]),
@@ -133,7 +135,7 @@ def _object(document: str) -> dict[str, Any]:
 
 def _pairs(operation: Operation, pairs: Sequence[str]) -> dict[str, Any]:
     texts = {
-        name for name, part in operation.input_schema().get("properties", {}).items() if part.get("type") == "string"
+        name for name, part in operation.input_schema.get("properties", {}).items() if part.get("type") == "string"
     }
     arguments: dict[str, Any] = {}
     for pair in pairs:

@@ -20,7 +20,6 @@ NAMED = 20
 class Command(OperatorCommand):
     """Make references (commands, endpoints, …) from a source, and write them as JSON. Nothing is stored."""
 
-    speaks_json = False
     arguments = (
         *source_arguments(),
         argument("--out", type=Path, help="The JSON file to write. Default: standard output."),
@@ -38,7 +37,8 @@ class Command(OperatorCommand):
         written = write_entries(generated.drafts, _moments(generated.drafts, options["out"]), generated.completeness)
         if options["out"]:
             replace_text(options["out"], written)
-            self.remark(f"{options['out']}: {len(generated.drafts)} references.")
+            remark = f"{options['out']}: {len(generated.drafts)} references."
+            self.reply({"out": options["out"], "references": len(generated.drafts)}, "", remark=remark)
         else:
             self.stdout.write(written, ending="")
         self._print_problems(generated)

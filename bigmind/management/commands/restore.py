@@ -3,25 +3,35 @@
 from pathlib import Path
 from typing import Any
 
+from bigmind.backup.bucket import SCHEME
+from bigmind.backup.encryption import identity_file, read_identities
 from bigmind.backup.programs import running_database
 from bigmind.backup.restoring import restore_backup
-from bigmind.management.base import YES, OperatorCommand, argument
+from bigmind.backup.routine import backup_at
+from bigmind.management.base import IDENTITY, YES, OperatorCommand, argument
 
 
 class Command(OperatorCommand):
     """Restore a backup that `bigmind backup` made.
 
     It is verified before anything is touched, loaded in one transaction, and brought up to this version. A database
-    that is not empty is refused without --replace.
+    that is not empty is refused without --replace. What `bigmind scrub` removed after the backup was made is removed
+    again, before anyone is served.
     """
 
     examples = (
         "bigmind restore /var/backups/bigmind/bigmind-20261121T020000Z",
+        "bigmind restore s3://backups/bigmind --identity identity.txt",
         "bigmind restore /var/backups/bigmind/bigmind-20261121T020000Z --replace --yes --json",
     )
     arguments = (
-        argument("path", type=Path, help="The folder of the backup: bigmind-<date>."),
+        argument("path", help="A backup (bigmind-<date>), or the folder or bucket (s3://…) whose newest one is meant."),
         argument("--replace", action="store_true", help="Replace a database that is not empty. Asks first."),
+        argument(
+            "--scrubs", type=Path, help="Notes of removed texts that are kept elsewhere: `bigmind scrub --notes`."
+        ),
+        argument("--without-scrubs", action="store_true", help="Leave removed texts in, where their key is lost."),
+        IDENTITY,
         YES,
     )
 
@@ -29,10 +39,22 @@ class Command(OperatorCommand):
         if options["replace"] and not options["yes"]:
             question = "This replaces everything in the database. Type replace to go on: "
             self.ask(question, "replace", otherwise="Nothing was changed.")
-        with running_database(alone=True):
-            backup = restore_backup(options["path"], replace=options["replace"])
+        file = identity_file(options["identity"])
+        identities = read_identities(file) if file else None
+        with backup_at(options["path"]) as folder, running_database(alone=True):
+            backup = restore_backup(
+                folder,
+                identities=identities,
+                replace=options["replace"],
+                scrubs=options["scrubs"],
+                without_scrubs=options["without_scrubs"],
+            )
         rows = sum(backup.manifest.rows.values())
         self.reply(
-            {"restored": str(backup.folder), "made_at": backup.manifest.made_at, "rows": rows},
+            {
+                "restored": backup.name if options["path"].startswith(SCHEME) else str(backup.folder),
+                "made_at": backup.manifest.made_at,
+                "rows": rows,
+            },
             f"Restored {rows:,} rows as they stood at {backup.manifest.made_at:%Y-%m-%d %H:%M} UTC.",
         )

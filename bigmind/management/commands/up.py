@@ -1,5 +1,6 @@
 """`bigmind up`: run BigMind on this machine."""
 
+import json
 import sys
 from argparse import ArgumentParser
 from typing import Any
@@ -15,6 +16,7 @@ class Command(BaseCommand):
     """Start the database, the web server, the worker and the scheduler, and keep them running."""
 
     help = "Run BigMind: database, web, worker and scheduler, until Ctrl-C. The data stays in BIGMIND_HOME."
+    _prints_json = False
     # The checks of the project run after the database has started, not before.
     requires_system_checks: list[str] = []
 
@@ -28,9 +30,11 @@ class Command(BaseCommand):
             metavar="PART",
             help=f"Run only these of {', '.join(PARTS)}. For several machines on one database and one Redis.",
         )
+        parser.add_argument("--json", action="store_true", help="Say what goes on as JSON, one object a line.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until a signal stops it; exit with 1 and one sentence when BigMind cannot start."""
+        self._prints_json = options["json"]
         try:
             bring_up(environment(), options["only"], self._say)
         except CannotStart as refusal:
@@ -38,4 +42,5 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def _say(self, sentence: str) -> None:
-        print(f"bigmind: {sentence}", file=sys.stderr, flush=True)
+        said = json.dumps({"bigmind": sentence}) if self._prints_json else f"bigmind: {sentence}"
+        print(said, file=sys.stderr, flush=True)

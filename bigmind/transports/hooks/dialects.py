@@ -113,9 +113,10 @@ DIALECTS = {
 }
 
 
-def with_settings(body: bytes, never: Sequence[str]) -> bytes:
-    """Return an answer with what the hook program keeps for itself: the folders that the user excluded."""
-    return json.dumps({**json.loads(body), "bigmind": {"never": list(never)}}, ensure_ascii=False).encode()
+def with_settings(body: bytes, never: Sequence[str], triggers: str | None) -> bytes:
+    """Return an answer with what the hook program keeps for itself: folders that the user excluded, and triggers."""
+    own: Answer = {"never": list(never), **({} if triggers is None else {"triggers": triggers})}
+    return json.dumps({**json.loads(body), "bigmind": own}, ensure_ascii=False).encode()
 
 
 def body_of(dialect: Dialect, event: str, reply: HookReply) -> bytes:

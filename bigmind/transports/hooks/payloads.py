@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.utils import timezone
@@ -12,12 +12,16 @@ from bigmind.core.text import REFUSED
 from bigmind.operations import CATALOGUE
 from bigmind.transports.hooks.dialects import Dialect
 from bigmind.transports.mcp.conversations import CONVERSATION_ARGUMENT
+from knowledge.capture.acts import NotedAct, NotedFiring
 from knowledge.capture.reports import Closing, HookReport, Said
 
-MESSAGES, REFERENCES = 200, 50
+MESSAGES, REFERENCES, MOST_RUNS = 200, 50, 10_000
+ACTS, NOTED_CHARS = 300, 4_000
 NAME_CHARS = 1_000
 OUR_NAME = "bigmind"
 HOOK_CONTEXT, END_OF_HOOK_CONTEXT = "<hook_context>", "</hook_context>"
+
+MOMENTS = {"before", "prompt", "error"}
 
 Payload = Mapping[str, Any]
 
@@ -76,6 +80,43 @@ def asks_for_settings(payload: Payload) -> bool:
     return _own(payload).get("settings") is True
 
 
+class ToldActs(NamedTuple):
+    """What the program for acts noted, and by which signature it knows its triggers."""
+
+    acts: list[NotedAct]
+    signature: str
+
+
+def acts_of(payload: Payload) -> ToldActs | None:
+    """Return what was done since the last time; None where no program for acts is installed."""
+    own = _own(payload)
+    if "triggers" not in own:
+        return None
+    noted = [_act_in(act) for act in _list(own.get("acts"))[:ACTS] if isinstance(act, Mapping)]
+    return ToldActs([act for act in noted if act.told_id and act.moment in MOMENTS], _text(own, "triggers"))
+
+
+def _act_in(sent: Payload) -> NotedAct:
+    fired = [one for one in _list(sent.get("f"))[:REFERENCES] if isinstance(one, Mapping)]
+    return NotedAct(
+        told_id=_text(sent, "id", limit=60),
+        at=_moment(sent.get("at")) or timezone.now(),
+        conversation=_text(sent, "s", limit=200),
+        folder=_text(sent, "d"),
+        moment=_text(sent, "e"),
+        tool=_text(sent, "t", limit=200),
+        command=_text(sent, "c", limit=NOTED_CHARS),
+        paths=_texts(sent.get("p")),
+        error=_text(sent, "x", limit=NOTED_CHARS),
+        fired=[
+            NotedFiring(
+                _text(one, "k"), _text(one, "i", limit=36), _text(one, "t"), _text(one, "l"), one.get("b") is True
+            )
+            for one in fired
+        ],
+    )
+
+
 def drop_hook_context(text: str) -> str:
     """Return a text without what hooks put before it: Gemini CLI hands a prompt on with the context of its start."""
     at = 0
@@ -100,10 +141,17 @@ def _closing(sent: Any) -> Closing:
         headline=_text(sent, "headline"),
         files=_texts(sent.get("files")),
         commits=_texts(sent.get("commits")),
+        passed=_count(sent.get("passed")),
+        failed=_count(sent.get("failed")),
+        failing=sent.get("failing") is True,
         messages=[
             Said(_text(message, "role"), drop_hook_context(_text(message, "text", limit=None))) for message in said
         ],
     )
+
+
+def _count(sent: Any) -> int:
+    return min(sent, MOST_RUNS) if type(sent) is int and sent > 0 else 0
 
 
 def _texts(sent: Any) -> list[str]:

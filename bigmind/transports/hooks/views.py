@@ -14,14 +14,24 @@ from accounts.services.calls import count_against_limit, limit_of
 from bigmind.core.errors import BigMindError, NotFound
 from bigmind.core.read_only import require_writable
 from bigmind.core.rls import rls_scope
+from bigmind.core.text import echo
 from bigmind.transports.hooks.dialects import DIALECTS, Dialect, body_of, body_of_arguments, with_settings
-from bigmind.transports.hooks.payloads import Payload, asks_for_settings, complete_arguments, event_of, report_of
+from bigmind.transports.hooks.payloads import (
+    Payload,
+    acts_of,
+    asks_for_settings,
+    complete_arguments,
+    event_of,
+    report_of,
+)
 from bigmind.transports.rest.arguments import StrictJSONParser, check_size
 from bigmind.transports.rest.authentication import KeyAuthentication, RestClient, actor_of
 from bigmind.transports.rest.views import JsonOnly
+from knowledge.capture.acts import keep_acts
 from knowledge.capture.events import answer_report, note_health
 from knowledge.capture.policies import policy_of
 from knowledge.capture.reports import HookReply, HookReport
+from knowledge.capture.triggers import renew_triggers
 from knowledge.embeddings.retry import warm_up
 from knowledge.models import HookEventName
 
@@ -53,7 +63,7 @@ class HookView(APIView):
         """Answer one event, in the words of the client. An event that nothing is done about is answered `{}`."""
         dialect = DIALECTS.get(client)
         if dialect is None:
-            raise NotFound(f"No hooks of “{client[:30]}” are known.", hint=f"There are: {', '.join(DIALECTS)}.")
+            raise NotFound(f"No hooks of {echo(client)} are known.", hint=f"There are: {', '.join(DIALECTS)}.")
         actor, payload = actor_of(request), cast("Payload", request.data)  # the parser accepts nothing else
         actor.require("read")
         actor.require_toolset({"core"})  # that of the context and of the search over everything
@@ -62,7 +72,11 @@ class HookView(APIView):
         body = _answer(actor, client, dialect, payload)
         if asks_for_settings(payload):
             with rls_scope(actor.user.pk):
-                body = with_settings(body, policy_of(actor).never_folders)
+                told = acts_of(payload)
+                if told is not None:
+                    keep_acts(actor, client, told.acts)
+                triggers = None if told is None else renew_triggers(actor, told.signature)
+                body = with_settings(body, policy_of(actor).never_folders, triggers)
         return HttpResponse(body, "application/json", headers={"Cache-Control": "no-store"})
 
 

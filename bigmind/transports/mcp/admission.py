@@ -16,8 +16,10 @@ from accounts.actor import Actor
 from accounts.authentication import BadKey, bearer_token
 from accounts.models import ApiKey
 from accounts.services.agents import note_agent
+from accounts.services.known_keys import KNOWN_KEYS
 from accounts.sign_in.attempts import count_guess
 from bigmind.core.errors import Invalid, TooMany
+from bigmind.core.text import echo
 from bigmind.transports.fair_pool import People, share_of
 from bigmind.transports.mcp.connections import HEADER, REVISION_HEADER, Connection, is_of_a_handshake, read_connection
 from bigmind.transports.mcp.guards import Guard
@@ -68,14 +70,14 @@ def require_our_host(request: Request) -> None:
     host = request.headers.get("host", "")
     domain, _ = split_domain_port(host)
     if not validate_host(domain, settings.ALLOWED_HOSTS):
-        raise RequestRefused(421, _strange(f"the host “{host[:100]}”"))
+        raise RequestRefused(421, _strange(f"the host {echo(host)}"))
 
 
 def _require_our_origin(request: Request) -> None:
     """Refuse requests that a page of another site makes a browser send."""
     origin = request.headers.get("origin")
     if origin and origin not in settings.CSRF_TRUSTED_ORIGINS and not _is_this_machine(origin):
-        raise RequestRefused(403, _strange(f"the origin “{origin[:100]}”"))
+        raise RequestRefused(403, _strange(f"the origin {echo(origin)}"))
 
 
 def _is_this_machine(origin: str) -> bool:
@@ -103,6 +105,8 @@ async def _authenticate(request: Request, request_id: str, guard: Guard) -> Acto
     token = bearer_token(shown)
     if not token:
         raise RequestRefused(401, guard.advice, WWW_Authenticate=guard.challenge)
+    if known := guard.recall(token):
+        return known
     work = partial(_actor_for, token, guard, address_of(request))
     try:
         # That too much waits, the call is told: agents read tool errors, and clients keep the others to themselves.
@@ -180,4 +184,5 @@ def _with_agent(actor: Actor, client: ClientName, *, host: str) -> Actor:
     # The key was looked up before the client had introduced itself, so who uses it is noted only now.
     if actor.key and actor.key.last_used_by != used_by:
         ApiKey.objects.filter(pk=actor.key.pk).update(last_used_by=used_by)
+        KNOWN_KEYS.forget()
     return replace(actor, agent=agent)

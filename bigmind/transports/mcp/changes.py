@@ -15,7 +15,6 @@ from uuid import UUID, uuid4
 import psycopg
 import structlog
 from anyio import CancelScope, move_on_after
-from django.db import connection
 from mcp import MCPError, types
 from mcp.server.context import ServerRequestContext
 from mcp.server.subscriptions import (
@@ -29,7 +28,7 @@ from mcp.server.subscriptions import (
 
 from accounts.actor import Actor
 from accounts.models import ApiKey, User
-from bigmind.core.changes import ANY, CHANNEL, Change
+from bigmind.core.changes import ANY, CHANNEL, Change, listening_parameters
 from bigmind.core.metrics import STREAMS
 from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE
@@ -140,20 +139,25 @@ async def _end_streams_with_their_keys(loop: asyncio.AbstractEventLoop) -> None:
 
 async def _hear(loop: asyncio.AbstractEventLoop, ears: Ears) -> None:
     """Tell the streams of this event loop what changes, until it is cancelled."""
-    is_new = True
+    is_new, past_pool = True, True
     while True:
         with suppress(psycopg.Error):
-            parameters = {**connection.get_connection_params(), "autocommit": True}
-            async with await psycopg.AsyncConnection.connect(**_plain(parameters)) as ear:
+            parameters, past_pool = listening_parameters(past_pool=past_pool), not past_pool
+            async with await psycopg.AsyncConnection.connect(**parameters) as ear:
+                past_pool = not past_pool  # The way that led there is taken again, any other only in its turn.
                 await ear.execute(f"LISTEN {CHANNEL}")
                 # Whether anything comes through: a pool that lends connections to transactions lets nobody listen.
                 token = uuid4().hex
-                await ear.execute("SELECT pg_notify(%s, %s)", [CHANNEL, token])
+                # By another connection: this one would hear itself while it has the session that listens.
+                async with await psycopg.AsyncConnection.connect(**parameters) as speaker:
+                    await speaker.execute("SELECT pg_notify(%s, %s)", [CHANNEL, token])
                 async for notice in ear.notifies(timeout=HEARS_WITHIN, stop_after=1):
                     if notice.payload == token:
                         ears.hears.set()
                 if not ears.hears.is_set():
-                    log.warning("Changes are not heard: the database is behind a pool in the mode “transaction”.")
+                    log.warning(
+                        "Changes are not heard: the database is behind a pool in the mode “transaction”. See doctor."
+                    )
                 if not is_new:
                     await _tell_all(loop, Change(domain=ANY))  # Nobody knows what was missed.
                 is_new = False
@@ -161,11 +165,6 @@ async def _hear(loop: asyncio.AbstractEventLoop, ears: Ears) -> None:
                     with suppress(ValueError, TypeError):
                         await _tell_all(loop, Change.read(notice.payload))
         await asyncio.sleep(CONNECT_AGAIN_SECONDS)
-
-
-def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return what of Django's parameters an asynchronous connection takes."""
-    return {name: value for name, value in parameters.items() if name not in {"cursor_factory", "context"}}
 
 
 async def _tell_all(loop: asyncio.AbstractEventLoop, change: Change) -> None:

@@ -1,6 +1,7 @@
 """Connections of the handshake revisions: their id holds what was agreed, so that any process can serve any of them."""
 
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from secrets import token_hex
 
 from django.core import signing
@@ -38,8 +39,13 @@ def open_connection(actor: Actor, *, revision: str, client: ClientName) -> str:
 
 def read_connection(actor: Actor, session_id: str) -> Connection | None:
     """Return what was agreed; None if we did not issue this id, or issued it to someone else."""
+    return _read(session_id, _salt(actor))
+
+
+@lru_cache(maxsize=1024)
+def _read(session_id: str, salt: str) -> Connection | None:
     try:
-        return Connection(**signing.loads(session_id, salt=_salt(actor)))
+        return Connection(**signing.loads(session_id, salt=salt))
     except signing.BadSignature:
         return None
 

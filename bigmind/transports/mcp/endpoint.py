@@ -9,7 +9,7 @@ from django.conf import settings
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive, Scope, Send
 
 from bigmind.observability.logging import HEADER, begin_request
@@ -17,9 +17,11 @@ from bigmind.transports.mcp import connections
 from bigmind.transports.mcp.admission import RequestRefused, admit
 from bigmind.transports.mcp.changes import end_streams
 from bigmind.transports.mcp.connections import REVISION_HEADER, open_connection
+from bigmind.transports.mcp.exchanges import answer_call, may_be_call, read_call
 from bigmind.transports.mcp.guards import Guard
 from bigmind.transports.mcp.request_context import Caller, ClientName
 from bigmind.transports.mcp.server import Context, build_server
+from bigmind.transports.web import replay_body
 
 CALLER = "bigmind.caller"
 ACTOR = "bigmind.actor"
@@ -33,6 +35,8 @@ class McpEndpoint:
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
         self._sessions: StreamableHTTPSessionManager | None = None
+        self._server = build_server(_caller_of)
+        self._server.middleware.append(_open_connection)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -40,10 +44,8 @@ class McpEndpoint:
         # `admit` checks Host and Origin by the rules of the pages, so the SDK's own guard stays off. One JSON body
         # for each request: no tool streams, and it is the faster of the two forms that every client must accept.
         # Stateless: what the SDK keeps in memory ends with the process, and other processes cannot see it.
-        server = build_server(_caller_of)
-        server.middleware.append(_open_connection)
         sessions = StreamableHTTPSessionManager(
-            server, json_response=True, stateless=True, max_request_body_size=settings.MCP_BODY_BYTES
+            self._server, json_response=True, stateless=True, max_request_body_size=settings.MCP_BODY_BYTES
         )
         async with sessions.run(), anyio.create_task_group() as tasks:
             self._sessions = sessions
@@ -65,6 +67,15 @@ class McpEndpoint:
         scope[CALLER], scope[ACTOR] = caller, actor
         if connection and REVISION_HEADER not in request.headers:
             MutableHeaders(scope=scope)[REVISION_HEADER] = connection.revision
+        if may_be_call(request):
+            try:
+                body = await request.body()
+            except ClientDisconnect:
+                return
+            if call := read_call(body):
+                await (await answer_call(self._server, scope, call))(scope, receive, response.send)
+                return
+            receive = replay_body(body, receive)
         await self._sessions.handle_request(scope, receive, response.send)
         await response.end()
 

@@ -61,7 +61,7 @@ def meta_of(context: RequestContext) -> dict[str, Any]:
 
 def _with_examples(operation: Operation, refusal: BigMindError) -> list[dict[str, Any]]:
     problems = refusal.problems if isinstance(refusal, Invalid) else []
-    properties = operation.input_schema().get("properties", {}) if problems else {}
+    properties = operation.input_schema.get("properties", {}) if problems else {}
     return [{**problem, **_example(properties.get(problem.get("field"), {}))} for problem in problems]
 
 

@@ -7,6 +7,7 @@ from ipaddress import ip_address
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
+from bigmind.core.text import echo
 from bigmind.operations import TOOLSETS
 
 DEFAULT_TOOLSETS = frozenset({"core"})
@@ -76,7 +77,7 @@ def parse_toolsets(text: str) -> frozenset[str]:
     unknown = sorted(names - TOOLSETS.keys() - {"all"})
     if unknown:
         known = ", ".join((*TOOLSETS, "all"))
-        raise Invalid(f"There is no toolset “{unknown[0][:50]}”.", hint=f"There are: {known}.")
+        raise Invalid(f"There is no toolset {echo(unknown[0])}.", hint=f"There are: {known}.")
     return names or DEFAULT_TOOLSETS
 
 
@@ -90,7 +91,7 @@ def parse_structured(text: str) -> bool:
     """
     value = text.strip().lower()
     if value not in {"", "full"}:
-        raise Invalid(f"There is no structured=“{value[:50]}”.", hint="There is: full. Without it replies are text.")
+        raise Invalid(f"There is no structured={echo(value)}.", hint="There is: full. Without it replies are text.")
     return value == "full"
 
 

@@ -6,6 +6,7 @@ from mcp import MCPError, types
 
 from bigmind.core.errors import NotFound
 from bigmind.core.rls import rls_scope
+from bigmind.core.text import echo
 from bigmind.core.vocabulary import PAGE_ROWS
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
@@ -107,7 +108,7 @@ def _notes_of(context: RequestContext, uri: str) -> str:
         CATALOGUE["knowledge_get"], context.actor, {"domain": domain, "limit": PAGE_ROWS}, transport="mcp"
     )
     if not outcome.to_data()["items"]:
-        raise NotFound(f"You have no notes in “{domain[:100]}”.", hint="resources/list names the domains you have.")
+        raise NotFound(f"You have no notes in {echo(domain)}.", hint="resources/list names the domains you have.")
     return outcome.markdown()
 
 

@@ -1,7 +1,8 @@
 """Outlines: what a tool takes and returns, in the words an agent needs and no more.
 
 A client carries the list of tools through every conversation. So the schemas leave out what only a validator reads:
-the gate checks every limit and its refusals name them, and `/api/v1/openapi.json` has all of it. What they say is true.
+the gate fills in every default, checks every limit and its refusals name them, and `/api/v1/openapi.json` has all of
+it. What they say is true.
 """
 
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 FOR_VALIDATORS = frozenset(
-    {"additionalProperties", "examples", "format", "maximum", "maxItems", "maxLength", "minimum", "minItems"}
+    {"additionalProperties", "default", "examples", "format", "maximum", "maxItems", "maxLength", "minimum", "minItems"}
     | {"minLength", "pattern"}
 )
 SELF_EXPLAINING = frozenset(
@@ -19,6 +20,7 @@ SELF_EXPLAINING = frozenset(
         "confidence",
         "cursor",
         "despite",
+        "evidence",
         "fact_id",
         "limit",
         "next_steps",
@@ -26,7 +28,7 @@ SELF_EXPLAINING = frozenset(
         "project",
         "source_session",
     }
-    | {"max_tokens", "misleading", "query", "since", "superseded", "supersedes", "text", "topics"}
+    | {"arguments", "max_tokens", "misleading", "query", "since", "superseded", "supersedes", "text", "topics"}
     | {"valid_from", "valid_until"}
 )
 CHOSEN_ELSEWHERE = frozenset({"category"})
@@ -56,8 +58,6 @@ def outline_of_reply(shape: type[BaseModel]) -> dict[str, Any]:
 
 def _argument(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in schema.items() if key not in FOR_VALIDATORS}
-    if not kept.get("default"):
-        kept.pop("default", None)
     if name in SELF_EXPLAINING:
         kept.pop("description", None)
     if "items" in kept:

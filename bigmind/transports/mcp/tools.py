@@ -11,6 +11,7 @@ from accounts.services.agents import note_listing
 from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Effect, Operation
 from bigmind.core.repairs import complete
+from bigmind.core.text import mention
 from bigmind.gate import PART, perform
 from bigmind.operations import (
     CATALOGUE,
@@ -103,7 +104,7 @@ def tool_of(operation: Operation, *, structured: bool = False, unchecked: bool =
     `unchecked` is for clients that would check the arguments themselves, and so keep from BigMind what it forgives.
     """
     reads = operation.effect is Effect.READ and not operation.performs_others
-    arguments = outline_of_arguments(operation.input_schema())
+    arguments = outline_of_arguments(operation.input_schema)
     if reads:
         arguments["properties"] = {**arguments["properties"], PART: {"type": "integer"}}
     return types.Tool(
@@ -136,6 +137,6 @@ def _no_such_tool(
     nearest = nearest_names(name[:100], known)
     if meant and meant.name in known:
         call = complete(meant, arguments)
-        return MCPError(types.INVALID_PARAMS, f"Unknown tool: {name[:100]}. Call {call}.", {"nearest": [meant.name]})
+        return MCPError(types.INVALID_PARAMS, f"Unknown tool: {mention(name)}. Call {call}.", {"nearest": [meant.name]})
     advice = f"The nearest: {', '.join(nearest)}." if nearest else "tools/list names those there are."
-    return MCPError(types.INVALID_PARAMS, f"Unknown tool: {name[:100]}. {advice}", {"nearest": nearest})
+    return MCPError(types.INVALID_PARAMS, f"Unknown tool: {mention(name)}. {advice}", {"nearest": nearest})

@@ -141,14 +141,22 @@ def _from_body(operation: Operation, request: Request) -> dict[str, Any]:
     if request.META.get("QUERY_STRING"):
         raise MalformedBody(f"The arguments of {request.method} go into the JSON body; it takes no query.")
     body = dict(request.data)
-    _refuse([name for name in _lists(operation) if isinstance(body.get(name), str)], "must be a list")
-    _check_types(operation, body)
+    _check_types(operation, body, _body_model(operation))
     return body
 
 
-def _check_types(operation: Operation, body: Mapping[str, Any]) -> None:
+def check_body(operation: Operation, body: Mapping[str, Any]) -> None:
+    """Check the types of all arguments of an operation, those of its path too, as if they were sent as JSON.
+
+    Raises:
+        Invalid: an argument has another type.
+    """
+    _check_types(operation, body, operation.arguments)
+
+
+def _check_types(operation: Operation, body: Mapping[str, Any], model: type[BaseModel]) -> None:
     """Refuse `"5"` where the OpenAPI document says a number: JSON has types, while queries and agents have texts."""
-    model = _body_model(operation)
+    _refuse([name for name in _lists(operation) if isinstance(body.get(name), str)], "must be a list")
     try:
         model.model_validate_json(json.dumps(body), strict=True)
     except ValidationError as error:
@@ -184,11 +192,10 @@ def _query_of(request: Request) -> list[tuple[str, str]]:
 @cache
 def _lists(operation: Operation) -> frozenset[str]:
     """The arguments that are lists: a query says their names several times."""
-    properties: dict[str, Any] = operation.input_schema().get("properties", {})
+    properties: dict[str, Any] = operation.input_schema.get("properties", {})
     return frozenset(name for name, schema in properties.items() if schema.get("type") == "array")
 
 
 def _refuse(names: list[str], message: str) -> None:
     if names:
-        problems = [{"field": name[:100], "message": message} for name in names]
-        raise Invalid(" ".join(f"{name[:100]} {message}." for name in names), problems=problems)
+        raise Invalid.of_all([{"field": name[:100], "message": message} for name in names])

@@ -1,5 +1,6 @@
 """What OpenAPI says of one operation: parameters, body, replies, refusals, examples."""
 
+import re
 from typing import Any
 
 from bigmind.core.operations import Effect, Operation
@@ -7,7 +8,7 @@ from bigmind.transports.rest.arguments import CURRENT, IN_THE_QUERY
 from bigmind.transports.rest.examples import example_arguments, example_reply
 from bigmind.transports.rest.json_schema import schema_of, without_null
 from bigmind.transports.rest.problems import CONTENT_TYPE, TITLES
-from bigmind.transports.rest.routes import path_parameters
+from bigmind.transports.rest.routes import operations_by_path, path_parameters
 from bigmind.transports.rest.views import LIMIT, NOTICE, POLICY, REPLAYED, adds
 
 Part = dict[str, Any]
@@ -196,6 +197,13 @@ def _responses(operation: Operation, name: str, *, has_etag: bool) -> dict[str, 
         responses["304"] = {"description": "The copy you have is still good."}
     statuses = [*_EVERYWHERE, *_only_here(operation, has_etag=has_etag)]
     return responses | {str(s): {"$ref": f"#/components/responses/{_REFUSALS[s][0]}"} for s in sorted(statuses)}
+
+
+def statuses_of(operation: Operation) -> list[tuple[int, str, str]]:
+    """Return the refusals that an operation may be answered with: status, kind of problem, and what it means."""
+    statuses = {*_EVERYWHERE, *_only_here(operation, has_etag="get" in operations_by_path()[operation.path])}
+    kinds = {status: re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower() for status, (name, _) in _REFUSALS.items()}
+    return [(status, kinds[status], about) for status, (_, about) in _REFUSALS.items() if status in statuses]
 
 
 def _only_here(operation: Operation, *, has_etag: bool) -> list[int]:

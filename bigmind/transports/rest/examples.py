@@ -57,6 +57,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "memory_get_capture": {},
     "memory_set_capture": {"mode": "ask", "keep_days": 30},
     "memory_forget_conversation": {"conversation_id": 12},
+    "memory_set_fact_triggers": {"fact_id": 12, "triggers": ["command: git push --force"]},
     "memory_correct_fact": {"fact_id": 12, "fact": "Prefers pytest with xdist.", "valid_from": "2026-03-01T00:00:00Z"},
     "memory_erase_fact": {"fact_id": 12},
     "memory_correct_session": {"session_id": SESSION, "one_liner": "Chose rolling deploys for billing after all"},
@@ -159,6 +160,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "memory_withdraw_proposal": {"entry_id": 142, "notes": "C17 says it already."},
     "memory_discuss_global": {"entry_id": 142, "text": "The platform team has agreed."},
     "memory_list_queue": {"why": "proposed", "limit": 5},
+    "memory_weekly_letter": {},
     "memory_brief_curator": {"entry_id": 142},
     "memory_claim_global": {"entry_id": 142},
     "memory_approve_global": {"entry_id": 142, "action": "approve", "revision": 1, "notes": "As in ADR 7."},
@@ -167,6 +169,12 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "golden_list": {"lost": True, "limit": 5},
     "golden_check": {},
     "golden_unpin": {"golden_id": 7},
+    "anchors_list": {"limit": 5},
+    "anchors_report": {
+        "repository": "acme/shop",
+        "commit": "3f2a1bc4",
+        "results": [{"entry_id": 142, "anchor": "acme/shop#src/limits.py:RateLimiter.allow", "verdict": "holds"}],
+    },
     "memory_forget_source": {"session_id": SESSION, "dry_run": True},
     "directory_list": {"topic": "deploys", "limit": 5},
     "directory_search": {"query": "who worked on deploys?", "limit": 5},
@@ -273,6 +281,7 @@ _GIVEN: dict[str, Any] = {
     "total": 1,
     "url": "http://localhost:7700/u/ada/",
     "username": "ada",
+    "triggers": ["command: git push --force"],
 }
 _BY_FORMAT = {"uuid": SESSION, "date-time": MOMENT, "date": MOMENT[:10]}
 _BY_TYPE: dict[str, Any] = {"integer": 12, "number": 0.9, "boolean": False, "string": "", "null": None}

@@ -3,6 +3,7 @@
 Pydantic writes the limits of its own kind into a schema. What our validators refuse beyond that is added here.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -78,9 +79,10 @@ def schema_of(model: type[BaseModel], mode: Mode) -> tuple[dict[str, Any], dict[
         by_alias=False, ref_template=_COMPONENT[mode], schema_generator=_WithLimits, mode=mode
     )
     schema = _finish(schema)
-    suffix = "Input" if mode == "validation" else ""
-    parts = schema.pop("$defs", {}).items()
-    return _without_title(schema), {f"{name}{suffix}": _without_title(part) for name, part in parts}
+    parts = {name: _without_title(part) for name, part in schema.pop("$defs", {}).items()}
+    if mode == "validation":
+        parts = {f"{name}Input": _with_defaults_in_words(part) for name, part in parts.items()}
+    return _without_title(schema), parts
 
 
 def without_null(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,11 +98,28 @@ def _without_title(schema: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in schema.items() if key != "title"}
 
 
+def _with_defaults_in_words(schema: dict[str, Any]) -> dict[str, Any]:
+    """Say in the description what a part that is left out means.
+
+    openapi-typescript takes whatever has a default, in a component, for something that is always there, as it is in a
+    reply: nobody could leave it out of what they send.
+    """
+    properties = {}
+    for name, part in schema.get("properties", {}).items():
+        rest = {key: value for key, value in part.items() if key != "default"}
+        if part.get("default") not in (None, "", [], {}):
+            said = f"{part.get('description', '')} Left out: {json.dumps(part['default'], ensure_ascii=False)}.".strip()
+            rest = {**rest, "description": said}
+        properties[name] = rest
+    return {**schema, "properties": properties} if properties else schema
+
+
 def _finish(node: Any) -> Any:
     """Add what several limits mean together, and leave out defaults that nobody may send.
 
     A name of at least one character has one that is seen: white space around it is not kept. An empty default stands
-    for an argument that was left out, also where a text that is sent must not be empty.
+    for an argument that was left out, also where a text that is sent must not be empty. An object of which nothing is
+    said may have anything in it, which generators of clients take for nothing unless it is said.
     """
     if isinstance(node, list):
         return [_finish(part) for part in node]
@@ -109,6 +128,8 @@ def _finish(node: Any) -> Any:
     finished = {key: _finish(part) for key, part in node.items()}
     if "anyOf" in finished:
         finished = _flat(finished)
+    if finished.get("type") == "object" and finished.keys().isdisjoint({"properties", "additionalProperties"}):
+        finished["additionalProperties"] = True
     if finished.get("pattern") == NAME and finished.get("minLength"):
         finished["pattern"] = NAME_WITH_WORDS
     if finished.get("default") == "" and not re.search(finished.get("pattern", ""), ""):

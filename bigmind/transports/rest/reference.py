@@ -1,9 +1,11 @@
-"""The catalogue as people read it: each argument, where it goes, a command to try; and the page that shows it."""
+"""The catalogue as people read it: each argument, where it goes, examples to copy; and the pages that show it."""
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
+from pprint import pformat
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,16 +17,22 @@ from django.utils.safestring import SafeString
 from django.views.decorators.csrf import csrf_exempt
 
 from bigmind.core.limits import JSON_DEPTH
+from bigmind.core.live_settings import live
 from bigmind.core.operations import Operation
 from bigmind.core.vocabulary import CONTENT_BYTES
+from bigmind.operation_search import rank_operations
 from bigmind.operations import CATALOGUE, TOOLSETS
 from bigmind.transports.rest.arguments import IMPORT_BYTES, IN_THE_QUERY
+from bigmind.transports.rest.description import statuses_of
 from bigmind.transports.rest.examples import example_arguments, example_reply
 from bigmind.transports.rest.json_schema import schema_of, without_null
 from bigmind.transports.rest.problems import TITLES, problem
 from bigmind.transports.rest.routes import ROOT, path_parameters
+from bigmind.transports.rest.views import no_such_route
 
 BOUNDLESS = 10**9
+QUERY_CHARS = 200
+MOST_FOUND = 20
 
 
 @dataclass(frozen=True)
@@ -98,20 +106,63 @@ def in_words(schema: Mapping[str, Any]) -> str:
     return "object"
 
 
-def curl_of(operation: Operation, url: str) -> str:
-    """Return the command that sends the operation's example."""
-    arguments = example_arguments(operation)
-    in_path = path_parameters(operation)
-    path = operation.path.format(**{name: arguments[name] for name in in_path})
-    rest = {name: value for name, value in arguments.items() if name not in in_path}
-    address, lines = f"{url}{ROOT}{path}", ['-H "Authorization: Bearer $BIGMIND_API_KEY"']
-    if operation.method in IN_THE_QUERY:
-        address += f"?{urlencode(rest, doseq=True)}" if rest else ""
-    else:
-        body = json.dumps(rest, indent=2, ensure_ascii=False)
-        lines += ['-H "Content-Type: application/json"', f"-d {shlex.quote(body)}"]
-    command = "curl" if operation.method == "GET" else f"curl -X {operation.method}"
-    return " \\\n  ".join([f"{command} {shlex.quote(address)}", *lines])
+@dataclass(frozen=True)
+class ExampleRequest:
+    """The request that sends an operation's example: its method, its address, and its body where it has one."""
+
+    method: str
+    address: str
+    body: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, operation: Operation, url: str) -> "ExampleRequest":
+        """Return the example of an operation, sent to the BigMind at an address."""
+        arguments = example_arguments(operation)
+        in_path = path_parameters(operation)
+        path = operation.path.format(**{name: arguments[name] for name in in_path})
+        rest = {name: value for name, value in arguments.items() if name not in in_path}
+        if operation.method not in IN_THE_QUERY:
+            return cls(operation.method, f"{url}{ROOT}{path}", rest)
+        query = {name: str(value).lower() if isinstance(value, bool) else value for name, value in rest.items()}
+        return cls(operation.method, f"{url}{ROOT}{path}" + (f"?{urlencode(query, doseq=True)}" if rest else ""), None)
+
+    def to_curl(self) -> str:
+        """Return it as a command of a shell."""
+        lines = ['-H "Authorization: Bearer $BIGMIND_API_KEY"']
+        if self.body is not None:
+            body = json.dumps(self.body, indent=2, ensure_ascii=False)
+            lines += ['-H "Content-Type: application/json"', f"-d {shlex.quote(body)}"]
+        command = "curl" if self.method == "GET" else f"curl -X {self.method}"
+        return " \\\n  ".join([f"{command} {shlex.quote(self.address)}", *lines])
+
+    def to_python(self) -> str:
+        """Return it as a program in Python, with httpx."""
+        body = "" if self.body is None else f"    json={_indent(pformat(self.body, width=96, sort_dicts=False))},\n"
+        return (
+            "import os\n\nimport httpx\n\nresponse = httpx.request(\n"
+            f"    {self.method!r},\n    {self.address!r},\n"
+            "    headers={'Authorization': f\"Bearer {os.environ['BIGMIND_API_KEY']}\"},\n"
+            f"{body})\nresponse.raise_for_status()\nprint(response.json())\n"
+        )
+
+    def to_javascript(self) -> str:
+        """Return it as a module in JavaScript, for Node 18 or later."""
+        has_body = self.body is not None
+        headers = ["Authorization: `Bearer ${process.env.BIGMIND_API_KEY}`"]
+        headers += ['"Content-Type": "application/json"'] * has_body
+        body = _indent(json.dumps(self.body, indent=2, ensure_ascii=False), 2)
+        return (
+            f"const response = await fetch({json.dumps(self.address)}, {{\n  method: {json.dumps(self.method)},\n"
+            f"  headers: {{{', '.join(headers)}}},\n"
+            + (f"  body: JSON.stringify({body}),\n" if has_body else "")
+            + "});\nconst reply = await response.json();\nif (!response.ok) throw new Error(reply.detail);\n"
+            "console.log(reply);\n"
+        )
+
+
+def _indent(text: str, by: int = 4) -> str:
+    """Indent what follows the first line of a value, as it stands behind its name."""
+    return text.replace("\n", "\n" + " " * by)
 
 
 def reply_of(operation: Operation) -> str:
@@ -131,38 +182,82 @@ def _bounds(schema: Mapping[str, Any], lowest: str, highest: str, unit: str = ""
     return f", {low:,} to {high:,}{unit}" if low is not None else f", up to {high:,}{unit}"
 
 
-@csrf_exempt  # Nothing is changed here, and a mistaken POST gets the same kind of error as elsewhere.
-def api_docs(request: HttpRequest) -> HttpResponse:
-    """Show every route with its arguments, limits and an example."""
-    if request.method not in {"GET", "HEAD"}:
+Page = Callable[..., HttpResponse]
+
+
+def _only_read(page: Page) -> Page:
+    """Refuse with a problem whatever is no GET: what is sent here by mistake gets the kind of error as elsewhere."""
+
+    @csrf_exempt  # Nothing is changed here.
+    @wraps(page)
+    def view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.method in {"GET", "HEAD"}:
+            return page(request, *args, **kwargs)
         headers = {"Allow": "GET, HEAD"}
         return problem(405, "method_not_allowed", "This page can only be read.", hint=f"See {ROOT}.", headers=headers)
-    groups = [
-        {
-            "toolset": toolset,
-            "routes": [
-                {
-                    "operation": operation,
-                    "paragraphs": [_with_code(text) for text in operation.description.split("\n\n")],
-                    "arguments": arguments_in_words(operation),
-                    "curl": curl_of(operation, settings.PUBLIC_URL),
-                    "reply": reply_of(operation),
-                }
-                for operation in toolset.operations
-            ],
-        }
-        for toolset in toolsets()
-    ]
+
+    return view
+
+
+@_only_read
+def api_docs(request: HttpRequest) -> HttpResponse:
+    """List every operation by toolset, or those that a query finds, with what holds for all of them."""
+    query = request.GET.get("query", "")[:QUERY_CHARS].strip()
     context = {
-        "groups": groups,
+        "query": query,
+        "found": _matches(query) if query else [],
+        "groups": toolsets(),
         "problems": TITLES,
         "root": ROOT,
-        "rate_limit": settings.RATE_LIMIT_PER_MINUTE,
+        "rate_limit": live.RATE_LIMIT_PER_MINUTE,
         "body_mib": settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 2**20,
         "import_mib": IMPORT_BYTES // 2**20,
         "json_depth": JSON_DEPTH,
     }
     return render(request, "api/docs.html", context)
+
+
+@_only_read
+def api_toolset(request: HttpRequest, name: str) -> HttpResponse:
+    """List the operations of a toolset, each with its first sentence."""
+    toolset = next((one for one in toolsets() if one.name == name and one.operations), None)
+    if toolset is None:
+        return no_such_route(request)
+    return render(request, "api/toolset.html", {"toolset": toolset, "groups": toolsets(), "root": ROOT})
+
+
+@_only_read
+def api_operation(request: HttpRequest, name: str) -> HttpResponse:
+    """Show an operation: what it does, its arguments with their limits, its errors, and examples to copy."""
+    operation = CATALOGUE.get(name)
+    if operation is None:
+        return no_such_route(request)
+    sent = ExampleRequest.of(operation, settings.PUBLIC_URL)
+    context = {
+        "operation": operation,
+        "paragraphs": [_with_code(text) for text in operation.description.split("\n\n")],
+        "arguments": arguments_in_words(operation),
+        "examples": [
+            ("curl", sent.to_curl()),
+            ("Python", sent.to_python()),
+            ("JavaScript", sent.to_javascript()),
+        ],
+        "reply": reply_of(operation),
+        "problems": statuses_of(operation),
+        "root": ROOT,
+    }
+    return render(request, "api/operation.html", context)
+
+
+def _matches(query: str) -> list[Operation]:
+    """Return the operations that have every word of a query, or else those that do what it says, best first."""
+    words = query.lower().split()
+    whole = [
+        operation
+        for operation in CATALOGUE.values()
+        if all(word in f"{operation.name} {operation.title} {operation.path}".lower() for word in words)
+    ]
+    return whole or rank_operations(query, list(CATALOGUE.values()))[:MOST_FOUND]
 
 
 def _with_code(text: str) -> SafeString:

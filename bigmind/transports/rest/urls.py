@@ -1,4 +1,4 @@
-"""The routes below `/api/`: the catalogue's, the OpenAPI document, and the documentation page."""
+"""The routes below `/api/`: the catalogue's, the OpenAPI document, and the documentation pages."""
 
 from django.urls import path, re_path
 
@@ -22,6 +22,8 @@ operation_routes = [
 
 urlpatterns = [
     path("", reference.api_docs, name="api-docs"),
+    path("toolsets/<str:name>/", reference.api_toolset, name="api-toolset"),
+    path("operations/<str:name>/", reference.api_operation, name="api-operation"),
     path("v1/openapi.json", schema.OpenApiDocument.as_view(), name="openapi"),
     *operation_routes,
     re_path(r"", no_such_route, name="api-no-route"),

@@ -1,8 +1,9 @@
 """Connectors: instruments that read the apps, tables and schemas of an outside system. One small file each."""
 
 from typing import Protocol
+from urllib.parse import urlsplit
 
-from knowledge.app_maps.connectors import budibase
+from knowledge.app_maps.connectors import airtable, budibase, nocodb
 from knowledge.app_maps.connectors.contract import Connector
 
 
@@ -13,7 +14,11 @@ class Make(Protocol):
         """Return it, or None where the settings name no server. `is_hurried`: someone waits for its answers."""
 
 
-CONNECTORS: dict[str, Make] = {"budibase": budibase.from_settings}
+CONNECTORS: dict[str, Make] = {
+    "budibase": budibase.from_settings,
+    "nocodb": nocodb.from_settings,
+    "airtable": airtable.from_settings,
+}
 
 
 def available_connectors() -> list[str]:
@@ -21,7 +26,23 @@ def available_connectors() -> list[str]:
     return [name for name, make in CONNECTORS.items() if make() is not None]
 
 
-def connector_called(name: str, *, is_hurried: bool = False) -> Connector | None:
-    """Return the connector of this name; None where there is none, or the settings have no server for it."""
+def connector_at(server: str) -> str:
+    """Return the name of the connector that reads this server; empty where none does."""
+    made = ((name, make()) for name, make in CONNECTORS.items() if server)
+    return next((name for name, connector in made if connector and same_server(connector.server, server)), "")
+
+
+def connector_called(name: str, *, is_hurried: bool = False, server: str = "") -> Connector | None:
+    """Return the connector of this name; None where there is none, or the settings have no server for it.
+
+    Nor is there one for ids of another `server`: what they lead to here is not what they led to there.
+    """
     make = CONNECTORS.get(name)
-    return make(is_hurried=is_hurried) if make else None
+    connector = make(is_hurried=is_hurried) if make else None
+    return connector if connector and (not server or same_server(connector.server, server)) else None
+
+
+def same_server(one: str, other: str) -> bool:
+    """Whether two addresses lead to one server, whatever their case and the path of an API behind them."""
+    first, second = urlsplit(one), urlsplit(other)
+    return (first.scheme, first.netloc.lower()) == (second.scheme, second.netloc.lower())

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from django.conf import settings
-
+from bigmind.core.text import mention
 from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredApp, DiscoveredRow, DiscoveredTable
-from knowledge.app_maps.connectors.web_api import WebApi
+from knowledge.app_maps.connectors.web_api import WebApi, server_of_settings
 
 PATH = "/api/public/v1"
 PAGE_ROWS = 100
@@ -18,17 +17,8 @@ _WITH_VALUES = {"options", "array"}
 
 def from_settings(*, is_hurried: bool = False) -> "Budibase | None":
     """Return the connector for the server in the settings, or None when they name none."""
-    if not (settings.BUDIBASE_URL and settings.BUDIBASE_API_KEY):
-        return None
-    api = WebApi(
-        url=settings.BUDIBASE_URL.rstrip("/").removesuffix(PATH) + PATH,
-        headers={"x-budibase-api-key": settings.BUDIBASE_API_KEY, "Accept": "application/json"},
-        system="Budibase",
-        url_setting="BIGMIND_BUDIBASE_URL",
-        key_setting="BIGMIND_BUDIBASE_API_KEY",
-        is_hurried=is_hurried,
-    )
-    return Budibase(api)
+    api = server_of_settings("Budibase", path=PATH, header="x-budibase-api-key", is_hurried=is_hurried)
+    return Budibase(api) if api else None
 
 
 @dataclass(frozen=True)
@@ -36,6 +26,11 @@ class Budibase:
     """One Budibase server."""
 
     api: WebApi
+
+    @property
+    def server(self) -> str:
+        """Its address, without the path of the API."""
+        return self.api.url.removesuffix(PATH)
 
     def apps(self) -> Iterator[DiscoveredApp]:
         """Yield every app once: as published where it is, else as it is being developed."""
@@ -66,10 +61,17 @@ class Budibase:
         reply = self.api.ask("GET", path, headers=_of_app(app_id))
         return None if reply is None else _row(_one(reply))
 
-    def find_rows(self, app_id: str, table_id: str, field: str, value: str, *, limit: int = 5) -> list[DiscoveredRow]:
-        """Return the rows whose field equals the value: at most `limit`, and none where the table is gone."""
+    def find_rows(
+        self, app_id: str, table_id: str, field: str, value: str, *, limit: int = 5, loosely: bool = False
+    ) -> list[DiscoveredRow]:
+        """Return the rows whose field equals the value, or begins with it: at most `limit`, none of a lost table."""
         path = f"tables/{quote(table_id, safe='')}/rows/search"
-        asked = {"query": {"equal": {field: value}}, "paginate": True, "limit": min(limit, PAGE_ROWS)}
+        asked = {
+            "query": {"string" if loosely else "equal": {field: value}},
+            "sort": {"column": field, "order": "ascending", "type": "string"},
+            "paginate": True,
+            "limit": min(limit, PAGE_ROWS),
+        }
         found = []
         for row in self._all(path, asked, app_id=app_id, may_be_gone=True):
             found.append(_row(row))
@@ -88,7 +90,9 @@ class Budibase:
             if reply is None:
                 if may_be_gone:
                     return
-                raise ConnectorError(f"Budibase has no app {app_id}." if app_id else "Budibase cannot list its apps.")
+                raise ConnectorError(
+                    f"Budibase has no app {mention(app_id)}." if app_id else "Budibase cannot list its apps."
+                )
             yield from _many(reply)
             following = reply.get("bookmark")
             if not reply.get("hasNextPage") or following in {None, bookmark}:

@@ -12,6 +12,10 @@ class ConnectorError(Exception):
     """The outside system could not be read. The text says what happened and what to do next, for people and agents."""
 
 
+class RequestRefusedError(ConnectorError):
+    """The outside system does not take this one request, such as a search in a field that it computes."""
+
+
 @dataclass(frozen=True)
 class DiscoveredApp:
     """One app of the outside system, under its own id."""
@@ -45,6 +49,10 @@ class DiscoveredRow:
 class Connector(Protocol):
     """One outside system that can be read. Every method raises `ConnectorError` when the system cannot answer."""
 
+    @property
+    def server(self) -> str:
+        """The address that ids of its apps belong to, as people write it."""
+
     def apps(self) -> Iterator[DiscoveredApp]:
         """Yield every app, however many pages the system needs for them."""
 
@@ -57,5 +65,7 @@ class Connector(Protocol):
     def row(self, app_id: str, table_id: str, row_id: str) -> DiscoveredRow | None:
         """Return one row, or None when it is gone."""
 
-    def find_rows(self, app_id: str, table_id: str, field: str, value: str, *, limit: int = 5) -> list[DiscoveredRow]:
-        """Return the rows whose field equals the value: at most `limit`."""
+    def find_rows(
+        self, app_id: str, table_id: str, field: str, value: str, *, limit: int = 5, loosely: bool = False
+    ) -> list[DiscoveredRow]:
+        """Return the rows whose field equals the value, at most `limit`; `loosely`: or begins with it, in any case."""

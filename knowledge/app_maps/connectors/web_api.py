@@ -1,15 +1,18 @@
 """Asking a web API as a connector does: with patience for what passes, and clear words for what does not."""
 
+import os
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from time import sleep
 from typing import Any
 
 import httpx
+from django.conf import settings
 
-from bigmind.core.addresses import deadline, retry_after
-from knowledge.app_maps.connectors.contract import ConnectorError
+from bigmind.core.addresses import deadline, is_packed, retry_after
+from knowledge.app_maps.connectors.contract import ConnectorError, RequestRefusedError
 
 PAUSES = (1.0, 2.0, 4.0)
 """Seconds before each further try of a worker."""
@@ -75,14 +78,18 @@ class WebApi:
     def _send(self, method: str, path: str, json: Any, headers: Mapping[str, str]) -> httpx.Response:
         timeout = httpx.Timeout(5.0 if self.is_hurried else 20.0, connect=3.0 if self.is_hurried else 10.0)
         # A redirection is not followed: the key must not go anywhere else.
-        trusted = httpx.create_ssl_context()
+        trusted = _trust(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
         with (
             httpx.Client(timeout=timeout, verify=trusted, follow_redirects=False, trust_env=False) as client,
             deadline(HURRIED_SECONDS_EACH if self.is_hurried else SECONDS_EACH) as exchange,
         ):
             more = {"trace": exchange.notice}
             asked = client.build_request(
-                method, f"{self.url}/{path}", json=json, headers=dict(headers), extensions=more
+                method,
+                f"{self.url}/{path}",
+                json=json,
+                headers={"Accept-Encoding": "identity", **headers},
+                extensions=more,
             )
             try:
                 reply = client.send(asked, stream=True)
@@ -93,14 +100,15 @@ class WebApi:
                 raise
             if exchange.is_late:
                 raise ConnectorError(self._too_slow())
-        kept = {name: value for name, value in reply.headers.items() if name != "content-encoding"}
-        return httpx.Response(reply.status_code, headers=kept, content=body)
+        return httpx.Response(reply.status_code, headers=reply.headers, content=body)
 
     def _body_of(self, reply: httpx.Response) -> bytes:
         """Read an answer up to a limit."""
         parts, read = [], 0
         try:
-            for part in reply.iter_bytes():
+            if is_packed(reply):
+                raise ConnectorError(f"{self.system} answers compressed, which was not asked for.")
+            for part in reply.iter_raw():
                 read += len(part)
                 if read > REPLY_BYTES:
                     raise ConnectorError(f"{self.system} answered with more than {REPLY_BYTES:,} bytes.")
@@ -126,7 +134,7 @@ class WebApi:
         if status >= 500:
             raise ConnectorError(f"{self.system} is in trouble ({status}). Try again later.")
         if status >= 400:
-            raise ConnectorError(f"{self.system} does not take this request ({status}).")
+            raise RequestRefusedError(f"{self.system} does not take this request ({status}).")
 
     def _no_such_api(self, why: str) -> ConnectorError:
         return ConnectorError(f"There is no {self.system} at {self.url}: {why}. Look at {self.url_setting}.")
@@ -143,6 +151,34 @@ class WebApi:
                 "SSL_CERT_FILE to the certificate of your own authority."
             )
         return f"{self.system} cannot be reached at {self.url}. Look at {self.url_setting}."
+
+
+@cache
+def _trust(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """Read the certificates that are trusted, once for what the environment says: it takes longer than a question."""
+    return httpx.create_ssl_context()
+
+
+def server_of_settings(system: str, *, path: str, header: str, is_hurried: bool, scheme: str = "") -> WebApi | None:
+    """Return the API of a system that the settings name: `SYSTEM_URL` and `SYSTEM_API_KEY`; None where they do not.
+
+    Args:
+        path: Where the API stands below the address.
+        header: The header that carries the key.
+        scheme: What stands before the key in it, such as `Bearer `.
+    """
+    name = system.upper()
+    address, key = getattr(settings, f"{name}_URL"), getattr(settings, f"{name}_API_KEY")
+    if not (address and key):
+        return None
+    return WebApi(
+        url=address.rstrip("/").removesuffix(path) + path,
+        headers={header: f"{scheme}{key}", "Accept": "application/json"},
+        system=system,
+        url_setting=f"BIGMIND_{name}_URL",
+        key_setting=f"BIGMIND_{name}_API_KEY",
+        is_hurried=is_hurried,
+    )
 
 
 def _is_json(reply: httpx.Response) -> bool:

@@ -56,10 +56,15 @@ def _read(archive: zipfile.ZipFile) -> dict[str, bytes]:
 
 
 def _folder_around(paths: list[str]) -> str:
-    """People zip a folder, not what is in it: return that folder, where all files are in one that is no app's."""
+    """People zip a folder, or a skill with one in it: return where the index stands, if all files are below it.
+
+    Without an index it is the one folder that holds everything, unless that is an app's.
+    """
+    indexes = [path.rpartition("/")[0] for path in paths if path.rpartition("/")[2] in {"_index.yaml", "_index.yml"}]
+    top = min(indexes, key=lambda folder: folder.count("/") if folder else -1, default="")
+    if top and all(path.startswith(f"{top}/") for path in paths):
+        return f"{top}/"
     firsts = {path.partition("/")[0] for path in paths}
     if len(firsts) != 1 or not all("/" in path for path in paths):
         return ""
-    only = f"{firsts.pop()}/"
-    is_around = any(path.count("/") == 2 for path in paths) or f"{only}_index.yaml" in paths
-    return only if is_around else ""
+    return f"{firsts.pop()}/" if any(path.count("/") == 2 for path in paths) else ""

@@ -4,7 +4,7 @@ Whatever is refused is named with file and line. Nothing is read that is not in 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import refusal
-from knowledge.app_maps.files.text import INDEX
+from bigmind.core.text import echo, fold_name, mention
+from knowledge.app_maps.files.text import INDEX, OF_BUDIBASE, file_names
 from knowledge.app_maps.vocabulary import (
     APPS,
     AmbiguousChoice,
@@ -28,8 +29,11 @@ from knowledge.parsers.yaml_nodes import YamlNode, read_yaml
 
 FILES = 1_000
 FOLDER_BYTES = 32 * 1024 * 1024
-_NAME = re.compile(r"[^\W_][\w .()+-]*|_index\.ya?ml")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+WITHIN = "knowledge"
+"""Where the folder of a skill keeps its maps."""
+_NOT_IN_NAMES = set('\\:*?"<>|')
+_DAY = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ][\d:.]{5,18}(?:Z|[+-]\d\d:?\d\d)?)?")
+_NOT_OF_A_SLUG = re.compile("[^a-z0-9]+")
 _MEMBERS = {
     "tableId": "table_id",
     "rowId": "row_id",
@@ -59,6 +63,8 @@ def read_map_folder(folder: Path) -> dict[str, bytes]:
     """
     if folder.is_symlink() or not folder.is_dir():
         raise Invalid(f"{folder} is not a folder.", hint="Give the path of the folder with _index.yaml.")
+    if not (folder / INDEX).exists() and (folder / WITHIN / INDEX).is_file():
+        return read_map_folder(folder / WITHIN)
     files: dict[str, bytes] = {}
     size = 0
     for path in files_in(folder):
@@ -116,14 +122,17 @@ def check_path(path: str) -> None:
         Invalid: it leads elsewhere, or too deep.
     """
     parts = path.split("/")
-    if len(parts) > 2 or not all(_NAME.fullmatch(part) and ".." not in part for part in parts):
+    if len(parts) > 2 or not all(map(_is_name, parts)):
         raise Invalid(
-            f"{path[:100]!r} is not a path in a folder of app maps.",
+            f"{echo(path)} is not a path in a folder of app maps.",
             hint="Files are NAME.yaml or APP/TABLE.yaml.",
-            problems=[
-                {"field": "files", "message": f"has {path[:100]!r}, which is no path NAME.yaml or APP/TABLE.yaml"}
-            ],
+            problems=[{"field": "files", "message": f"has {echo(path)}, which is no path NAME.yaml or APP/TABLE.yaml"}],
         )
+
+
+def _is_name(part: str) -> bool:
+    """Whether this names a file or folder in every system, and leads nowhere else."""
+    return part.isprintable() and part[:1] not in {"", "."} and ".." not in part and not _NOT_IN_NAMES & {*part}
 
 
 def _tree(raw: bytes, path: str) -> "_MapFile":
@@ -153,7 +162,7 @@ class _MapFile:
             if name not in (known or ()):
                 listed = ", ".join(sorted(known or ()))
                 raise self.refusal(
-                    node.value[name], f"{what} has “{name[:50]}”, which is not known here. Known: {listed}"
+                    node.value[name], f"{what} has {echo(name)}, which is not known here. Known: {listed}"
                 )
         return node.value
 
@@ -171,6 +180,13 @@ class _MapFile:
         if not isinstance(node.value, list):
             raise self.refusal(node, f"{what} must be a list")
         return [self.text(one, what) for one in node.value]
+
+    def day(self, node: YamlNode, what: str) -> str:
+        """A day, out of a moment where one is told."""
+        found = _DAY.fullmatch(self.text(node, what))
+        if found is None and node.value is not None:
+            raise self.refusal(node, f"{what} must be a day such as 2026-02-03")
+        return found[1] if found else ""
 
     def model(self, kind: type[Model], node: YamlNode | None, what: str, values: dict[str, Any]) -> Model:
         """Check what is told by the rules of the operations."""
@@ -190,6 +206,23 @@ class _MapFile:
         return {_MEMBERS.get(name, name): self.text(one, f"{name} of {what}") for name, one in members.items()}
 
 
+@dataclass(frozen=True)
+class _ListedTable:
+    """A table as an index names it: by its id, by its file, or by its name alone."""
+
+    node: YamlNode
+    name: str
+    table_id: str = ""
+    path: str = ""
+
+    def is_meant_by(self, name: str, stem: str) -> bool:
+        """Whether a file is about this table: by the name it says, else by what the file is called."""
+        if name:
+            return fold_name(name) == fold_name(self.name)
+        slug = _NOT_OF_A_SLUG.sub("-", self.name.lower()).strip("-")
+        return stem.casefold() in {self.name.casefold(), slug, file_names([self.name], ())[self.name].casefold()}
+
+
 class _Folder:
     """Puts the files of a folder together."""
 
@@ -202,15 +235,25 @@ class _Folder:
     def read(self) -> MapFolder:
         """Read the index, what it names, and what else is there."""
         index = self._index_of("")
-        top = index.members(index.top, "the index", {"apps", "ambiguous"})
-        maps = [self._read_listed(index, name, node) for name, node in index.members(top.get("apps"), "apps").items()]
+        known = {"bootstrapped", "budibase_url", "apps", "ambiguous", "defaults"}
+        top = index.members(index.top, "the index", known)
+        about = self._about(index, top)
+        listed = index.members(top.get("apps"), "apps").items()
+        maps = [self._read_listed(index, name, node, about) for name, node in listed]
         maps += [self._read_unlisted(path) for path in self.files if "/" not in path and path not in self.used]
         folders = dict.fromkeys(path.split("/")[0] for path in self.files if "/" in path and path not in self.used)
-        maps += [self._folder(folder, {}) for folder in folders]
+        maps += [self._folder(folder, {"name": folder}) for folder in folders]
         if len(maps) > APPS:
             raise Invalid(f"The folder has {len(maps)} apps; the limit is {APPS}.")
+        self._read_defaults(index, top.get("defaults"), maps)
         chosen = index.members(top.get("ambiguous"), "ambiguous")
         return MapFolder(maps, [*(_choice(index, *one) for one in chosen.items()), *self.choices], self.notes)
+
+    def _about(self, index: _MapFile, top: Mapping[str, YamlNode]) -> dict[str, Any]:
+        """What an index says of all its apps: when they were read, and of which server their ids are."""
+        day = index.day(top["bootstrapped"], "bootstrapped") if "bootstrapped" in top else ""
+        server = index.text(top["budibase_url"], "budibase_url") if "budibase_url" in top else ""
+        return {"bootstrapped_at": day or None, "server": server}
 
     def _index_of(self, folder: str) -> _MapFile:
         """The index of a folder; an empty one where there is none."""
@@ -218,23 +261,33 @@ class _Folder:
         self.used |= {path for path in paths if path in self.files}
         return next((self.files[path] for path in paths if path in self.files), _MapFile(paths[0], [], None))
 
-    def _read_listed(self, index: _MapFile, name: str, node: YamlNode) -> AppMap:
-        known = {"file", "folder", "appId", "aliases", "connector"}
-        members = index.members(node, f"the app {name}", known)
+    def _read_listed(self, index: _MapFile, name: str, node: YamlNode, about: Mapping[str, Any]) -> AppMap:
+        known = {"file", "folder", "appId", "aliases", "connector", "server", "tables", "workflows"}
+        members = index.members(node, f"the app {mention(name)}", known)
+        texts = {one: index.text(members[one], one) for one in ("appId", "connector", "server") if one in members}
+        connector = texts.get("connector", "")
         values = {
             "name": name,
-            "app_id": index.text(members["appId"], "appId") if "appId" in members else "",
-            "connector": index.text(members["connector"], "connector") if "connector" in members else "",
+            "app_id": texts.get("appId", ""),
+            "connector": connector,
+            "server": texts.get("server") or (about["server"] if connector in OF_BUDIBASE else ""),
+            "bootstrapped_at": about["bootstrapped_at"],
             "aliases": index.texts(members.get("aliases"), "aliases"),
         }
-        if "folder" in members:
-            folder = index.text(members["folder"], "folder")
+        tables = self._tables_in(index, members.get("tables"))
+        ways = _workflows(index, members.get("workflows"))
+        if "folder" in members or ("file" not in members and "tables" in members):
+            folder = index.text(members["folder"], "folder") if "folder" in members else file_names([name])[name]
             check_path(folder)
-            return self._folder(folder, values)
+            headline = index.model(AppMap, node, f"the app {mention(name)}", {**values, "file": folder})
+            found = self._folder(folder, headline.model_dump(), tables)
+            return found.model_copy(update={"workflows": [*ways, *found.workflows]})
         path = index.text(members["file"], "file") if "file" in members else ""
-        if path and ("/" in path or not _NAME.fullmatch(path)):
-            raise index.refusal(members["file"], f"file of the app {name} must be a file in the folder itself")
-        headline = index.model(AppMap, node, f"the app {name}", {**values, "file": re.sub(r"\.ya?ml$", "", path)})
+        if path and ("/" in path or not _is_name(path)):
+            raise index.refusal(members["file"], f"file of the app {mention(name)} must be a file in the folder itself")
+        headline = index.model(
+            AppMap, node, f"the app {mention(name)}", {**values, "file": re.sub(r"\.ya?ml$", "", path)}
+        )
         if path not in self.files:
             self.notes.append(f"{path or name}: the index names it, and it is not there; the app alone is taken over.")
             return headline
@@ -255,56 +308,99 @@ class _Folder:
         top = file.members(file.top, "the file", {"app", "entities", "schemas", "workflows"})
         tables = [_schema(file, name, node) for name, node in file.members(top.get("schemas"), "schemas").items()]
         entities = [_entity(file, name, node) for name, node in file.members(top.get("entities"), "entities").items()]
+        self._note_same_names(path, entities)
         values = {"tables": tables, "entities": entities, "workflows": _workflows(file, top.get("workflows"))}
         return _with_app(file, top.get("app"), headline).model_copy(update=values)
 
-    def _folder(self, folder: str, values: dict[str, Any]) -> AppMap:
-        """Read the folder of one app: `_index.yaml` with `tables` and `defaults`, and a file for each table."""
+    def _folder(self, folder: str, values: dict[str, Any], listed: Sequence[_ListedTable] = ()) -> AppMap:
+        """Read the folder of one app: a file for each table, in the order in which the index names them.
+
+        It may have an index of its own, as BigMind once wrote it, with `app`, `tables`, `defaults` and `workflows`.
+        """
         index = self._index_of(f"{folder}/")
         top = index.members(index.top, "the index", {"app", "tables", "defaults", "workflows"})
-        known = _with_app(index, top.get("app"), map_told(**{"name": folder, **values}, file=folder))
-        listed = index.members(top.get("tables"), "tables")
-        paths = {f"{folder}/{_file_of(index, name, node)}": (name, node) for name, node in listed.items()}
-        inside = [path for path in self.files if path.startswith(f"{folder}/") and path not in self.used]
-        self.used |= set(inside)
-        lost = [path for path in paths if path not in self.files]
-        self.notes += [f"{path} is not there; of its table the name alone is taken over." for path in lost]
-        there = [path for path in dict.fromkeys([*paths, *inside]) if path in self.files]
-        read = [_table_file(self.files[path], paths[path][0] if path in paths else "") for path in there]
-        self._defaults(index, top.get("defaults"), folder)
-        ways = [way for _, _, found in read for way in found]
+        known = _with_app(index, top.get("app"), map_told(**{**values, "file": folder}))
+        listed = [*listed, *self._tables_in(index, top.get("tables"), folder)]
+        read = {
+            path: _table_file(self.files[path], listed, self.notes)
+            for path in self.files
+            if path.startswith(f"{folder}/") and path not in self.used
+        }
+        self.used |= read.keys()
+        tables = [_join_table(one, [table for table, _, _ in read.values()]) for one in listed]
+        self.notes += [
+            f"{one.path} is not there; of its table the name alone is taken over."
+            for one in listed
+            if one.path and one.path not in read
+        ]
+        for name, node in index.members(top.get("defaults"), "defaults").items():
+            self._choose(index, node, name, folder, f"{folder}/{index.text(node, f'defaults of {mention(name)}')}")
+        for path, (_, rows, _) in read.items():
+            self._note_same_names(path, rows)
         return known.model_copy(
             update={
-                "tables": [
-                    *(table for table, _, _ in read),
-                    *(_read_listed_table(index, *paths[path]) for path in lost),
+                "tables": [*tables, *(table for table, _, _ in read.values() if table not in tables)],
+                "entities": [row for _, rows, _ in read.values() for row in rows],
+                "workflows": [
+                    *_workflows(index, top.get("workflows")),
+                    *(way for _, _, ways in read.values() for way in ways),
                 ],
-                "entities": [row for _, rows, _ in read for row in rows],
-                "workflows": [*_workflows(index, top.get("workflows")), *ways],
             }
         )
 
-    def _defaults(self, index: _MapFile, node: YamlNode | None, folder: str) -> None:
-        values = {name: index.text(one, f"defaults of {name}") for name, one in index.members(node, "defaults").items()}
-        for name, table in values.items():
-            choice = {"name": name, "found_in": [folder], "default": f"{folder}/{table}"}
-            self.choices.append(index.model(AmbiguousChoice, node, f"defaults of {name}", choice))
+    def _tables_in(self, index: _MapFile, node: YamlNode | None, folder: str = "") -> list[_ListedTable]:
+        """Read the tables that an index names: name → id, names alone, or in the index of a `folder` name → file."""
+        if node is not None and isinstance(node.value, list):
+            return [_ListedTable(one, index.text(one, "a table")) for one in node.value]
+        found = []
+        for name, one in index.members(node, "tables").items():
+            about = (
+                index.members(one, f"the table {mention(name)}", {"file", "tableId"})
+                if isinstance(one.value, dict)
+                else {}
+            )
+            file, table_id = (index.text(about[key], key) if key in about else "" for key in ("file", "tableId"))
+            if not about:
+                text = index.text(one, f"the table {mention(name)}")
+                file, table_id = (text, "") if folder and text.endswith((".yaml", ".yml")) else ("", text)
+            if file and ("/" in file or not _is_name(file)):
+                raise index.refusal(one, f"file of the table {mention(name)} must be a file in the folder itself")
+            found.append(_ListedTable(one, name, table_id, f"{folder}/{file}" if file else ""))
+        return found
+
+    def _read_defaults(self, index: _MapFile, node: YamlNode | None, maps: Sequence[AppMap]) -> None:
+        """Read which app is meant by a name: by name, alias or folder of an app; `crm/Clients` says the table too."""
+        files = {fold_name(one): known.file for known in maps for one in (*known.aliases, known.file, known.name)}
+        for name, one in index.members(node, "defaults").items():
+            place = index.text(one, f"defaults of {mention(name)}")
+            app, _, table = place.partition("/")
+            file = files.get(fold_name(place)) or files.get(fold_name(app))
+            if file is None:
+                self.notes.append(
+                    f"{index.path}, line {one.line}: {echo(name)} means {mention(place)}, and no app here is that."
+                )
+            else:
+                self._choose(index, one, name, file, file if fold_name(place) in files else f"{file}/{table}")
+
+    def _choose(self, index: _MapFile, node: YamlNode, name: str, file: str, default: str) -> None:
+        choice = {"name": name, "found_in": [file], "default": default}
+        self.choices.append(index.model(AmbiguousChoice, node, f"defaults of {mention(name)}", choice))
+
+    def _note_same_names(self, path: str, rows: Sequence[StoredEntity]) -> None:
+        """Say of names that differ by case or spacing alone that they are one here."""
+        names: dict[tuple[str, str], str] = {}
+        for row in rows:
+            first = names.setdefault((row.table, fold_name(row.name)), row.name)
+            if first != row.name:
+                self.notes.append(f"{path}: {echo(first)} and {echo(row.name)} are one name here; the second is kept.")
 
 
-def _file_of(index: _MapFile, name: str, node: YamlNode) -> str:
-    path = index.text(node, f"the table {name}") if isinstance(node.value, str) else ""
-    if isinstance(node.value, dict):
-        members = index.members(node, f"the table {name}", {"file", "tableId"})
-        path = index.text(members["file"], "file") if "file" in members else ""
-    if not path or "/" in path or not _NAME.fullmatch(path):
-        raise index.refusal(node, f"file of the table {name} must be a file in the folder itself")
-    return path
-
-
-def _read_listed_table(index: _MapFile, name: str, node: YamlNode) -> LearntTable:
-    members = index.members(node, f"the table {name}") if isinstance(node.value, dict) else {}
-    table_id = index.text(members["tableId"], "tableId") if "tableId" in members else ""
-    return index.model(LearntTable, node, f"the table {name}", {"name": name, "table_id": table_id})
+def _join_table(listed: _ListedTable, read: Sequence[LearntTable]) -> LearntTable:
+    """Return the table that an index names as its file has it; what the file does not say is taken from the index."""
+    for table in read:
+        if (table.table_id and table.table_id == listed.table_id) or fold_name(table.name) == fold_name(listed.name):
+            return table
+    return LearntTable.model_validate({"name": listed.name, "table_id": listed.table_id})
 
 
 def _with_app(file: _MapFile, node: YamlNode | None, headline: AppMap) -> AppMap:
@@ -312,15 +408,14 @@ def _with_app(file: _MapFile, node: YamlNode | None, headline: AppMap) -> AppMap
     if node is None:
         return headline
     own_values = {name: text for name, text in file.read_texts(node, "app", {"name", "appId"}).items() if text}
-    given = {name: getattr(headline, name) for name in ("name", "app_id", "aliases", "connector", "file")}
-    return file.model(AppMap, node, "app", {**given, **own_values})
+    return file.model(AppMap, node, "app", {**headline.model_dump(), **own_values})
 
 
 def _schema(file: _MapFile, name: str, node: YamlNode) -> LearntTable:
-    members = file.members(node, f"the schema of {name}", {"tableId", "fields"})
+    members = file.members(node, f"the schema of {mention(name)}", {"tableId", "fields"})
     table_id = file.text(members["tableId"], "tableId") if "tableId" in members else ""
     values = {"name": name, "table_id": table_id, "fields": _fields(file, members.get("fields"), name)}
-    return file.model(LearntTable, node, f"the schema of {name}", values)
+    return file.model(LearntTable, node, f"the schema of {mention(name)}", values)
 
 
 def _fields(file: _MapFile, node: YamlNode | None, table: str) -> dict[str, Any]:
@@ -334,7 +429,8 @@ def _fields(file: _MapFile, node: YamlNode | None, table: str) -> dict[str, Any]
 
 def _read_attributes(file: _MapFile, node: YamlNode, name: str) -> dict[str, Any]:
     return {
-        attribute: _value(file, one, attribute) for attribute, one in file.members(node, f"the field {name}").items()
+        attribute: _value(file, one, attribute)
+        for attribute, one in file.members(node, f"the field {mention(name)}").items()
     }
 
 
@@ -346,52 +442,89 @@ def _value(file: _MapFile, node: YamlNode, what: str) -> Any:
 
 def _entity(file: _MapFile, name: str, node: YamlNode, table: str = "") -> StoredEntity:
     known = {"name", "table", "tableId", "rowId", "matchField", "matchValue", "_lastSeen"}
-    values = {"name": name, "table": table, **file.read_texts(node, f"the entity {name}", known)}
-    seen = values.get("last_seen")
-    if seen is not None and not _DAY.fullmatch(seen):
-        place = file.members(node, name)["_lastSeen"]
-        raise file.refusal(place, f"_lastSeen of the entity {name} must be a day such as 2026-02-03")
-    return file.model(StoredEntity, node, f"the entity {name}", values)
+    values = {"name": name, "table": table, **file.read_texts(node, f"the entity {mention(name)}", known)}
+    if "last_seen" in values:
+        values["last_seen"] = (
+            file.day(file.members(node, name)["_lastSeen"], f"_lastSeen of the entity {mention(name)}") or None
+        )
+    return file.model(StoredEntity, node, f"the entity {mention(name)}", values)
 
 
 def _workflows(file: _MapFile, node: YamlNode | None, table: str = "") -> list[LearntWorkflow]:
-    known = {"trigger", "steps", "field", "table"}
+    known = {"name", "trigger", "steps", "field", "table"}
     found = []
     for name, one in file.members(node, "workflows").items():
-        members = file.members(one, f"the workflow {name}", known)
+        members = file.members(one, f"the workflow {mention(name)}", known)
         values: dict[str, Any] = {
             member: file.texts(value, member)
             if member == "steps" and isinstance(value.value, list)
             else file.text(value, member)
             for member, value in members.items()
         }
-        found.append(file.model(LearntWorkflow, one, f"the workflow {name}", {"name": name, "table": table, **values}))
+        found.append(
+            file.model(LearntWorkflow, one, f"the workflow {mention(name)}", {"name": name, "table": table, **values})
+        )
     return found
 
 
-def _table_file(file: _MapFile, name: str) -> tuple[LearntTable, list[StoredEntity], list[LearntWorkflow]]:
+def _table_file(
+    file: _MapFile, listed: Sequence[_ListedTable], notes: list[str]
+) -> tuple[LearntTable, list[StoredEntity], list[LearntWorkflow]]:
     """Read the file of one table: `table`, `schema`, `entities`, `workflows`."""
     top = file.members(file.top, "the file", {"table", "schema", "entities", "workflows"})
-    table_node = top.get("table")
-    values: dict[str, Any] = {"name": name or re.sub(r"\.ya?ml$", "", file.path.rpartition("/")[2])}
-    if table_node is not None:
-        is_name = not isinstance(table_node.value, dict)
-        values |= (
-            {"name": file.text(table_node, "table")}
-            if is_name
-            else file.read_texts(table_node, "table", {"name", "tableId"})
+    node, stem = top.get("table"), re.sub(r"\.ya?ml$", "", file.path.rpartition("/")[2])
+    told = _table_texts(file, node)
+    primary, name = told.pop("primaryDisplay", ""), told.get("name", "")
+    meant = next((one for one in listed if one.path == file.path or one.is_meant_by(name, stem)), None)
+    values: dict[str, Any] = {
+        "name": stem,
+        **({"name": meant.name, "table_id": meant.table_id} if meant else {}),
+        **told,
+    }
+    fields = _fields(file, _fields_in(top.get("schema")), values["name"])
+    others = [one for one, known in fields.items() if known.get("primary") and one != primary]
+    if primary and others:
+        notes.append(
+            f"{file.path}: primaryDisplay is {mention(primary)}, so the rows are called by that, "
+            f"and not {mention(others[0])}."
         )
-    values["fields"] = _fields(file, top.get("schema"), values["name"])
-    table = file.model(LearntTable, table_node or file.top, "table", values)
+    values["fields"] = _mark_primary(fields, primary)
+    table = file.model(LearntTable, node or file.top, "table", values)
     rows = [_entity(file, key, node, table.name) for key, node in file.members(top.get("entities"), "entities").items()]
     return table, rows, _workflows(file, top.get("workflows"), table.name)
 
 
+def _table_texts(file: _MapFile, node: YamlNode | None) -> dict[str, str]:
+    if node is None or not isinstance(node.value, dict):
+        return {"name": file.text(node, "table")} if node and node.value is not None else {}
+    texts = file.read_texts(node, "table", {"name", "tableId", "primaryDisplay"})
+    return {name: text for name, text in texts.items() if text}
+
+
+def _fields_in(schema: YamlNode | None) -> YamlNode | None:
+    """The fields of a schema: those under `fields`; its own members where BigMind wrote them so, as it once did."""
+    inner = schema.value.get("fields") if schema and isinstance(schema.value, dict) else None
+    if schema is None or inner is None or len(schema.value) != 1:  # type: ignore[arg-type]
+        return schema
+    members = inner.value if isinstance(inner.value, dict) else {}
+    is_a_field = any(not isinstance(one.value, dict) for name, one in members.items() if name == "type")
+    return schema if is_a_field else inner
+
+
+def _mark_primary(fields: dict[str, Any], primary: str) -> dict[str, Any]:
+    """Return the fields, of which the one that rows are called by is marked, whether anything else is known or not."""
+    if not primary:
+        return fields
+    bare = {name: {key: one for key, one in known.items() if key != "primary"} for name, known in fields.items()}
+    marked = {**bare.get(primary, {}), "primary": True}
+    return {**bare, primary: marked} if primary in bare else {primary: marked, **bare}
+
+
 def _choice(index: _MapFile, name: str, node: YamlNode) -> AmbiguousChoice:
-    members = index.members(node, f"the name {name}", {"found_in", "default"})
+    members = index.members(node, f"the name {mention(name)}", {"found_in", "default"})
     values = {
         "name": name,
         "found_in": index.texts(members.get("found_in"), "found_in"),
         "default": index.text(members["default"], "default") if "default" in members else "",
     }
-    return index.model(AmbiguousChoice, node, f"the name {name}", values)
+    return index.model(AmbiguousChoice, node, f"the name {mention(name)}", values)

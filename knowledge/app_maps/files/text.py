@@ -20,6 +20,8 @@ _NOT_TEXTS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 INDEX = "_index.yaml"
+OF_BUDIBASE = ("", "budibase")
+"""Apps that `budibase_url` speaks of: those that its connector reads, and those that no connector does."""
 _OUTSIDE = {
     "app_id": "appId",
     "table_id": "tableId",
@@ -62,7 +64,7 @@ def write_reply(reply: Mapping[str, Any]) -> str:
     if workflows := reply.get("workflows"):
         lines += [
             "workflows:",
-            *(f"  {scalar(one['name'])}: {flow(_outside(one, ('name', 'fits')))}" for one in workflows),
+            *(f"  {scalar(one['name'])}: {flow(_outside(one, ('name',)))}" for one in workflows),
         ]
     return "\n".join(lines)
 
@@ -81,30 +83,47 @@ def write_map(known: AppMap) -> str:
         ["app:", *_members(1, name=known.name, appId=known.app_id)],
         _section("entities", _entities(known.entities, ids, with_table=True)),
         _section("schemas", (line for table in known.tables for line in _schema(table))),
-        _section("workflows", (line for one in known.workflows for line in _workflow(one, with_table=True))),
+        _section("workflows", _workflows(known.workflows, with_table=True)),
     ]
     return _text(sections)
 
 
-def write_index(maps: Iterable[AppMap], choices: Iterable[AmbiguousChoice], *, folders: bool = False) -> str:
-    """Return `_index.yaml`: where the map of each app is, its other names, and the names that stand in several."""
-    apps = (line for known in maps for line in _index_entry(known, folders=folders))
-    return _text([_section("apps", apps), _section("ambiguous", (line for one in choices for line in _choice(one)))])
+def write_index(
+    maps: Sequence[AppMap],
+    choices: Iterable[AmbiguousChoice],
+    defaults: Mapping[str, str] | None = None,
+    *,
+    folders: bool = False,
+) -> str:
+    """Return `_index.yaml`: where the map of each app is, its other names, and the names that stand in several.
 
-
-def write_folder(known: AppMap, defaults: Mapping[str, str]) -> dict[str, str]:
-    """Return the files of one app in the layout with a folder for each app and a file for each table."""
-    names = file_names([table.name for table in known.tables])
-    tables = (line for table in known.tables for line in _table_lines(table, names[table.name]))
-    placeless = (line for one in known.workflows if not one.table for line in _workflow(one))
+    With `folders` it names the tables of each app with their ids, as the layout with a folder for each app has it.
+    """
+    server = _server_of_all(maps)
+    days = [known.bootstrapped_at for known in maps if known.bootstrapped_at]
+    about = _members(0, bootstrapped=max(days).isoformat() if days else "", budibase_url=server)
+    apps = (line for known in maps for line in _index_entry(known, without_server=server, folders=folders))
     sections = [
-        ["app:", *_members(1, name=known.name, appId=known.app_id)],
-        _section("tables", tables),
-        _section("defaults", (f"  {scalar(name)}: {scalar(table)}" for name, table in defaults.items())),
-        _section("workflows", placeless),
+        list(about),
+        _section("apps", apps),
+        _section("ambiguous", (line for one in choices for line in _choice(one))),
+        _section("defaults", (f"  {scalar(name)}: {scalar(place)}" for name, place in (defaults or {}).items())),
     ]
-    files = {f"{names[table.name]}.yaml": _table_file(known, table) for table in known.tables}
-    return {INDEX: _text(sections), **files}
+    return _text(sections)
+
+
+def _server_of_all(maps: Sequence[AppMap]) -> str:
+    """The one address that all apps of Budibase have; empty where they differ: then each says its own."""
+    servers = {known.server for known in maps if known.connector in OF_BUDIBASE}
+    return servers.pop() if len(servers) == 1 else ""
+
+
+def write_folder(known: AppMap) -> dict[str, str]:
+    """Return the files of the tables of one app, for a folder of its own. What has a name and id alone needs none."""
+    names = file_names([table.name for table in known.tables])
+    said = {*(one.table for one in known.entities), *(one.table for one in known.workflows)}
+    tables = [table for table in known.tables if table.fields or table.name in said]
+    return {f"{names[table.name]}.yaml": _table_file(known, table) for table in tables}
 
 
 def file_names(names: Sequence[str], taken: Iterable[str] = ("_index",)) -> dict[str, str]:
@@ -123,27 +142,34 @@ def file_names(names: Sequence[str], taken: Iterable[str] = ("_index",)) -> dict
 
 def _table_file(known: AppMap, table: LearntTable) -> str:
     entities = [entity for entity in known.entities if entity.table == table.name]
+    primary = next((name for name, about in table.fields.items() if about.get("primary")), "")
+    # `primaryDisplay` says it already, where nothing else is known of any field.
+    schema = [] if table.fields == {primary: {"primary": True}} else ["  fields:", *_fields(table, indent=2)]
     sections = [
-        ["table:", *_members(1, name=table.name, tableId=table.table_id)],
-        _section("schema", _fields(table, indent=1)),
+        ["table:", *_members(1, name=table.name, tableId=table.table_id, primaryDisplay=primary)],
+        _section("schema", schema if table.fields else []),
         _section("entities", _entities(entities, {}, with_table=False)),
-        _section("workflows", (x for one in known.workflows if one.table == table.name for x in _workflow(one))),
+        _section("workflows", _workflows(one for one in known.workflows if one.table == table.name)),
     ]
     return _text(sections)
 
 
-def _table_lines(table: LearntTable, file: str) -> Iterator[str]:
-    yield f"  {scalar(table.name)}:"
-    yield from _members(2, file=f"{file}.yaml", tableId=table.table_id)
-
-
-def _index_entry(known: AppMap, *, folders: bool) -> Iterator[str]:
+def _index_entry(known: AppMap, *, without_server: str, folders: bool) -> Iterator[str]:
     yield f"  {scalar(known.name)}:"
     yield from _members(2, **({"folder": known.file} if folders else {"file": f"{known.file}.yaml"}))
     yield from _members(2, appId=known.app_id)
-    if known.aliases:
+    if known.aliases or folders:
         yield f"    aliases: {flow(known.aliases)}"
-    yield from _members(2, connector=known.connector)
+    is_said = known.server == without_server and known.connector in OF_BUDIBASE
+    yield from _members(2, connector=known.connector, server="" if is_said else known.server)
+    if not folders:
+        return
+    if known.tables:
+        yield "    tables:"
+        yield from (f"      {scalar(table.name)}: {scalar(table.table_id)}" for table in known.tables)
+    if placeless := [one for one in known.workflows if not one.table]:
+        yield "    workflows:"
+        yield from (f"    {line}" for line in _workflows(placeless))
 
 
 def _choice(choice: AmbiguousChoice) -> Iterator[str]:
@@ -155,9 +181,7 @@ def _choice(choice: AmbiguousChoice) -> Iterator[str]:
 def _entities(entities: Sequence[LearntEntity], ids: Mapping[str, str], *, with_table: bool) -> Iterator[str]:
     taken: set[str] = set()
     for entity in entities:
-        # A file has each name once; what has the same name in another table keeps its own beside it.
-        key = entity.name if entity.name not in taken else f"{entity.name} ({entity.table})"
-        taken |= {entity.name, key}
+        key = _free_key(entity.name, entity.table, taken)
         yield f"  {scalar(key)}:"
         yield from _members(2, name=entity.name if key != entity.name else "")
         if with_table:
@@ -165,7 +189,8 @@ def _entities(entities: Sequence[LearntEntity], ids: Mapping[str, str], *, with_
         found_by = {"rowId": entity.row_id, "matchField": entity.match_field, "matchValue": entity.match_value}
         yield from _members(2, **found_by)
         if isinstance(entity, StoredEntity) and entity.last_seen:
-            yield f"    _lastSeen: {entity.last_seen.isoformat()}"
+            day = entity.last_seen.isoformat()
+            yield f"    _lastSeen: {day if with_table else scalar(day)}"
 
 
 def _schema(table: LearntTable) -> Iterator[str]:
@@ -181,11 +206,25 @@ def _fields(table: LearntTable, *, indent: int) -> Iterator[str]:
         yield f"{'  ' * indent}{scalar(name)}: {flow(known)}"
 
 
-def _workflow(workflow: LearntWorkflow, *, with_table: bool = False) -> Iterator[str]:
-    yield f"  {scalar(workflow.name)}:"
-    texts = {"trigger": workflow.trigger, "steps": workflow.steps}
-    yield from (f"    {name}: {quote(text)}" for name, text in texts.items() if text)
-    yield from _members(2, field=workflow.field, table=workflow.table if with_table else "")
+def _workflows(workflows: Iterable[LearntWorkflow], *, with_table: bool = False) -> Iterator[str]:
+    taken: set[str] = set()
+    for workflow in workflows:
+        key = _free_key(workflow.name, workflow.table, taken)
+        yield f"  {scalar(key)}:"
+        yield from _members(2, name=workflow.name if key != workflow.name else "")
+        texts = {"trigger": workflow.trigger, "steps": workflow.steps}
+        yield from (f"    {name}: {quote(text)}" for name, text in texts.items() if text)
+        yield from _members(2, field=workflow.field, table=workflow.table if with_table else "")
+
+
+def _free_key(name: str, table: str, taken: set[str]) -> str:
+    """A file has each name once; what has the same name in another table keeps its own beside it."""
+    key, number = name, 1
+    while key in taken:
+        key = f"{name} ({table})" if number == 1 else f"{name} ({table}, {number})"
+        number += 1
+    taken.add(key)
+    return key
 
 
 def _members(indent: int, **texts: str) -> Iterator[str]:

@@ -13,9 +13,10 @@ SIBLINGS_NAMED = 12
 
 _FENCE = "```"
 _PLACEHOLDER = re.compile(r"[<\[{(\"'-]|\.\.\.|…|[A-Z_]{2,}$")
-# What stands in an example for a placeholder: an address, a path, an id, a number, a variable, a list.
+# What stands in an example for a placeholder: an address, a path, an id, a number, a variable, a list, a name.
 _CONCRETE = re.compile(
-    r"[^@\s]*@|[./~$%*]|[^\s:/]{1,20}:/|\d+(?:[\s.:/-]|$)|[0-9a-fA-F]{7,}$|[^\s.]+\.[a-z]{2,4}$|[^\s=]*=|[^\s,]*,|[^\s/]+/"
+    r"[^@\s]*@|[./~$%*A-Z]|[^\s:/]{1,20}:/|\d+(?:[\s.:/-]|$)|\d\w{0,60}[A-Z]|[0-9a-fA-F]{7,}$|[a-z]{1,20}_\d"
+    r"|[^\s.]+\.[a-z]{2,4}$|[^\s=]*=|[^\s,]*,|[^\s/]+/"
 )
 _COMMAND_WORD = re.compile(r"[a-z0-9][\w:.+-]*$")
 _REQUEST_LINE = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) (/[^\s`'\"]{0,500})")
@@ -45,6 +46,7 @@ class FoundCommand:
     source: str = ""
     is_group: bool = False
     holds_commands: bool = False
+    inherits: bool = False
     completeness: Completeness = Completeness.UNKNOWN
 
     @property
@@ -127,6 +129,7 @@ def _draft(
         arguments=command.arguments,
         is_group=command.is_group,
         holds_commands=command.holds_commands,
+        inherits=command.inherits,
         completeness=command.completeness,
     )
     return ReferenceDraft(
@@ -194,8 +197,8 @@ def name_in(kind: str, title: str, content: str, examples: Iterable[str] = ()) -
 def _command_in(title: str, content: str, examples: list[str]) -> str:
     """Return the command that the title names, with the program that the code has in front; else that of the code.
 
-    A title names a command if it has a placeholder, or if code begins with its words. The values of an example are no
-    part of a command: `gw users get ada@example.com` shows `gw users get`.
+    A title names a command if it has a placeholder, is code itself, or if code begins with its words. The values of an
+    example are no part of a command: `gw users get ada@example.com` shows `gw users get`.
     """
     lines = _lines_of_code(content) or _lines_of(examples)
     named = _words_of(title.strip("` "))
@@ -204,7 +207,7 @@ def _command_in(title: str, content: str, examples: list[str]) -> str:
             for before in (0, 1):
                 if words[before : before + len(named)] == named:
                     return " ".join(words[: before + len(named)])
-        if len(named) < len(title.split()):
+        if len(named) < len(title.split()) or title.strip().startswith("`"):
             return " ".join(named)
     first = _until_placeholder(lines[0]) if lines else []
     return " ".join([*first[:1], *takewhile(lambda word: not _CONCRETE.match(word), first[1:])])

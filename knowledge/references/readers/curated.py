@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +116,17 @@ def draft_of(entry: CuratedEntry) -> ReferenceDraft:
         version=entry.version,
         command=entry.command,
         endpoint=entry.endpoint,
+        updated=_moment_of(entry.lastUpdated),
     )
+
+
+def _moment_of(text: str) -> datetime | None:
+    """Return a moment as an export writes it; what people write as a date is theirs."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo and moment <= datetime.now(UTC) else None
 
 
 def entry_of(draft: ReferenceDraft, updated: str = "") -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import yaml
 
 from bigmind.core.errors import Invalid
-from bigmind.core.text import REFUSED
+from bigmind.core.text import REFUSED, echo
 from knowledge.parsers.yaml_nodes import Loader, invalid_yaml, plain_scalar
 
 DEPTH = 100
@@ -142,7 +142,7 @@ class _Yaml:
             if key == "<<" and not event.style:
                 merged += value if isinstance(value, list) else [value]
             elif key in members:
-                self.refuse(event, f"has the key “{key[:100]}” twice")
+                self.refuse(event, f"has the key {echo(key)} twice")
             else:
                 members[key] = value
         for other in merged:

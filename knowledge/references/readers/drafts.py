@@ -6,7 +6,7 @@ is added, changed or gone. So every generator can be tried, tested and validated
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from knowledge.vocabulary import Completeness, ReferenceKind
 
@@ -63,6 +63,7 @@ class CommandForm(ReaderModel):
         holds_commands: Whether it holds further commands, and does something alone: `git stash`.
         completeness: Whether its options and arguments are all that it takes; of a group, whether the commands below it
             are all that it has.
+        inherits: Whether it also takes the options of the commands that it stands below.
     """
 
     name: str
@@ -71,6 +72,7 @@ class CommandForm(ReaderModel):
     arguments: tuple[Option, ...] = ()
     is_group: bool = False
     holds_commands: bool = False
+    inherits: bool = False
     completeness: Completeness = Completeness.UNKNOWN
 
 
@@ -96,6 +98,7 @@ class ReferenceDraft(ReaderModel):
         related: Keys of related references.
         source: Where it was read: a file's name and line, a document's address.
         version: The version of what it describes, where the source tells.
+        updated: When it was changed last, where the source tells.
     """
 
     key: str
@@ -114,6 +117,7 @@ class ReferenceDraft(ReaderModel):
     version: str = ""
     command: CommandForm | None = None
     endpoint: EndpointForm | None = None
+    updated: AwareDatetime | None = None
 
 
 class ReaderProblem(ReaderModel):

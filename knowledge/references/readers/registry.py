@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from django.conf import settings
 from django.utils.module_loading import import_string
 
 from bigmind.core.errors import Invalid
+from bigmind.core.live_settings import live
 from knowledge.parsers.reading import decode_text, read_bytes
 from knowledge.references.readers.drafts import Generated
 
@@ -68,7 +68,7 @@ class Source:
 
 def source_bytes() -> int:
     """Return how large a source may be."""
-    megabytes: int = settings.SOURCE_MEGABYTES
+    megabytes: int = live.SOURCE_MEGABYTES
     return megabytes * 1024 * 1024
 
 

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
+from bigmind.core.text import echo
 from bigmind.core.vocabulary import CONTENT_BYTES, TITLE_CHARS
 from knowledge.references.readers.drafts import Generated, ReaderModel, ReferenceDraft
 from knowledge.references.readers.openapi import open_document
@@ -91,7 +92,7 @@ def _find_shared_aliases(drafts: Sequence[ReferenceDraft]) -> list[DraftFinding]
         for alias in dict.fromkeys(alias.casefold() for alias in draft.aliases):
             holders[alias].append(draft.key)
     return [
-        _warning(", ".join(keys[:5]), f"The alias “{alias}” stands for {len(keys)} entries.")
+        _warning(", ".join(keys[:5]), f"The alias {echo(alias)} stands for {len(keys)} entries.")
         for alias, keys in holders.items()
         if len(keys) > 1
     ]

@@ -1,10 +1,10 @@
-"""Importers: what people used before BigMind, one small file per format, all telling the same drafts.
+"""Formats of other programs, one small file each: all read the same drafts, and some write the same items.
 
-Another format is another file with `looks_like` and `rows`, and one row below.
+Another format is another file with `looks_like`, `rows` and perhaps `files`, and one row below.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,27 @@ from . import (
     chatgpt,
     claude,
     claude_code,
+    claude_memory,
     codex,
+    codex_memory,
+    confluence,
     gemini_cli,
+    github,
     markdown_folders,
+    mcp_memory_service,
     mem0,
     memory_server,
+    notion,
+    obsidian,
+    okf,
     older_bigmind,
     saved_memories,
+    slack,
 )
 from .bundles import Bundle
-from .drafts import DRAFTS, Reading, Row, read_rows
+from .drafts import DRAFTS, PageKind, Reading, Row, read_rows
+from .items import Item
+from .provenance import read_provenance
 
 
 @dataclass(frozen=True)
@@ -32,6 +43,10 @@ class ImportFormat:
     """One format: its name on the command line, what people call it, how it is known, and who reads it.
 
     `usual_folder` returns where its program keeps its records, for a home folder and the variables of the environment.
+    `files` writes items as files of the format: path, text, and the item that the file is, if it is one. `keeps_own`
+    says what of the program's own comes back when it is taken out again.
+    `usual` says of pages, issues and threads what they become where nobody says otherwise: `notes` of one's own,
+    entries of the knowledge base (`kb`), or documentation (`docs`).
     """
 
     name: str
@@ -39,8 +54,18 @@ class ImportFormat:
     looks_like: Callable[[Bundle], bool]
     rows: Callable[..., Iterator[Row]]
     usual_folder: Callable[[Path, Mapping[str, str]], Path] | None = None
+    files: Callable[[Iterable[Item]], Iterator[tuple[str, str, Item | None]]] | None = None
+    keeps_own: str = ""
+    usual: Mapping[PageKind, str] = field(default_factory=dict)
+
+    @property
+    def has_pages(self) -> bool:
+        """Whether it is read as pages, for which there is a choice of what they become."""
+        return bool(self.usual)
 
 
+WHOLE = "each file, byte for byte"
+NOTES: Mapping[PageKind, str] = {"page": "notes"}
 FORMATS: tuple[ImportFormat, ...] = (
     ImportFormat("older-bigmind", "an older BigMind", older_bigmind.looks_like, older_bigmind.rows),
     ImportFormat(
@@ -50,17 +75,76 @@ FORMATS: tuple[ImportFormat, ...] = (
     ImportFormat(
         "gemini-cli", "Gemini CLI", gemini_cli.looks_like, gemini_cli.rows, usual_folder=gemini_cli.usual_folder
     ),
+    ImportFormat("confluence", "Confluence", confluence.looks_like, confluence.rows, usual={"page": "docs"}),
+    ImportFormat("notion", "Notion", notion.looks_like, notion.rows, usual={"page": "docs"}),
+    ImportFormat("github", "GitHub", github.looks_like, github.rows, usual={"page": "docs", "issue": "kb"}),
+    ImportFormat("slack", "Slack", slack.looks_like, slack.rows, usual={"page": "kb", "thread": "kb"}),
+    ImportFormat(
+        "mcp-memory-service",
+        "mcp-memory-service",
+        mcp_memory_service.looks_like,
+        mcp_memory_service.rows,
+        files=mcp_memory_service.files,
+        keeps_own="hashes, tags, kinds, dates, metadata, stores",
+    ),
     ImportFormat("claude", "Claude", claude.looks_like, claude.rows),
     ImportFormat("chatgpt", "ChatGPT", chatgpt.looks_like, chatgpt.rows),
-    ImportFormat("memory-server", "the MCP memory server", memory_server.looks_like, memory_server.rows),
-    ImportFormat("mem0", "mem0", mem0.looks_like, mem0.rows),
-    ImportFormat("basic-memory", "basic-memory", basic_memory.looks_like, basic_memory.rows),
+    ImportFormat(
+        "memory-server",
+        "the MCP memory server",
+        memory_server.looks_like,
+        memory_server.rows,
+        files=memory_server.files,
+        keeps_own="entities with their kinds and observations, relations",
+    ),
+    ImportFormat(
+        "mem0",
+        "mem0",
+        mem0.looks_like,
+        mem0.rows,
+        files=mem0.files,
+        keeps_own="ids, hashes, owners, categories, dates, metadata, relations",
+    ),
+    ImportFormat(
+        "basic-memory",
+        "basic-memory",
+        basic_memory.looks_like,
+        basic_memory.rows,
+        files=basic_memory.files,
+        keeps_own=WHOLE,
+        usual=NOTES,
+    ),
+    ImportFormat("obsidian", "Obsidian", obsidian.looks_like, obsidian.rows, usual={"page": "notes"}),
+    ImportFormat("okf", "OKF", okf.looks_like, okf.rows, files=okf.files, keeps_own=WHOLE, usual=NOTES),
+    ImportFormat(
+        "codex-memory",
+        "Codex’ memories",
+        codex_memory.looks_like,
+        codex_memory.rows,
+        usual_folder=codex_memory.usual_folder,
+        files=codex_memory.files,
+        keeps_own=WHOLE,
+        usual=NOTES,
+    ),
+    ImportFormat(
+        "claude-memory",
+        "Claude’s memory folder",
+        claude_memory.looks_like,
+        claude_memory.rows,
+        files=claude_memory.files,
+        keeps_own=WHOLE,
+        usual=NOTES,
+    ),
     ImportFormat("markdown", "markdown memory", markdown_folders.looks_like, markdown_folders.rows),
     ImportFormat("text", "saved memories", saved_memories.looks_like, saved_memories.rows),
 )
 """In the order in which they are tried: the ones with the plainest signs first."""
 
+WRITTEN: dict[str, ImportFormat] = {one.name: one for one in FORMATS if one.files}
+"""Those that a memory can be written in."""
+
 AUTO = "auto"
+DESTINATIONS = ("notes", "kb", "docs")
 NAMES = (AUTO, *(one.name for one in FORMATS))
 
 
@@ -83,14 +167,22 @@ def format_of(bundle: Bundle, name: str = AUTO) -> ImportFormat:
     )
 
 
-def read(bundle: Bundle, format: ImportFormat, *, most: int = DRAFTS, **more: Any) -> Reading:
-    """Read everything in a bundle, up to a number of items; `more` is what the format alone takes.
+def read(bundle: Bundle, format: ImportFormat, *, most: int = DRAFTS, into: str = "", **more: Any) -> Reading:
+    """Read everything in a bundle, up to a number of items.
+
+    Args:
+        into: What pages are to become; empty for what is usual.
+        more: What the format alone takes.
 
     Raises:
         Invalid: it cannot be read at all, there is nothing in it, or too much.
     """
+    if format.has_pages:
+        more["into"] = into or format.usual["page"]
     reading = read_rows(format.rows(bundle, **more), most=most)
-    if not (reading.drafts or reading.refused):
+    read_provenance(bundle, reading)
+    # What left all of its pages out says so.
+    if not (reading.drafts or reading.refused or (format.has_pages and reading.notices)):
         raise Invalid(
             f"{bundle.name}: there is nothing of {format.title} in it.", hint="docs/moving-in.md says what is."
         )

@@ -1,6 +1,6 @@
 """Bundle: the files that somebody hands over, whether one file, a folder or a zip archive, read within limits.
 
-Nothing is unpacked to disk, no link is followed, and no name leads anywhere: names are only looked up in the bundle.
+No member is unpacked to disk, no link is followed, and no name leads anywhere: names are only looked up in the bundle.
 """
 
 import io
@@ -11,9 +11,12 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, Protocol
+from shutil import copyfileobj
+from tempfile import TemporaryFile
+from typing import IO, Protocol, cast
 
 from bigmind.core.errors import Invalid
+from bigmind.core.text import echo
 from knowledge.parsers.sources import LEFT_ALONE
 
 MEMBERS = 10_000
@@ -26,8 +29,12 @@ UNSUSPICIOUS_BYTES = 1024 * 1024
 DEPTH = 32
 LOG = "-wal"
 DRIVE = re.compile("[A-Za-z]:")
+READ_THOUGH_HIDDEN = (".claude", ".obsidian")
 READ = (".json", ".jsonl", ".md", ".markdown", ".txt", ".db", ".sqlite", ".sqlite3", ".yaml", ".yml", LOG)
 """Endings of what importers read. Pictures and recordings in an archive are neither counted nor unpacked."""
+PAGES = (".html", ".htm", ".xml", ".csv", ".canvas", ".base", ".mdx")
+"""What only importers of pages read. In an archive of chats they may be large: they are judged when one is opened."""
+NESTED = ".zip"
 
 
 class Bundle(Protocol):
@@ -40,6 +47,10 @@ class Bundle(Protocol):
 
     def open(self, name: str) -> AbstractContextManager[IO[bytes]]:
         """Open one of them for reading, bounded."""
+
+    @property
+    def others(self) -> int:
+        """How many files there are beside those, such as pictures."""
 
 
 def bundle_of(path: Path) -> Bundle:
@@ -108,6 +119,11 @@ class Single:
             yield file
 
     @property
+    def others(self) -> int:
+        """None."""
+        return 0
+
+    @property
     def _log(self) -> Path:
         return Path(f"{self._path}{LOG}")
 
@@ -116,7 +132,8 @@ class Folder:
     """A folder and those below it. Links, hidden folders and what tools keep for themselves are passed over."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.name = path, path.name or "folder"
+        self.path, self.name = path, path.resolve().name or "folder"
+        self.others = 0
         self._files = dict(self._walk(path, DEPTH))
         if len(self._files) > MEMBERS:
             raise Invalid(f"{self.name} has more than {MEMBERS:,} files.", hint="Name a smaller folder.")
@@ -135,18 +152,23 @@ class Folder:
         for entry in inside:
             path = Path(entry.path)
             if entry.is_dir(follow_symlinks=False):
-                is_ours = not entry.name.startswith(".") or entry.name == ".claude"
+                is_ours = not entry.name.startswith(".") or entry.name in READ_THOUGH_HIDDEN
                 if depth and is_ours and entry.name not in LEFT_ALONE:
                     yield from self._walk(path, depth - 1)
-            elif entry.is_file(follow_symlinks=False) and entry.name.lower().endswith(READ):
+            elif entry.is_file(follow_symlinks=False) and entry.name.lower().endswith((*READ, *PAGES)):
                 yield path.relative_to(self.path).as_posix(), path
+            elif not entry.name.startswith("."):
+                self.others += 1
 
 
 class Archive:
     """A zip archive, looked through before anything in it is unpacked."""
 
-    def __init__(self, file: IO[bytes], name: str) -> None:
+    def __init__(self, file: IO[bytes], name: str, *, is_part: bool = False) -> None:
         self.name = name
+        self.others = 0
+        self._unpacked = 0
+        self._part_of: dict[str, Archive] = {}
         try:
             self._zip = zipfile.ZipFile(file)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
@@ -154,22 +176,34 @@ class Archive:
                 f"{name} is not a zip archive that can be read: {error}.", hint="Download it again."
             ) from None
         self._members: dict[str, zipfile.ZipInfo] = {}
+        self._pages: dict[str, zipfile.ZipInfo] = {}
+        self._nested: list[zipfile.ZipInfo] = []
         if len(self._zip.infolist()) > MEMBERS * 10:
             raise Invalid(f"{name} has more than {MEMBERS * 10:,} files.", hint="Import it in parts.")
         for member in self._zip.infolist():
             self._admit(member)
+        self._open_parts(is_part)
         if sum(member.file_size for member in self._members.values()) > TOTAL_BYTES:
             raise Invalid(f"{name} would unpack to more than {TOTAL_BYTES:,} bytes.", hint="Import it in parts.")
 
     def names(self) -> list[str]:
         """Return the names of the members that importers read."""
-        return sorted(self._members)
+        return sorted([*self._members, *self._pages, *self._part_of])
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
         """Open one member. It is unpacked as it is read, and never past its declared size."""
+        if name in self._part_of:
+            with self._part_of[name].open(name) as member:
+                yield member
+            return
+        if name in self._pages:
+            self._judge(self._pages[name])
+            self._unpacked += self._pages[name].file_size
+            if self._unpacked > TOTAL_BYTES:
+                raise Invalid(f"{self.name} unpacks to more than {TOTAL_BYTES:,} bytes.", hint="Import it in parts.")
         try:
-            with self._zip.open(self._members[name]) as member:
+            with self._zip.open(self._members.get(name) or self._pages[name]) as member:
                 yield member
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
             raise Invalid(f"{self.name}, {name}: cannot be unpacked: {error}.", hint="Download it again.") from None
@@ -177,21 +211,57 @@ class Archive:
     def _admit(self, member: zipfile.ZipInfo) -> None:
         path = PurePosixPath(member.filename.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts or DRIVE.match(member.filename):
-            raise Invalid(f"{self.name}: “{member.filename[:200]}” leads out of the archive.", hint="Do not trust it.")
+            raise Invalid(f"{self.name}: {echo(member.filename)} leads out of the archive.", hint="Do not trust it.")
         if stat.S_ISLNK(member.external_attr >> 16):
-            raise Invalid(f"{self.name}: “{member.filename[:200]}” is a link.", hint="Pack the file itself.")
-        if member.is_dir() or not member.filename.lower().endswith(READ) or "__MACOSX" in path.parts:
+            raise Invalid(f"{self.name}: {echo(member.filename)} is a link.", hint="Pack the file itself.")
+        if member.is_dir() or "__MACOSX" in path.parts or path.name == ".DS_Store":
             return
+        if path.name.lower().endswith(PAGES):
+            self._pages[path.as_posix()] = member
+            return
+        if path.name.lower().endswith(NESTED):
+            self._nested.append(member)
+            return
+        if not path.name.lower().endswith(READ):
+            self.others += 1
+            return
+        self._judge(member)
+        self._members[path.as_posix()] = member
+
+    def _judge(self, member: zipfile.ZipInfo) -> None:
+        path = PurePosixPath(member.filename.replace("\\", "/"))
         if member.flag_bits & 1:
-            raise Invalid(f"{self.name}: “{path}” is encrypted.", hint="Unpack it and give the folder.")
+            raise Invalid(f"{self.name}: {echo(path)} is encrypted.", hint="Unpack it and give the folder.")
         if member.file_size > FILE_BYTES:
-            raise Invalid(f"{self.name}: “{path}” has more than {FILE_BYTES:,} bytes.", hint="Import it in parts.")
+            raise Invalid(f"{self.name}: {echo(path)} has more than {FILE_BYTES:,} bytes.", hint="Import it in parts.")
         if member.file_size > UNSUSPICIOUS_BYTES and member.file_size > RATIO * max(member.compress_size, 1):
             raise Invalid(
-                f"{self.name}: “{path}” would unpack to {member.file_size:,} bytes, more than {RATIO} times its size.",
+                f"{self.name}: {echo(path)} would unpack to {member.file_size:,} bytes, over {RATIO} times its size.",
                 hint="If it is yours, unpack it and give the folder.",
             )
-        self._members[path.as_posix()] = member
+
+    def _open_parts(self, is_part: bool) -> None:
+        """Look into the archives that are all there is in this one: how some products divide a large export."""
+        if not self._nested:
+            return
+        if is_part or self._members or self._pages:
+            self.others += len(self._nested)
+            return
+        for member in self._nested:
+            self._judge(member)
+            # An archive is read from its end, so it has to be whole somewhere: in a file without a name.
+            whole = cast("IO[bytes]", TemporaryFile())  # noqa: SIM115 - as long as the archive
+            try:
+                with self._zip.open(member) as packed:
+                    copyfileobj(packed, whole)
+            except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+                raise Invalid(f"{self.name}, {echo(member.filename)}: cannot be unpacked: {error}.") from None
+            part = Archive(whole, echo(member.filename), is_part=True)
+            self.others += part.others
+            self._part_of |= dict.fromkeys(part.names(), part)
+            self._unpacked += sum(one.file_size for one in (*part._members.values(), *part._pages.values()))
+        if self._unpacked > TOTAL_BYTES:
+            raise Invalid(f"{self.name} would unpack to more than {TOTAL_BYTES:,} bytes.", hint="Import it in parts.")
 
 
 @contextmanager

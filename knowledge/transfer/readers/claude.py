@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from .basic_memory import notes_of
 from .bundles import Bundle
 from .conversations import Message, session_of
 from .drafts import DraftRow, NoteDraft, Row, Unread, moment_of
+from .front_matter import notes_of
 from .json_rows import Element, document_in, elements_of, starts_as
 from .saved_memories import facts_in
 from .words import headline

@@ -4,18 +4,30 @@ Importers only read. What they tell is validated here row by row, as if an agent
 that is refused is named with its place, and the others go on.
 """
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Annotated, Any, NamedTuple
+from datetime import UTC, date, datetime
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
 from accounts.vocabulary import JobTitle
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import refusal
-from bigmind.core.screening.policy import Screened, arriving, collect_notices
+from bigmind.core.screening.policy import Screened, arriving, collect_notices, screen
+from bigmind.core.text import REFUSED, check_content, digest, one_line, show_hidden
 from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
+from knowledge.parsers.entries import KEY_CHARS
 from knowledge.transfer.readers.long_messages import split_long_messages
 from knowledge.vocabulary import CategoryName, CompanyCategoryName, Domain, Key, OneLiner, Role
 
@@ -30,17 +42,67 @@ class MemoryDraft(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+ROW_BYTES, PROVENANCE_BYTES = 16 * 1024, 20 * 1024
+
+
+def _keepable(row: dict[str, Any], info: ValidationInfo, most: int = PROVENANCE_BYTES) -> dict[str, Any]:
+    """A row of another program, of plain values that can be kept, without what looks like a secret."""
+    written = json.dumps(row, ensure_ascii=False, allow_nan=False)
+    if len(written.encode(errors="replace")) > most:
+        raise ValueError(f"says more than {most:,} bytes besides its text")
+    for text in _texts_in(row):
+        check_content(text)
+    kept: dict[str, Any] = json.loads(screen(written, info))
+    return kept
+
+
+def _keepable_row(row: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+    return _keepable(row, info, ROW_BYTES)
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            yield name
+            yield from _texts_in(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts_in(one)
+
+
+ForeignRow = Annotated[dict[str, Any], AfterValidator(_keepable_row)]
+"""What another program says of a thing besides its text."""
+FactProvenance = Annotated[dict[str, Any], AfterValidator(_keepable)]
+"""Where a fact came from: the source, its row or its file there, and what was signed of it."""
+
+
 class FactDraft(MemoryDraft):
-    """One atomic truth. `session` is the id of the conversation it comes from, as the source has it."""
+    """One atomic truth. `session` is the id of the conversation it comes from, as the source has it.
+
+    `row` is what else the source says of it, and `file` the file that says it and is kept whole.
+    """
 
     fact: Content
     category: CategoryName
     confidence: Confidence = 1.0
     project: Project = ""
     session: str = ""
+    valid_from: Moment | None = None
+    valid_until: Moment | None = None
     created_at: Moment | None = None
+    updated_at: Moment | None = None
     deprecated_at: Moment | None = None
     deprecation_reason: LongText = ""
+    row: ForeignRow = {}
+    file: Annotated[str, Field(max_length=1_000), AfterValidator(check_content)] = ""
+
+    @model_validator(mode="after")
+    def _ends_after_it_begins(self) -> Self:
+        if self.valid_from and self.valid_until and self.valid_until <= self.valid_from:
+            raise ValueError("valid_until lies before valid_from")
+        return self
 
 
 class NoteDraft(MemoryDraft):
@@ -50,6 +112,7 @@ class NoteDraft(MemoryDraft):
     key: Annotated[Key, Screened]
     content: Content
     project: Project = ""
+    expires_at: Moment | None = None
     created_at: Moment | None = None
     updated_at: Moment | None = None
 
@@ -61,7 +124,9 @@ class HypothesisDraft(MemoryDraft):
     confidence: Confidence = 0.7
     status: Annotated[str, Field(pattern="^(open|confirmed|refuted|abandoned)$")] = "open"
     resolution: LongText = ""
+    project: Project = ""
     session: str = ""
+    check_on: date | None = None
     created_at: Moment | None = None
     resolved_at: Moment | None = None
 
@@ -86,6 +151,7 @@ class SessionDraft(MemoryDraft):
     topics: Tags = []
     outcome: LongText = ""
     importance: Importance = 5
+    auto_closed: bool = False
     summary: LongText = ""
     key_facts: list[Content] = []
     code_refs: list[Content] = []
@@ -109,6 +175,49 @@ class CompanyDraft(MemoryDraft):
     importance: Importance = 5
 
 
+PageKind = Literal["page", "issue", "thread"]
+PLACE_CHARS = 1_000
+PAGE_CHARS = 4 * 1024 * 1024
+PLACE_DIGEST = 16
+
+
+class PageDraft(MemoryDraft):
+    """A text of another product: a page, an issue that was solved, a conversation that gave an answer.
+
+    `place` is its id in the source, by which a later import knows it again; `parent` the place of the page above it,
+    `links` the places it leads to. `content` is what is kept: where `is_file` says so the whole of a file.
+    """
+
+    place: Annotated[str, Field(min_length=1, max_length=PLACE_CHARS)]
+    title: Annotated[str, Field(min_length=1, max_length=200), Screened]
+    content: Annotated[str, AfterValidator(check_content), Screened, Field(min_length=1, max_length=PAGE_CHARS)]
+    kind: PageKind = "page"
+    folder: str = ""
+    url: Annotated[str, Field(max_length=500)] = ""
+    author: Annotated[str, Field(max_length=200)] = ""
+    tags: Tags = []
+    aliases: Tags = []
+    parent: str = ""
+    links: tuple[str, ...] = ()
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
+    is_file: bool = False
+    newline: str = ""
+
+    @property
+    def key(self) -> str:
+        """Its place, short enough for what is known by a key."""
+        return key_of(self.place)
+
+
+def key_of(place: str) -> str:
+    """Return a place as a key: the same for the same place, up to 190 characters, without what nobody sees."""
+    plain = one_line(REFUSED.sub("", show_hidden(place)))
+    if plain == place and len(place) <= KEY_CHARS - 10:
+        return place
+    return f"{plain[: KEY_CHARS - 40]}~{digest(place)[:PLACE_DIGEST]}"
+
+
 class DraftRow(NamedTuple):
     """One row of a source: where it stands, what it is to become, and what it says."""
 
@@ -124,7 +233,26 @@ class Unread(NamedTuple):
     says: str
 
 
-Row = DraftRow | Unread
+class Remark(NamedTuple):
+    """What an importer has to say of the whole source, such as how much it passed over, and why."""
+
+    says: str
+
+
+class PageSource(NamedTuple):
+    """What the pages of a source have in common: its lasting name, by which a later import knows it, and its title.
+
+    `files` tells of files that BigMind wrote which notes they were; `is_whole` whether these are all pages of it, so
+    that what is missing is gone.
+    """
+
+    name: str
+    title: str = ""
+    files: Mapping[str, Mapping[str, str]] = {}
+    is_whole: bool = True
+
+
+Row = DraftRow | Unread | Remark | PageSource
 
 
 def unread(name: str, error: Invalid) -> Unread:
@@ -148,6 +276,9 @@ class Reading:
     refused: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     more_refused: int = 0
+    origin: PageSource | None = None
+    signed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Where each text came from, by its fingerprint, as the BigMind that exported it says and signed."""
 
     def refuse(self, place: str, says: str) -> None:
         """Note that a row is left out."""
@@ -170,13 +301,19 @@ def read_rows(rows: Iterable[Row], *, most: int = DRAFTS) -> Reading:
             if len(reading.drafts) > most:
                 hint = "Import it in parts." if most == DRAFTS else "`bigmind memory_import_from` takes more."
                 raise Invalid(f"There is more in it than {most:,} items.", hint=hint)
-    reading.notices = list(notices)
+    reading.notices += notices
     return reading
 
 
 def _read_row(row: Row, reading: Reading) -> None:
     if isinstance(row, Unread):
         reading.refuse(row.place, row.says)
+        return
+    if isinstance(row, PageSource):
+        reading.origin = row
+        return
+    if isinstance(row, Remark):
+        reading.notices.append(row.says)
         return
     said = {name: value for name, value in row.fields.items() if value is not None}
     try:

@@ -76,6 +76,11 @@ def document_in(file: IO[bytes], name: str, *, limit: int = DOCUMENT_BYTES) -> A
     return document
 
 
+def as_json(value: Any) -> str:
+    """Return a value as a JSON document that people can read, too."""
+    return json.dumps(value, ensure_ascii=False, indent=1)
+
+
 def starts_as(file: IO[bytes]) -> str:
     """Return the first characters of a file that say anything: `[`, `{`, or what a text begins with."""
     return file.read(4096).decode("utf-8-sig", errors="replace").lstrip(SPACES)

@@ -7,9 +7,9 @@ from bigmind.core.errors import Invalid
 from knowledge.parsers.outline import read_outline
 from knowledge.parsers.sources import INSTRUCTION_ENDINGS, INSTRUCTIONS, rules_in
 
-from .basic_memory import ENDINGS, notes_of, without_front_matter
 from .bundles import Bundle, text_in
 from .drafts import DraftRow, FactDraft, Row, unread
+from .front_matter import ENDINGS, notes_of, without_front_matter
 from .words import category_of, headline
 
 MEMORY = {"memory.md", "memories.md", "user.md"}
@@ -27,18 +27,19 @@ def rows(bundle: Bundle) -> Iterator[Row]:
             continue
         try:
             text = text_in(bundle, name)
-            yield from _facts(name, text) if _holds_rules(name) else _notes(name, text)
+            yield from facts_of_rules(name, text) if holds_rules(name) else _notes(name, text)
         except Invalid as error:
             yield unread(name, error)
 
 
-def _holds_rules(name: str) -> bool:
+def holds_rules(name: str) -> bool:
+    """Whether a file is one of those that hold rules for agents, by its name."""
     lowered = PurePosixPath(name.casefold()).name
     return lowered in MEMORY | INSTRUCTIONS or lowered.endswith(INSTRUCTION_ENDINGS)
 
 
-def _facts(name: str, text: str) -> Iterator[Row]:
-    """Each bullet and short section of a file of rules."""
+def facts_of_rules(name: str, text: str) -> Iterator[Row]:
+    """Yield a fact for each bullet and short section of a file of rules."""
     project = _project(PurePosixPath(name).parent.name)
     for section in read_outline(text, name).sections:
         for rule in rules_in(section):

@@ -1,13 +1,17 @@
 """mem0: memories as its API, `get_all` and its exports give them."""
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from bigmind.core.errors import Invalid
 
 from .bundles import Bundle
 from .drafts import DraftRow, FactDraft, Row, Unread, moment_of
-from .json_rows import Element, document_in, elements_of, starts_as
+from .items import Item, item_of, rows_of
+from .json_rows import Element, as_json, document_in, elements_of, starts_as
+from .provenance import NAME
 from .words import category_of
 
 LISTS = ("results", "memories", "data")
@@ -16,15 +20,46 @@ TEXTS = ("memory", "text", "content", "data")
 
 def looks_like(bundle: Bundle) -> bool:
     """Whether a JSON file is a list of memories, or holds one."""
-    return any(_is_of_memories(bundle, name) for name in bundle.names() if name.lower().endswith(".json"))
+    return bool(_files(bundle))
 
 
 def rows(bundle: Bundle) -> Iterator[Row]:
-    """Yield a fact for each memory. Relations of its graph memory become facts, too."""
-    for name in bundle.names():
-        if name.lower().endswith(".json"):
-            for element in _elements(bundle, name):
-                yield _row(f"{name}, memory {element.number} (line {element.line})", element.value)
+    """Yield our own items as what they were, and a fact for each other memory and each relation of its graph."""
+    own = []
+    for name in _files(bundle):
+        for element in _elements(bundle, name):
+            place = f"{name}, memory {element.number} (line {element.line})"
+            item = _item(element.value)
+            if item:
+                own.append((place, item))
+            else:
+                yield _row(place, element.value)
+    yield from rows_of(own)
+
+
+def files(items: Iterable[Item]) -> Iterator[tuple[str, str, Item | None]]:
+    """Yield the one document, as `get_all` returns it."""
+    told = [_memory(item) for item in items]
+    document = {
+        "results": [memory for memory in told if "memory" in memory],
+        "relations": [relation for relation in told if "memory" not in relation],
+    }
+    yield "mem0.json", as_json({name: rows for name, rows in document.items() if rows or name == "results"}), None
+
+
+def _memory(item: Item) -> dict[str, Any]:
+    if item.row:
+        return dict(item.row) if "relationship" in item.row else {**item.row, "memory": item.text}
+    ends = item.fields.get("valid_until") or item.fields.get("expires_at")
+    memory = {
+        "id": str(uuid5(NAMESPACE_URL, f"bigmind {item.kind} {item.text} {item.created_at}")),
+        "memory": item.text,
+        "hash": hashlib.md5(item.text.encode(errors="replace"), usedforsecurity=False).hexdigest(),
+        "metadata": item.marked,
+        "created_at": item.created_at or None,
+        "updated_at": item.fields.get("updated_at"),
+    }
+    return memory | ({"expiration_date": str(ends)[:10]} if ends else {})
 
 
 def _elements(bundle: Bundle, name: str) -> Iterator[Element]:
@@ -43,12 +78,19 @@ def _elements(bundle: Bundle, name: str) -> Iterator[Element]:
         yield Element(number, 1, value)
 
 
+def _item(value: Any) -> Item | None:
+    metadata = value.get("metadata") if isinstance(value, Mapping) else None
+    text = value.get("memory") if isinstance(metadata, Mapping) else None
+    return item_of(metadata, text) if isinstance(metadata, Mapping) and isinstance(text, str) else None
+
+
 def _row(place: str, value: Any) -> Row:
     if isinstance(value, str):
         value = {"memory": value}
     if not isinstance(value, Mapping):
         return Unread(place, "is no memory.")
-    text = _relation(value) or next((value[key] for key in TEXTS if isinstance(value.get(key), str)), None)
+    name = next((key for key in TEXTS if isinstance(value.get(key), str)), "")
+    text = _relation(value) or value.get(name)
     if text is None:
         return Unread(place, "has no text called memory.")
     told = value.get("metadata")
@@ -59,6 +101,7 @@ def _row(place: str, value: Any) -> Row:
         "category": category_of(text, *named, otherwise="identity"),
         "project": _short(metadata.get("project") or value.get("app_id")),
         "created_at": moment_of(value.get("created_at")),
+        "row": {key: one for key, one in value.items() if key != name},
     }
     return DraftRow(place, FactDraft, fields)
 
@@ -76,6 +119,11 @@ def _names(told: Any) -> list[str]:
 
 def _short(told: Any) -> str | None:
     return told if isinstance(told, str) and told else None
+
+
+def _files(bundle: Bundle) -> list[str]:
+    names = [name for name in bundle.names() if name.lower().endswith(".json") and not name.endswith(NAME)]
+    return [name for name in names if _is_of_memories(bundle, name)]
 
 
 def _is_of_memories(bundle: Bundle, name: str) -> bool:

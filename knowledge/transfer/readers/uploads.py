@@ -32,18 +32,18 @@ class Upload:
         return next(one for one in FORMATS if one.name == self.format_name)
 
 
-def read_upload(content: bytes, name: str, *, most: int = DRAFTS) -> Upload:
+def read_upload(content: bytes, name: str, *, most: int = DRAFTS, into: str = "") -> Upload:
     """Read a file of whatever kind, small ones here and others in a process that is killed if they take too much.
 
     Raises:
         Invalid: it cannot be read, has too much in it, or takes too much to read.
     """
     if len(content) <= SMALL_BYTES and not zipfile.is_zipfile(io.BytesIO(content)):
-        return open_upload(content, name, most)
-    return perform_apart(f"The file {name}", BUDGET, open_upload, content, name, most)
+        return open_upload(content, name, most, into)
+    return perform_apart(f"The file {name}", BUDGET, open_upload, content, name, most, into)
 
 
-def open_upload(content: bytes, name: str, most: int) -> Upload:
+def open_upload(content: bytes, name: str, most: int, into: str = "") -> Upload:
     """Read a file here and now.
 
     Raises:
@@ -55,7 +55,7 @@ def open_upload(content: bytes, name: str, most: int) -> Upload:
         return Upload(bundle.name, document=read_document(bundle))
     try:
         format = format_of(bundle)
-        return Upload(bundle.name, format_name=format.name, reading=read(bundle, format, most=most))
+        return Upload(bundle.name, format_name=format.name, reading=read(bundle, format, most=most, into=into))
     except Invalid as refusal:
         # What is wrong is the file: say so beside its field, with the way out.
         problem = {

@@ -1,9 +1,10 @@
 """How the words of other programs become ours: headlines, categories, and texts too long for one item."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from bigmind.core.text import REFUSED, SPELLED_OR_HIDDEN, one_line
+from bigmind.core.vocabulary import TAG_CHARS, TAGS
 
 HEADLINE_CHARS = 120
 PART_BYTES = 60_000
@@ -69,3 +70,21 @@ def _pieces(line: str) -> Iterator[str]:
     """A line that is longer than a part, in pieces. A character has up to four bytes."""
     width = PART_BYTES // 4
     return (line[start : start + width] for start in range(0, len(line), width))
+
+
+def tags_of(names: Iterable[str]) -> list[str]:
+    """Return names as tags: each once, one line without hidden characters, as many as there may be."""
+    plain = (headline(name[:TAG_CHARS], otherwise="") for name in names)
+    return list(dict.fromkeys(name for name in plain if name))[:TAGS]
+
+
+def without_comments(text: str) -> str:
+    """Return a text without its HTML comments: what templates ask of authors, and what no reader of the page sees."""
+    parts, at = [], 0
+    while (begin := text.find("<!--", at)) >= 0:
+        parts.append(text[at:begin])
+        end = text.find("-->", begin + 4)
+        if end < 0:
+            return "".join(parts)
+        at = end + 3
+    return "".join([*parts, text[at:]])

@@ -41,7 +41,9 @@ def test_pip_is_asked_for_itself_and_its_subcommands(monkeypatch):
     assert {"--requirement", "--no-deps", "--target"} <= {option.name for option in install.command.options}
 
 
-def test_git_is_asked_for_its_short_help():
+def test_git_is_asked_for_its_short_help(monkeypatch):
+    monkeypatch.setattr(help_trees, "MOST_COMMANDS", 60)
+
     made = generate_from_help(["git"])
 
     commit = next(draft for draft in made.drafts if draft.name == "git commit")
@@ -160,3 +162,69 @@ def test_words_are_no_shell(program, tmp_path):
     generate_from_help([path, "; touch", str(tmp_path / "made; true")])
 
     assert [entry.name for entry in tmp_path.iterdir()] == ["tool"]
+
+
+def test_a_manual_tells_what_a_short_help_leaves_out():
+    manual = (
+        "TOOL(1)\n\nNAME\n       tool - do it\n\nSYNOPSIS\n       tool [--deep] <file>\n\n"
+        "OPTIONS\n       -d, --deep\n           Go down.\n"
+    )
+
+    made = read_tree("tool", lambda _: "usage: tool <file>\n", manual=lambda _: manual)
+
+    (option,) = made.drafts[0].command.options
+    assert (option.name, option.short, option.description) == ("--deep", "-d", "Go down.")
+
+
+def test_the_manual_of_another_program_is_not_taken():
+    other = "SYNOPSIS\n       gizmo [--deep]\n\nOPTIONS\n       --deep\n           Go down.\n"
+
+    made = read_tree("tool", lambda _: "usage: tool <file>\n", manual=lambda _: other)
+
+    assert made.drafts[0].command.options == ()
+
+
+def test_commands_without_a_help_of_their_own_take_what_their_row_says_and_the_options_of_the_program():
+    text = "tool [OPTIONS...] COMMAND\n\nUnit Commands:\n  start UNIT...   Start units\n  halt   Stop\n"
+    text += "\nOptions:\n  --now  At once\n"
+
+    made = read_tree("tool", lambda _: text)
+
+    by_name = {draft.name: draft.command for draft in made.drafts}
+    assert [argument.name for argument in by_name["tool start"].arguments] == ["UNIT..."]
+    assert by_name["tool halt"].arguments == ()
+    assert by_name["tool start"].inherits
+    assert [option.name for option in by_name["tool"].options] == ["--now"]
+
+
+@pytest.mark.parametrize(
+    "said", ["Most used commands:", "Commands:\n  [ more ]      In a project", "Some of the options include:"]
+)
+def test_a_help_that_says_it_lists_only_some_is_partial(said):
+    made = read_tree(
+        "tool", lambda words: f"usage: tool <command>\n\n{said}\n  list - List all\n" if not words else "usage: x"
+    )
+
+    assert set(made.completeness.values()) == {"partial"}
+
+
+def test_words_that_a_usage_offers_are_commands_each():
+    text = "usage: tool (good|old) [<rev>...]\n   or: tool start [<path>]\n"
+
+    made = read_tree("tool", lambda _: text)
+
+    assert {"tool good", "tool old", "tool start"} <= {draft.name for draft in made.drafts}
+
+
+def test_other_names_of_a_command_stand_in_its_help():
+    texts = {
+        (): "tool <command>\n\nAll commands:\n\n    config, install\n",
+        ("install",): "Install\n\nUsage:\ntool install [<name> ...]\n\naliases: add, i\n",
+        ("config",): "Usage:\ntool config set <key>\ntool config list\n\nalias: c\n",
+    }
+
+    made = read_tree("tool", lambda words: texts[tuple(words)])
+
+    aliases = {draft.name: draft.aliases for draft in made.drafts}
+    assert aliases["tool install"] == ("tool add", "tool i")
+    assert aliases["tool config set"] == ("tool c set",)

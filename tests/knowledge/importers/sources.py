@@ -317,3 +317,107 @@ def write_json(path: Path, document: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document))
     return path
+
+
+MCP_MEMORY_SERVICE = {
+    "export_metadata": {"source_machine": "desk", "total_memories": 2, "exporter_version": "5.0.1"},
+    "memories": [
+        {
+            "content": "The depot deploys on Fridays.",
+            "content_hash": "9c1f",
+            "tags": ["depot", "deploys"],
+            "created_at": 1_741_860_000.25,
+            "updated_at": 1_741_860_100.5,
+            "memory_type": "decision",
+            "metadata": {"quality_score": 0.75, "nested": {"a": [1, None]}},
+            "store": "default",
+            "export_source": "desk",
+        },
+        {
+            "content": "Ada prefers tea.",
+            "content_hash": "77aa",
+            "tags": ["untagged"],
+            "created_at": 1_741_860_200.0,
+            "updated_at": 1_741_860_200.0,
+            "memory_type": None,
+            "metadata": {},
+            "store": "private",
+            "export_source": "desk",
+        },
+    ],
+}
+
+OKF = {
+    "index.md": '---\nokf_version: "0.2"\n---\n\n# Tables\n\n* [Orders](tables/orders.md) - one row per order\n',
+    "log.md": "# Log\n\n## 2026-05-22\n* **Creation**: Orders.\n",
+    "tables/orders.md": """\
+---
+type: BigQuery Table
+title: Customer Orders
+description: One row per completed customer order.
+resource: https://example.com/orders
+tags: [sales, orders]
+generated: { by: reference_agent/1.0, at: 2026-05-28T14:30:00Z }
+verified: { by: human:ada, at: 2026-06-25T09:00:00Z }
+sources:
+  - id: ga4
+    resource: https://example.com/ga4
+    usage_count: 5000
+usage_window: { from: 2026-06-01, to: 2026-06-30 }
+status: stable
+stale_after: 2026-09-23
+x_ours: [1, two, { three: 3 }]
+---
+
+# Schema
+
+Joined with [customers](/tables/customers.md).[^ga4]
+
+[^ga4]: GA4 export
+""",
+}
+
+CLAUDE_MEMORY = {
+    "CLAUDE.md": CLAUDE_MD,
+    "MEMORY.md": "- [Tests first](feedback_tests.md): run the tests before a commit\n",
+    "feedback_tests.md": """\
+---
+name: tests-first
+description: Run the tests before each commit.
+metadata:
+  node_type: memory
+  type: feedback
+  originSessionId: 1a2b
+---
+
+Ada asked for it twice. **Why:** a broken main. See [[ci]].
+""",
+}
+
+CODEX_MEMORY = {
+    "MEMORY.md": """\
+# Task Group: depot
+scope: the depot's build
+applies_to: cwd=/home/ada/depot; reuse_rule=safe for this checkout
+
+## Task 1: fix the build, success
+
+### rollout_summary_files
+
+- rollout_summaries/2026-01-24-build.md (cwd=/home/ada/depot, thread_id=t1)
+
+### keywords
+
+- make, ruff
+
+## User preferences
+
+- when a test fails, the user asked "show me the log" -> quote it first [Task 1]
+
+## Reusable knowledge
+
+- `make check` takes the whole tree [Task 1]
+""",
+    "memory_summary.md": "v1\n\n## User Profile\n\nAda, engineer.\n",
+    "rollout_summaries/2026-01-24-build.md": "thread_id: t1\n\n# Fixed the build\n",
+}

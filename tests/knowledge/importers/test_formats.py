@@ -15,8 +15,8 @@ from curation.decisions.forgetting import forget_source
 from curation.services.foreign_imports import import_bundle, import_reading
 from knowledge.models import Chunk, CompanyEntry, Fact, Hypothesis, Note, Passage, Session
 from knowledge.services.facts import deprecate_fact
-from knowledge.transfer.exports import export_memory
-from knowledge.transfer.foreign_imports import MovedIn
+from knowledge.transfer.moved_in import MovedIn
+from knowledge.transfer.passport import export_memory
 from knowledge.transfer.readers import format_of, read
 from knowledge.transfer.readers.bundles import bundle_of
 from tests.factories import make_actor
@@ -112,7 +112,7 @@ def test_a_note_of_basic_memory_stays_whole_and_its_observations_become_facts(tm
     note = Note.objects.get(user=actor.user)
     assert (note.domain, note.key) == ("design", "Authentication Design")
     assert "- implements [[API Security Requirements]]" in note.content
-    assert "permalink" not in note.content
+    assert note.content == sources.BASIC_NOTE
     assert note.created_at == datetime(2025, 3, 1, 10, tzinfo=UTC)
     assert dict(Fact.objects.of(actor.user).values_list("fact", "category")) == {
         "Authentication Design: Using JWT tokens (agreed in March)": "decision",

@@ -15,7 +15,7 @@ from .reader import MEMORY
 
 SECONDS = 10
 REFUSED = {
-    "ratio.zip": "more than 200 times its size",
+    "ratio.zip": "over 200 times its size",
     "outside.zip": "leads out of the archive",
     "absolute.zip": "leads out of the archive",
     "drive.zip": "leads out of the archive",

@@ -18,7 +18,7 @@ from knowledge.transfer.readers.bundles import bundle_of
 from knowledge.transfer.readers.drafts import CompanyDraft, MemoryDraft
 from tests.factories import make_actor
 
-from . import sources, transcripts
+from . import products, sources, transcripts
 
 pytestmark = pytest.mark.django_db
 
@@ -36,10 +36,19 @@ def _written(folder: Path) -> dict[str, Path]:
         '{"type":"entity","name":"Deploys","entityType":"approved standard","observations":["On Fridays."],'
         '"status":"approved","verified":true}\n'
     )
+    vault = folder / "vault"
+    (vault / ".obsidian").mkdir(parents=True)
+    (vault / ".obsidian/app.json").write_text("{}")
+    (vault / "a.md").write_text(NOTE)
     older = sources.older_export()
     older["global_knowledge"] = [{**row, **DECIDED} for row in older["global_knowledge"]]
     for name, document in sources.CLAUDE.items():
         sources.write_json(folder / "claude" / name, [{**one, **DECIDED} for one in document])
+    for name, files in {"okf": sources.OKF, "mine": sources.CLAUDE_MEMORY, "ours": sources.CODEX_MEMORY}.items():
+        for path, text in files.items():
+            (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name / path).write_text(text)
+    memories = {"memories": [{**one, **DECIDED} for one in sources.MCP_MEMORY_SERVICE["memories"]]}
     conversations = [{**one, **DECIDED} for one in sources.chatgpt()]
     return {
         "older-bigmind": sources.write_json(folder / "older.json", older),
@@ -50,7 +59,16 @@ def _written(folder: Path) -> dict[str, Path]:
         "chatgpt": sources.write_json(folder / "conversations.json", conversations),
         "memory-server": folder / "memory.jsonl",
         "mem0": sources.write_json(folder / "mem0.json", {"results": MARKED}),
+        "mcp-memory-service": sources.write_json(folder / "memories.json", {**sources.MCP_MEMORY_SERVICE, **memories}),
+        "okf": folder / "okf",
+        "claude-memory": folder / "mine",
+        "codex-memory": folder / "ours",
         "basic-memory": folder / "notes",
+        "obsidian": vault,
+        "confluence": products.write(folder / "space.zip", products.usual_space()),
+        "slack": products.write(folder / "slack.zip", products.slack()),
+        "github": products.write(folder / "issues.json", [products.gh_issue(1)]),
+        "notion": products.write(folder / "notion.zip", products.packed(products.notion_markdown())),
         "markdown": folder / "repo",
         "text": folder / "saved.txt",
     }
@@ -60,7 +78,7 @@ def _written(folder: Path) -> dict[str, Path]:
 @pytest.mark.parametrize("name", [one.name for one in FORMATS])
 def test_an_import_approves_nothing(tmp_path: Path, settings: Any, name: str, mode: str) -> None:
     settings.BIGMIND_MODE = mode
-    actor = make_actor()
+    actor = make_actor(curator=True)
 
     report = import_bundle(actor, bundle_of(_written(tmp_path)[name]), name=name)
 

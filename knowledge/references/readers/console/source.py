@@ -2,27 +2,23 @@
 
 import html
 import re
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from time import thread_time
 
-import tree_sitter_typescript
-from tree_sitter import Language, Node, Parser, Tree
+from tree_sitter import Node
 
 from bigmind.core.errors import Invalid
+from knowledge.parsers.syntax_trees import parse_source
 from knowledge.references.readers.console.values import UNKNOWN, Code, LineWords, Value, WholeLine, Word
 
 LARGEST_SOURCE = 4_000_000
-# Code takes a tenth of it.
-PARSE_SECONDS, PARSE_SECONDS_A_MEGABYTE = 0.2, 5
-READ_AHEAD = 64 * 1024
 
 FUNCTIONS = frozenset({
     "arrow_function", "function_expression", "function_declaration", "generator_function_declaration",
     "method_definition", "generator_function",
 })  # fmt: skip
 _SCOPES = FUNCTIONS | {"program", "statement_block", "class_body", "switch_body", "for_statement", "for_in_statement"}
-_TSX, _TS = Language(tree_sitter_typescript.language_tsx()), Language(tree_sitter_typescript.language_typescript())
 
 _LINES = re.compile(
     r"(raw|full|typed|user)?_?(command|cmd|line|input|text|commandline|commandstring|cmdline|str)$", re.I
@@ -41,24 +37,38 @@ class Declared:
     ends: int
 
 
-def _parse(source: bytes, name: str) -> Tree:
-    """Return the syntax tree of a file.
+class NamedScopes:
+    """The declarations of one name: which of them is meant at a place, the innermost around it.
 
-    Raises:
-        Invalid: it takes longer than code of its size does. Of what is no code, the parser tries every reading.
+    Scopes lie in one another or apart, so what is meant changes only where one begins or ends. These places are noted
+    once: code that declares a name ten thousand times may use it as often.
     """
-    seconds = PARSE_SECONDS + len(source) * PARSE_SECONDS_A_MEGABYTE / 1_000_000
-    ends = thread_time() + seconds
-    parser = Parser(_TS if name.endswith(".ts") else _TSX)
-    try:
-        tree = parser.parse(
-            lambda offset, _: source[offset : offset + READ_AHEAD],
-            encoding="utf8",
-            progress_callback=lambda *_: thread_time() > ends,
-        )
-    except ValueError:
-        raise Invalid(f"`{name}` takes more than {seconds:.1f} s to parse.", hint="Check that it is code.") from None
-    return tree
+
+    def __init__(self, declared: Sequence[Declared]) -> None:
+        self._places: list[int] = []
+        self._meant: list[Declared | None] = []
+        around: list[Declared] = []
+        for each in sorted(declared, key=lambda each: (each.begins, -each.ends)):
+            self._close(around, each.begins)
+            # Of several in one scope the first counts.
+            if not (around and (around[-1].begins, around[-1].ends) == (each.begins, each.ends)):
+                around.append(each)
+                self._note(each.begins, each)
+        self._close(around)
+
+    def at(self, place: int) -> Declared | None:
+        """Return what is meant at a place, counted in bytes."""
+        number = bisect_right(self._places, place)
+        return self._meant[number - 1] if number else None
+
+    def _close(self, around: list[Declared], until: int | None = None) -> None:
+        while around and (until is None or around[-1].ends <= until):
+            ended = around.pop()
+            self._note(ended.ends, around[-1] if around else None)
+
+    def _note(self, place: int, meant: Declared | None) -> None:
+        self._places.append(place)
+        self._meant.append(meant)
 
 
 class ParsedFile:
@@ -68,10 +78,15 @@ class ParsedFile:
         if len(text) > LARGEST_SOURCE:
             raise Invalid(f"`{name}` has {len(text):,} characters; at most {LARGEST_SOURCE:,} are read.")
         self.name = name
-        self.root = _parse(text.encode(errors="replace"), name).root_node
+        source = text.encode(errors="replace")
+        self.root = parse_source(source, "typescript" if name.endswith(".ts") else "tsx", name).root_node
+        # One character for each byte, as nodes count.
+        self._splits = [found.span() for found in _SPLITS.finditer(source.decode("latin-1"))]
+        self.imported: set[str] = set()
         self.functions: list[Declared] = []
         self._declared: dict[str, list[Declared]] = {}
         self._members: dict[str, list[Declared]] = {}
+        self._scopes: dict[tuple[int, str], NamedScopes] = {}
         self.jsx: list[Node] = []
         self.objects: list[Node] = []
         self.strings: list[Node] = []
@@ -89,13 +104,24 @@ class ParsedFile:
 
     def lookup(self, name: str, at: Node) -> Declared | None:
         """Return what a name means where it is used: the innermost declaration around it."""
-        around = [each for each in self._declared.get(name, ()) if each.begins <= at.start_byte < each.ends]
-        return min(around, key=lambda each: each.ends - each.begins, default=None)
+        return self._find(self._declared, name, at)
 
     def member(self, name: str, at: Node) -> Declared | None:
         """Return the method or field of the class around a use of `this`."""
-        around = [each for each in self._members.get(name, ()) if each.begins <= at.start_byte < each.ends]
-        return min(around, key=lambda each: each.ends - each.begins, default=None)
+        return self._find(self._members, name, at)
+
+    def _find(self, where: dict[str, list[Declared]], name: str, at: Node) -> Declared | None:
+        if name not in where:
+            return None
+        scopes = self._scopes.get((id(where), name))
+        if scopes is None:
+            scopes = self._scopes[id(where), name] = NamedScopes(where[name])
+        return scopes.at(at.start_byte)
+
+    def cuts_into_words(self, node: Node) -> bool:
+        """Whether code cuts a line into words somewhere in it."""
+        number = bisect_left(self._splits, (node.start_byte, 0))
+        return number < len(self._splits) and self._splits[number][1] <= node.end_byte
 
     def method(self, name: str, body: Node) -> Declared | None:
         """Return the method or field of a class by the class's body."""
@@ -146,6 +172,9 @@ class ParsedFile:
                 self._declare(self._members, name, unwrap(value) if value else node, scope, node)
         elif kind == "call_expression":
             self._note_set(node)
+            self._note_require(node)
+        elif kind == "import_statement":
+            self._note_import([node.child_by_field_name("source")])
         elif kind == "assignment_expression":
             self._note_assignment(node)
         elif kind == "jsx_element":
@@ -164,6 +193,18 @@ class ParsedFile:
         owner, member = callee.child_by_field_name("object"), callee.child_by_field_name("property")
         if owner is not None and owner.type == "identifier" and member is not None and text_of(member) == "set":
             self._filled.setdefault(text_of(owner), []).append((arguments[0], unwrap(arguments[1]), call))
+
+    def _note_require(self, call: Node) -> None:
+        callee = call.child_by_field_name("function")
+        if (
+            callee is not None
+            and callee.end_byte - callee.start_byte == len("require")
+            and text_of(callee) == "require"
+        ):
+            self._note_import(arguments_of(call))
+
+    def _note_import(self, modules: Sequence[Node | None]) -> None:
+        self.imported.update(string_of(each) for each in modules if each is not None and each.type == "string")
 
     def _note_assignment(self, node: Node) -> None:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -340,7 +381,7 @@ def roots_of(source: ParsedFile, entry: str = "") -> list[Root]:
         arguments, name = _arguments(declared.value), _name(declared)
         if entry and name != entry:
             continue
-        splits = bool(_SPLITS.search(text_of(declared.value)))
+        splits = source.cuts_into_words(declared.value)
         if entry or splits or any(value is not UNKNOWN for value in arguments):
             found.append(Root(Code(declared.value, declared.statement), arguments, splits, name))
     return sorted(found, key=lambda root: not root.is_strong)

@@ -20,6 +20,7 @@ from knowledge.references.readers.commands import (
     merge_options,
 )
 from knowledge.references.readers.console.conditions import TooMuch
+from knowledge.references.readers.console.declared import Declarations
 from knowledge.references.readers.console.helps import Help, helps_of, literal_words
 from knowledge.references.readers.console.source import ParsedFile, Root, roots_of
 from knowledge.references.readers.console.values import CommandPoint
@@ -55,6 +56,9 @@ def generate_from_typescript(
         entry: The function that takes the line; found in the source when left out.
     """
     source = ParsedFile(text, name)
+    declared = Declarations(source)
+    if declared.read():
+        return _generate_from_declarations(declared, program or declared.root.name, version)
     helps = list(helps_of(source))
     said_program = program or _program_of(helps)
     root, walk = _walk(source, said_program, entry)
@@ -77,6 +81,16 @@ def generate_from_typescript(
     return Generated(
         drafts=drafts, problems=tuple(dict.fromkeys(problems)), completeness={ReferenceKind.COMMAND: state}
     )
+
+
+def _generate_from_declarations(declared: Declarations, program: str, version: str) -> Generated:
+    problems = list(declared.problems)
+    if not program:
+        says = "Nothing here says what the program is called: name it, or its commands stand without it."
+        problems.append(ReaderProblem(where=declared.source.name, says=says))
+    state = Completeness.PARTIAL if declared.problems else Completeness.COMPLETE
+    drafts = drafts_of(declared.commands(program), DocumentedProgram(program, version))
+    return Generated(drafts=drafts, problems=tuple(problems), completeness={ReferenceKind.COMMAND: state})
 
 
 def _with_completeness(draft: ReferenceDraft, state: Completeness) -> ReferenceDraft:

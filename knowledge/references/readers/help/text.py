@@ -15,11 +15,12 @@ MOST_LINES = 8_000
 
 @dataclass(frozen=True)
 class Subcommand:
-    """A command that a help text lists."""
+    """A command that a help text lists; `takes` is what stands behind its name there: `UNIT...`."""
 
     name: str
     aliases: tuple[str, ...] = ()
     summary: str = ""
+    takes: str = ""
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class HelpText:
     Attributes:
         lists_all: Whether it does not say of itself that it lists only some of the commands or options.
         fuller: What to type behind the program for a help that lists all, where it says so: `help -a`.
+        aliases: Other words for the command that it is about: `i` of `npm install`.
+        options_for_all: Whether it says that its options, or those of the fuller help, belong to every command.
     """
 
     summary: str = ""
@@ -40,6 +43,8 @@ class HelpText:
     examples: tuple[Example, ...] = ()
     lists_all: bool = True
     fuller: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    options_for_all: bool = False
 
 
 def read_help(text: str) -> HelpText:
@@ -48,9 +53,14 @@ def read_help(text: str) -> HelpText:
     lines = [_plain(line) for line in text[:LONGEST_TEXT].expandtabs(8).splitlines()[:MOST_LINES]]
     for line in lines:
         reader.take(line)
-    fuller = next((found[1] for line in lines if (found := _FULLER.search(line))), "")
-    lists_all = not fuller and not any(_ONLY_SOME.search(line) for line in lines)
-    return replace(reader.result(), lists_all=lists_all, fuller=tuple(fuller.split()))
+    fuller = next((found for line in lines if (found := _FULLER.search(line))), None)
+    names_fuller = "list" if fuller and fuller["list"] else next(filter(None, fuller.groups()), "") if fuller else ""
+    return replace(
+        reader.result(),
+        lists_all=not (reader.unread or (fuller and not fuller["options"]) or any(map(_ONLY_SOME.search, lines))),
+        fuller=tuple(names_fuller.split()),
+        options_for_all=any(map(_FOR_ALL.search, lines)),
+    )
 
 
 class _Section(StrEnum):
@@ -73,17 +83,30 @@ _HEADINGS = (
 )
 _UNMARKED = re.compile(r"[A-Z][\w-]*(?: [\w-]+){0,4}(?: / [\w -]+)?")
 _NO_COMMANDS = re.compile(r"\b(?:interfaces|formats|guides|topics|concepts)$", re.I)
-_FULLER = re.compile(r"(?<![\w-])(help -a|--help all|help --all|--help-all)(?![\w-])")
+# A console of Symfony or cleo answers with the help of its command `list`, and kubectl keeps its options elsewhere.
+_FULLER = re.compile(
+    r"(?<![\w-])(help -a|--help all|help --all|--help-all)(?![\w-])|^\s*(?P<list>Lists? commands)\.?$"
+    r"|\bUse \"[\w-]+ (?P<options>options)\""
+)
+_FOR_ALL = re.compile(r"\boptions\b.{0,40}\b(?:applies to all|can be passed to any) commands?\b", re.I)
 _ONLY_SOME = re.compile(
-    r"\b(?:some|common|most(?: commonly)? used|popular) [\w -]{0,40}(?:commands|options)\b[^:]{0,40}(?: are| used)\b"
+    r"\b(?:some|common|popular) [\w -]{0,40}(?:commands|options)\b[^:]{0,40}(?: are| used)\b"
+    r"|\b(?:most(?: commonly)? used|commonly used) (?:\w+ )?(?:commands|options)\b|\bsome of the options\b"
     r"|\bnot the full help\b|\bsee all (?:commands|options)\b",
     re.I,
 )
 _USAGE = re.compile(r"(?i)usage:\s*(.*)")
 _PROSE = re.compile(r"[A-Z][a-z']*(?: [a-z'(]+){2}")
 _NAME = re.compile(r"[a-z0-9](?:[\w:.+-]*[\w+])?$", re.I)
-_BULLET = re.compile(r"[-*•] (?P<name>[a-z0-9][\w-]*): (?P<said>.*)", re.I)
-_CLOSE_ROW = re.compile(r"(?P<term>-[^\s,]+(?:, -[^\s,]+)? <[^<>]*>) (?P<said>[A-Z].*)")
+_BULLET = re.compile(r"(?:[-*•] (?P<name>[a-z0-9][\w-]*):|(?P<bare>[a-z][\w-]*) -) (?P<said>.*)", re.I)
+_CLOSE_ROW = re.compile(r"(?P<term>--?[^\s,]+(?:, --?[^\s,]+)?(?: <[^<>]*>\S*| \[\S*)?) (?P<said>[A-Z][a-z]+ .*)")
+# `-t,  --tries=NUMBER`: wget leaves room between the forms.
+_FORMS_APART = re.compile(r"^(-\S,)\s+(?=--)")
+_TAKES_WORDS = re.compile(r"(?P<name>[a-z][\w-]*) (?=[A-Z]{2})")
+_PLACEHOLDERS = re.compile(r"(?:(?:[A-Z][A-Z0-9=.|_-]+|[\[<{(]\S*)(?:\s|$))*")
+_TWO_WORDS = re.compile(r"[a-z][\w-]*(?: [a-z][\w-]*){1,2}")
+_ALIASES = re.compile(r"alias(?:es)?:\s*(?P<names>[\w-]+(?:,\s*[\w-]+)*)", re.I)
+_SYNOPSIS = re.compile(r"(?P<program>[a-z][\w.-]*) (?:\[(?=[A-Z-])|<|[A-Z]{2,}\b)")
 _BARE_LIST = re.compile(r"[a-z][\w-]*(,\s+[a-z][\w-]*)*,?", re.I)
 _STYLING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|.\x08|[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -113,12 +136,22 @@ class _HelpReader:
     base: int | None = None
     usage_indent: int = 0
     in_grid: bool = False
+    aliases: list[str] = field(default_factory=list)
+    unread: bool = False
+    text_at: int = 0
+    usage_body: int = 0
 
     def take(self, line: str) -> None:
         """Read one line."""
         bare, indent = line.strip(), len(line) - len(line.lstrip())
         if not bare:
             self._pause()
+        elif found := _ALIASES.fullmatch(bare):
+            self.aliases += re.split(r",\s*", found["names"])
+        elif not (self.usages or self.about) and indent == 0 and _SYNOPSIS.match(bare):
+            # systemctl begins with its usage, and does not call it that.
+            self._open(_Section.USAGE)
+            self._use(bare)
         elif (usage := _USAGE.fullmatch(bare)) and indent <= 2:
             self._open(_Section.USAGE)
             self.usage_indent = indent
@@ -143,6 +176,7 @@ class _HelpReader:
                 {argument.name: argument for usage in from_usage for argument in usage.arguments}
             ),
             subcommands=tuple(self._subcommands()),
+            aliases=tuple(self.aliases),
             examples=tuple(self._examples()),
         )
 
@@ -182,12 +216,12 @@ class _HelpReader:
         elif self.section is _Section.OPTIONS and bare.startswith("[-") and any(self.usages):
             # npm writes the options of a usage line below a heading of their own.
             self.usages[-1] += f" {bare}"
-        elif is_option_row(bare) and indent and (self.row is None or indent <= self.row.indent + 4):
+        elif is_option_row(bare) and indent and not self._is_text_of_option(indent):
             self._start(_Section.OPTIONS, bare, indent)
         elif indent and self.row is not None and is_option_row(self.row.term) and indent > self.row.indent:
             self.row.parts.append(bare)
         elif self.section is _Section.USAGE and self._is_usage(bare, indent):
-            self._use(bare)
+            self._use(bare, indent)
         elif self.section is _Section.USAGE:
             self._open(_Section.ABOUT)
             self.about.append(bare)
@@ -201,6 +235,13 @@ class _HelpReader:
             self.row.parts.append(bare)  # type: ignore[union-attr]
         elif self.section in (_Section.COMMANDS, _Section.ARGUMENTS):
             self._start(self.section, bare, indent)
+
+    def _is_text_of_option(self, indent: int) -> bool:
+        """Say whether a line with a dash goes on about the option above it: it begins where its text does."""
+        row = self.row
+        if row is None:
+            return False
+        return indent >= self.text_at if self.text_at else indent > row.indent + 4
 
     def _grid(self, bare: str) -> list[str]:
         """Return the names of a line that lists nothing but names in columns, as openssl does."""
@@ -217,10 +258,15 @@ class _HelpReader:
             return True
         return indent > self.usage_indent + 2 and not _PROSE.match(bare)
 
-    def _use(self, bare: str) -> None:
+    def _use(self, bare: str, indent: int = 0) -> None:
+        if not bare:
+            return
+        # The manual of gzip shows that of gunzip beside it.
+        is_beside = bool(self.usages) and 0 < indent <= self.usage_body and bare[0] not in "[<{(-|"
+        self.usage_body = self.usage_body or indent
         if bare.lower().startswith("or: "):
             self.usages.append(bare[4:])
-        elif self.usages and self.usages[-1] and _goes_on(self.usages[-1], bare):
+        elif self.usages and self.usages[-1] and not is_beside and _goes_on(self.usages[-1], bare):
             self.usages[-1] += f" {bare}"
         else:
             # npm says behind each usage what it does.
@@ -230,6 +276,11 @@ class _HelpReader:
         """Say whether a line goes on about the row above it."""
         if self.row is None or self.base is None or indent <= self.row.indent:
             return False
+        if self.section is _Section.COMMANDS and not self.row.text and bare.startswith(f"{self.row.term} "):
+            return False
+        if self.section is _Section.COMMANDS and not any(_commands_in(self.row)):
+            # argparse writes a sentence above the commands, and all of them in braces.
+            return False
         # argparse indents the subcommands two deeper than the argument that they are values of.
         return not (self.section is _Section.ARGUMENTS and indent == self.base + 2)
 
@@ -238,31 +289,45 @@ class _HelpReader:
             section = _Section.COMMANDS
         term, text = _columns(bare)
         self.row = _HelpRow(indent, term, [text])
+        self.text_at = indent + len(bare) - len(text) if text else 0
         if section is not _Section.COMMANDS or self.section is _Section.COMMANDS:
             self.base = indent
         self.rows[section].append(self.row)
 
     def _arguments(self, in_usage: dict[str, Option]) -> tuple[Option, ...]:
-        """Return the arguments that are listed, as optional as the usage says; without a list, those of the usage."""
+        """Return the arguments of the usage with what the list says of them; those of the list where it has none."""
         rows = [row for row in self.rows[_Section.ARGUMENTS] if row.term and not row.term.startswith("{")]
-        names = {name.strip("[]<>."): argument.required for name, argument in in_usage.items()}
-        listed = [
-            Option(
-                name=row.term.strip("[]"),
-                description=row.text,
-                required=names.get(row.term.strip("[]<>."), not row.term.startswith("[")),
+        if not in_usage:
+            return tuple(
+                Option(name=row.term.strip("[]"), description=row.text, required=not row.term.startswith("["))
+                for row in rows
             )
-            for row in rows
-        ]
-        return tuple(listed or in_usage.values())
+        said = {row.term.strip("[]<>."): row.text for row in rows}
+        return tuple(
+            argument.model_copy(update={"description": said.get(argument.name.strip("[]<>."), "")})
+            for argument in in_usage.values()
+        )
 
     def _subcommands(self) -> Iterator[Subcommand]:
         seen: set[str] = set()
-        for row in self.rows[_Section.COMMANDS]:
-            for found in _commands_in(row):
+        for row in self.rows[_Section.COMMANDS] or self._only_choices():
+            read = list(_commands_in(row))
+            # `[ more ]` stands for commands that are not listed here.
+            self.unread = self.unread or (not read and "more" in row.term.split())
+            # Symfony's consoles list what is below a command beside it: `cache`, `cache clear`.
+            if not read and row.text and _TWO_WORDS.fullmatch(row.term) and row.term.split()[0] in seen:
+                read = [Subcommand(row.term, (), row.text)]
+            for found in read:
                 if found.name not in seen:
                     seen.add(found.name)
                     yield found
+
+    def _only_choices(self) -> list[_HelpRow]:
+        """Return the commands that argparse names in braces alone: `{register,check,upload}`."""
+        rows = self.rows[_Section.ARGUMENTS]
+        if len(rows) != 1 or not re.fullmatch(r"\{[\w,-]+\}", rows[0].term):
+            return []
+        return [_HelpRow(rows[0].indent, name) for name in rows[0].term.strip("{}").split(",")]
 
     def _examples(self) -> Iterator[Example]:
         text = ""
@@ -294,10 +359,10 @@ def _with_required(part: Option, is_required: bool) -> Option:
 
 
 def _columns(bare: str) -> tuple[str, str]:
+    term, _, text = re.sub(r"\s{2,}", "\0", _FORMS_APART.sub(r"\1 ", bare), count=1).partition("\0")
     # curl leaves one space between a value and what is said: `-X, --request <method> Specify a method`.
-    if close := _CLOSE_ROW.match(bare):
-        return close["term"], close["said"].strip()
-    term, _, text = re.sub(r"\s{2,}", "\0", bare, count=1).partition("\0")
+    if close := _CLOSE_ROW.fullmatch(term):
+        return close["term"], f"{close['said']} {text}".strip()
     return term, text
 
 
@@ -307,13 +372,18 @@ def _commands_in(row: _HelpRow) -> Iterator[Subcommand]:
         yield from (Subcommand(name) for name in re.split(r",\s*", whole) if name)
         return
     if bullet := _BULLET.match(whole):
-        yield Subcommand(bullet["name"], (), bullet["said"])
+        yield Subcommand(bullet["name"] or bullet["bare"], (), bullet["said"])
         return
     # commander writes `serve|s [options] <dir>`, clap `build, b`, click `build*`.
-    forms = re.split(r"(?<!\s)\s+(?=[\[<])", row.term.rstrip(":"), maxsplit=1)[0]
+    # tox writes `run (r)`, systemctl `start UNIT...`, and docker `ls*`.
+    forms = re.sub(r"^([\w-]+) \(([\w, -]+)\)$", r"\1, \2", row.term.rstrip(":"))
+    forms, takes = [*re.split(r"(?<!\s)\s+(?=[\[<{(])", forms, maxsplit=1), ""][:2]
+    if taking := _TAKES_WORDS.match(forms):
+        forms, takes = taking["name"], f"{forms[taking.end() :]} {takes}"
+    takes = _PLACEHOLDERS.match(takes.strip())[0].strip()  # type: ignore[index]
     names = [name.strip().rstrip("*") for name in re.split(r"[,|]", forms)]
     if all(_NAME.match(name) for name in names):
-        yield Subcommand(names[0], tuple(names[1:]), row.text)
+        yield Subcommand(names[0], tuple(names[1:]), row.text, takes)
 
 
 def _goes_on(usage: str, line: str) -> bool:

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from bigmind.core.errors import Invalid
 from knowledge.references.readers.commands import DocumentedProgram, FoundCommand, drafts_of, merge_options
-from knowledge.references.readers.drafts import Generated, ReaderProblem
+from knowledge.references.readers.drafts import Generated, Option, ReaderProblem
 from knowledge.references.readers.help.text import HelpText, Subcommand, read_help
-from knowledge.references.readers.help.usage import read_usage
+from knowledge.references.readers.help.usage import read_usage, usage_lines
 from knowledge.references.readers.registry import Source
 from knowledge.vocabulary import Completeness, ReferenceKind
 
@@ -35,6 +35,8 @@ _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "VIRTUAL_ENV")
 _NOT_ASKED = {"help"}
 # A module that is run tells how in the way it was: `/usr/bin/python3 -m pip install`.
 _OF_PYTHON = re.compile(r"(?<!\S)\S{0,300}python[\d.]* -m (\S+)")
+_PATH_OF_PROGRAM = re.compile(r"(?<!\S)/(?:[^\s/]{1,100}/){1,20}([^\s/]+)(?!\S)")
+_A_COMMAND = re.compile(r"(?:sub-?)?(?:command|cmd)s?|action|verb", re.I)
 _ASK = Callable[[Sequence[str]], str]
 
 
@@ -48,7 +50,9 @@ class _Walk:
 
     ask: _ASK
     run: _ASK | None = None
+    manual: _ASK | None = None
     lists_all: bool = True
+    inherits: bool = False
     found: list[FoundCommand] = field(default_factory=list)
     problems: list[ReaderProblem] = field(default_factory=list)
 
@@ -86,15 +90,19 @@ def generate_from_help(command: Sequence[str], *, name: str = "", deepest: int =
             lambda words: _ask(argv, words, Path(folder)),
             deepest,
             lambda words: _output_of([*argv, *words], Path(folder)),
+            lambda words: _manual_of([name or Path(command[0]).name, *words], Path(folder)),
         )
 
 
-def read_tree(name: str, ask: _ASK, deepest: int = DEEPEST, run: _ASK | None = None) -> Generated:
+def read_tree(
+    name: str, ask: _ASK, deepest: int = DEEPEST, run: _ASK | None = None, manual: _ASK | None = None
+) -> Generated:
     """Ask for the help of a program and of all commands that it lists. `ask` takes the words after the program.
 
     `run` runs the program with words as they stand: with it, a help that names a fuller one is read with that.
+    `manual` returns the manual page of a command, from which comes what its help leaves out.
     """
-    walk = _Walk(ask, run)
+    walk = _Walk(ask, run, manual)
     ends = time.monotonic() + SECONDS_ALTOGETHER
     waiting: deque[tuple[tuple[str, ...], Subcommand]] = deque([((), Subcommand(name))])
     texts: dict[str, tuple[str, ...]] = {}
@@ -111,8 +119,19 @@ def read_tree(name: str, ask: _ASK, deepest: int = DEEPEST, run: _ASK | None = N
     # Of a walk that was cut short no list is known to be whole.
     state = Completeness.COMPLETE if walk.lists_all else Completeness.PARTIAL
     found = [replace(each, completeness=each.completeness if walk.lists_all else state) for each in walk.found]
-    drafts = drafts_of(found, DocumentedProgram(name))
+    drafts = drafts_of(_with_other_groups(found), DocumentedProgram(name))
     return Generated(drafts=drafts, problems=tuple(walk.problems), completeness={ReferenceKind.COMMAND: state})
+
+
+def _with_other_groups(found: list[FoundCommand]) -> list[FoundCommand]:
+    """Return the commands with the other names of their groups: `npm c list` beside `npm config list`."""
+    others = {each.name: each.aliases for each in found if each.aliases and (each.is_group or each.holds_commands)}
+    return [
+        replace(each, aliases=(*each.aliases, *(f"{group} {each.words[-1]}" for group in groups)))
+        if (groups := others.get(" ".join(each.words[:-1]), ()))
+        else each
+        for each in found
+    ]
 
 
 def _visit(
@@ -122,30 +141,50 @@ def _visit(
     try:
         text = walk.ask(words)
         text = _OF_PYTHON.sub(lambda found: name if found[1] == name else found[0], text)
+        text = _PATH_OF_PROGRAM.sub(lambda found: name if found[1] == name else found[0], text)
     except NoHelp as problem:
         walk.problems.append(ReaderProblem(where=f"{where} --help", says=str(problem)))
         if words:
             walk.found.append(FoundCommand((name, *words), summary=listed.summary, source=f"{name} --help"))
         return []
-    help_text = read_help(text) if words else _with_fuller_help(walk, name, read_help(text))
-    # A program that answers every word with the same help knows no such subcommand.
-    told_before = texts.setdefault(text.strip(), words)
-    below = [] if told_before != words else [each for each in help_text.subcommands if each.name not in _NOT_ASKED]
-    if told_before != words:
-        help_text = HelpText(summary=listed.summary)
+    # A program that answers every word with the same help has none for this one: only the list above tells of it.
+    told_before = texts.setdefault(text.strip(), words) != words
+    help_text = _from_the_list(where, listed) if told_before else read_help(text)
+    if not words:
+        help_text = _with_fuller_help(walk, name, help_text)
+        walk.lists_all = walk.lists_all and help_text.lists_all
+        walk.inherits = help_text.options_for_all
+    help_text = _with_manual(walk, (name, *words), help_text)
+    below = [each for each in help_text.subcommands if each.name not in _NOT_ASKED]
     if below and len(words) >= deepest:
         walk.problems.append(ReaderProblem(where=where, says=f"Has {len(below)} commands deeper than {deepest} words."))
         walk.lists_all = False
-    walk.lists_all = walk.lists_all and (bool(words) or help_text.lists_all)
     from_usages = _from_usages((name, *words), help_text) if not help_text.subcommands else {}
-    walk.found.append(_command(name, words, listed, help_text, from_usages))
+    found = _command(name, words, listed, help_text, from_usages)
+    walk.found.append(replace(found, inherits=walk.inherits or told_before) if words else found)
     walk.found += from_usages.values()
     walk.found += [
-        FoundCommand((name, *words, each.name), summary=each.summary, source=where + " --help")
+        FoundCommand(
+            (name, *words, each.name),
+            summary=each.summary,
+            arguments=(Option(name="[COMMAND...]"),),
+            source=where + " --help",
+            completeness=Completeness.PARTIAL,
+        )
         for each in help_text.subcommands
-        if each.name in _NOT_ASKED and told_before == words
+        if each.name in _NOT_ASKED
     ]
-    return [((*words, each.name), each) for each in below] if len(words) < deepest else []
+    if not words and help_text.fuller[:1] == ("options",):
+        walk.found.append(FoundCommand((name, "options"), summary="List the options of all commands.", source=where))
+    # Where no command of a list shows what it takes, each may take anything.
+    takes = "" if any(each.takes for each in below) else "[ARGUMENT...]"
+    rows = [replace(each, takes=each.takes or takes) for each in below]
+    return [((*words, *each.name.split()), each) for each in rows] if len(words) < deepest else []
+
+
+def _from_the_list(name: str, listed: Subcommand) -> HelpText:
+    usage = f"{name} {listed.takes}".strip()
+    return HelpText(summary=listed.summary, usages=(usage,), arguments=read_usage(usage).arguments)
 
 
 def _with_fuller_help(walk: _Walk, name: str, help_text: HelpText) -> HelpText:
@@ -162,10 +201,51 @@ def _with_fuller_help(walk: _Walk, name: str, help_text: HelpText) -> HelpText:
     subcommands = {each.name: each for each in (*help_text.subcommands, *fuller.subcommands)}
     return replace(
         help_text,
+        usages=fuller.usages if fuller.subcommands and fuller.usages else help_text.usages,
+        arguments=() if subcommands else help_text.arguments,
         subcommands=tuple(subcommands.values()),
         options=merge_options(help_text.options, fuller.options),
-        lists_all=not _only_some(fuller, help_text),
+        lists_all=help_text.lists_all or not _only_some(fuller, help_text),
+        options_for_all=help_text.options_for_all or fuller.options_for_all,
     )
+
+
+def _with_manual(walk: _Walk, whole: tuple[str, ...], help_text: HelpText) -> HelpText:
+    """Return the help of a command with the options, usages and commands that only its manual page tells."""
+    if walk.manual is None:
+        return help_text
+    try:
+        page = read_help(walk.manual(whole[1:]))
+    except NoHelp:
+        page = HelpText()
+    usages = tuple(usage for usage in page.usages if usage.split()[: len(whole)] == [*whole])
+    if not usages:
+        # Who has no manual for the program has none for its commands.
+        walk.manual = walk.manual if len(whole) > 1 else None
+        return help_text
+    listed = {name for each in help_text.subcommands for name in (each.name, *each.aliases)}
+    return replace(
+        help_text,
+        usages=tuple(dict.fromkeys((*help_text.usages, *usages))),
+        options=_never_required(merge_options(help_text.options, page.options)),
+        arguments=_arguments_of_all(help_text, page),
+        subcommands=(
+            *help_text.subcommands,
+            *(each for each in page.subcommands if listed and each.name not in listed),
+        ),
+    )
+
+
+def _never_required(options: tuple[Option, ...]) -> tuple[Option, ...]:
+    return tuple(option.model_copy(update={"required": False}) for option in options)
+
+
+def _arguments_of_all(help_text: HelpText, page: HelpText) -> tuple[Option, ...]:
+    """Return the longer list of arguments, in which only that is required which both ask for."""
+    longer = max(help_text.arguments, page.arguments, key=len)
+    both = bool(help_text.arguments and page.arguments)
+    required = {each.name for each in (*help_text.arguments, *page.arguments) if each.required} if both else set()
+    return tuple(each.model_copy(update={"required": each.name in required and each.required}) for each in longer)
 
 
 def _only_some(fuller: HelpText, help_text: HelpText) -> bool:
@@ -176,10 +256,15 @@ def _only_some(fuller: HelpText, help_text: HelpText) -> bool:
 def _from_usages(whole: tuple[str, ...], help_text: HelpText) -> dict[str, FoundCommand]:
     """Return the commands that only usage lines name: `git stash list`, `git stash drop [<stash>]`."""
     found: dict[str, FoundCommand] = {}
-    lines = [line for usage in help_text.usages if (line := read_usage(usage)).words[: len(whole)] == whole]
+    usages = [each for usage in help_text.usages for each in usage_lines(usage)]
+    lines = [line for usage in usages if (line := read_usage(usage)).words[: len(whole)] == whole]
+    # A manual may write as a word what the help has as `[FILE]`.
+    named = {argument.name.strip("<>[].").lower() for line in lines for argument in line.arguments}
     for line in lines:
         word = next(iter((*line.words[len(whole) :], *line.behind)), "")
         # A program of one command may have words of its own there.
+        if word.lower() in named or _A_COMMAND.fullmatch(word):
+            continue
         if word and len(lines) > 1 and (word not in found or len(line.text) > len(found[word].syntax)):
             found[word] = FoundCommand(
                 (*whole, word),
@@ -197,36 +282,58 @@ def _does_something_alone(whole: tuple[str, ...], help_text: HelpText) -> bool:
     name = " ".join(whole)
     lines = [read_usage(usage) for usage in help_text.usages]
     return any(
-        (line.text.startswith(f"{name} [") and line.text[len(name) + 2 :][:1].isalpha())
-        or (line.words == whole and not line.behind and not any(each.required for each in line.arguments))
+        (line.text.startswith(f"{name} [") and _names_a_word(line.text[len(name) + 2 :]) and not line.says_options)
+        or (line.words == whole and not line.behind and not any(map(_is_asked_for, line.arguments)))
         for line in lines
     )
+
+
+def _names_a_word(inner: str) -> bool:
+    word = re.split(r"[\s\]|]", inner, maxsplit=1)[0]
+    return word[:1].islower() and not _A_COMMAND.fullmatch(word)
+
+
+def _is_asked_for(argument: Option) -> bool:
+    """Whether a command does nothing without an argument: commander writes `[command]` where one has to follow."""
+    return argument.required or _takes_a_command((argument,))
 
 
 def _command(
     name: str, words: tuple[str, ...], listed: Subcommand, help_text: HelpText, from_usages: dict[str, FoundCommand]
 ) -> FoundCommand:
     whole = (name, *words)
-    alone = bool(from_usages) and _does_something_alone(whole, help_text)
+    holds = bool(help_text.subcommands or from_usages)
+    alone = holds and _does_something_alone(whole, help_text)
     below = "[<command>]" if alone else "<command>"
-    whole_list = help_text.subcommands and help_text.lists_all
     before = " ".join(whole[:-1])
+    aliases = [f"{before} {alias}" for alias in (*listed.aliases, *help_text.aliases)] if words else []
     return FoundCommand(
         words=whole,
         summary=listed.summary or help_text.summary,
         description=help_text.description or listed.summary,
         syntax=f"{' '.join(whole)} {below}" if from_usages else _syntax(whole, help_text),
         options=help_text.options,
-        arguments=() if help_text.subcommands or from_usages else help_text.arguments,
+        arguments=() if holds and not (alone and from_usages) else _with_free_command(help_text.arguments),
         examples=help_text.examples,
-        aliases=tuple(f"{before} {alias}" for alias in listed.aliases) if words else (),
+        aliases=tuple(dict.fromkeys(aliases)),
         notes=("**Usage:**\n```\n" + "\n".join(help_text.usages) + "\n```",) if len(help_text.usages) > 1 else (),
         source=" ".join((*whole, "--help")),
-        is_group=bool(help_text.subcommands or from_usages) and not alone,
-        holds_commands=alone,
+        is_group=holds and not alone,
+        # `npm run <command>` runs what it is given; a program that takes a command has commands that were not read.
+        holds_commands=alone or (not holds and not words and _takes_a_command(help_text.arguments)),
         # A help text may keep options back; the commands that it lists are those there are, unless it says otherwise.
-        completeness=Completeness.COMPLETE if whole_list else Completeness.PARTIAL,
+        completeness=Completeness.COMPLETE if help_text.subcommands and help_text.lists_all else Completeness.PARTIAL,
     )
+
+
+def _takes_a_command(arguments: tuple[Option, ...]) -> bool:
+    """Whether the first argument of a program is a command: which there are, nothing here tells."""
+    return bool(arguments) and _A_COMMAND.fullmatch(arguments[0].name.strip("<>[].")) is not None
+
+
+def _with_free_command(arguments: tuple[Option, ...]) -> tuple[Option, ...]:
+    """Return arguments of which none is required where the first is a command: an option may stand in its place."""
+    return _never_required(arguments) if _takes_a_command(arguments) else arguments
 
 
 def _syntax(whole: tuple[str, ...], help_text: HelpText) -> str:
@@ -250,6 +357,14 @@ def _ask(argv: Sequence[str], words: Sequence[str], folder: Path) -> str:
             return text
         reasons.append("it printed nothing that reads like help")
     raise NoHelp(reasons[0].rstrip(".").capitalize() + ".")
+
+
+def _manual_of(words: Sequence[str], folder: Path) -> str:
+    """Return the manual page of a command: `man git-stash`."""
+    man = shutil.which("man")
+    if man is None:
+        raise NoHelp("there is no `man` here")
+    return _output_of([man, "-P", "cat", "--", "-".join(words)], folder)
 
 
 def _looks_like_help(text: str) -> bool:
@@ -307,5 +422,5 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 def _environment(folder: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-    plain = {"COLUMNS": "200", "TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat"}
+    plain = {"COLUMNS": "200", "TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat", "MANWIDTH": "200"}
     return {**kept, **plain, "HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from knowledge.references.readers.drafts import Option
 
 LONGEST_LINE = 2_000
+DEEPEST_BRACKETS = 4
+LONGEST_VALUE = 3
+"""Words that stand for the value of an option: with more of them it is prose."""
 
 _TOKEN = re.compile(r"""
     \[ (?: [^\[\]] | \[ [^\[\]]* \] )* \]\S*   # [optional], one level of nesting
@@ -22,6 +25,17 @@ _OPTION = re.compile(
 _WORD = re.compile(r"[a-z0-9@][\w.:@/+-]*$", re.IGNORECASE)
 _OPTIONS_PLACE = re.compile(r"\[?<?(?:[\w-]{0,30}[ -])?(?:options?|flags|opts)(?:\.\.\.)?>?\]?(?:\.\.\.)?$", re.I)
 _ALTERNATIVES = re.compile(r"(?<!\s)\s+\|\s+|\|(?=-)|(?<=>)\|")
+
+_OFFERED = re.compile(r"[({]?(?P<words>[a-z][\w-]*(?:\|[a-z][\w-]*)+)[)}]?")
+_ASIDE = re.compile(r"(?:same as|see|e\.g\.|for example)\b", re.I)
+_NESTED = re.compile(r"\[(<?\w[\w|-]{0,60}>?(?:\.\.\.)?)((?: \[[^\[\]]{0,200}\](?:\.\.\.)?){1,9})\]")
+# `[-46AaCf]` are switches, and `[-algorithm]` is one option: only switches mix cases or stand in the alphabet's order.
+_CLUSTER = re.compile(r"\[-(?P<letters>[A-Za-z0-9]{3,60})\]")
+
+_KIND_OF_VALUE = re.compile(
+    r"(?i:file(?:name)?s?|ur[il]s?|paths?|data|string|dir(?:ectory)?|hosts?|number|int|regexp?|glob|pkg|script\.js)"
+    r"|UNIT|PATTERN|PID"
+)
 
 _ROW = re.compile(r"--?[A-Za-z0-9?@#:\[]")
 _FORM = re.compile(r"(?P<name>--?(?:\[no-\])?[A-Za-z0-9?@#:][\w.-]*)(?P<rest>.*)", re.DOTALL)
@@ -54,9 +68,23 @@ class UsageLine:
     behind: tuple[str, ...] = ()
 
 
+def usage_lines(text: str) -> list[str]:
+    """Return a usage line for each of the words that it offers as a command: `git bisect (good|old) [<rev>]`."""
+    line = " ".join(text[:LONGEST_LINE].split())
+    words = line.split()
+    place = next((number for number, word in enumerate(words) if not _WORD.match(word)), len(words))
+    found = _OFFERED.fullmatch(words[place]) if place < len(words) else None
+    if found is None:
+        return [line]
+    return [" ".join([*words[:place], word, *words[place + 1 :]]) for word in found["words"].split("|")]
+
+
 def read_usage(text: str) -> UsageLine:
     """Read one usage line; what has no meaning in the notation is passed over."""
     line = " ".join(text[:LONGEST_LINE].split())
+    # `[DBNAME [USERNAME]]` is one optional argument behind another.
+    for _ in range(DEEPEST_BRACKETS):
+        line = _NESTED.sub(r"[\1]\2", line)
     reader = _Reader(_TOKEN.findall(line), has_placeholders="<" in line)
     for place in range(len(reader.tokens)):
         reader.take(place)
@@ -91,9 +119,11 @@ class _Reader:
             self._repeat()
         elif _OPTIONS_PLACE.match(token):
             self.says_options = True
+        elif switches := _switches_in(token):
+            self.options += [Option(name=f"-{letter}") for letter in switches]
         elif _is_option(token):
             self._take_options(place)
-        elif took_value and token.startswith(("<", "{")):
+        elif took_value and (token.startswith(("<", "{")) or _is_placeholder(token)):
             pass
         elif token.startswith("("):
             self._take_group(token)
@@ -120,10 +150,12 @@ class _Reader:
     def _take_group(self, group: str) -> None:
         """Read `(-a | --all | <branch>)`: one of several, none of which has to be there by itself."""
         inner, _, tail = group[1:].rpartition(")")
+        if _ASIDE.match(inner):
+            return
         parts = [part.strip() for part in _ALTERNATIVES.split(inner)]
         self.options += _options_of(f"[{' | '.join(part for part in parts if part.startswith('-'))}]", "")
-        for part in parts:
-            argument = None if part.startswith("-") else _argument_of(part + ("..." if "..." in tail else ""))
+        for piece in (piece for part in parts if not part.startswith("-") for piece in part.split()):
+            argument = _argument_of(piece + ("..." if "..." in tail else ""))
             if argument is not None:
                 self.arguments.append(argument.model_copy(update={"required": argument.required and len(parts) == 1}))
 
@@ -131,6 +163,14 @@ class _Reader:
         if self.arguments and "..." not in self.arguments[-1].name:
             last = self.arguments[-1]
             self.arguments[-1] = last.model_copy(update={"name": f"{last.name}..."})
+
+
+def _switches_in(token: str) -> str:
+    found = _CLUSTER.fullmatch(token)
+    letters = found["letters"] if found else ""
+    in_order = list(letters.lower()) == sorted(letters.lower())
+    mixed = letters.lower() != letters != letters.upper() and len(set(letters)) == len(letters)
+    return letters if in_order or mixed else ""
 
 
 def _is_option(token: str) -> bool:
@@ -163,6 +203,8 @@ def _pair(found: list[re.Match[str]]) -> list[list[re.Match[str]]]:
         last = pairs[-1] if pairs else []
         is_short = len(match["name"]) == 2
         joins = len(last) == 1 and (len(last[0]["name"]) == 2) != is_short and (not is_short or len(found) == 2)
+        # `-l label | --all` are two.
+        joins = joins and not last[0]["value"].strip()
         if joins:
             last.append(match)
         else:
@@ -175,7 +217,7 @@ def _option(forms: list[re.Match[str]], following: str, required: bool) -> Optio
     short = next((match["name"] for match in forms if match is not longest), "")
     written = next((match for match in forms if match["value"].strip()), None)
     value = written["value"].strip().rstrip("]").strip() if written else ""
-    if not value and re.match(r"<[^<>]*>$", following):
+    if not value and re.match(r"<[^<>]*>$|[A-Z][A-Z_]+$", following):
         value = following
     stands_in = _stand_in(value)
     if written and written["open"]:
@@ -191,7 +233,10 @@ def choices_in(value: str) -> tuple[str, ...]:
     bare = value.strip("<>[](){}=\"' ")
     separator = "|" if "|" in bare else "," if value.startswith("{") else ""
     parts = [part.strip() for part in bare.split(separator)] if separator else []
-    return tuple(parts) if len(parts) > 1 and all(re.match(r"[\w./+:-]+$", part) for part in parts) else ()
+    if len(parts) < 2 or not all(re.match(r"[\w./+:-]+$", part) for part in parts):
+        return ()
+    # `<filename|uri>` names kinds of values.
+    return () if all(_KIND_OF_VALUE.fullmatch(part) for part in parts) else tuple(parts)
 
 
 def _stand_in(value: str) -> str:
@@ -204,7 +249,7 @@ def _argument_of(token: str) -> Option | None:
     if not re.search(r"\w", inner):
         return None
     # `{on|off}` says what may stand there, and `on|off` which words do.
-    is_choice = "|" in inner and not inner.startswith("<")
+    is_choice = ("|" in inner and not inner.startswith("<")) or (inner.startswith("{") and "," not in inner)
     return Option(name=inner, values=choices_in(inner), required=not optional and not is_choice)
 
 
@@ -227,8 +272,17 @@ def option_of(term: str, text: str) -> Option | None:
     # kubectl shows the default in the place of the value: `--all=false:`.
     shows_default = value.startswith("=") and value.endswith(":")
     default = value[1:-1].strip("'\"") if shows_default else _default_in(text)
-    stand_in = "" if shows_default else value.removeprefix("...").lstrip("= ").rstrip(":").strip()
-    optional = _OPTIONAL.fullmatch(value)
+    is_switch = default in ("true", "false")
+    stand_in = (
+        ("[boolean]" if is_switch else "<value>")
+        if shows_default
+        else value.removeprefix("...").lstrip("= ").rstrip(":").strip()
+    )
+    # click lists choices in brackets: `--sort [rule|match]`.
+    # `-i/--interactive is explicitly specified` is a sentence.
+    if (value[:1].isalpha() or value[:1] == "/") and len(value.split()) > LONGEST_VALUE:
+        return None
+    optional = None if value.startswith("[") and "|" in value else _OPTIONAL.fullmatch(value)
     short = next((form["name"] for form in forms if form is not longest and len(form["name"]) <= 3), "")
     return Option(
         name=longest["name"].replace("[no-]", "").rstrip("."),

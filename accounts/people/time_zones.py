@@ -1,0 +1,39 @@
+"""The time zone of a person: what they chose, else what their browser says, else that of the instance."""
+
+from functools import cache
+from typing import Annotated
+from zoneinfo import ZoneInfo, available_timezones
+
+from django.utils import timezone
+from pydantic import AfterValidator, Field
+
+from accounts.models import User
+from bigmind.core.text import echo
+
+COOKIE = "bigmind_zone"
+"""What a script of the pages keeps the zone of the browser in."""
+
+
+@cache
+def list_zones() -> frozenset[str]:
+    """Return the names of all time zones. It is read from disk once."""
+    return frozenset(available_timezones())
+
+
+def _require_known(name: str) -> str:
+    if name and name not in list_zones():
+        raise ValueError(f"is no time zone: {echo(name)}. Use a name such as Europe/Berlin")
+    return name
+
+
+TimeZone = Annotated[
+    str,
+    Field(max_length=64, description="Such as Europe/Berlin; empty: that of the instance."),
+    AfterValidator(_require_known),
+]
+
+
+def zone_of(user: User, *, browser: str = "") -> ZoneInfo:
+    """Return the time zone in which a person reads times; `browser` is what their browser says, if anything."""
+    named = next((name for name in (user.time_zone, browser) if name in list_zones()), "")
+    return ZoneInfo(named or timezone.get_default_timezone_name())

@@ -1,0 +1,1 @@
+"""Plain questions to large public APIs."""

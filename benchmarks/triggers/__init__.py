@@ -1,0 +1,1 @@
+"""Triggers: whether they fire before the mistakes they are about, and how long a client waits for that."""

@@ -1,0 +1,196 @@
+"""Rehearsing a restore: a backup is restored as on a new machine, looked at, and everything of it removed again.
+
+It runs in a process of its own, on a home of its own with an embedded PostgreSQL: what serves people is not touched,
+and nothing has to be permitted on their database server.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+import bigmind
+from accounts.actor import Actor
+from accounts.models import BackupRun
+from accounts.services.audit import find_broken_events, head_in
+from bigmind.core.errors import Conflict, Invalid
+from bigmind.embedded.home import running_on
+from bigmind.embedded.programs import major_version
+from bigmind.environment import PREFIX, environment
+from curation.decisions.history import find_broken_seals
+from knowledge.models import Passage
+from knowledge.models.passages import Kind
+from knowledge.services.semantic import semantic_search
+
+from .encryption import read_identities
+from .manifest import Manifest, read_manifest
+from .restoring import restore_backup
+from .runs import note_run
+
+SCRATCH = "rehearsal"
+"""The home of a rehearsal, within that of BigMind."""
+SEARCHES = 5
+WORDS_SEARCHED = 12
+ELSEWHERE = (
+    *("DATABASE_URL", "DATABASE_OWNER_URL", "REDIS_URL", "READ_ONLY", "OTLP_ENDPOINT", "COMPANY_URL", "COMPANY_KEY"),
+    *("BACKUP_DIR", "BACKUP_BUCKET", "WEBHOOK_URL", "WEBHOOK_SECRET", "EMAIL_URL"),
+)
+"""Settings that lead to what others use: a rehearsal has none of it."""
+
+
+class RehearsalReport(BaseModel):
+    """What a rehearsal found. Figures, and no texts.
+
+    Attributes:
+        rows: How many rows there are; the restore counted each table against the manifest.
+        audit_broken: Lines of the audit log that are not what was written, or missing.
+        history_broken: The same of the history of company knowledge.
+        searched: How many facts were searched for by their own words, and `found` how many of them were found.
+        restore_seconds: How long a restore takes, up to the moment when BigMind can be started.
+    """
+
+    backup: str
+    made_at: str
+    bigmind: str
+    is_encrypted: bool
+    tables: int
+    rows: int
+    audit_lines: int
+    audit_broken: int
+    history_broken: int
+    searched: int
+    found: int
+    restore_seconds: float
+
+    @property
+    def troubles(self) -> list[str]:
+        """What is the matter, in words; nothing when the backup can be relied on."""
+        found = []
+        if self.audit_broken:
+            found.append(f"{self.audit_broken:,} lines of the audit log are not what was written")
+        if self.history_broken:
+            found.append(f"{self.history_broken:,} rows of the history of company knowledge are not what was written")
+        # A fact may stand behind others that say the same: most have to be found.
+        if self.found * 2 < self.searched:
+            found.append(f"{self.searched - self.found} of {self.searched} searches did not find what is there")
+        return found
+
+
+def rehearse(folder: Path, *, place: str, identity_file: Path | None = None) -> RehearsalReport:
+    """Restore a backup into a database of its own, look at it, remove it, note what came of it, and return that.
+
+    Args:
+        place: Where the backup came from.
+        identity_file: What opens an encrypted one.
+
+    Raises:
+        Invalid: it cannot be restored; the message says why.
+        Conflict: another rehearsal is under way.
+    """
+    began = time.monotonic()
+    try:
+        report = _rehearse(folder, identity_file)
+    except Conflict:
+        raise  # The other one notes what came of it.
+    except Invalid as error:
+        note_run(BackupRun.Kind.REHEARSED, name=folder.name, place=place, began=began, error=error)
+        raise
+    trouble = Invalid(f"{folder.name}: {'; '.join(report.troubles)}.") if report.troubles else None
+    told = report.model_dump()
+    note_run(BackupRun.Kind.REHEARSED, name=folder.name, place=place, began=began, error=trouble, report=told)
+    return report
+
+
+def look_at_restored(folder: Path, identity_file: Path | None) -> RehearsalReport:
+    """Restore a backup into this instance, which is the one of a rehearsal, and say how it did."""
+    began = time.monotonic()
+    identities = read_identities(identity_file) if identity_file else None
+    manifest = restore_backup(folder, identities=identities).manifest
+    restored = time.monotonic() - began
+    heads = {"the manifest": head_in(manifest.audit_head)} if manifest.audit_head else {}
+    searched = list(_searches())
+    return RehearsalReport(
+        backup=folder.name,
+        made_at=manifest.made_at.isoformat(timespec="seconds"),
+        bigmind=manifest.bigmind,
+        is_encrypted=manifest.is_encrypted,
+        tables=len(manifest.rows),
+        rows=sum(manifest.rows.values()),
+        audit_lines=manifest.rows.get("accounts_auditevent", 0),
+        audit_broken=len(list(find_broken_events(heads))),
+        history_broken=len(list(find_broken_seals())),
+        searched=len(searched),
+        found=sum(searched),
+        restore_seconds=round(restored, 1),
+    )
+
+
+def _searches() -> Iterator[bool]:
+    """Search for the newest facts by their own words, each as the one who knows it."""
+    newest = Passage.objects.filter(kind=Kind.FACT, past=False, ordinal=0).select_related("owner").order_by("-pk")
+    for passage in newest[:SEARCHES]:
+        assert passage.owner is not None, "every fact is somebody's"
+        words = " ".join(passage.words.split()[:WORDS_SEARCHED])
+        answer = semantic_search(Actor.of(passage.owner), query=words, limit=10)
+        yield any(hit.kind == passage.kind and str(hit.id) == passage.source_id for hit in answer.items)
+
+
+def _rehearse(folder: Path, identity_file: Path | None) -> RehearsalReport:
+    manifest = read_manifest(folder)
+    if manifest.postgresql > int(major_version()):
+        raise Invalid(
+            f"The backup is of PostgreSQL {manifest.postgresql}, and this BigMind brings {major_version()}.",
+            hint="Rehearse it with `bigmind restore` on a database of that version.",
+        )
+    _refuse_locked(manifest, identity_file)
+    with _scratch_home() as home:
+        arguments = [str(folder), "--inside", "--json"]
+        arguments += ["--identity", str(identity_file.absolute())] if identity_file else []
+        done = subprocess.run(  # noqa: S603 - our own program and arguments
+            [sys.executable, "-m", "bigmind", "backup_rehearse", *arguments],
+            cwd=Path(bigmind.__file__).parent.parent,
+            env=_environment(home),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode:
+        words = (done.stderr.strip() or "it gave no reason.").splitlines()[-1]
+        raise Invalid(f"{folder.name} cannot be restored: {words.removeprefix('Refused: ')[:250]}")
+    return RehearsalReport.model_validate_json(done.stdout)
+
+
+def _refuse_locked(manifest: Manifest, identity_file: Path | None) -> None:
+    if manifest.is_encrypted and identity_file is None:
+        hint = "Say --identity FILE, or set BIGMIND_BACKUP_IDENTITY_FILE; without it nobody knows whether it opens."
+        raise Invalid("The backup is encrypted.", hint=hint)
+    if identity_file:
+        read_identities(identity_file)
+
+
+def _environment(home: Path) -> dict[str, Any]:
+    given = {name: value for name, value in os.environ.items() if name.removeprefix(PREFIX) not in ELSEWHERE}
+    return {**given, f"{PREFIX}HOME": str(home), "DJANGO_SETTINGS_MODULE": "bigmind.settings"}
+
+
+@contextmanager
+def _scratch_home() -> Iterator[Path]:
+    """Yield a home that is removed afterwards, with whatever an earlier rehearsal that was killed left there."""
+    home = environment().home / SCRATCH
+    if running_on(home):
+        raise Conflict("Another rehearsal is under way.", hint="Wait for it.")
+    shutil.rmtree(home, ignore_errors=True)
+    try:
+        home.mkdir(mode=0o700, parents=True)
+        yield home
+    except OSError as error:
+        raise Invalid(f"{home}: {error.strerror}.", hint="See to the disk, then try again.") from error
+    finally:
+        shutil.rmtree(home, ignore_errors=True)

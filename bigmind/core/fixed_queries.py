@@ -1,0 +1,123 @@
+"""Queries of Django's whose SQL is made once in a process: making it takes longer than PostgreSQL takes to answer it.
+
+A query is built by a function of its values. The first time it is built with marks in their place, and compiled; from
+then on the values are put where the marks were. What the SQL depends on besides, such as whether a value is empty, is
+part of what it is known by.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import connections
+from django.db.models import Field, ForeignObject, Lookup, QuerySet
+
+
+@ForeignObject.register_lookup
+@Field.register_lookup
+class AnyOf(Lookup):
+    """`id__any_of=[1, 2]`: as `in`, but one parameter however many there are."""
+
+    lookup_name = "any_of"
+    prepare_rhs = False
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:  # type: ignore[override]
+        """Return the comparison with an array."""
+        column, parameters = self.process_lhs(compiler, connection)
+        return f"{column} = ANY(%s)", [*parameters, self.rhs]
+
+
+_FIRST_MARK = 7_700_770_077_000
+_NEAR = timedelta(days=3650)
+_MARKS: dict[type, Callable[[int], Any]] = {
+    int: lambda at: _FIRST_MARK + at,
+    str: lambda at: f"mark {_FIRST_MARK + at}",
+    UUID: lambda at: UUID(int=_FIRST_MARK + at),
+    datetime: lambda at: datetime(100 + 50 * at, 1, 1, tzinfo=UTC),
+    list: lambda at: [f"mark {_FIRST_MARK + at}"],
+}
+"""What stands for a value of each type: nothing that occurs."""
+
+Values = Sequence[Any]
+Build = Callable[..., QuerySet[Any, Any]]
+
+
+class FixedQuery:
+    """A query that is compiled once for each form of its values; call it with them, and it returns its rows.
+
+    Args:
+        build: Returns the query for these values. Each must reach the SQL as it is: not within a pattern of LIKE, a
+            list of IN, or a LIMIT. The present moment must be one of them.
+    """
+
+    def __init__(self, build: Build) -> None:
+        self._build = build
+        self._made: dict[tuple[Any, ...], _Compiled] = {}
+
+    def __call__(self, *values: Any) -> list[Any]:
+        form = tuple(map(_form_of, values))
+        made = self._made.get(form)
+        if made is None:
+            made = self._made[form] = _Compiled(self._build, values, form)
+        return made.rows(values)
+
+
+def _form_of(value: Any) -> Any:
+    """Return the type of a value that may change from call to call; one that the SQL may depend on, as it is."""
+    if type(value) in _MARKS:
+        return type(value) if value else (type(value),)
+    return value
+
+
+class _Compiled:
+    """One form of a query: its SQL, and where each of its parameters comes from."""
+
+    def __init__(self, build: Build, values: Values, form: Values) -> None:
+        marks = {at: _MARKS[kind](at) for at, kind in enumerate(form) if isinstance(kind, type)}
+        self._queryset = build(*(marks.get(at, value) for at, value in enumerate(values)))
+        self._compiler = self._queryset.query.get_compiler(self._queryset.db)
+        self._sql, parameters = self._compiler.as_sql()
+        used: set[int] = set()
+        self._sources = [_source_of(parameter, marks, used) for parameter in parameters]
+        if missing := marks.keys() - used:
+            raise TypeError(f"values {sorted(missing)} do not reach the statement as they are")
+
+    def rows(self, values: Values) -> list[Any]:
+        """Return the rows for these values."""
+        parameters = tuple(source(values) for source in self._sources)
+        made = self._queryset
+        compiler: Any = copy(self._compiler)
+        query: Any = copy(made.query)
+        compiler.connection = connections[made.db]
+        compiler.as_sql = lambda *_, **__: (self._sql, parameters)
+        query.get_compiler = lambda *_, **__: compiler
+        asked: Any = QuerySet(made.model, query, made.db)
+        asked._iterable_class = made._iterable_class
+        asked._fields = made._fields  # type: ignore[attr-defined]
+        return list(asked)
+
+
+def _source_of(parameter: Any, marks: Mapping[int, Any], used: set[int]) -> Callable[[Values], Any]:
+    """Return what makes a parameter of the values. Moments may stand before or after one of them."""
+    at = next((at for at, mark in marks.items() if _is_made_of(parameter, mark)), None)
+    if at is None:
+        if isinstance(parameter, date):
+            raise TypeError("the present moment would be kept with the statement: it must be one of the values")
+        return lambda _: parameter
+    used.add(at)
+    mark, kind = marks[at], type(parameter)
+    if kind is datetime:
+        return lambda values: values[at] + (parameter - mark)
+    if kind is date:
+        return lambda values: values[at].date() + (parameter - mark.date())
+    # Numbers say to psycopg how long they are by their type.
+    return (lambda values: kind(values[at])) if isinstance(mark, int) else lambda values: values[at]
+
+
+def _is_made_of(parameter: Any, mark: Any) -> bool:
+    if isinstance(mark, datetime) and isinstance(parameter, date):
+        day = parameter.date() if isinstance(parameter, datetime) else parameter
+        return abs(day - mark.date()) < _NEAR
+    return isinstance(parameter, type(mark)) and bool(parameter == mark)

@@ -1,0 +1,64 @@
+"""The scheduler within the worker of `bigmind up`: a thread there, where a process of its own would take 40 MB."""
+
+from collections.abc import Callable
+from threading import Event, Thread
+from typing import Any
+
+import click
+import structlog
+from celery import Celery, bootsteps
+from celery.beat import Service
+
+OPTION = "--with-scheduler"
+LONGEST_SLEEP = 1
+AGAIN_AFTER = 5.0
+
+log = structlog.get_logger()
+
+
+class SchedulerThread(Thread):
+    """Schedules until it is stopped; begins anew when it fails, such as on a full disk."""
+
+    def __init__(self, app: Celery, file: str) -> None:
+        super().__init__(name="scheduler", daemon=True)
+        given = {"max_interval": LONGEST_SLEEP, "schedule_filename": file, "remote_control": False}
+        self._make: Callable[[], Any] = lambda: Service(app, **given)
+        self._service = self._make()
+        self._stops = Event()
+
+    def run(self) -> None:
+        """Send what is due."""
+        while not self._stops.is_set():
+            try:
+                self._service.start()
+            except Exception as error:  # noqa: BLE001 - the outermost loop of a thread
+                log.warning("The scheduler failed, and begins anew.", error=str(error))
+            if not self._stops.wait(AGAIN_AFTER):
+                self._service = self._make()
+
+    def stop(self) -> None:
+        """Send nothing any more."""
+        self._stops.set()
+        self._service.stop()
+
+
+class SchedulerStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no types.
+    """Schedules from a thread of the worker, where the worker is told a file to keep the last times in.
+
+    Celery's own `--beat` starts a process instead, which outlives a worker that is killed.
+    """
+
+    def __init__(self, worker: Any, with_scheduler: str | None = None, **options: Any) -> None:
+        self.enabled = bool(with_scheduler)
+        self._file = with_scheduler or ""
+        super().__init__(worker, **options)
+
+    def create(self, worker: Any) -> Any:
+        """Return the thread, which Celery starts and stops."""
+        return SchedulerThread(worker.app, self._file)
+
+
+def add_scheduler_option(app: Celery) -> None:
+    """Let workers of an application take the option."""
+    app.user_options["worker"].add(click.Option([OPTION], metavar="FILE", help="Schedule, too, from a thread."))
+    app.steps["worker"].add(SchedulerStep)

@@ -1,0 +1,73 @@
+"""Rehearse a restore."""
+
+from argparse import SUPPRESS
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from bigmind.backup.encryption import identity_file
+from bigmind.backup.programs import running_database
+from bigmind.backup.rehearsing import RehearsalReport, look_at_restored, rehearse
+from bigmind.backup.routine import backup_at
+from bigmind.core.errors import NotFound
+from bigmind.management.base import IDENTITY, OperatorCommand, Refused, argument, usage_error
+
+
+class Command(OperatorCommand):
+    """Restore the newest backup into a database of its own, look at it, and remove that again.
+
+    It verifies every byte, loads everything, counts each table against the manifest, checks the seals of the audit log
+    and of company knowledge, and searches for the newest facts. What serves people is not touched. Exit code 1: the
+    backup cannot be relied on.
+    """
+
+    examples = (
+        "bigmind backup_rehearse",
+        "bigmind backup_rehearse /var/backups/bigmind --json",
+        "bigmind backup_rehearse s3://backups/bigmind --identity identity.txt",
+    )
+    arguments = (
+        argument(
+            "path",
+            nargs="?",
+            default="",
+            help="A backup, or the folder or bucket whose newest one is meant. Default: BIGMIND_BACKUP_DIR.",
+        ),
+        IDENTITY,
+        argument("--inside", action="store_true", help=SUPPRESS),
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        place = options["path"] or settings.BACKUP_DIR
+        if not place:
+            raise usage_error("Of what? Name a backup, a folder or a bucket, or set BIGMIND_BACKUP_DIR.")
+        if options["inside"]:
+            with running_database(alone=True):
+                self.print_json(look_at_restored(Path(place), options["identity"]).model_dump())
+            return
+        identity = identity_file(options["identity"])
+        with backup_at(place) as folder:
+            report = self._rehearse(folder, place, identity)
+        self.reply({**report.model_dump(), "ok": not report.troubles, "troubles": report.troubles}, _words(report))
+        if report.troubles:
+            raise Refused(f"The backup cannot be relied on: {'; '.join(report.troubles)}.")
+
+    def _rehearse(self, folder: Path, place: str, identity: Path | None) -> RehearsalReport:
+        """Rehearse, with the database of this instance at hand for the note, if there is one."""
+        try:
+            with running_database():
+                return rehearse(folder, place=place, identity_file=identity)
+        except NotFound:
+            return rehearse(folder, place=place, identity_file=identity)
+
+
+def _words(report: RehearsalReport) -> str:
+    lines = (
+        f"{report.backup}, made at {report.made_at} by BigMind {report.bigmind}:",
+        f"  restored in {report.restore_seconds:,.1f} s: {report.rows:,} rows in {report.tables} tables, all counted",
+        f"  audit log: {report.audit_lines:,} lines, {report.audit_broken} of them broken",
+        f"  history of company knowledge: {report.history_broken} rows broken",
+        f"  searches: {report.found} of {report.searched} found what was searched for",
+    )
+    return "\n".join(lines)

@@ -1,0 +1,55 @@
+"""Take a memory out, as the files of another program."""
+
+from pathlib import Path
+from typing import Any
+
+from bigmind.management.base import DRY_RUN, OperatorCommand, argument
+from bigmind.management.people import actor_for
+from knowledge.transfer.passport import files_for
+from knowledge.transfer.readers import WRITTEN
+from knowledge.transfer.vault_folders import WrittenVault, write_files, write_vault
+
+NAMED = 20
+
+
+class Command(OperatorCommand):
+    """Write a memory into a folder, as another program reads it; for Obsidian the notes alone.
+
+    What came from a file goes back to it, byte for byte where nothing changed here. A file that was edited there since
+    stays as it is: memory_import_from brings it in. Nothing is deleted. Beside the files of a memory a signed file
+    says where each thing came from.
+    """
+
+    arguments = (
+        argument("format", choices=("obsidian", *WRITTEN), help="The program that is to read it."),
+        argument("folder", type=Path, help="A folder that is there, or a new one."),
+        argument("--user", help="Whose memory. Default: the owner of this instance."),
+        DRY_RUN,
+    )
+    examples = (
+        "bigmind memory_export_to obsidian ~/vault --dry-run",
+        "bigmind memory_export_to obsidian ~/vault",
+        "bigmind memory_export_to okf ~/memory-bundle --user ada",
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        actor, folder, dry_run = actor_for(options["user"]), options["folder"], options["dry_run"]
+        if options["format"] == "obsidian":
+            written = write_vault(actor.user, folder, dry_run=dry_run)
+        else:
+            written = write_files(files_for(actor, options["format"]), folder, dry_run=dry_run)
+        if options["json"]:
+            self.print_json({**vars(written), "dry_run": options["dry_run"]})
+        else:
+            self._tell(written, options["format"], dry_run)
+
+    def _tell(self, written: WrittenVault, program: str, dry_run: bool) -> None:
+        would = "would be " if dry_run else ""
+        counts = f"{len(written.added):,} {would}added, {len(written.changed):,} {would}changed"
+        self.stdout.write(f"{counts}, {written.unchanged:,} unchanged.")
+        if written.newer:
+            self.stdout.write(f"{written.newer:,} were edited there: memory_import_from {program} brings them in.")
+        for path in written.kept[:NAMED]:
+            self.remark(f"edited there and here, and left as it is: {path}")
+        if len(written.kept) > NAMED:
+            self.remark(f"and {len(written.kept) - NAMED:,} more; --json names them.")

@@ -1,0 +1,58 @@
+"""How far the triggers of an entry go, by team: each step is a curator's decision, and kept with what was counted."""
+
+from django.db import transaction
+
+from accounts.actor import Actor
+from bigmind.core.errors import Conflict
+from bigmind.core.text import clean_name
+from curation.decisions.history import entry_to_change, record
+from curation.decisions.rules import require_may_approve
+from curation.models import Action, Review
+from curation.vocabulary import CompanyEntryId, Notes, Revision
+from knowledge.models import CompanyEntry, Kind, TriggerLevel
+from knowledge.services.firings import count_firings, may_be_told_to_all, try_triggers
+from knowledge.services.trigger_levels import level_of
+from knowledge.vocabulary import TeamName, TriggerLevelName
+
+_ORDER = list(TriggerLevel)
+
+
+@transaction.atomic
+def set_trigger_level(
+    actor: Actor,
+    *,
+    entry_id: CompanyEntryId,
+    level: TriggerLevelName,
+    revision: Revision,
+    team: TeamName = "",
+    notes: Notes = "",
+) -> Review:
+    """Decide how far the triggers of an approved entry go, for everyone or for one team, as a curator.
+
+    The step of the history that comes back says how often they had fired by then and, where they go further from now
+    on, how often they would have fired in the last 30 days. Hooks get it within minutes. It can be undone.
+
+    Raises:
+        Conflict: it is not approved, has no triggers, or changed since `revision`.
+        Forbidden: it is the curator's own entry, and the step holds agents back more than before.
+    """
+    actor.require("curate")
+    entry = entry_to_change(entry_id, revision=revision)
+    if not (entry.is_approved and entry.triggers):
+        raise Conflict(f"{entry.handle} has no triggers that are approved.", hint="Edit it: there they are added.")
+    team, wanted = clean_name(team) if team else "", TriggerLevel(level)
+    said = [f"For {team or 'everyone'}: {wanted.label.lower()}.", _say_counted(actor, entry)]
+    if _ORDER.index(wanted) > _ORDER.index(level_of(entry.trigger_levels, team)):
+        require_may_approve(actor, entry)
+        said.append(try_triggers(actor, entry.triggers).in_words)
+    levels = {**entry.trigger_levels, team: str(wanted)}
+    told = " ".join([*said, notes]).strip()
+    return record(actor, entry, Action.SET_LEVEL, notes=told, changes={"trigger_levels": levels})
+
+
+def _say_counted(actor: Actor, entry: CompanyEntry) -> str:
+    counted = [one for one in count_firings(actor, Kind.COMPANY, entry.pk) if may_be_told_to_all(one.people)]
+    if not counted:
+        return "Nothing is counted of it yet."
+    times, brought = sum(one.count for one in counted), sum(one.brought for one in counted)
+    return f"They had fired {times:,} time{'' if times == 1 else 's'}, and were told {brought:,} times."

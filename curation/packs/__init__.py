@@ -1,0 +1,1 @@
+"""Knowledge packs: publishing, subscribing, reviewing an update, accepting it and rolling it back."""

@@ -1,0 +1,248 @@
+"""The document of a pack: what it may hold, how it is read from bytes that anybody may have written, and versions."""
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NoReturn
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.operations import refusal
+from bigmind.core.screening.policy import NoSecrets
+from bigmind.core.signatures import SignatureVerdict, check_signature
+from bigmind.core.text import echo
+from bigmind.core.vocabulary import Importance, Moment, Name, Project, SharedLongText, SharedTags
+from curation.models.packs import BEGINNING, NAME_CHARS, SIGNER_CHARS, Pack, PackKey, PackVersion
+from curation.services.golden_questions import QuestionText, Within
+from curation.vocabulary import CompanyText, CompanyTitle
+from knowledge.references.arguments import Drafts
+from knowledge.references.readers.drafts import ReferenceDraft
+from knowledge.vocabulary import CompanyCategoryName, Triggers
+
+FORMAT = "bigmind-pack"
+SUFFIX = ".bigmind-pack.json"
+PURPOSE = "packs"
+MOST_BYTES = 4 * 1024 * 1024
+MOST_ENTRIES, MOST_COLLECTIONS, MOST_REFERENCES, MOST_QUESTIONS = 300, 10, 1_000, 100
+DEPTH = 30
+"""How many lists and objects may stand in each other: documentation of endpoints has about ten."""
+VERSION = re.compile(r"(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})")
+PACK_NAME = rf"^[a-z0-9](-?[a-z0-9]){{0,{NAME_CHARS - 1}}}$"
+_VERSION_PATTERN = f"^{VERSION.pattern}$"
+
+PackName = Annotated[str, Field(min_length=1, max_length=NAME_CHARS, pattern=PACK_NAME)]
+PackVersionName = Annotated[str, Field(max_length=30, pattern=_VERSION_PATTERN)]
+LineKey = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._:/-]+$")]
+SignerName = Annotated[Name, Field(max_length=SIGNER_CHARS), NoSecrets]
+
+
+class _PackPart(BaseModel):
+    """The base of the parts: a pack that says more than this version knows is refused, not half understood."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+class PackedEntry(_PackPart):
+    """One company entry, without people, evidence and code: those stay with the publisher."""
+
+    key: LineKey
+    category: CompanyCategoryName
+    title: CompanyTitle
+    content: CompanyText
+    importance: Importance = 5
+    project: Annotated[Project, NoSecrets] = ""
+    topics: SharedTags = []
+    triggers: Triggers = []
+
+
+class PackedCollection(_PackPart):
+    """Documentation: one collection with its items."""
+
+    slug: Annotated[str, Field(max_length=50, pattern=r"^[a-z0-9][a-z0-9-]*$")]
+    title: Annotated[Name, NoSecrets]
+    references: Drafts
+
+
+class PackedQuestion(_PackPart):
+    """A golden question: `finds` is the key of an entry of the pack, or `slug/key` of its documentation."""
+
+    question: QuestionText
+    finds: Annotated[str, Field(min_length=1, max_length=600)]
+    within: Within = 3
+
+
+class PackDocument(_PackPart):
+    """What is signed."""
+
+    name: PackName
+    version: PackVersionName
+    title: Annotated[Name, NoSecrets]
+    publisher: SignerName
+    notes: SharedLongText = ""
+    published_at: Moment
+    entries: Annotated[list[PackedEntry], Field(max_length=MOST_ENTRIES)] = []
+    collections: Annotated[list[PackedCollection], Field(max_length=MOST_COLLECTIONS)] = []
+    questions: Annotated[list[PackedQuestion], Field(max_length=MOST_QUESTIONS)] = []
+
+    @model_validator(mode="after")
+    def _once_each(self) -> "PackDocument":
+        keys = [entry.key for entry in self.entries], [one.slug for one in self.collections]
+        if any(len(set(some)) < len(some) for some in keys):
+            raise ValueError("names two entries or collections by the same key")
+        if sum(len(one.references) for one in self.collections) > MOST_REFERENCES:
+            raise ValueError(f"has too much documentation; the limit is {MOST_REFERENCES:,} items")
+        return self
+
+    @property
+    def numbers(self) -> list[int]:
+        """The version as numbers."""
+        return numbers_of(self.version)
+
+    @property
+    def contents(self) -> dict[str, int]:
+        """How many entries, references and golden questions it has."""
+        references = sum(len(one.references) for one in self.collections)
+        return {"entries": len(self.entries), "references": references, "questions": len(self.questions)}
+
+
+class _PackFile(_PackPart):
+    """The file around it."""
+
+    format: Annotated[Literal["bigmind-pack"], BeforeValidator(str)]
+    version: Literal[1]
+    signed: dict[str, Any]
+    signature: Annotated[str, Field(pattern=r"^[0-9a-f]{128}$")]
+    public_key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+@dataclass(frozen=True)
+class SignedPack:
+    """A pack whose signature is right: its document as it was signed and as it is read, and the key."""
+
+    document: PackDocument
+    signed: dict[str, Any]
+    signature: str
+    public_key: str
+
+    def as_bytes(self) -> bytes:
+        """Return the file."""
+        file = {"format": FORMAT, "version": 1, "signed": self.signed}
+        file |= {"signature": self.signature, "public_key": self.public_key}
+        return json.dumps(file, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def numbers_of(version: str) -> list[int]:
+    """Return a version as numbers to compare it by.
+
+    Raises:
+        Invalid: it is no version of three numbers.
+    """
+    if not VERSION.fullmatch(version):
+        raise Invalid.of("version", "must be three numbers as Semantic Versioning has them, such as 1.4.0")
+    return [int(number) for number in version.split(".")]
+
+
+def read_pack(content: bytes) -> SignedPack:
+    """Read a pack that anybody may have written: size, form, signature and each text of it are checked.
+
+    Raises:
+        Invalid: it is no pack, was changed after it was signed, or holds what company knowledge may not hold.
+    """
+    if len(content) > MOST_BYTES:
+        raise Invalid.of(
+            "pack", f"is {len(content):,} bytes; the limit is {MOST_BYTES:,}", hint="Ask for smaller ones."
+        )
+    file = _read_file(content)
+    told = {"signed": file.signed, "signature": file.signature, "public_key": file.public_key}
+    if check_signature(told, purpose=PURPOSE) is SignatureVerdict.CHANGED:
+        hint = "Fetch it again; if that does not help, tell the publisher."
+        raise Invalid.of("pack", "is not what was signed: it was changed, or is damaged", hint=hint)
+    try:
+        document = PackDocument.model_validate(file.signed)
+    except ValidationError as error:
+        raise _refuse(error, PackDocument) from None
+    return SignedPack(document, file.signed, file.signature, file.public_key)
+
+
+def document_of(version: PackVersion) -> PackDocument:
+    """Return the document of a version that is stored here. It was checked when it came, and is not checked again:
+
+    a text that was removed from everything may have left a mark in it that is longer than the text could be.
+    """
+    told = version.document
+    collections = [
+        PackedCollection.model_construct(
+            slug=one["slug"],
+            title=one["title"],
+            references=[ReferenceDraft.model_validate(draft) for draft in one["references"]],
+        )
+        for one in told.get("collections", [])
+    ]
+    parts = {
+        "entries": [PackedEntry.model_construct(**one) for one in told.get("entries", [])],
+        "questions": [PackedQuestion.model_construct(**one) for one in told.get("questions", [])],
+        "collections": collections,
+    }
+    return PackDocument.model_construct(**{**told, **parts})
+
+
+def require_trust(signed: SignedPack) -> PackKey:
+    """Return whose key a pack is signed with.
+
+    Raises:
+        Conflict: no admin trusts the key.
+    """
+    key = PackKey.objects.filter(public_key=signed.public_key).first()
+    if key is not None:
+        return key
+    known = PackKey.objects.filter(signer=signed.document.publisher).exists()
+    says = f"says that it is from {echo(signed.document.publisher)}" + (", but with another key" if known else "")
+    raise Conflict(
+        f"No admin trusts the key {signed.public_key} that signed this pack. It {says}.",
+        hint="Ask the publisher by another way whether the key is theirs; then an admin trusts it on the page “Packs”.",
+        public_key=signed.public_key,
+    )
+
+
+def provenance_of(pack: Pack, public_key: str) -> str:
+    """Return what stands beside each line that a pack brings: who signed it, and its name."""
+    return f"{pack.signer}, pack {pack.name} (key {public_key[:BEGINNING]})"
+
+
+def _read_file(content: bytes) -> _PackFile:
+    try:
+        told = json.loads(content.decode(), parse_constant=_refuse_constant)
+    except (UnicodeDecodeError, ValueError, RecursionError):
+        hint = f"A pack is one JSON file, named …{SUFFIX}; archives are not read."
+        raise Invalid.of("pack", "is no JSON", hint=hint) from None
+    if not isinstance(told, dict) or told.get("format") != FORMAT:
+        raise Invalid.of("pack", f"is no knowledge pack: its format is not {FORMAT}")
+    _require_storable(told)
+    try:
+        return _PackFile.model_validate(told)
+    except ValidationError as error:
+        raise _refuse(error, _PackFile) from None
+
+
+def _require_storable(told: Any) -> None:
+    """Refuse what is too deep, and texts and numbers that no database keeps; without calling itself as often."""
+    open_parts = [(told, 1)]
+    while open_parts:
+        part, depth = open_parts.pop()
+        if depth > DEPTH:
+            raise Invalid.of("pack", f"has lists and objects in each other more than {DEPTH} deep")
+        if (isinstance(part, str) and "\0" in part) or (isinstance(part, float) and not math.isfinite(part)):
+            raise Invalid.of("pack", "has a NUL character or a number that is not finite")
+        inner = [*part, *part.values()] if isinstance(part, dict) else part if isinstance(part, list) else ()
+        open_parts += [(one, depth + 1) for one in inner]
+
+
+def _refuse(error: ValidationError, model: type[BaseModel]) -> Invalid:
+    """Return the refusal of a document: what is wrong in it is wrong with the pack."""
+    return Invalid.of("pack", f"is refused: {refusal(error, model).message.rstrip('.')}")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)

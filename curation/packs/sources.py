@@ -1,0 +1,90 @@
+"""Where packs come from: a file, an https address, or a folder such as a checkout of a git repository."""
+
+import os
+import stat
+from pathlib import Path
+
+import httpx
+from django.conf import settings
+
+from bigmind.core.addresses import AddressRefused, fetch
+from bigmind.core.errors import BigMindError, Invalid
+
+from .documents import MOST_BYTES, SUFFIX, SignedPack, numbers_of, read_pack
+
+SECONDS = 30.0
+MOST_FILES = 500
+
+
+def read_source(source: str, *, name: str = "", pinned: str = "") -> SignedPack:
+    """Read a pack from an https address, a file or a folder; of a folder the newest version that is not above `pinned`.
+
+    Args:
+        name: Of a folder, only files of this pack count.
+
+    Raises:
+        Invalid: nothing that may be read is there, or it is no pack.
+    """
+    if is_address(source):
+        return read_pack(_fetch(source))
+    path = Path(source)
+    return _read_folder(path, name, pinned) if path.is_dir() else read_pack(_read_file(path))
+
+
+def is_address(source: str) -> bool:
+    """Whether a source is an address, and no place on this machine."""
+    return "://" in source
+
+
+def _fetch(address: str) -> bytes:
+    if not address.startswith("https://"):
+        raise Invalid.of("source", "must begin with https://")
+    try:
+        answer = fetch(address, most_bytes=MOST_BYTES, seconds=SECONDS, **settings.PACK_ADDRESSES)
+    except (AddressRefused, ValueError, httpx.InvalidURL) as error:
+        raise Invalid.of("source", f"is refused: {str(error).rstrip('.')}") from error
+    except httpx.HTTPError as error:
+        raise Invalid.of("source", f"does not answer ({type(error).__name__})", hint="Try again later.") from error
+    if answer.status in {301, 302, 303, 307, 308}:
+        raise Invalid.of("source", "leads to another address, which is not followed", hint="Name that one.")
+    if answer.status != 200:
+        raise Invalid.of("source", f"answers with the status {answer.status}")
+    return answer.body
+
+
+def _read_file(path: Path) -> bytes:
+    """Return what is in a file, if it is one: a link, a device or a pipe is not read."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise Invalid.of("source", "is no plain file")
+            return file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it has no name that a file may have"
+        raise Invalid.of("source", f"cannot be read: {why}") from None
+
+
+def _read_folder(folder: Path, name: str, pinned: str) -> SignedPack:
+    """Return the newest version in a folder. Files that are no packs are passed over, unless there is nothing else."""
+    files = sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIX))[-MOST_FILES:]
+    found, refused = list[SignedPack](), list[BigMindError]()
+    for path in files:
+        try:
+            found.append(read_pack(_read_file(path)))
+        except Invalid as error:
+            refused.append(error)
+    highest = numbers_of(pinned) if pinned else None
+    fit = [
+        one
+        for one in found
+        if (not name or one.document.name == name) and (not highest or one.document.numbers <= highest)
+    ]
+    if not name and len({one.document.name for one in fit}) > 1:
+        named = ", ".join(sorted({one.document.name for one in fit}))
+        raise Invalid.of("source", f"holds several packs ({named})", hint="Name the file of one of them.")
+    if fit:
+        return max(fit, key=lambda one: one.document.numbers)
+    if refused:
+        raise refused[0]
+    raise Invalid.of("source", f"holds no file that ends in {SUFFIX}" + (f" of the pack {name}" if name else ""))

@@ -1,0 +1,137 @@
+"""The inbox: what waits for a user, why, and the one thing to do about each, the newest of each group first.
+
+Nothing is kept for it: each line is read where it is, so that it goes when it is done, wherever that happens.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, time
+
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.models import Alert
+from accounts.services.alerts import unseen_alerts
+from curation.decisions.rules import may_decide
+from curation.models import Action, Notice
+from curation.notifications.notices import notices_of
+from curation.proposals.queue import waiting
+from knowledge.models import CompanyEntry, ExpertQuestion, ExpertQuestionState, Fact, Hypothesis, Status
+from knowledge.services.gaps import ShownGap, list_open_gaps
+
+SHOWN = 5
+"""Of each group; its own page has the rest."""
+MOST_READ = 100
+"""Of each group. So many wait for nobody who works here."""
+
+
+@dataclass(frozen=True)
+class InboxLine:
+    """One thing that waits, since `moment`."""
+
+    thing: CompanyEntry | Notice | ExpertQuestion | Fact | Hypothesis | ShownGap | Alert
+    moment: datetime
+
+
+@dataclass(frozen=True)
+class InboxGroup:
+    """Lines of one kind. `name` says which template shows them, `total` how many there are."""
+
+    name: str
+    lines: list[InboxLine]
+    total: int
+
+
+def inbox_of(actor: Actor) -> list[InboxGroup]:
+    """Return what waits for a user, by kind; groups that are empty are left out."""
+    groups = [InboxGroup(name, *_newest(read(actor))) for name, read in _GROUPS.items()]
+    return [group for group in groups if group.lines]
+
+
+def decisions_for(actor: Actor, *, limit: int) -> list[tuple[str, InboxLine]]:
+    """Return what waits for a decision of a user, each with the name of its group: two of each group at most."""
+    found: list[tuple[str, InboxLine]] = []
+    for name in DECISIONS:
+        if len(found) < limit:
+            found += [(name, line) for line in _newest(_GROUPS[name](actor))[0][:2]]
+    return found[:limit]
+
+
+def _newest(lines: Iterable[InboxLine]) -> tuple[list[InboxLine], int]:
+    ordered = sorted(lines, key=lambda line: line.moment, reverse=True)
+    return ordered[:SHOWN], len(ordered)
+
+
+def _list_to_revise(actor: Actor) -> list[InboxLine]:
+    mine = CompanyEntry.objects.filter(proposed_by=actor.user, status=Status.CHANGES_REQUESTED)
+    return [InboxLine(entry, entry.updated_at) for entry in mine.order_by("-updated_at")[:MOST_READ]]
+
+
+def _list_notices(actor: Actor) -> list[InboxLine]:
+    # What was sent back and still waits for its proposer has a line of its own.
+    waits = Q(review__action=Action.REQUEST_CHANGES, entry__status=Status.CHANGES_REQUESTED, reason="proposed")
+    new = notices_of(actor).filter(seen_at=None).exclude(waits)
+    return [InboxLine(notice, notice.created_at) for notice in new[:MOST_READ]]
+
+
+def _list_alerts(actor: Actor) -> list[InboxLine]:
+    # A question that waits for an answer has a line of its own.
+    new = unseen_alerts(actor.user).exclude(kind=Alert.Kind.QUESTION_ASKED)
+    return [InboxLine(alert, alert.created_at) for alert in new[:MOST_READ]]
+
+
+def _list_questions(actor: Actor) -> list[InboxLine]:
+    asked = ExpertQuestion.objects.filter(expert=actor.user, state=ExpertQuestionState.OPEN).select_related("user")
+    return [InboxLine(one, one.asked_at) for one in asked.order_by("-asked_at")[:MOST_READ]]
+
+
+def _list_to_review(actor: Actor) -> list[InboxLine]:
+    """What others proposed: what one proposed oneself, someone else decides."""
+    if not may_decide(actor):
+        return []
+    others = waiting("proposed").exclude(proposed_by=actor.user).order_by("-created_at")
+    return [InboxLine(entry, entry.created_at) for entry in others[:MOST_READ]]
+
+
+def _list_to_verify(actor: Actor) -> list[InboxLine]:
+    due = CompanyEntry.objects.due().filter(owner=actor.user)
+    return [InboxLine(entry, _due_since(entry)) for entry in due[:MOST_READ]]
+
+
+def _due_since(entry: CompanyEntry) -> datetime:
+    if entry.review_after is None or entry.verified_at is None:
+        return entry.decided_at or entry.created_at
+    return timezone.make_aware(datetime.combine(entry.review_after, time.min))
+
+
+def _list_hypotheses(actor: Actor) -> list[InboxLine]:
+    due = Hypothesis.objects.of(actor.user).due()
+    return [InboxLine(one, timezone.make_aware(datetime.combine(one.due_on, time.min))) for one in due[:MOST_READ]]
+
+
+def _list_contradictions(actor: Actor) -> list[InboxLine]:
+    facts = Fact.objects.of(actor.user).current().exclude(contradicted_by=None)
+    # What is past contradicts nothing any more.
+    standing = [(fact, fact.contradicted_by) for fact in facts.select_related("contradicted_by")[:MOST_READ]]
+    return [InboxLine(fact, newer.created_at) for fact, newer in standing if newer and not newer.is_past]
+
+
+def _list_unanswered(actor: Actor) -> list[InboxLine]:
+    return [InboxLine(gap, gap.last_asked) for gap in list_open_gaps(actor)]
+
+
+_GROUPS: dict[str, Callable[[Actor], list[InboxLine]]] = {
+    "asked": _list_questions,
+    "alerts": _list_alerts,
+    "to_revise": _list_to_revise,
+    "told": _list_notices,
+    "to_review": _list_to_review,
+    "to_verify": _list_to_verify,
+    "hypotheses": _list_hypotheses,
+    "contradicted": _list_contradictions,
+    "unanswered": _list_unanswered,
+}
+"""In the order in which the page shows them: what one person alone can settle first."""
+DECISIONS = ("asked", "to_revise", "to_review", "to_verify", "contradicted", "hypotheses")
+"""The groups whose lines ask for a decision, and for no other step."""

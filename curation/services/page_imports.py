@@ -1,0 +1,211 @@
+"""Pages of other products: they become notes of one's own, entries of the knowledge base, or documentation.
+
+What each becomes is chosen, or usual for what it is. Each way knows its items again by source and place, keeps what was
+edited here, names what the source has no more, and approves nothing.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils import timezone
+from pydantic import ValidationError
+
+from accounts.actor import Actor
+from bigmind.core.errors import Forbidden, Invalid
+from bigmind.core.operations import refusal
+from bigmind.core.text import one_line
+from knowledge.models import ReferenceCollection
+from knowledge.parsers.entries import KEY_CHARS, SourceEntry, slug
+from knowledge.references.arguments import SLUG_CHARS
+from knowledge.references.imports import import_references
+from knowledge.references.readers.drafts import ReferenceDraft
+from knowledge.services.entry_sources import delete_removed, import_source
+from knowledge.transfer.moved_in import MovedIn
+from knowledge.transfer.readers import DESTINATIONS, ImportFormat
+from knowledge.transfer.readers.drafts import PageDraft, PageSource, Reading
+from knowledge.transfer.readers.words import cut, parts_of
+from knowledge.transfer.vaults import NoteImport
+from knowledge.vocabulary import ReferenceKind
+
+CONFIDENCE = {"page": 1.0, "issue": 0.6, "thread": 0.6}
+"""What people said to each other nobody has gone over."""
+KINDS = {"page": ReferenceKind.GUIDE, "issue": ReferenceKind.TROUBLESHOOTING, "thread": ReferenceKind.TROUBLESHOOTING}
+SUMMARY_CHARS = 200
+RELATED = 50
+SOURCE_CHARS = 500
+
+
+@dataclass(frozen=True)
+class PageChoice:
+    """What somebody wants pages to become; nothing said is what is usual for them.
+
+    `collection` is the name of the documentation, `removes` whether what the source has no more goes here, too.
+    """
+
+    into: str = ""
+    collection: str = ""
+    removes: bool = False
+
+    def __post_init__(self) -> None:
+        if self.into and self.into not in DESTINATIONS:
+            raise Invalid.of("into", f"must be one of {', '.join(DESTINATIONS)}")
+        if self.collection and slug(self.collection, SLUG_CHARS) != self.collection:
+            raise Invalid.of("collection", f"has up to {SLUG_CHARS} of a-z, 0-9 and -, such as handbook")
+
+    def way_of(self, page: PageDraft, format: ImportFormat) -> str:
+        """Return what one page becomes."""
+        return self.into or format.usual.get(page.kind, "kb")
+
+
+USUAL = PageChoice()
+
+
+@dataclass(frozen=True)
+class _Pages:
+    """The pages of one source that become one thing."""
+
+    actor: Actor
+    source: str
+    origin: PageSource
+    pages: Sequence[PageDraft]
+    choice: PageChoice
+    report: MovedIn
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether what is missing is gone: all of the source was given, and all of it could be read."""
+        return self.origin.is_whole and not self.report.refused
+
+
+def bring_in_pages(actor: Actor, reading: Reading, format: ImportFormat, choice: PageChoice, report: MovedIn) -> None:
+    """Store the pages of a source where they belong, and count them in the report.
+
+    Raises:
+        Forbidden: they are to become documentation, which only curators change.
+    """
+    drafts = [placed.draft for placed in reading.drafts if isinstance(placed.draft, PageDraft)]
+    origin = reading.origin or PageSource(format.name)
+    for way in [choice.into] if choice.into else dict.fromkeys(format.usual.values()):
+        pages = [page for page in drafts if choice.way_of(page, format) == way]
+        if not pages and len(set(format.usual.values())) > 1:
+            continue  # A file of issues alone does not say that the pages are gone.
+        _WAYS[way](_Pages(actor, f"{format.name}:{origin.name}", origin, pages, choice, report))
+
+
+def _as_notes(told: _Pages) -> None:
+    importing = NoteImport(told.actor.user, told.source, told.report, known=told.origin.files)
+    importing.bring_in(told.pages, is_whole=told.is_whole, removes=told.choice.removes)
+
+
+def _as_entries(told: _Pages) -> None:
+    entries = [entry for page in told.pages for entry in _entries_of(page, told.report)]
+    done = import_source(told.actor, told.source, entries)
+    told.report.count("entries", added=len(done.added), changed=len(done.changed), unchanged=done.unchanged)
+    for key in done.kept:
+        told.report.keep(f"entry {key}")
+    told.report.count("entries", unchanged=len(done.kept))
+    told.report.refused += done.refused
+    if told.is_whole:
+        told.report.removed += [f"entry {key}" for key in done.removed]
+        if told.choice.removes:
+            delete_removed(told.actor, done)
+
+
+def _entries_of(page: PageDraft, report: MovedIn) -> Iterator[SourceEntry]:
+    told = {
+        "title": page.title,
+        "url": page.url,
+        "author": page.author,
+        "created": page.created_at.isoformat() if page.created_at else "",
+        "updated": page.updated_at.isoformat() if page.updated_at else "",
+        "aliases": page.aliases,
+    }
+    now = timezone.now()
+    for key, _, text in _parts(page):
+        fields: dict[str, Any] = {
+            "key": key,
+            "content": text,
+            "entry_type": "summary" if page.kind == "page" else "fact",
+            "tags": page.tags,
+            "source_file": (page.url or one_line(page.place))[:SOURCE_CHARS],
+            "confidence": CONFIDENCE[page.kind],
+            "metadata": {name: value for name, value in told.items() if value},
+            "created_at": min(page.created_at, now) if page.created_at else None,
+            "updated_at": min(page.updated_at, now) if page.updated_at else None,
+        }
+        try:
+            yield SourceEntry.model_validate(fields)
+        except ValidationError as error:
+            report.refused.append(f"{page.place}: {refusal(error, SourceEntry).message}")
+
+
+def _as_documentation(told: _Pages) -> None:
+    title = told.origin.title or told.origin.name
+    collection = told.choice.collection or slug(title, SLUG_CHARS) or "documentation"
+    if not told.pages and not ReferenceCollection.objects.filter(slug=collection).exists():
+        return
+    drafts = [draft for page in told.pages for draft in _references_of(page)]
+    arguments: dict[str, Any] = {"collection": collection, "drafts": drafts, "source": told.source}
+    try:
+        gone = import_references(told.actor, **arguments, complete=True, dry_run=True)
+        removes = told.is_whole and told.choice.removes
+        done = import_references(told.actor, **arguments, title=_title(collection, title), complete=removes)
+    except Forbidden as error:
+        hint = "Let them become entries of the knowledge base instead: into `kb`."
+        raise Forbidden("Only curators and admins change documentation.", hint=hint) from error
+    told.report.count("references", added=done.added, changed=done.changed, unchanged=done.unchanged + done.drifted)
+    for key in done.keys.get("drifted", []):
+        told.report.keep(f"reference {collection}/{key}")
+    if told.is_whole:
+        named = gone.keys.get("removed", [])
+        told.report.removed += [f"reference {collection}/{key}" for key in named]
+        if gone.removed > len(named):
+            told.report.removed.append(f"and {gone.removed - len(named):,} more references")
+    told.report.notices += done.troubles
+
+
+def _title(collection: str, title: str) -> str | None:
+    """Return the title for a collection that is new; one that is there keeps its own."""
+    return None if ReferenceCollection.objects.filter(slug=collection).exists() else title[:200]
+
+
+def _references_of(page: PageDraft) -> Iterator[ReferenceDraft]:
+    folders = [part.strip() for part in page.folder.split("/") if part.strip()]
+    written = f"{page.updated_at or page.created_at:%Y-%m-%d}" if page.updated_at or page.created_at else ""
+    by = ", ".join(part for part in (page.author and f"by {page.author}", written) if part)
+    place = (page.url or one_line(page.place))[: SOURCE_CHARS - len(by) - 3]
+    related = [page.parent, *page.links]
+    for key, title, text in _parts(page):
+        yield ReferenceDraft(
+            key=key,
+            kind=KINDS[page.kind],
+            title=title,
+            category=folders[0] if folders else "",
+            subcategory=folders[1] if len(folders) > 1 else "",
+            summary=_summary(text),
+            content=text,
+            keywords=tuple(page.tags),
+            aliases=tuple(page.aliases),
+            related=tuple(one for one in related if one)[:RELATED],
+            source=f"{place} ({by})" if by else place,
+        )
+
+
+def _parts(page: PageDraft) -> Iterator[tuple[str, str, str]]:
+    """Yield key, title and text of each part: a page that is longer than one item may be is divided between lines."""
+    for number, text in enumerate(parts_of(page.content), start=1):
+        if text.strip():
+            ending = f"~{number}" if number > 1 else ""
+            titled = f"{page.title} ({number})" if number > 1 else page.title
+            yield f"{page.key[: KEY_CHARS - len(ending)]}{ending}", titled, text
+
+
+def _summary(text: str) -> str:
+    """Return the first line of a text that is neither heading nor markup."""
+    lines = (line.strip() for line in text.split("\n"))
+    first = next((line for line in lines if line and line[0] not in "#|-*>`!<[" and line[0].isprintable()), "")
+    return cut(one_line(first[:2_000]), SUMMARY_CHARS)
+
+
+_WAYS: dict[str, Callable[[_Pages], None]] = {"notes": _as_notes, "kb": _as_entries, "docs": _as_documentation}

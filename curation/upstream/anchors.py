@@ -1,0 +1,85 @@
+"""What `bigmind verify` asks a BigMind: the entries that cite code, and takes there: results and edits."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import NAMESPACE_URL, uuid5
+
+from curation.services.anchors import MOST_RESULTS, REASON_CHARS
+from curation.vocabulary import TITLE_CHARS
+from knowledge.anchors.judging import AnchorVerdict
+from knowledge.anchors.reports import difference
+from knowledge.anchors.verifying import AnchoredEntry, EntryResult, Verification, read_entries
+
+from .wire import CompanyWire
+
+EVIDENCE_CHARS = 4_000
+
+
+@dataclass(frozen=True)
+class AnchorServer:
+    """A BigMind, as a check of a repository talks to it."""
+
+    wire: CompanyWire
+
+    def entries(self) -> list[AnchoredEntry]:
+        """Return all entries that cite code.
+
+        Raises:
+            Away: the server is unreachable.
+            TurnedDown: it refuses.
+        """
+        return read_entries(list(self.wire.read_anchors()))
+
+    def submit(self, done: Verification) -> str:
+        """Report what a check found; return what follows, in words."""
+        false, doubtful, checked = list[str](), list[str](), 0
+        rows = [row for result in done.results for row in _rows(result, done.head)]
+        for begin in range(0, len(rows), MOST_RESULTS):
+            body = {"repository": done.repository or "unnamed", "commit": done.head}
+            told = self.wire.report_anchors({**body, "results": rows[begin : begin + MOST_RESULTS]})
+            checked, false, doubtful = checked + told.checked, false + told.false, doubtful + told.doubtful
+        return f"Reported {checked} anchors; newly false: {_names(false)}; newly doubtful: {_names(doubtful)}."
+
+    def propose(self, done: Verification) -> Iterator[str]:
+        """Propose the suggested edits of company entries; yield the handle and what became of each."""
+        for result in done.results:
+            if result.offers_edit:
+                body = _proposal(result, done)
+                # The same edit for the same commit is proposed once, however often the job runs.
+                key = uuid5(NAMESPACE_URL, f"{result.entry.handle} {done.head} {result.edited_content}")
+                proposed = self.wire.propose(body, key=key).entry
+                yield f"C{proposed.id} for {result.entry.handle}"
+
+
+def _rows(result: EntryResult, head: str) -> Iterator[dict[str, object]]:
+    for found in result.findings:
+        if found.verdict is not AnchorVerdict.UNKNOWN:
+            moved_to = str(found.moved_to.at(head)) if found.moved_to else ""
+            row = {
+                "entry_id": result.entry.entry_id,
+                "anchor": str(found.anchor),
+                "verdict": found.verdict.value,
+                "reason": found.reason[:REASON_CHARS],
+                "moved_to": moved_to,
+            }
+            yield {name: value for name, value in row.items() if value != ""}
+
+
+def _proposal(result: EntryResult, done: Verification) -> dict[str, object]:
+    entry = result.entry
+    why = f"{entry.handle} {result.reason} {done.repository} at {done.head[:12]}. An edit of {entry.handle}:\n"
+    return {
+        "category": entry.category,
+        "title": result.edited_title[:TITLE_CHARS],
+        "content": result.edited_content,
+        "importance": entry.importance,
+        "project": entry.project,
+        "evidence": "\n".join([why, *difference(result)])[:EVIDENCE_CHARS],
+        "anchors": result.anchors_after(done.head),
+        "origin": "tool",
+        "keep_here": True,
+    }
+
+
+def _names(handles: list[str]) -> str:
+    return ", ".join(handles) or "none"

@@ -1,0 +1,74 @@
+"""The page of what a decision would change: about one entry, several, or a text that is being written."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from accounts.authentication import actor_of
+from bigmind.core.errors import Invalid
+from bigmind.core.operations import validate_arguments
+from bigmind.web.pages import own_page
+from curation.decisions.decisions import approve_global
+from curation.proposals.blast_radius import ACTIONS, blast_radius
+from knowledge.models import CompanyEntry
+from knowledge.services.firings import try_triggers
+
+from .deciding import read_selection
+
+EDITABLE = ("title", "content", "category", "importance")
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def radius(request: HttpRequest) -> HttpResponse:
+    """Show what a decision would change. A form that is sent here is tried and changes nothing."""
+    actor = actor_of(request)
+    actor.require("curate")
+    chosen = list(read_selection(request.GET))
+    if not chosen:
+        return redirect("curation")
+    sent = request.POST if request.method == "POST" else request.GET
+    named = sent.get("deed", "")
+    action: Any = named if named in ACTIONS else None
+    found, trial, problem = None, None, ""
+    entries = list(CompanyEntry.objects.filter(pk__in=chosen).order_by("pk"))
+    try:
+        found = blast_radius(
+            actor,
+            entry_ids=chosen,
+            action=action,
+            edits=_edits_of(request, chosen[0]),
+            into=_number(sent.get("into", "")),
+        )
+        # What fires is a matter of the one entry that is looked at.
+        triggers = _triggers_of(request, entries[0]) if len(entries) == 1 else []
+        trial = try_triggers(actor, triggers) if triggers else None
+    except Invalid as refusal:
+        problem = str(refusal)
+    context = {"radius": found, "entries": entries, "problem": problem, "trial": trial}
+    return render(request, "curation/radius.html", context, status=422 if problem else 200)
+
+
+def _edits_of(request: HttpRequest, entry_id: int) -> dict[str, Any]:
+    """Return what a form would change of the entry, checked as the decision checks it."""
+    given = {name: request.POST[name] for name in EDITABLE if request.POST.get(name)}
+    if not given:
+        return {}
+    wanted = validate_arguments(approve_global, {**given, "entry_id": entry_id, "action": "edit", "revision": 1})
+    return {name: wanted[name] for name in given}
+
+
+def _triggers_of(request: HttpRequest, entry: CompanyEntry) -> list[str]:
+    """Return the triggers of an entry, or what a form would make of them."""
+    triggers: list[str] = entry.triggers
+    if (given := request.POST.get("triggers")) is not None:
+        lines = [line.strip() for line in given.splitlines() if line.strip()]
+        wanted = {"triggers": lines, "entry_id": entry.pk, "action": "edit", "revision": 1}
+        triggers = validate_arguments(approve_global, wanted)["triggers"]
+    return triggers
+
+
+def _number(raw: str) -> int | None:
+    return int(raw) if raw.isascii() and raw.isdecimal() and len(raw) < 19 else None

@@ -1,0 +1,177 @@
+"""Clusters of the queue: proposals that repeat or contradict each other, side by side, decided at once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_http_methods
+
+from accounts.actor import Actor
+from accounts.authentication import actor_of
+from bigmind.core.errors import Invalid, NotFound
+from bigmind.core.translation import _, gettext_lazy
+from bigmind.web.forms import TextField
+from bigmind.web.pages import is_own_address, own_page, tell, way_back
+from curation.decisions.clusters import Fate, ProposalCluster, Remaining, cluster_of, decide_cluster, keep_all, may_hold
+from curation.decisions.decisions import Decision
+from curation.decisions.entries import readable_entry
+from curation.models import Overlap
+from curation.templatetags.curation import past
+from knowledge.models import CompanyEntry
+
+from .deciding import REFUSED
+from .forms import DecisionForm
+from .queue_queries import QueueQuestion, address_of, next_after, query_string
+
+FATES: dict[str, str] = {
+    "merge": gettext_lazy("Merge it: the same is said, and its author is credited"),
+    "reject": gettext_lazy("Reject it: it does not hold"),
+    "keep": gettext_lazy("Leave it waiting: it holds beside the other"),
+}
+
+
+class ClusterForm(DecisionForm):
+    """Settles a cluster. Which one holds, and what becomes of the others, the cards say."""
+
+    notes = TextField(
+        rows=2,
+        required=False,
+        label=gettext_lazy("Reason"),
+        help_text=gettext_lazy(
+            "The proposers of what is rejected read it. Left empty, they read which one holds instead."
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class ClusterCard:
+    """One text of a cluster, as a choice: whether it may hold, and what becomes of it if another one does."""
+
+    entry: CompanyEntry
+    may_hold: bool
+    is_chosen: bool
+    fates: Mapping[str, str]
+    fate: str
+    hints: list[str]
+    percent: int
+    compared_with: CompanyEntry | None
+
+
+@own_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def cluster(request: HttpRequest, entry_id: int) -> HttpResponse:
+    """Show what belongs together with an entry, and decide about all of it."""
+    actor = actor_of(request)
+    actor.require("curate")
+    entry = readable_entry(actor, entry_id)
+    try:
+        found = cluster_of(actor, entry_id=entry_id)
+    except NotFound:
+        messages.info(request, _("Nothing that waits repeats or contradicts this one any more."))
+        return way_back(request, otherwise=address_of(entry, request))
+    form = ClusterForm(request.POST if request.method == "POST" else None, auto_id="cluster-%s")
+    if request.method != "POST":
+        return _page(request, actor, entry, found, form)
+    if request.POST.get("holds") == "all":
+        keep_all(actor, entry_ids=[one.pk for one in found.entries])
+        tell(request, _("They are no longer shown as one. Each waits for its own decision."))
+        return way_back(request, otherwise=address_of(entry, request))
+    gone = [one.pk for one in found.entries]
+    following = next_after(actor, entry, QueueQuestion(request).filters(), without=gone)
+    if decision := form.attempt(lambda values: _decide(actor, found, values, request.POST)):
+        if request.GET.get("next"):  # The queue shows the last decision by itself; where one goes back to need not.
+            tell(request, f"{past(decision.review.action)}: “{decision.entry.title}” ({decision.entry.handle}).")
+        return way_back(request, otherwise=address_of(following, request))
+    status = REFUSED[type(form.refusal)] if form.refusal else 422
+    return _page(request, actor, entry, found, form, status=status)
+
+
+def _decide(actor: Actor, found: ProposalCluster, values: dict[str, Any], sent: QueryDict) -> Decision:
+    holds = _number(sent.get("holds", ""))
+    entries = {one.pk: one for one in found.entries}
+    if holds not in entries:
+        raise Invalid.of("holds", _("is required: choose the one that holds"))
+    # An approved one that does not hold is not touched here: superseding it is a decision of its own.
+    others = [
+        Remaining(pk, _number(sent.get(f"revision-{pk}", "")), _fate(sent.get(f"fate-{pk}", "")))
+        for pk, one in entries.items()
+        if pk != holds and not one.is_approved
+    ]
+    return decide_cluster(
+        actor,
+        holds=holds,
+        revision=_number(sent.get(f"revision-{holds}", "")),
+        others=others,
+        notes=values["notes"].strip(),
+        despite=[_number(raw) for raw in sent.getlist("despite")[:20]],
+        losing=[_number(raw) for raw in sent.getlist("losing")[:20]],
+    )
+
+
+def _page(
+    request: HttpRequest,
+    actor: Actor,
+    entry: CompanyEntry,
+    found: ProposalCluster,
+    form: ClusterForm,
+    status: int = 200,
+) -> HttpResponse:
+    back = request.GET.get("next", "")
+    context = {
+        "entry": entry,
+        "cluster": found,
+        "cards": list(_cards(actor, found, request.POST)),
+        "form": form,
+        "kept": query_string(request),
+        "back": back if is_own_address(request, back) else address_of(entry, request),
+        "decide_at": reverse("curation-cluster", args=[entry.pk]) + _address_parts(request, back),
+    }
+    return render(request, "curation/cluster.html", context, status=status)
+
+
+def _address_parts(request: HttpRequest, back: str) -> str:
+    """Return the filters of the queue and the page to go back to, as they are sent along with the decision."""
+    asked = query_string(request)
+    return f"{asked}{'&' if asked else '?'}{urlencode({'next': back})}" if back else asked
+
+
+def _cards(actor: Actor, found: ProposalCluster, sent: QueryDict) -> Any:
+    entries = {one.pk: one for one in found.entries}
+    suggested = next((one.pk for one in found.entries if may_hold(actor, one)), 0)
+    chosen = _number(sent.get("holds", "")) or suggested
+    for one in found.entries:
+        pair = _nearest_pair(found, one, chosen)
+        is_own = not may_hold(actor, one)
+        default = "reject" if is_own or (pair and pair.hints) else "merge"
+        yield ClusterCard(
+            entry=one,
+            may_hold=not is_own,
+            is_chosen=one.pk == chosen,
+            # One's own proposal is not merged by oneself: that would approve it.
+            fates={name: label for name, label in FATES.items() if not (is_own and name == "merge")},
+            fate=sent.get(f"fate-{one.pk}", default),
+            hints=pair.hints if pair else [],
+            percent=round(100 * pair.similarity) if pair else 0,
+            compared_with=entries.get(pair.partner_of(one.pk)) if pair and one.pk != chosen else None,
+        )
+
+
+def _nearest_pair(found: ProposalCluster, entry: CompanyEntry, chosen: int) -> Overlap | None:
+    """Return the pair of an entry with the one that holds, else its nearest pair."""
+    pairs = [pair for pair in found.pairs if entry.pk in {pair.entry_id, pair.other_id}]
+    return next((pair for pair in pairs if pair.partner_of(entry.pk) == chosen), pairs[0] if pairs else None)
+
+
+def _fate(raw: str) -> Fate:
+    if raw not in get_args(Fate):
+        raise Invalid.of("fate", _("must be one of: %(join)s") % {"join": ", ".join(FATES)})
+    return raw  # type: ignore[return-value]
+
+
+def _number(raw: str) -> int:
+    return int(raw) if raw.isascii() and raw.isdecimal() and len(raw) < 10 else 0

@@ -1,0 +1,296 @@
+"""The story of a company entry, step by step: where it comes from, what was said and decided, and what came of it."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib.postgres.aggregates import ArrayAgg
+from django.db.models import Count, Max, Min, Q
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+
+from accounts.actor import Actor
+from accounts.services.usage import COLLEAGUES
+from bigmind.core.rls import rls_bypass
+from bigmind.core.translation import _, gettext_lazy, ngettext, write_number
+from bigmind.web.words import word_of
+from curation.decisions.entries import CompanyEntryDetail
+from curation.decisions.rules import may_decide
+from curation.models import Action, Review
+from curation.templatetags.curation import past
+from knowledge.kinds import KINDS
+from knowledge.models import CompanyEntry, Feedback, Kind, Serving, TriggerLevel
+from knowledge.models.feedback import COMPLAINTS
+from knowledge.services.effects import MeasuredEffect
+from knowledge.services.firings import count_firings_by_level
+
+from .differences import FieldChange, changes_in
+
+
+@dataclass(frozen=True)
+class StoryStep:
+    """One step: when, what, who. `key` names it on the page; `link` leads to its evidence, where that is another page.
+
+    `prose` is markdown, `notes` a line or two.
+    """
+
+    key: str
+    moment: datetime
+    title: str
+    who: str = ""
+    agent: str = ""
+    notes: str = ""
+    prose: str = ""
+    changes: Sequence[FieldChange] = field(default_factory=list)
+    address: str = ""
+    link: str = ""
+
+
+def tell_decisions(history: Sequence[Review]) -> list[StoryStep]:
+    """Return the steps of the history, the latest first."""
+    return [_tell_decision(review) for review in reversed(history)]
+
+
+def tell_story(actor: Actor, detail: CompanyEntryDetail, *, effect: MeasuredEffect | None = None) -> list[StoryStep]:
+    """Return all that the actor may know of an entry's life, the latest first, with the effect it has by now."""
+    steps = [_tell_decision(review) for review in detail.history]
+    steps += [
+        StoryStep(f"comment-{said.pk}", said.created_at, _("Commented on"), said.by_name, prose=said.text)
+        for said in detail.comments
+    ]
+    for tell in _TELLING:
+        steps += tell(actor, detail.entry)
+    steps += [*_tell_merged(actor, detail), *_tell_last_check(detail)]
+    steps += _tell_effect(effect)
+    # What happened in one moment stands in the order in which it is told: the source before the proposal.
+    order = sorted(enumerate(steps), key=lambda step: (step[1].moment, step[0]))
+    return [step for _at, step in reversed(order)]
+
+
+def _tell_decision(review: Review) -> StoryStep:
+    into = review.after.get("superseded_by_id")
+    is_new = isinstance(into, int) and (review.before or {}).get("superseded_by_id") != into
+    place, link = _EVIDENCE.get(review.action, ("", ""))
+    return StoryStep(
+        f"review-{review.number}",
+        review.created_at,
+        past(review.action),
+        review.by_name,
+        review.agent_name,
+        review.notes,
+        changes=changes_in(review),
+        address=reverse("company-entry", args=[into]) if is_new else _place(review.entry_id, place),
+        link=_("C%(into)s stands in its place") % {"into": into} if is_new else link,
+    )
+
+
+def _place(entry_id: int, name: str) -> str:
+    """Return the address of a section of an entry's page."""
+    return f"{reverse('company-entry', args=[entry_id])}#{name}" if name else ""
+
+
+def _tell_source(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
+    """Where it was learnt. What belongs to one person is shown to them; others hear that there is something."""
+    kind, id = entry.source_kind, entry.source_id
+    if not kind and entry.source_session_id:
+        kind, id = Kind.SUMMARY, str(entry.source_session_id)
+    if kind not in KINDS:
+        return
+    row = KINDS[kind]
+    thing: Any = row.readable(actor.user).filter(pk=row.key_in(id)).first()
+    if thing is not None:
+        moment = min(getattr(thing, row.began), entry.created_at)
+        yield StoryStep(
+            "source",
+            moment,
+            _("Learnt"),
+            address=reverse(row.route, args=[thing.pk]),
+            link=f"{word_of(row.word)}: {row.title(thing)}",
+        )
+    elif not row.is_shared:
+        yield StoryStep(
+            "source",
+            entry.created_at,
+            _("Learnt"),
+            entry.proposer or "",
+            notes=_("From a %(word)s that only they can read.") % {"word": word_of(row.word)},
+        )
+
+
+def _tell_use(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
+    """What sessions were told it and what they said of it: one's own, and everyone's where enough others took part."""
+    mine = Q(user=actor.user)
+    # The sessions of others are counted, and of none of them anything else is read.
+    with rls_bypass():
+        told = Serving.objects.filter(kind=Kind.COMPANY, source_id=str(entry.pk)).aggregate(
+            sessions=Count("pk"),
+            helped=Count("pk", filter=Q(cited=True)),
+            harmed=Count("pk", filter=Q(misled=True)),
+            people=Count("user", distinct=True),
+            others=Count("user", filter=~mine, distinct=True),
+            last=Max("at"),
+            my_sessions=ArrayAgg("session_id", filter=mine, order_by="-at", default=[]),
+            my_helped=Count("pk", filter=mine & Q(cited=True)),
+            my_harmed=Count("pk", filter=mine & Q(misled=True)),
+            my_first=Min("at", filter=mine),
+            my_last=Max("at", filter=mine),
+        )
+    if own := told["my_sessions"]:
+        since = timezone.localtime(told["my_first"])
+        said = _say_told(len(own), told["my_helped"], told["my_harmed"])
+        yield StoryStep(
+            "told-to-you",
+            told["my_last"],
+            _("Told to your agents"),
+            notes=_("%(said)s First on %(day)s.") % {"said": said, "day": date_format(since, _("j F Y"))},
+            address=reverse("memory-session", args=[own[0]]),
+            link=_("The last session that was told it"),
+        )
+    if settings.BIGMIND_MODE != "personal" and told["others"] >= COLLEAGUES:
+        said = _say_told(told["sessions"], told["helped"], told["harmed"])
+        yield StoryStep(
+            "told",
+            told["last"],
+            _("Told to the agents of the team"),
+            notes=_("%(said)s Those were sessions of %(people)s people.")
+            % {"said": said, "people": write_number(told["people"])},
+            address=f"{reverse('insights-knowledge')}?whose=everybody",
+            link=_("What came of company knowledge"),
+        )
+
+
+def _tell_effect(effect: MeasuredEffect | None) -> Iterator[StoryStep]:
+    """What being told it changes in a session, as far as it is known by now."""
+    if effect and effect.verdict:
+        yield StoryStep(
+            "effect",
+            timezone.now(),
+            _("Compared with sessions from which it was withheld"),
+            notes=effect.in_words,
+            address=f"{reverse('insights-knowledge')}?whose=everybody",
+            link=_("What came of company knowledge"),
+        )
+
+
+def _say_told(sessions: int, cited: int, misled: int) -> str:
+    words = ngettext(
+        "%(sessions)s session had it; it helped in %(cited)s",
+        "%(sessions)s sessions had it; it helped in %(cited)s",
+        sessions,
+    ) % {"sessions": write_number(sessions), "cited": write_number(cited)}
+    return (
+        _("%(words)s and misled in %(misled)s.") % {"words": words, "misled": write_number(misled)}
+        if misled
+        else f"{words}."
+    )
+
+
+def _tell_firings(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
+    """How often its triggers fired, level by level: for one's own agents, and for all where enough others took part."""
+    if not (entry.triggers or entry.trigger_levels):
+        return
+    for one in count_firings_by_level(actor, Kind.COMPANY, entry.pk):
+        if one.my_last:
+            said = _say_fired(one.level, one.my_count, one.my_brought)
+            yield StoryStep(
+                f"fired-{one.level}-for-you",
+                one.my_last,
+                _("Fired for your agents"),
+                notes=said,
+                address=_place(entry.pk, "triggers"),
+                link=_("What they were about to do"),
+            )
+        if settings.BIGMIND_MODE != "personal" and one.others >= COLLEAGUES:
+            yield StoryStep(
+                f"fired-{one.level}",
+                one.last,
+                _("Fired for the agents of the team"),
+                notes=_("%(level)s Those were agents of %(people)s people.")
+                % {"level": _say_fired(one.level, one.count, one.brought), "people": write_number(one.people)},
+                address=_place(entry.pk, "triggers"),
+                link=_("How often, by team"),
+            )
+
+
+def _say_fired(level: str, times: int, brought: int) -> str:
+    words = ngettext("At the level “%(level)s”: %(times)s time", "At the level “%(level)s”: %(times)s times", times) % {
+        "level": word_of(TriggerLevel(level).label).lower(),
+        "times": write_number(times),
+    }
+    return (
+        f"{words}."
+        if level == TriggerLevel.SHADOW
+        else _("%(words)s; %(brought)s of them told or held.") % {"words": words, "brought": write_number(brought)}
+    )
+
+
+def _tell_merged(actor: Actor, detail: CompanyEntryDetail) -> Iterator[StoryStep]:
+    """The proposals that went into it, as far as the actor may read them: their evidence says why it was edited."""
+    for one in detail.merged:
+        is_readable = may_decide(actor) or one.proposed_by_id == actor.user.pk
+        if is_readable and one.verified_at is None:
+            yield StoryStep(
+                f"proposal-{one.pk}",
+                one.created_at,
+                _("A proposal that went into it"),
+                one.proposer or "",
+                str(one.agent or ""),
+                address=reverse("company-entry", args=[one.pk]),
+                link=f"{one.handle} {one.title}",
+            )
+
+
+def _tell_last_check(detail: CompanyEntryDetail) -> Iterator[StoryStep]:
+    """What the last check of the code found, unless it changed the label and is a step of the history itself."""
+    checks = [state for state in detail.entry.anchor_states if state.checked_at]
+    if not checks:
+        return
+    last = max(checks, key=lambda check: datetime.fromisoformat(check.checked_at))
+    moment = datetime.fromisoformat(last.checked_at)
+    if any(review.action == Action.CHECK and review.created_at >= moment for review in detail.history):
+        return
+    found = Counter(check.verdict for check in checks if check.commit == last.commit)
+    said = ", ".join(f"{write_number(number)} {word_of(verdict)}" for verdict, number in sorted(found.items()))
+    yield StoryStep(
+        "last-check",
+        moment,
+        _("Checked against the code"),
+        notes=_("Places that it rests on, at commit %(what)s: %(said)s.") % {"what": last.commit[:12], "said": said},
+        address=_place(detail.entry.pk, "code"),
+        link=_("The code it rests on"),
+    )
+
+
+def _tell_complaints(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
+    """Who said that it is wrong or outdated: curators decide about that, and others see what they decided."""
+    if not may_decide(actor):
+        return
+    with rls_bypass():
+        said = Feedback.objects.filter(kind=Kind.COMPANY, source_id=str(entry.pk), verdict__in=COMPLAINTS)
+        complaints = list(said.select_related("user", "agent").order_by("created_at", "pk"))
+    for one in complaints:
+        yield StoryStep(
+            f"feedback-{one.pk}",
+            one.created_at,
+            _("Reported as %(verdict)s") % {"verdict": word_of(one.verdict)},
+            str(one.user),
+            str(one.agent or ""),
+            one.note,
+        )
+
+
+_TELLING: tuple[Callable[[Actor, CompanyEntry], Iterator[StoryStep]], ...] = (
+    _tell_source,
+    _tell_use,
+    _tell_firings,
+    _tell_complaints,
+)
+_EVIDENCE: dict[str, tuple[str, str]] = {
+    Action.CHECK: ("code", gettext_lazy("The code it rests on")),
+    Action.SET_LEVEL: ("triggers", gettext_lazy("Its triggers, and what they did")),
+}
+"""Actions whose evidence is a section of the entry's page: its name, and what the link to it says."""

@@ -1,0 +1,155 @@
+"""The text of an anchor: `acme/shop#src/limits.py:RateLimiter.allow@3f2a1bc`."""
+
+import re
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import PurePosixPath
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from bigmind.core.screening.policy import NoSecrets
+from bigmind.core.text import check_content, echo
+
+ANCHOR_CHARS = 300
+MOST_ANCHORS = 20
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+_STATED_VERSION = re.compile(r"[ <>=!~^]")
+_FORM = "write repository#path:symbol@commit, as in acme/shop#src/limits.py:RateLimiter.allow@3f2a1bc"
+
+
+class AnchorKind(StrEnum):
+    """What of a file an anchor cites."""
+
+    FILE = "file"
+    SYMBOL = "symbol"
+    SETTING = "setting"
+    DEPENDENCY = "dependency"
+    COMMAND = "command"
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A place in code that an entry rests on.
+
+    `states` is what the entry says of it: the value of a setting, the versions of a dependency. `repository` and
+    `commit` may be empty: then it is checked in every repository that has the file, against the commit before.
+    """
+
+    path: str
+    kind: AnchorKind = AnchorKind.FILE
+    name: str = ""
+    states: str = ""
+    repository: str = ""
+    commit: str = ""
+
+    def __str__(self) -> str:
+        repository = f"{self.repository}#" if self.repository else ""
+        return f"{repository}{self.cited}{f'@{self.commit}' if self.commit else ''}"
+
+    @property
+    def cited(self) -> str:
+        """What is cited, without repository and commit."""
+        if self.kind is AnchorKind.FILE:
+            return self.path
+        if self.kind is AnchorKind.SYMBOL:
+            return f"{self.path}:{self.name}"
+        stated = f"={self.states}" if self.kind is AnchorKind.SETTING and self.states else self.states
+        return f"{self.path}:{self.kind} {self.name}{stated}"
+
+    @property
+    def simple_name(self) -> str:
+        """The last part of a name: `allow` of `RateLimiter.allow`."""
+        return self.name.rpartition(".")[2]
+
+    def is_of(self, repository: str) -> bool:
+        """Whether it is checked in a repository: its own, or any if it names none. `acme/shop` is any host's."""
+        mine, theirs = plain_repository(self.repository), plain_repository(repository)
+        return not mine or not theirs or mine == theirs or theirs.endswith(f"/{mine}") or mine.endswith(f"/{theirs}")
+
+    def at(self, commit: str) -> "Anchor":
+        """Return it as cited at another commit."""
+        return replace(self, commit=commit)
+
+
+def parse_anchor(text: str) -> Anchor:
+    """Return the anchor that a text writes.
+
+    Raises:
+        ValueError: it is none; the message says what is missing.
+    """
+    text = text.strip()
+    if len(text) > ANCHOR_CHARS:
+        raise ValueError(f"has an anchor of {len(text)} characters; the limit is {ANCHOR_CHARS}")
+    place, at, commit = text.rpartition("@")
+    if not at or not _COMMIT.fullmatch(commit.strip()):
+        place, commit = text, ""
+    repository, sharp, cited = place.partition("#")
+    # `lib/a.rb:A#b` names a method; a repository has no colon before its path.
+    if not sharp or (":" in repository and "://" not in repository and not repository.startswith("git@")):
+        repository, cited = "", place
+    path, _, rest = cited.partition(":")
+    return _anchor(text, _path(text, path.strip()), rest.strip(), plain_repository(repository), commit.strip())
+
+
+def join_anchors(new: list[str], old: list[str]) -> list[str]:
+    """Return new anchors, and those of before that cite another place."""
+    places = {parse_anchor(text).cited for text in new}
+    return [*new, *(text for text in old if parse_anchor(text).cited not in places)][:MOST_ANCHORS]
+
+
+def plain_repository(name: str) -> str:
+    """Return `github.com/acme/shop` for any address of a repository: https, ssh or `git@github.com:acme/shop.git`."""
+    name = name.strip().casefold()
+    scheme, is_address, rest = name.partition("://")
+    name = (rest if is_address else scheme).rpartition("@")[2].strip("/").removesuffix(".git")
+    host, colon, path = name.partition(":")
+    # After a host, a number is a port.
+    path = path.partition("/")[2] if colon and path.partition("/")[0].isdecimal() else path
+    return f"{host}/{path}".strip("/") if colon else host
+
+
+def _path(text: str, path: str) -> str:
+    parts = PurePosixPath(path).parts
+    if not parts or path.startswith("/") or ".." in parts or not path.isprintable():
+        raise ValueError(f"has {echo(text)}, which names no file of a repository: {_FORM}")
+    return str(PurePosixPath(path))
+
+
+def _anchor(text: str, path: str, rest: str, repository: str, commit: str) -> Anchor:
+    first, _, other = rest.partition(" ")
+    if not rest:
+        return Anchor(path, repository=repository, commit=commit)
+    if first not in {AnchorKind.SETTING, AnchorKind.DEPENDENCY, AnchorKind.COMMAND, AnchorKind.SYMBOL}:
+        kind, other = AnchorKind.SYMBOL, rest
+    else:
+        kind = AnchorKind(first)
+    name, states = _name_and_statement(kind, other.strip())
+    if not name or (kind is AnchorKind.SYMBOL and " " in name):
+        raise ValueError(f"has {echo(text)}, which names no {kind}: {_FORM}")
+    return Anchor(path, kind, name, states, repository, commit)
+
+
+def _name_and_statement(kind: AnchorKind, text: str) -> tuple[str, str]:
+    if kind is AnchorKind.SETTING:
+        name, _, states = text.partition("=")
+        return name.strip(), states.strip()
+    if kind is AnchorKind.DEPENDENCY:
+        # The first letter is the name's: npm has `@types/node`.
+        found = _STATED_VERSION.search(text, 1)
+        return (text[: found.start()], text[found.start() :].strip()) if found else (text, "")
+    if kind is AnchorKind.SYMBOL:
+        return text.replace("::", ".").replace("#", ".").removesuffix("()"), ""
+    return text, ""
+
+
+def _canonical(texts: list[str]) -> list[str]:
+    return list(dict.fromkeys(str(parse_anchor(text)) for text in texts if text.strip()))
+
+
+Anchors = Annotated[
+    list[Annotated[str, AfterValidator(check_content), NoSecrets, Field(max_length=ANCHOR_CHARS)]],
+    AfterValidator(_canonical),
+    Field(max_length=MOST_ANCHORS, description="Code it rests on: repo#path:symbol."),
+]
+"""Anchors as an operation takes them: each is read, and written in its one form."""

@@ -1,0 +1,197 @@
+"""Entries against a repository: what a change makes false, and the edit that would keep it true."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from bigmind.core.errors import Invalid
+
+from .grammar import ANCHOR_CHARS, MOST_ANCHORS, Anchor, parse_anchor
+from .history import EMPTY_TREE, CodeChanges, Repository
+from .judging import AnchorFinding, AnchorVerdict, CodeComparison
+
+LARGEST_SET = 64 * 1024 * 1024
+_WORST = (AnchorVerdict.FALSE, AnchorVerdict.DOUBTFUL, AnchorVerdict.MOVED, AnchorVerdict.UNKNOWN, AnchorVerdict.HOLDS)
+
+
+class AnchoredEntry(BaseModel):
+    """An entry and what it rests on, as `anchors_list` returns it and a file of exported anchors holds it."""
+
+    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)
+
+    entry_id: int
+    handle: str
+    title: str = ""
+    content: str = ""
+    category: str = ""
+    importance: int = 5
+    project: str = ""
+    revision: int = 1
+    url: str = ""
+    anchors: Annotated[list[Annotated[str, Field(max_length=ANCHOR_CHARS)]], Field(max_length=MOST_ANCHORS)]
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return f"{self.title}\n{self.content}"
+
+
+@dataclass(frozen=True)
+class EntryResult:
+    """What a change means for one entry."""
+
+    entry: AnchoredEntry
+    findings: Sequence[AnchorFinding]
+
+    @cached_property
+    def verdict(self) -> AnchorVerdict:
+        """The worst of its anchors."""
+        return min((finding.verdict for finding in self.findings), key=_WORST.index)
+
+    @property
+    def worst(self) -> AnchorFinding:
+        """The finding that decides."""
+        return next(finding for finding in self.findings if finding.verdict is self.verdict)
+
+    @property
+    def reason(self) -> str:
+        """Why, in a sentence for each anchor that is affected."""
+        return " ".join(dict.fromkeys(found.reason for found in self.findings if found.verdict is self.verdict))
+
+    @cached_property
+    def edited_title(self) -> str:
+        """The title with what the change makes of it."""
+        return self._edit(self.entry.title)
+
+    @cached_property
+    def edited_content(self) -> str:
+        """The text with what the change makes of it: a new name, another value."""
+        return self._edit(self.entry.content)
+
+    @property
+    def offers_edit(self) -> bool:
+        """Whether the text can be kept true by changing words of it."""
+        return (self.edited_title, self.edited_content) != (self.entry.title, self.entry.content)
+
+    def anchors_after(self, commit: str) -> list[str]:
+        """Return its anchors as they are after the change: moved ones at their new place, checked ones at a commit."""
+        after: dict[str, str] = {}
+        for finding in self.findings:
+            now = finding.moved_to or finding.anchor
+            if finding.edit and now.states == finding.edit.old:
+                now = replace(now, states=finding.edit.new)
+            after[str(finding.anchor)] = str(now if finding.verdict is AnchorVerdict.UNKNOWN else now.at(commit))
+        return [after.get(anchor, anchor) for anchor in self.entry.anchors]
+
+    def _edit(self, text: str) -> str:
+        for finding in self.findings:
+            if finding.edit:
+                text = _occurrences(finding.edit.old).sub(finding.edit.new.replace("\\", r"\\"), text)
+        return text
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was compared, and what came of it."""
+
+    repository: str
+    base: str
+    head: str
+    results: Sequence[EntryResult] = field(default_factory=list)
+
+    def of(self, *verdicts: AnchorVerdict) -> list[EntryResult]:
+        """Return the entries with one of these verdicts."""
+        return [result for result in self.results if result.verdict in verdicts]
+
+
+def read_anchor_set(file: Path) -> list[AnchoredEntry]:
+    """Read a file of exported anchors: the reply of `anchors_list`, or the list alone.
+
+    Raises:
+        Invalid: it is none.
+    """
+    try:
+        if file.stat().st_size > LARGEST_SET:
+            raise Invalid(f"{file} is larger than {LARGEST_SET // 2**20} MB.")
+        document = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise Invalid(f"{file} cannot be read as exported anchors: {error}.") from None
+    return read_entries(document.get("items") if isinstance(document, dict) else document)
+
+
+def read_entries(items: object) -> list[AnchoredEntry]:
+    """Validate entries with their anchors.
+
+    Raises:
+        Invalid: they are no list of entries with anchors.
+    """
+    if not isinstance(items, list):
+        raise Invalid("There is no list of entries.", hint="`bigmind verify --save FILE` writes one.")
+    try:
+        return [AnchoredEntry.model_validate(item) for item in items]
+    except ValidationError as error:
+        where = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise Invalid(f"An entry cannot be read: {where} {error.errors()[0]['msg'].lower()}.") from None
+
+
+def verify(
+    repository: Repository,
+    entries: Iterable[AnchoredEntry],
+    *,
+    head: str,
+    base: str = "",
+    name: str = "",
+) -> Verification:
+    """Return what the change from one commit to another means for entries.
+
+    Without `base`, each anchor is compared with the commit that it names, so that it shows what has changed since the
+    entry was written; what names none, or one that this clone has not, is only looked for.
+
+    Args:
+        name: What the repository is called; anchors of other repositories are left out.
+    """
+    comparisons: dict[str, CodeComparison] = {}
+    results = []
+    for entry in entries:
+        anchors = [anchor for anchor in map(_read, entry.anchors) if anchor.is_of(name)]
+        findings = [
+            _compare_since(repository, comparisons, base or anchor.commit, head).judge(anchor, entry.text)
+            for anchor in anchors
+        ]
+        # Without a repository of its own an anchor may belong to any: only where its file is does it say something.
+        told = [each for each in findings if each.verdict is not AnchorVerdict.UNKNOWN or each.anchor.repository]
+        if told:
+            results.append(EntryResult(entry, told))
+    return Verification(name, base, head, results)
+
+
+def _compare_since(repository: Repository, known: dict[str, CodeComparison], base: str, head: str) -> CodeComparison:
+    if base not in known:
+        begins = (repository.find_commit(base) or base if base == EMPTY_TREE else repository.find_commit(base)) or head
+        known[base] = CodeComparison(
+            repository, repository.changes(begins, head) if begins != head else CodeChanges(head, head)
+        )
+    return known[base]
+
+
+def _occurrences(old: str) -> re.Pattern[str]:
+    """Return what finds a text as a whole word: 5 is no part of 50 or 1.5, and `allow` is no name in a sentence."""
+    word = re.escape(old)
+    if old[:1].isdigit():
+        return re.compile(rf"(?<![\w.]){word}(?!\w|\.\d)")
+    if old.isalpha() and old.islower():
+        return re.compile(rf"(?<=[`.]){word}(?!\w)|(?<!\w){word}(?=\()")
+    return re.compile(rf"(?<!\w){word}(?!\w)")
+
+
+def _read(text: str) -> Anchor:
+    try:
+        return parse_anchor(text)
+    except ValueError as error:
+        raise Invalid(f"An entry {error}.") from None

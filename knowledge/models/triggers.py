@@ -1,0 +1,116 @@
+"""Triggers of entries and facts: how far they go, what agents did, and when a trigger fired."""
+
+import uuid
+from typing import Any
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+
+from accounts.models import User
+from bigmind.core.masking import PrivateModel
+from bigmind.core.triggers import TRIGGER_CHARS
+
+
+class ActMoment(models.TextChoices):
+    """When a hook told of an act."""
+
+    BEFORE = "before"
+    PROMPT = "prompt"
+    ERROR = "error"
+
+
+class TriggerLevel(models.TextChoices):
+    """What hooks do when a trigger fires, the mildest first."""
+
+    OFF = "off", "Off"
+    SHADOW = "shadow", "Count only"
+    ADVISE = "advise", "Advise"
+    ASK = "ask", "Ask"
+    BLOCK = "block", "Block"
+
+
+def triggers_column() -> "ArrayField[Any, Any]":
+    """Return the column for the acts that something is about."""
+    return ArrayField(
+        models.CharField(max_length=TRIGGER_CHARS),
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="At which acts hooks bring it, such as `command: git push --force`.",
+    )
+
+
+def levels_column() -> "models.JSONField[Any, Any]":
+    """Return the column for how far triggers go."""
+    return models.JSONField(
+        default=dict, db_default={}, blank=True, help_text="How far the triggers go, by team; empty: for everyone."
+    )
+
+
+class Act(PrivateModel):
+    """One thing that an agent of a user did, as a hook told afterwards. Kept as long as conversations are."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="acts")
+    told_id = models.CharField(max_length=60, help_text="By it the same act counts once, however often it is told.")
+    client = models.CharField(max_length=30)
+    conversation = models.CharField(max_length=200, blank=True, help_text="What the client calls the conversation.")
+    folder = models.CharField(max_length=1000, blank=True)
+    at = models.DateTimeField(default=timezone.now)
+    moment = models.CharField(max_length=10, choices=ActMoment)
+    tool = models.CharField(max_length=200, blank=True)
+    command = models.TextField(blank=True)
+    paths = ArrayField(models.CharField(max_length=1000), default=list, blank=True)
+    error = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "told_id"], name="act_once"),
+            models.CheckConstraint(condition=models.Q(moment__in=ActMoment.values), name="act_moment_is_known"),
+        ]
+        indexes = [models.Index(fields=["user", "-at"], name="act_of_user_by_date")]
+
+    def __str__(self) -> str:
+        return (self.command or ", ".join(self.paths) or self.tool)[:80]
+
+
+class Firing(PrivateModel):
+    """One time that a trigger fired for a user. Curators see of it how many there were."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="firings")
+    act = models.ForeignKey(Act, models.SET_NULL, null=True, blank=True, related_name="firings")
+    told_id = models.CharField(max_length=60)
+    kind = models.CharField(max_length=20, help_text="What fired: company, entry or fact.")
+    source_id = models.CharField(max_length=36)
+    trigger = models.CharField(max_length=TRIGGER_CHARS)
+    level = models.CharField(max_length=10, choices=TriggerLevel)
+    team = models.CharField(max_length=60, blank=True)
+    brought = models.BooleanField(help_text="Whether its agent was told, or held. What is counted only is not.")
+    client = models.CharField(max_length=30)
+    conversation = models.CharField(max_length=200, blank=True)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "told_id", "kind", "source_id"], name="firing_once"),
+            models.CheckConstraint(condition=models.Q(level__in=TriggerLevel.values), name="firing_level_is_known"),
+        ]
+        indexes = [
+            models.Index(fields=["kind", "source_id", "-at"], name="firing_of_thing"),
+            models.Index(fields=["user", "-at"], name="firing_of_user_by_date"),
+        ]
+
+    @property
+    def address(self) -> str:
+        """The page of what fired."""
+        name = {"company": "company-entry", "entry": "kb-entry", "fact": "memory-fact"}[self.kind]
+        try:
+            return reverse(name, args=[int(self.source_id) if self.kind != "entry" else self.source_id])
+        except (ValueError, NoReverseMatch):  # a hook told of something that cannot be
+            return ""
+
+    def __str__(self) -> str:
+        return f"{self.trigger} {self.at:%Y-%m-%d %H:%M}"

@@ -1,0 +1,196 @@
+"""Asked questions: what agents asked lately, kept so that a decision can be tried on it before it is made.
+
+A question is its asker's: the rows are theirs alone, and what is told of them to others obeys the rule of gaps. Kept
+beside the words is what a replay needs and the index cannot tell any more: the question's vector, and of the other
+things it found the scores. Their texts and ids are not kept, and of company knowledge nothing: that is searched again.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from statistics import fmean
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import structlog
+from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.models import User
+from bigmind.core.live_settings import live
+from bigmind.core.read_only import is_read_only
+from bigmind.core.screening import find_secrets
+from bigmind.core.text import digest, one_line
+from knowledge.models import QUESTION_CHARS, AskedForm, AskedQuestion, EmbeddingSpace, Kind
+from knowledge.search.abstention import JUDGED, may_answer
+from knowledge.search.fusion import LATE
+from knowledge.search.hybrid import Finding, Findings
+from knowledge.search.late_interaction import words_of_tokens
+
+_KEEP = """
+INSERT INTO knowledge_askedquestion
+    (user_id, how, project, text, digest, times, asked_at, space_id, vector, tokens, outline)
+VALUES (%s, %s, %s, %s, %s, 1, %s, %s, %s, %s, %s)
+ON CONFLICT (user_id, how, project, digest) DO UPDATE SET
+    times = knowledge_askedquestion.times + 1, asked_at = excluded.asked_at, space_id = excluded.space_id,
+    vector = excluded.vector, tokens = excluded.tokens, outline = excluded.outline
+"""
+
+Thing = tuple[str, str]
+
+log = structlog.get_logger()
+
+
+def keep_question(
+    actor: Actor,
+    query: str,
+    *,
+    how: AskedForm,
+    found: Findings,
+    groups: Sequence[Findings] = (),
+    project: str = "",
+    limit: int,
+    costs: Mapping[Thing, int] | None = None,
+) -> None:
+    """Keep a question of an agent, with what a replay of it needs. Nobody's answer waits for it or fails because of it.
+
+    Nothing is kept of what a person asks on a page, of what has a secret in it, and of what no vector was made for.
+
+    Args:
+        found: What the search that has company knowledge among it found.
+        groups: What all searches found, where the answer is joined from several.
+        costs: What the line of each thing costs, where the answer has a budget of its own.
+    """
+    if found.vector is None or found.space is None or not _is_kept(actor) or find_secrets(query):
+        return
+    beside = [one for one in groups if one is not found] or [found]
+    others = [
+        _outline_of(number, one, costs or {}, is_whole=not groups) for number, one in enumerate(groups or [found])
+    ]
+    signs = found.tokens.signs if found.tokens else None
+    outline = {
+        "limit": limit,
+        "terms": [[word, *others] for word, others in found.terms.items()],  # jsonb would put keys in another order.
+        "counts": [found.counts.get(word, 0.0) for word in found.terms],
+        "weights": _weights_of(beside),
+        "missing": sorted(frozenset.intersection(*(one.missing for one in beside))),
+        "places": words_of_tokens(found.text, found.tokens) if found.tokens else [],
+        "usual": _usual_of(found.items),
+        "others": [row for rows in others for row in rows],
+    }
+    text = one_line(query).strip()
+    vector = np.asarray(found.vector.to_list(), dtype=np.float16).tobytes()
+    _keep(
+        actor.user,
+        how,
+        project,
+        text[:QUESTION_CHARS],
+        _identity_of(text, limit),
+        outline,
+        space=found.space,
+        vector=vector,
+        tokens=signs.tobytes() if signs is not None else None,
+    )
+
+
+def keep_start(actor: Actor, *, project: str, topics: Sequence[str], room: int) -> None:
+    """Keep what a session started with: its project and topics, and the tokens that company knowledge had there."""
+    if _is_kept(actor):
+        wanted = sorted(set(topics))
+        _keep(actor.user, AskedForm.START, project, "", " ".join(wanted), {"topics": wanted, "room": room})
+
+
+def forget_old_asked() -> int:
+    """Forget what was asked longer ago than it is kept; return how many rows went."""
+    before = timezone.now() - timedelta(days=live.KEEP_ASKED_DAYS)
+    return AskedQuestion.objects.filter(asked_at__lt=before).delete()[0]
+
+
+def forget_prompts(prompts: Iterable[tuple[UUID, str]], *, limit: int) -> None:
+    """Forget prompts that are being erased, each of one user."""
+    for user_id, prompt in prompts:
+        of_words = digest(_identity_of(one_line(prompt).strip(), limit))
+        AskedQuestion.objects.filter(user=user_id, how=AskedForm.PROMPT, digest=of_words).delete()
+
+
+def forget_asked(user: User, *, since: datetime, until: datetime | None) -> None:
+    """Forget what someone asked in a time, which is being withdrawn."""
+    asked = AskedQuestion.objects.filter(user=user, asked_at__gte=since)
+    (asked.filter(asked_at__lte=until) if until else asked).delete()
+
+
+def _identity_of(text: str, limit: int) -> str:
+    return f"{text} {limit}"
+
+
+def _is_kept(actor: Actor) -> bool:
+    asked_by_agent = actor.agent is not None or actor.key is not None
+    return bool(asked_by_agent and live.KEEP_ASKED_DAYS and not is_read_only())
+
+
+def _keep(
+    user: User,
+    how: AskedForm,
+    project: str,
+    text: str,
+    identity: str,
+    outline: Mapping[str, Any],
+    *,
+    space: EmbeddingSpace | None = None,
+    vector: bytes | None = None,
+    tokens: bytes | None = None,
+) -> None:
+    row: tuple[Any, ...] = (
+        user.pk,
+        how,
+        project,
+        text,
+        digest(identity),
+        timezone.now(),
+        space and space.pk,
+        vector,
+        tokens,
+    )
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(_KEEP, [*row, json.dumps(outline, separators=(",", ":"))])
+    except DatabaseError as error:
+        log.warning("A question was not kept.", error=str(error))
+
+
+def _outline_of(group: int, found: Findings, costs: Mapping[Thing, int], *, is_whole: bool) -> list[list[Any]]:
+    """Return of what a search found besides company knowledge: the scores, and which words of the question it has.
+
+    Of several searches those are enough that may answer, and the first few, by which a list is judged.
+    """
+    words = list(found.terms)
+    return [
+        [
+            group,
+            item.score,
+            None if item.vector is None else round(item.vector, 4),
+            round(item.keyword or 0.0, 4),
+            sum(1 << place for place, word in enumerate(words) if word in item.matched),
+            item.project,
+            costs.get((item.kind, item.source_id), 0),
+            item.kind,
+        ]
+        for place, item in enumerate(found.items)
+        if item.kind != Kind.COMPANY and (is_whole or place < JUDGED or may_answer(item))
+    ]
+
+
+def _weights_of(found: Sequence[Findings]) -> dict[str, float]:
+    return {word: round(max(one.weights.get(word, 0.0) for one in found), 4) for word in found[0].weights}
+
+
+def _usual_of(items: Iterable[Finding]) -> float | None:
+    """Return the average by which late interaction was compared, read from the scores; None where it was not used."""
+    seen = [
+        item.late - (item.score - item.support - sum(item.parts.values())) / LATE
+        for item in items
+        if item.late is not None and item.score < 1
+    ]
+    return round(fmean(seen), 4) if seen else None

@@ -1,0 +1,88 @@
+"""Confidence sequences: how much something changes, by an interval that holds however often one looks.
+
+An interval for a fixed number of sessions lies too often when somebody looks every day and stops when they like what
+they see. These intervals hold for all looks at once, from the first on. That of the difference of two means after `h`
+sessions of information is d ± sqrt(v (a² + log(h / START))), with v the estimated variance of d and a² the 95 %
+quantile of χ² with three degrees of freedom: Brownian motion crosses sqrt(t (a² + log(t / m))) somewhere in [m, ∞) with
+probability 2 (1 - Φ(a) + a φ(a)) exactly.
+
+Sources: Robbins & Siegmund, Boundary crossing probabilities for the Wiener process and sample sums, 1970; Waudby-Smith,
+Arbour, Sinha, Kennedy & Ramdas, Time-uniform central limit theory and asymptotic confidence sequences, 2021
+(arXiv:2103.06476), for means of what is not Gaussian; Waudby-Smith & Ramdas, Distribution-uniform anytime-valid
+inference, 2023 (arXiv:2311.03343), for the delayed start and p; Holm, A simple sequentially rejective multiple test
+procedure, 1979.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import erfc, exp, log, pi, sqrt
+from typing import NamedTuple
+
+START = 16.0
+"""Information at the first look: as of 20 sessions without something and 80 with it. Before, nothing is said."""
+SQUARED_95 = 7.814728
+SURE = 0.05
+BORROWED, BORROWED_BY_BLAME = 4, 32
+"""How many sessions' worth of variance each side takes from both together. A rare setback may not have happened in the
+small one, which would then seem to be certain. To blame many things at once takes more: few sessions that went
+well vary by little, and what the others had then looks like harm."""
+
+
+class Sample(NamedTuple):
+    """Sessions of one side: how many, their mean and their variance."""
+
+    number: int
+    mean: float
+    variance: float
+
+
+@dataclass(frozen=True)
+class MeanDifference:
+    """A difference of two means with its interval, and how likely one as large is where nothing changes."""
+
+    value: float
+    low: float
+    high: float
+    p: float
+
+
+def compare(told: Sample, withheld: Sample) -> MeanDifference | None:
+    """Return how much the mean of those that were told exceeds that of the others; None before the first look.
+
+    The randomization is the only assumption: each session was told or not by lot. What happens in it may be counts,
+    yes or no, or anything else with a variance.
+    """
+    both = told.number + withheld.number
+    information = told.number * withheld.number / both if both else 0.0
+    if information < START:
+        return None
+    pooled = (told.number * told.variance + withheld.number * withheld.variance) / both
+    variance, doubted = (
+        sum(_steady(side, pooled, borrowed) / side.number for side in (told, withheld))
+        for borrowed in (BORROWED, BORROWED_BY_BLAME)
+    )
+    value = told.mean - withheld.mean
+    if not variance:
+        return MeanDifference(value, value, value, 1.0)
+    width = sqrt(variance * (SQUARED_95 + log(information / START)))
+    return MeanDifference(value, value - width, value + width, _crossing(value**2 / doubted - log(information / START)))
+
+
+def find_sure(p_of: Mapping[int, float]) -> set[int]:
+    """Return which of many are sure, with at most 5 % for a single wrong one among them: the procedure of Holm."""
+    sure: set[int] = set()
+    for place, key in enumerate(sorted(p_of, key=lambda key: p_of[key])):
+        if p_of[key] > SURE / (len(p_of) - place):
+            break
+        sure.add(key)
+    return sure
+
+
+def _steady(side: Sample, pooled: float, borrowed: int) -> float:
+    return ((side.number - 1) * side.variance + borrowed * pooled) / (side.number - 1 + borrowed)
+
+
+def _crossing(squared: float) -> float:
+    """Return how likely a difference that is none ever goes so far: 2 (1 - Φ(a) + a φ(a))."""
+    a = sqrt(max(0.0, squared))
+    return min(1.0, erfc(a / sqrt(2)) + a * sqrt(2 / pi) * exp(-squared / 2 if squared > 0 else 0.0))

@@ -1,0 +1,295 @@
+"""Effects: what changes in sessions that are told something, against those from which it was withheld by lot.
+
+Of everybody's sessions nothing is shown that fewer than three others on either side had a part in.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Avg, Count, ExpressionWrapper, F, FloatField, IntegerField, Max, Q, QuerySet, Sum, Variance
+from django.db.models.functions import Cast, Coalesce
+from django.utils import timezone
+from django.utils.formats import number_format
+
+from accounts.actor import Actor
+from accounts.models import User
+from accounts.services.usage import COLLEAGUES
+from bigmind.core.rls import rls_bypass
+from bigmind.core.translation import _, gettext_lazy, write_number
+from knowledge.kinds import KINDS
+from knowledge.models import DIGEST_CHARS, CompanyEntry, HoldoutDraw, Kind, Proof, Serving
+from knowledge.services.confidence import START, MeanDifference, Sample, compare, find_sure
+
+_FAILING = Cast("session__work__failing", IntegerField())
+_COUNTED = {name: F(f"session__work__{name}") for name in ("corrections", "repeated", "reverted", "searches")}
+_NONE = {name: Coalesce(count, 0) for name, count in (_COUNTED | {"failing": _FAILING}).items()}
+SETBACKS, DISCOVERY = "setbacks", "searches"
+MEASURES = {
+    SETBACKS: "setbacks",
+    "corrections": "corrections",
+    "repeated": gettext_lazy("questions asked again"),
+    "failing": gettext_lazy("failing tests at the end"),
+    "reverted": gettext_lazy("reverted commits"),
+    DISCOVERY: "searches",
+}
+"""What is measured of a session, and its word. Setbacks are all that follow but searches, which are only effort."""
+_PARTS = ("corrections", "repeated", "failing", "reverted")
+
+
+@dataclass(frozen=True)
+class Lift:
+    """How much being told something changes one measure of a session: less is better, whichever it is."""
+
+    measure: str
+    difference: float
+    low: float
+    high: float
+    p: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """What is measured, in words."""
+        return str(MEASURES[self.measure])
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval leaves out that nothing changes."""
+        return self.low > 0 or self.high < 0
+
+    @property
+    def in_words(self) -> str:
+        """The difference with its interval: “1.8 fewer, between 0.4 and 3.1”."""
+        if round(self.low, 1) == round(self.high, 1) == 0:
+            return _("no difference seen")
+        if not self.is_clear:
+            return _("between %(low)s and %(high)s") % {"low": _amount(self.low), "high": _amount(self.high)}
+        ends = sorted((abs(self.low), abs(self.high)))
+        return _("%(difference)s, between %(least)s and %(most)s") % {
+            "difference": _amount(self.difference),
+            "least": number_format(ends[0], 1),
+            "most": number_format(ends[1], 1),
+        }
+
+
+@dataclass(frozen=True)
+class MeasuredEffect:
+    """What being told something changes, as far as it may be shown.
+
+    `sessions` and `withheld` are 0 where nothing was compared, `measures` is empty where too little was: too few
+    sessions, or too few people.
+    """
+
+    sessions: int = 0
+    withheld: int = 0
+    has_people: bool = True
+    measures: list[Lift] = field(default_factory=list)
+
+    @property
+    def setbacks(self) -> Lift | None:
+        """What counts: corrections, questions asked again, failing tests and reverted commits together."""
+        return next((lift for lift in self.measures if lift.measure == SETBACKS), None)
+
+    @property
+    def verdict(self) -> str:
+        """Whether it `helps`, `harms`, or whether that is `unclear`; empty where nothing may be said."""
+        lift = self.setbacks
+        if lift is None:
+            return ""
+        return "unclear" if not lift.is_clear else "helps" if lift.high < 0 else "harms"
+
+    @property
+    def in_words(self) -> str:
+        """What may be said of it, in one or two sentences."""
+        lift = self.setbacks
+        if lift is None:
+            return self._why_nothing
+        if lift.is_clear:
+            many, between = _amount(lift.difference), lift.in_words.partition(", ")[2]
+            return _("Sessions that were told this had %(many)s %(name)s, %(between)s; %(sessions)s.") % {
+                "many": many,
+                "name": lift.name,
+                "between": between,
+                "sessions": self._sessions,
+            }
+        return _("Not clear yet: sessions that were told this had %(in_words)s %(name)s; %(sessions)s.") % {
+            "in_words": lift.in_words,
+            "name": lift.name,
+            "sessions": self._sessions,
+        }
+
+    @property
+    def _sessions(self) -> str:
+        return _("%(sessions)s sessions") % {"sessions": write_number(self.sessions)}
+
+    @property
+    def _why_nothing(self) -> str:
+        if not self.sessions:
+            return _("Not compared: it was not withheld from any session.")
+        if not self.has_people:
+            return _("Not enough yet to say: fewer than %(COLLEAGUES)s colleagues took part.") % {
+                "COLLEAGUES": COLLEAGUES
+            }
+        share = _("%(sessions)s sessions, %(withheld)s of them without it") % {
+            "sessions": write_number(self.sessions),
+            "withheld": write_number(self.withheld),
+        }
+        return _("Not enough yet to say: %(share)s. It takes about %(what)s without it.") % {
+            "share": share,
+            "what": round(START * 1.25),
+        }
+
+
+@dataclass(frozen=True)
+class ThingCounts:
+    """What came of the sessions that were told something; None of all where too few people had a part in it."""
+
+    told: int
+    cited: int
+    misled: int
+    corrections: int
+    repeated: int
+    failing: int
+    tested: int
+    commits: int
+    reverted: int
+    last_told_at: datetime | None
+
+
+def effects_of(actor: Actor, kind: str, ids: Iterable[str | int]) -> dict[str, MeasuredEffect]:
+    """Return the effect of each of these things, by its id, as far as the actor may see it.
+
+    Of what is shared it is that of everybody's sessions, of facts that of the actor's own.
+    """
+    wanted = [str(id) for id in ids]
+    is_shared = kind != Kind.FACT
+    with rls_bypass():
+        found = _compare_sides(kind, wanted, reader=actor.user, of=None if is_shared else actor.user)
+    least = COLLEAGUES if is_shared and settings.BIGMIND_MODE != "personal" else 0
+    return {id: _effect_of(found[id], least) if id in found else MeasuredEffect() for id in wanted}
+
+
+def counts_of(actor: Actor, kind: str, id: str | int) -> ThingCounts | None:
+    """Return what came of the sessions that were told something; None where too few people were told it."""
+    is_shared = kind != Kind.FACT
+    told = Serving.objects.filter(kind=kind, source_id=str(id))
+    with rls_bypass():
+        sums = {
+            name: Coalesce(Sum(f"session__work__{name}"), 0)
+            for name in ("corrections", "repeated", "commits", "reverted")
+        }
+        row = (told if is_shared else told.filter(user=actor.user)).aggregate(
+            told=Count("pk"),
+            times_cited=Count("pk", filter=Q(cited=True)),
+            times_misled=Count("pk", filter=Q(misled=True)),
+            failing=Count("pk", filter=Q(session__work__failing=True)),
+            tested=Count("pk", filter=Q(session__work__tests_passed__gt=0) | Q(session__work__tests_failed__gt=0)),
+            last_told_at=Max("at"),
+            people=Count("user", filter=~Q(user=actor.user), distinct=True),
+            **sums,
+        )
+    hides = is_shared and settings.BIGMIND_MODE != "personal" and row["people"] < COLLEAGUES
+    if hides or not row["told"]:
+        return None
+    del row["people"]
+    return ThingCounts(cited=row.pop("times_cited"), misled=row.pop("times_misled"), **row)
+
+
+def proof_of(actor: Actor, kind: str, id: object) -> dict[str, Any]:
+    """Return what a page about something shows of its use: the effect, and the counts."""
+    return {"effect": effects_of(actor, kind, [str(id)])[str(id)], "counts": counts_of(actor, kind, str(id))}
+
+
+def find_most_helpful(actor: Actor, *, limit: int = 5) -> list[tuple[CompanyEntry, MeasuredEffect]]:
+    """Return the approved entries that clearly help, what helps most first."""
+    ids = list(_select_draws(Kind.COMPANY).values_list("source_id", flat=True).distinct())
+    effects = effects_of(actor, Kind.COMPANY, ids)
+    helping = {int(id): effect for id, effect in effects.items() if effect.verdict == "helps" and effect.setbacks}
+    entries = CompanyEntry.objects.approved().in_bulk(helping)
+    found = [(entries[id], effect) for id, effect in helping.items() if id in entries]
+    return sorted(found, key=lambda one: one[1].setbacks.difference if one[1].setbacks else 0.0)[:limit]
+
+
+@rls_bypass()
+def mark_harmful() -> int:
+    """Mark the approved entries that surely do harm, so that curators see them again; return how many there are.
+
+    Many are compared at once: that a single harmless one is among those that are marked has a chance of at most 5 %.
+    """
+    found = _compare_sides(Kind.COMPANY, None, reader=None, of=None)
+    lifts = {int(id): lift for id, sides in found.items() if (lift := _lift(sides, SETBACKS))}
+    sure = find_sure({id: lift.p for id, lift in lifts.items()})
+    harmful = {id for id in sure if lifts[id].difference > 0}
+    Proof.objects.exclude(harmful_since=None).exclude(pk__in=harmful).update(harmful_since=None)
+    Proof.objects.filter(harmful_since=None, pk__in=harmful).update(harmful_since=timezone.now())
+    return len(harmful)
+
+
+def list_harmful() -> "QuerySet[Proof, int]":
+    """Return the numbers of the entries that do harm and that nobody has looked at since that was sure."""
+    unseen = Q(entry__verified_at=None) | Q(entry__verified_at__lt=F("harmful_since"))
+    return Proof.objects.filter(unseen, harmful_since__isnull=False).values_list("entry_id", flat=True)
+
+
+Sides = Mapping[bool, Mapping[str, Any]]
+"""The sessions from which something was withheld (True) and those that were told it: number, people, mean and variance
+of each measure."""
+
+
+def _select_draws(kind: str) -> "QuerySet[HoldoutDraw]":
+    return HoldoutDraw.objects.filter(kind=kind, session__ended_at__isnull=False).order_by()
+
+
+def _compare_sides(kind: str, ids: Collection[str] | None, *, reader: User | None, of: User | None) -> dict[str, Sides]:
+    """Return both sides of each thing that was drawn, of the sessions that have ended, as it reads now."""
+    draws = _select_draws(kind)
+    if ids is not None:
+        draws = draws.filter(source_id__in=ids)
+    if of is not None:
+        draws = draws.filter(user=of)
+    total = sum((_NONE[name] for name in _PARTS[1:]), _NONE[_PARTS[0]])
+    measures = {**_NONE, SETBACKS: ExpressionWrapper(total, IntegerField())}
+    rows = draws.values("source_id", "version", "withheld").annotate(
+        number=Count("pk"),
+        people=Count("user", filter=~Q(user=reader), distinct=True),
+        **{f"{name}_mean": Avg(count, output_field=FloatField()) for name, count in measures.items()},
+        **{f"{name}_variance": Variance(count, sample=True) for name, count in measures.items()},
+    )
+    versions = _versions(kind, {row["source_id"] for row in rows})
+    found: dict[str, dict[bool, Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["version"] == versions.get(row["source_id"]):
+            found.setdefault(row["source_id"], {})[row["withheld"]] = row
+    return dict(found)
+
+
+def _versions(kind: str, ids: Collection[str]) -> dict[str, str]:
+    """Return the digests of things as they read now: another text is another thing to be told."""
+    row = KINDS[kind]
+    things = row.model._default_manager.filter(pk__in=[row.read_id(id) for id in ids])
+    return {str(pk): digest[:DIGEST_CHARS] for pk, digest in things.values_list("pk", "digest")}
+
+
+def _effect_of(sides: Sides, least: int) -> MeasuredEffect:
+    numbers = {side: row["number"] for side, row in sides.items()}
+    has_people = all(sides[side]["people"] >= least for side in sides)
+    lifts = [lift for measure in MEASURES if (lift := _lift(sides, measure))] if has_people else []
+    return MeasuredEffect(sum(numbers.values()), numbers.get(True, 0), has_people, lifts)
+
+
+def _lift(sides: Sides, measure: str) -> Lift | None:
+    if len(sides) < 2:
+        return None
+    found: MeanDifference | None = compare(*(_sample(sides[side], measure) for side in (False, True)))
+    return Lift(measure, found.value, found.low, found.high, found.p) if found else None
+
+
+def _sample(row: Mapping[str, Any], measure: str) -> Sample:
+    return Sample(row["number"], row[f"{measure}_mean"], row[f"{measure}_variance"] or 0.0)
+
+
+def _amount(difference: float) -> str:
+    said = _("%(number)s fewer") if difference < 0 else _("%(number)s more")
+    return said % {"number": number_format(abs(difference), 1)}

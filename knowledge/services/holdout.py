@@ -1,0 +1,144 @@
+"""Holdout: withholds entries at random now and then, with consent, to learn whether being told them helps.
+
+Lots are drawn over exactly what a session was about to be told, each thing by itself, from a keyed hash of session and
+thing: the same draw can be made again at any time, and a thing that is withheld once stays so for the session. Where
+nobody consented nothing is drawn, and every answer is what it would be without this module.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.db import DatabaseError, transaction
+from django.utils.crypto import salted_hmac
+
+from accounts.actor import Actor
+from accounts.models import User
+from bigmind.core.fixed_queries import FixedQuery
+from bigmind.core.live_settings import live
+from bigmind.core.read_only import is_read_only
+from knowledge.kinds import KINDS
+from knowledge.models import (
+    DIGEST_CHARS,
+    CapturePolicy,
+    Category,
+    HoldoutConsent,
+    HoldoutDraw,
+    Kind,
+    Session,
+)
+from knowledge.services.exposures import Exposure
+from knowledge.services.outcomes import session_of_agent
+
+SAFETY = frozenset({"safety", "security"})
+"""What has one of these among its topics or tags is never withheld."""
+BLOCKING = "block"
+SHARED = (Kind.COMPANY, Kind.ENTRY)
+
+log = structlog.get_logger()
+
+
+def kinds_withheld_from(actor: Actor) -> frozenset[str]:
+    """Return the kinds of things that may be withheld from the agents of a user: none without consent.
+
+    The administration decides first, then the user: whoever said “nothing” is left out although the team takes part.
+    """
+    if live.HOLDOUT == "off" or is_read_only() or (actor.agent is None and actor.key is None):
+        return frozenset()
+    consent = consent_of(actor.user)
+    if consent == HoldoutConsent.NEVER:
+        return frozenset()
+    return frozenset({*SHARED, *([Kind.FACT] if consent == HoldoutConsent.ALL else [])})
+
+
+def consent_of(user: User) -> str:
+    """Return what may be withheld from the agents of a user: their own word, else the team's."""
+    chosen = next(iter(_CONSENT(user.pk)), "")
+    return chosen or (HoldoutConsent.SHARED if live.HOLDOUT == "everyone" else HoldoutConsent.NEVER)
+
+
+_CONSENT = FixedQuery(lambda user_id: CapturePolicy.objects.filter(user=user_id).values_list("holdout", flat=True)[:1])
+
+
+def is_withheld(session_id: UUID, one: Exposure) -> bool:
+    """Draw the lot of one thing in one session: the same whenever it is drawn, as long as the share is the same."""
+    drawn = salted_hmac("bigmind.holdout", f"{session_id}:{one.kind}:{one.source_id}", algorithm="sha256").digest()
+    return bool(int.from_bytes(drawn[:8]) % 100 < live.HOLDOUT_PERCENT)
+
+
+def draw(actor: Actor, session_id: UUID, things: Iterable[Exposure]) -> list[HoldoutDraw]:
+    """Draw for each thing that a session is about to be told and that may be withheld; nothing is kept yet."""
+    kinds = kinds_withheld_from(actor)
+    if not kinds:
+        return []
+    eligible = _read_eligible(actor.user, [one for one in things if one.kind in kinds])
+    return [
+        HoldoutDraw(
+            session_id=session_id,
+            user=actor.user,
+            kind=one.kind,
+            source_id=one.source_id,
+            version=thing.digest[:DIGEST_CHARS],
+            withheld=is_withheld(session_id, one),
+        )
+        for one, thing in eligible.items()
+    ]
+
+
+def keep_draws(draws: Collection[HoldoutDraw]) -> set[tuple[str, str]]:
+    """Record draws of a session that exists; return kind and id of what is withheld."""
+    HoldoutDraw.objects.bulk_create(draws, ignore_conflicts=True)
+    return find_withheld(draws)
+
+
+def find_withheld(draws: Iterable[HoldoutDraw]) -> set[tuple[str, str]]:
+    """Return kind and id of what is withheld."""
+    return {(one.kind, one.source_id) for one in draws if one.withheld}
+
+
+def withhold(actor: Actor, session: Session | None, things: Iterable[Exposure]) -> set[tuple[str, str]]:
+    """Draw for what a recall is about to tell; return kind and id of what it leaves out.
+
+    What cannot be recorded is not withheld: a session would never learn of it.
+    """
+    draws = draw(actor, session.pk, things) if session else []
+    try:
+        with transaction.atomic():
+            return keep_draws(draws) if draws else set()
+    except DatabaseError as error:
+        log.warning("What was to be withheld was told, because it could not be recorded.", error=str(error))
+        return set()
+
+
+def withhold_found(actor: Actor, things: Iterable[Exposure]) -> set[tuple[str, str]]:
+    """Draw for what an agent's question is about to be answered; return kind and id of what it leaves out."""
+    if not kinds_withheld_from(actor):
+        return set()
+    return withhold(actor, session_of_agent(actor), things)
+
+
+def list_withheld(session: Session) -> set[tuple[str, str]]:
+    """Return kind and id of what was withheld from a session until now."""
+    return set(session.draws.filter(withheld=True).values_list("kind", "source_id"))
+
+
+def _read_eligible(user: User, things: Collection[Exposure]) -> Mapping[Exposure, Any]:
+    ids: dict[str, list[Any]] = defaultdict(list)
+    for one in things:
+        ids[one.kind].append(KINDS[one.kind].read_id(one.source_id))
+    found = {
+        Exposure(kind, str(thing.pk)): thing
+        for kind, keys in ids.items()
+        for thing in KINDS[kind].visible(user).filter(pk__in=keys)
+        if not _is_safety(thing)
+    }
+    return {one: found[one] for one in things if one in found}
+
+
+def _is_safety(thing: Any) -> bool:
+    """Whether something must always be told: marked as safety, a user's constraint, or what blocks an act."""
+    names = {name.casefold() for name in (*getattr(thing, "topics", ()), *getattr(thing, "tags", ()))}
+    levels = (*getattr(thing, "trigger_levels", {}).values(), getattr(thing, "trigger_level", ""))
+    return bool(names & SAFETY) or BLOCKING in levels or getattr(thing, "category", "") == Category.CONSTRAINT

@@ -1,0 +1,169 @@
+"""The timeline of a memory: sessions, facts, notes, hypotheses and one's decided proposals, and what replaced what."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Annotated, Any, Literal
+
+from django.db.models import BigIntegerField, CharField, Count, F, OuterRef, Q, QuerySet, Subquery, TextField, Value
+from django.db.models.functions import Cast, Concat, Left, TruncDate
+from django.utils import timezone
+from pydantic import AfterValidator, Field
+
+from accounts.actor import Actor
+from accounts.models import User
+from bigmind.core.pages import Page
+from bigmind.core.vocabulary import Offset, Project
+from knowledge.models import Category, CompanyEntry, Fact, Hypothesis, Note, Session
+
+TITLE_CHARS = 300
+WEEKS = 26
+"""So many weeks are in the strip above the list."""
+
+KindOfEvent = Annotated[
+    Literal["", "session", "decision", "fact", "note", "hypothesis", "company"],
+    Field(description="Only events of this kind; a decision is a fact of that category."),
+]
+
+
+def _in_our_time(day: date) -> date:
+    """Refuse days that calendars cannot count from."""
+    if not 1970 <= day.year < 3000:
+        raise ValueError("has to be between the years 1970 and 3000")
+    return day
+
+
+Week = Annotated[
+    Annotated[date, AfterValidator(_in_our_time)] | None, Field(description="Only the seven days from this one on.")
+]
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that came about, or became of something: when, what it is called, and what it replaced.
+
+    `what` says which: `began`, `stored`, `written`, `confirmed`, `refuted`, `abandoned`, `approved`, `rejected` and the
+    like. `other` is a fact that this one replaced; `newer` the fact that replaced this one.
+    """
+
+    at: datetime
+    kind: str
+    what: str
+    id: str
+    title: str
+    project: str
+    other_id: int | None
+    other: str | None
+    newer_id: int | None
+    newer: str | None
+
+    @property
+    def day(self) -> date:
+        """The day on which it came about."""
+        return timezone.localdate(self.at)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timeline(Page[Event]):
+    """A page of events, the newest first, and how many there were in each of the last weeks, by their first days."""
+
+    weeks: list[tuple[date, int]]
+
+
+def see_timeline(
+    actor: Actor,
+    *,
+    kind: KindOfEvent = "",
+    project: Project = "",
+    week: Week = None,
+    offset: Offset = 0,
+    limit: int = 50,
+) -> Timeline:
+    """Return what came about in the actor's memory, the newest first; of one kind, project or week.
+
+    Facts that were replaced are there, each with what replaced it; what was archived is not.
+    """
+    parts = _events(actor.user, kind, project)
+    counted = [rows.annotate(day=TruncDate("at")).values_list("day").annotate(events=Count("*")) for rows in parts]
+    days = Counter[date]()
+    for day, number in counted[0].union(*counted[1:], all=True):
+        days[day] += number
+    total = sum(number for day, number in days.items() if week is None or 0 <= (day - week).days < 7)
+    shown = (
+        [rows.filter(at__date__gte=week, at__date__lt=week + timedelta(days=7)) for rows in parts] if week else parts
+    )
+    of_all = [_as_events(rows) for rows in shown]
+    ordered = of_all[0].union(*of_all[1:], all=True).order_by("-at", "kind", "thing")
+    events = [Event(*row) for row in ordered[offset : offset + limit]]
+    return Timeline(events, total, limit, offset, weeks=_by_week(days))
+
+
+def _by_week(days: "Counter[date]") -> list[tuple[date, int]]:
+    """How many events there were in each of the last weeks, from Monday on."""
+    today = timezone.localdate()
+    monday = today - timedelta(days=today.weekday())
+    weeks: Counter[date] = Counter()
+    for day, number in days.items():
+        weeks[day - timedelta(days=day.weekday())] += number
+    return [(first, weeks[first]) for back in reversed(range(WEEKS)) for first in [monday - timedelta(weeks=back)]]
+
+
+def _events(user: User, kind: str, project: str) -> list[QuerySet[Any]]:
+    """The rows of each kind of event with `at`, and what is said of them."""
+    facts = Fact.objects.of(user).filter(Q(deprecated_at=None) | Q(superseded_by__isnull=False))
+    before = Fact.objects.of(user).filter(superseded_by=OuterRef("pk")).order_by("-pk")
+    facts = facts.annotate(
+        old_id=Subquery(before.values("pk")[:1]),
+        old=Subquery(before.annotate(text=Left("fact", TITLE_CHARS)).values("text")[:1]),
+    )
+    hypotheses = Hypothesis.objects.of(user).filter(set_aside_at=None)
+    proposed = CompanyEntry.objects.own().proposed_by(user).exclude(decided_at=None)
+    rows: dict[str, list[QuerySet[Any]]] = {
+        "session": [_with_words(Session.objects.of(user).in_view(), "session", "began", "started_at", "one_liner")],
+        "decision": [
+            _with_words(facts.filter(category=Category.DECISION), "decision", "decided", "created_at", "fact")
+        ],
+        "fact": [_with_words(facts.exclude(category=Category.DECISION), "fact", "stored", "created_at", "fact")],
+        "note": [_with_words(Note.objects.of(user).current(), "note", "written", "created_at", "domain", "key")],
+        "hypothesis": [
+            _with_words(hypotheses, "hypothesis", "believed", "created_at", "hypothesis"),
+            _with_words(hypotheses.exclude(resolved_at=None), "hypothesis", "", "resolved_at", "hypothesis"),
+        ],
+        "company": [_with_words(proposed, "company", "", "decided_at", "title")],
+    }
+    chosen = rows[kind] if kind else [part for parts in rows.values() for part in parts]
+    return [part.filter(project=project) for part in chosen] if project else chosen
+
+
+def _with_words(rows: QuerySet[Any], kind: str, what: str, moment: str, *title: str) -> QuerySet[Any]:
+    """Rows with their moment, kind and title. Without a word of its own an event is called by the row's status."""
+    named = Concat(title[0], Value("/"), title[1], output_field=TextField()) if len(title) > 1 else F(title[0])
+    said: QuerySet[Any] = rows.order_by().annotate(
+        at=F(moment),
+        kind=Value(kind, output_field=CharField()),
+        what=Cast(F("status") if not what else Value(what), TextField()),
+        called=Left(Cast(named, TextField()), TITLE_CHARS),
+    )
+    return said
+
+
+def _as_events(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """The columns of an event, the same for all kinds, so that one query brings a page of all."""
+    if rows.model is Fact:
+        other: dict[str, Any] = {
+            "other_id_": F("old_id"),
+            "other_": Cast(F("old"), TextField()),
+            "newer_id_": F("superseded_by"),
+            "newer_": Left(F("superseded_by__fact"), TITLE_CHARS),
+        }
+    else:
+        nothing = Value(None, output_field=BigIntegerField())
+        other = {
+            "other_id_": nothing,
+            "other_": Value(None, output_field=TextField()),
+            "newer_id_": nothing,
+            "newer_": Value(None, output_field=TextField()),
+        }
+    columns = ("at", "kind", "what", "thing", "called", "project", *other)
+    told: QuerySet[Any] = rows.annotate(thing=Cast("pk", TextField()), **other).values_list(*columns)
+    return told

@@ -1,0 +1,61 @@
+"""How far triggers go: of a person's own facts as the person wants, of shared entries as a curator decided."""
+
+from django.db import transaction
+
+from accounts.actor import Actor
+from bigmind.core.errors import Conflict, Forbidden
+from bigmind.core.text import clean_name
+from knowledge.models import Entry, Fact, TriggerLevel
+from knowledge.vocabulary import EntryId, FactId, TeamName, TriggerLevelName, Triggers
+
+from .entry_reading import entry_of_id
+from .facts import own_fact
+
+
+def level_of(levels: dict[str, str], team: str) -> TriggerLevel:
+    """Return how far triggers go for a team: as was decided for it, else for everyone; else they are counted only."""
+    decided = levels.get(team) or levels.get("")
+    return TriggerLevel(decided) if decided in TriggerLevel.values else TriggerLevel.SHADOW
+
+
+@transaction.atomic
+def set_fact_triggers(
+    actor: Actor, *, fact_id: FactId, triggers: Triggers | None = None, level: TriggerLevelName | None = None
+) -> Fact:
+    """Choose the acts just before which hooks tell this user's agents a fact: a command, path, tool, error or prompt.
+
+    Call this when the user wants to be kept from a mistake. `triggers` replaces the list; other triggers begin with
+    advice. How far they go, `level`, only the user decides, on the page of the fact. Returns the fact.
+    """
+    fact = own_fact(actor, fact_id)
+    if actor.key and level is not None:
+        raise Forbidden("Only the user decides how far triggers go.", hint="They can on the page of the fact.")
+    if triggers is not None and triggers != fact.triggers:
+        fact.triggers, fact.trigger_level = triggers, TriggerLevel.ADVISE
+    if level is not None:
+        if not fact.triggers:
+            raise Conflict(f"Fact {fact.number} has no triggers.", hint="Send triggers as well.")
+        fact.trigger_level = TriggerLevel(level)
+    fact.save(update_fields=["triggers", "trigger_level", "updated_at"])
+    return fact
+
+
+@transaction.atomic
+def set_entry_trigger_level(actor: Actor, *, id: EntryId, level: TriggerLevelName, team: TeamName = "") -> Entry:
+    """Decide how far the triggers of an entry of the knowledge base go, as a curator.
+
+    Raises:
+        Conflict: it has none.
+        Forbidden: it would hold agents back, and nobody has reviewed what it says.
+    """
+    actor.require("curate")
+    entry = entry_of_id(id)
+    if not entry.triggers:
+        raise Conflict("This entry has no triggers.", hint="Edit it: there they are added.")
+    if level in {TriggerLevel.ASK, TriggerLevel.BLOCK}:
+        raise Forbidden(
+            "This entry may only advise: nobody has reviewed it.", hint="Propose it as company knowledge first."
+        )
+    entry.trigger_levels = {**entry.trigger_levels, clean_name(team) if team else "": level}
+    entry.save(update_fields=["trigger_levels", "updated_at"])
+    return entry

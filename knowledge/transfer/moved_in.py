@@ -1,0 +1,38 @@
+"""The receipt of an import from another program."""
+
+from dataclasses import dataclass, field
+
+KEPT_NAMED = 100
+LOCK = 7702
+"""Which turns imports into one memory take."""
+
+
+@dataclass
+class MovedIn:
+    """What an import added, what was there already, and what was refused, each with its place in the source."""
+
+    format: str
+    dry_run: bool
+    agent: int | None = None
+    """Whose number memory_forget_source takes to take the import back."""
+    added: dict[str, int] = field(default_factory=dict)
+    changed: dict[str, int] = field(default_factory=dict)
+    unchanged: dict[str, int] = field(default_factory=dict)
+    kept: list[str] = field(default_factory=list)
+    """What is there, but says otherwise: it stayed as it is, and someone may want to look."""
+    removed: list[str] = field(default_factory=list)
+    """What an import of this source brought earlier and the source has no more. It stays until somebody deletes it."""
+    refused: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    def count(self, kind: str, *, added: int = 0, changed: int = 0, unchanged: int = 0) -> None:
+        """Count items of one kind."""
+        self.added[kind] = self.added.get(kind, 0) + added
+        if changed:
+            self.changed[kind] = self.changed.get(kind, 0) + changed
+        self.unchanged[kind] = self.unchanged.get(kind, 0) + unchanged
+
+    def keep(self, what: str) -> None:
+        """Name something that is there and says otherwise."""
+        if len(self.kept) < KEPT_NAMED:
+            self.kept.append(what)

@@ -1,0 +1,102 @@
+"""mcp-memory-service: the JSON document that its export writes and its import reads."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from bigmind import __version__
+
+from .bundles import Bundle
+from .drafts import DraftRow, FactDraft, Row, Unread, moment_of
+from .items import Item, item_of, rows_of
+from .json_rows import as_json, document_in, starts_as
+from .words import category_of
+
+TYPES = {"fact": "observation", "note": "reference", "session": "context", "hypothesis": "observation"}
+"""What its list of kinds calls ours; it takes none that is not on the list."""
+
+
+def looks_like(bundle: Bundle) -> bool:
+    """Whether a JSON file begins as its export does."""
+    return bool(_files(bundle))
+
+
+def rows(bundle: Bundle) -> Iterator[Row]:
+    """Yield our own items as what they were, and a fact for each other memory."""
+    own = []
+    for name in _files(bundle):
+        with bundle.open(name) as file:
+            memories = document_in(file, name).get("memories")
+        for number, told in enumerate(memories if isinstance(memories, list) else [], start=1):
+            place = f"{name}, memory {number}"
+            item = _item(told)
+            if item:
+                own.append((place, item))
+            else:
+                yield _fact(place, told)
+    yield from rows_of(own)
+
+
+def files(items: Iterable[Item]) -> Iterator[tuple[str, str, Item | None]]:
+    """Yield the one document."""
+    memories: list[dict[str, Any]] = []
+    taken: set[str] = set()
+    for item in items:
+        memory = _memory(item)
+        # It keeps one memory for each hash: of two that say the same, the second gets another.
+        while memory["content_hash"] in taken:
+            memory["content_hash"] = _hash(memory["content_hash"])
+        taken.add(memory["content_hash"])
+        memories.append(memory)
+    head = {"source_machine": "bigmind", "total_memories": len(memories), "exporter_version": f"bigmind {__version__}"}
+    yield "memories.json", as_json({"export_metadata": head, "memories": memories}), None
+
+
+def _item(told: Any) -> Item | None:
+    metadata = told.get("metadata") if isinstance(told, Mapping) else None
+    text = told.get("content") if isinstance(metadata, Mapping) else None
+    return item_of(metadata, text) if isinstance(metadata, Mapping) and isinstance(text, str) else None
+
+
+def _fact(place: str, told: Any) -> Row:
+    if not isinstance(told, Mapping) or not isinstance(told.get("content"), str):
+        return Unread(place, "has no text called content.")
+    text, tags = told["content"], told.get("tags")
+    named = [str(tag) for tag in (tags if isinstance(tags, list) else [])]
+    fields = {
+        "fact": text,
+        "category": category_of(text, str(told.get("memory_type")), *named, otherwise="codebase"),
+        "created_at": moment_of(told.get("created_at")) or moment_of(told.get("created_at_iso")),
+        "row": {name: value for name, value in told.items() if name not in {"content", "embedding"}},
+    }
+    return DraftRow(place, FactDraft, fields)
+
+
+def _memory(item: Item) -> dict[str, Any]:
+    if item.row:
+        return {"content_hash": _hash(item.text.strip().lower()), **item.row, "content": item.text}
+    made = moment_of(item.created_at)
+    changed = moment_of(item.fields.get("updated_at")) or made
+    return {
+        "content": item.text,
+        "content_hash": _hash(item.text.strip().lower()),
+        "tags": [*item.tags, "bigmind"],
+        "created_at": made.timestamp() if made else 0.0,
+        "updated_at": changed.timestamp() if changed else 0.0,
+        "memory_type": "decision" if item.fields.get("category") == "decision" else TYPES.get(item.kind, "observation"),
+        "metadata": item.marked,
+    }
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+
+
+def _files(bundle: Bundle) -> list[str]:
+    return [name for name in bundle.names() if name.lower().endswith(".json") and _is_export(bundle, name)]
+
+
+def _is_export(bundle: Bundle, name: str) -> bool:
+    with bundle.open(name) as file:
+        start = starts_as(file)
+    return start.startswith("{") and '"export_metadata"' in start

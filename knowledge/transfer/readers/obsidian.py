@@ -1,0 +1,204 @@
+"""Obsidian: a vault of markdown files, in folders, with properties, links between notes, embeds, tags and block ids.
+
+As notes of one's own the files stay whole, to the byte, so that the vault can be taken out again. As pages for others
+the properties become what they mean: tags, aliases, dates.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from bigmind.core.errors import Invalid
+from bigmind.core.text import show_hidden
+
+from .bundles import Bundle, text_in
+from .drafts import DraftRow, PageDraft, PageSource, Remark, Row, moment_of, unread
+from .front_matter import ENDINGS, without_front_matter
+from .words import headline, tags_of
+
+SETTINGS = ".obsidian/"
+MANIFEST = ".bigmind.json"
+"""What BigMind writes beside the files of a vault that it takes out: which note each was."""
+DRAWN = (".canvas", ".base")
+"""What Obsidian keeps beside notes and is text as well: boards, and views of notes."""
+MARK = "\ufeff"
+LINK = re.compile(r"!?\[\[([^\[\]|#^\n]{1,300})[^\[\]\n]{0,300}\]\]")
+INLINE_TAG = re.compile(r"(?<![\w#/&])#([\w/-]{1,100})")
+CODE = re.compile(r"^(?:```|~~~)")
+
+
+def looks_like(bundle: Bundle) -> bool:
+    """Whether there are a vault's settings, or what BigMind wrote when it took one out."""
+    return any(f"/{SETTINGS}" in f"/{name}" or PurePosixPath(name).name == MANIFEST for name in bundle.names())
+
+
+def _vault(bundle: Bundle) -> str:
+    """Return the name of the vault: its folder in the archive, or the archive's own, however often downloaded."""
+    root = _root(bundle)
+    return copy_name(root.rstrip("/").rpartition("/")[2] or bundle.name)
+
+
+def copy_name(file: str) -> str:
+    """Return a file's name without its ending, and without what a browser adds to a second copy."""
+    plain = re.sub(r" ?\(\d{1,3}\)$", "", file.removesuffix(".zip").removesuffix(".ZIP"))
+    return headline(plain, otherwise="vault")
+
+
+def rows(bundle: Bundle, *, into: str = "notes") -> Iterator[Row]:
+    """Yield a page for each note. As notes of one's own the text is that of the file, to the byte."""
+    yield PageSource(_vault(bundle), files=_manifest(bundle))
+    root = _root(bundle)
+    names = [name for name in bundle.names() if name.startswith(root) and _is_note(name[len(root) :], into)]
+    places = {name: unicodedata.normalize("NFC", name[len(root) :]) for name in names}
+    by_name, empty = places_by_name(places.values()), 0
+    for name, place in places.items():
+        try:
+            text = text_in(bundle, name)
+            if not text.strip():
+                empty += 1
+                continue
+            yield file_row(place, text, bundle, name) if into == "notes" else page_row(place, text, by_name)
+        except Invalid as error:
+            yield unread(name, error)
+    if empty:
+        yield Remark(f"{empty:,} empty notes are left out.")
+    drawn = [name for name in bundle.names() if name.endswith(DRAWN)] if into != "notes" else []
+    if others := bundle.others + len(drawn):
+        yield Remark(f"{others:,} other files, such as pictures, are no notes and stay where they are.")
+
+
+def _manifest(bundle: Bundle) -> dict[str, dict[str, str]]:
+    name = f"{_root(bundle)}{MANIFEST}"
+    try:
+        return read_manifest(text_in(bundle, name)) if name in bundle.names() else {}
+    except Invalid:
+        return {}
+
+
+def read_manifest(text: str) -> dict[str, dict[str, str]]:
+    """Return which note each file was when BigMind took it out, by its place; empty where BigMind did not."""
+    try:
+        told = json.loads(text)["notes"]
+        return {str(place): {str(key): str(value) for key, value in row.items()} for place, row in told.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def _root(bundle: Bundle) -> str:
+    """The folder of the archive that the vault is, with its slash; empty where it is the archive itself."""
+    signs = [name for name in bundle.names() if f"/{SETTINGS}" in f"/{name}" or name.endswith(MANIFEST)]
+    if signs:
+        inside = min(signs, key=lambda name: name.count("/"))
+        return inside.partition(SETTINGS)[0] if SETTINGS in inside else inside.removesuffix(MANIFEST)
+    tops = {name.partition("/")[0] for name in bundle.names()}
+    return f"{tops.pop()}/" if len(tops) == 1 and all("/" in name for name in bundle.names()) else ""
+
+
+def _is_note(place: str, into: str) -> bool:
+    path = PurePosixPath(place)
+    is_hidden = any(part.startswith(".") for part in path.parts)
+    return not is_hidden and place.lower().endswith((*ENDINGS, *DRAWN) if into == "notes" else ENDINGS)
+
+
+def file_row(place: str, text: str, bundle: Bundle, name: str) -> DraftRow:
+    """Return a file as a note of one's own: the text of all of it, to the byte."""
+    path = PurePosixPath(place)
+    is_markdown = place.lower().endswith(".md")
+    fields = {
+        "place": place,
+        "title": headline(path.stem if is_markdown else path.name, otherwise="note"),
+        "folder": path.parent.as_posix() if path.parent.parts else "",
+        "content": text,
+        "is_file": True,
+        "newline": _newline(bundle, name, text),
+        **(_dates(_front_matter(text, place)[0]) if is_markdown else {}),
+    }
+    return DraftRow(place, PageDraft, fields)
+
+
+def _newline(bundle: Bundle, name: str, text: str) -> str:
+    """What ends the lines of a file, where that is not one line feed each; and a mark before its first, if it has one.
+
+    Only what can be put back the same is told: line ends of one kind.
+    """
+    with bundle.open(name) as file:
+        raw = file.read(len(text.encode()) + text.count("\n") + len(MARK.encode()))
+    mark = MARK if raw.startswith(MARK.encode()) else ""
+    plain = raw.decode("utf-8-sig", errors="replace")
+    end = next((end for end in ("\n", "\r\n", "\r") if text.replace("\n", end) == plain), "\n")
+    return mark + (end if end != "\n" else "")
+
+
+def page_row(place: str, text: str, by_name: Mapping[str, str]) -> DraftRow:
+    """Return a file as a page for others: its properties as what they mean."""
+    path = PurePosixPath(place)
+    front, body = _front_matter(text, place)
+    title = headline(path.stem, otherwise="note")
+    linked = (by_name.get(_link(found[1])) for found in LINK.finditer(body))
+    fields = {
+        "place": place,
+        "title": title,
+        "folder": path.parent.as_posix() if path.parent.parts else "",
+        "content": body if body.lstrip().startswith("# ") else f"# {title}\n\n{body.lstrip()}",
+        "tags": tags_of([*_list_in(front, "tags", "tag"), *_inline_tags(body)]),
+        "aliases": tags_of(_list_in(front, "aliases", "alias")),
+        "url": next((url for name in ("url", "source") if (url := str(front.get(name, ""))).startswith("http")), ""),
+        "author": headline(str(front.get("author") or ""), otherwise=""),
+        "links": tuple(dict.fromkeys(one for one in linked if one and one != place)),
+        **_dates(front),
+    }
+    return DraftRow(place, PageDraft, fields)
+
+
+def _front_matter(text: str, place: str) -> tuple[dict[str, Any], str]:
+    """The properties of a note and the text below. What is no plain YAML stays a part of the text."""
+    try:
+        front, body, _ = without_front_matter(text, place)
+    except Invalid:
+        return {}, text
+    return front, body
+
+
+def _list_in(front: Mapping[str, Any], *names: str) -> list[str]:
+    for name in names:
+        told = front.get(name)
+        if isinstance(told, str):
+            return [part.strip().lstrip("#") for part in re.split(r"[,\n]", told)]
+        if isinstance(told, list):
+            return [str(one).strip().lstrip("#") for one in told if one is not None]
+    return []
+
+
+def _inline_tags(body: str) -> Iterator[str]:
+    """The tags within a text, outside its code; a number alone is none."""
+    is_code = False
+    for line in body.split("\n"):
+        is_code ^= bool(CODE.match(line.lstrip()))
+        if not is_code and "#" in line:
+            yield from (found[1] for found in INLINE_TAG.finditer(line) if not found[1].isdecimal())
+
+
+def _dates(front: Mapping[str, Any]) -> dict[str, Any]:
+    def first(*names: str) -> Any:
+        return next((moment for name in names if (moment := moment_of(front.get(name)))), None)
+
+    return {
+        "created_at": first("created", "date created", "created_at", "date"),
+        "updated_at": first("updated", "modified", "date modified", "last_modified", "updated_at"),
+    }
+
+
+def places_by_name(places: Iterable[str]) -> dict[str, str]:
+    """Return the places by what links call them: the path or the name alone, which means the nearer to the root."""
+    found: dict[str, str] = {}
+    for place in sorted(places, key=lambda place: (-place.count("/"), place), reverse=False):
+        path = PurePosixPath(place)
+        found[_link(path.with_suffix("").as_posix())] = found[_link(path.stem)] = place
+    return found
+
+
+def _link(target: str) -> str:
+    return show_hidden(unicodedata.normalize("NFC", target)).strip().removesuffix(".md").casefold()

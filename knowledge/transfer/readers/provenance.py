@@ -1,0 +1,76 @@
+"""Provenance beside a memory that was taken out: which text came from where, signed by the BigMind that wrote it.
+
+It lies beside the files of any format. On the way in it is believed as far as its signature and the texts go: a text
+that somebody changed has none. It never says that anything is approved here.
+"""
+
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from pathlib import PurePosixPath
+from typing import Any
+
+from bigmind.core.errors import Invalid
+from bigmind.core.signatures import SignatureVerdict, check_signature, sign
+
+from .bundles import Bundle
+from .drafts import MemoryDraft, Reading
+from .items import DRAFTS, Item
+from .json_rows import as_json, document_in
+
+NAME = "bigmind-provenance.json"
+FORMAT, PURPOSE = "bigmind-provenance", "bigmind.provenance"
+KEY_CHARS = 16
+
+
+def fingerprint(text: str) -> str:
+    """Return a digest of a text, to the byte."""
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+def provenance_file(program: str, at: str, by: str, told: Iterable[tuple[str, Item, Mapping[str, Any]]]) -> str:
+    """Return the file: for each item its path, its kind, the digest of its text, and where it came from."""
+    rows = [{"file": path, "kind": item.kind, "text": fingerprint(item.text), **source} for path, item, source in told]
+    signed = {"format": FORMAT, "version": 1, "program": program, "at": at, "by": by, "items": rows}
+    return as_json({"signed": signed, **sign(signed, purpose=PURPOSE)})
+
+
+def read_provenance(bundle: Bundle, reading: Reading) -> None:
+    """Check the provenance beside the files, if there is any, and say in the reading what came of it."""
+    name = next((name for name in bundle.names() if PurePosixPath(name).name == NAME), "")
+    if not name:
+        return
+    try:
+        with bundle.open(name) as file:
+            told = document_in(file, name)
+    except Invalid as error:
+        reading.notices.append(f"The provenance beside it cannot be read and is not used. {error}")
+        return
+    verdict = check_signature(told, purpose=PURPOSE) if isinstance(told, Mapping) else SignatureVerdict.CHANGED
+    if verdict is SignatureVerdict.CHANGED:
+        reading.notices.append(f"{name}: the signature does not match, so what it says of sources is not used.")
+        return
+    reading.signed = _by_text(told["signed"], str(told["public_key"])[:KEY_CHARS])
+    known = sum(_text(placed.draft) in reading.signed for placed in reading.drafts)
+    is_ours, key = verdict is SignatureVerdict.OURS, told["public_key"][:KEY_CHARS]
+    whose = "this BigMind" if is_ours else f"another BigMind (key {key})"
+    rest = len(reading.drafts) - known
+    changed = f"; {rest:,} were changed or added since" if rest else ""
+    reading.notices.append(f"{known:,} items are as {whose} signed them{changed}. Nothing is approved by that.")
+
+
+def _by_text(signed: Any, key: str) -> dict[str, Mapping[str, Any]]:
+    rows = signed.get("items") if isinstance(signed, Mapping) else None
+    return {
+        str(row["text"]): {
+            "key": key,
+            **{name: str(row[name])[:300] for name in ("source", "session", "file") if row.get(name)},
+        }
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, Mapping) and isinstance(row.get("text"), str)
+    }
+
+
+def _text(draft: MemoryDraft) -> str:
+    """The digest of a draft's text, as the provenance has it."""
+    kind = next((kind for kind, one in DRAFTS.items() if isinstance(draft, one)), "")
+    return fingerprint(Item(kind, draft.model_dump()).text) if kind else ""

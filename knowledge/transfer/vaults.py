@@ -1,0 +1,333 @@
+"""Vaults: folders of files that become notes of one's own, follow their files, and are taken out again to the byte.
+
+A note knows the file that it came from (`provenance`): the source, the place in it, and a digest of what the file said
+when it was last the same here and there. By that an edit here is told from an edit there.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import PurePosixPath
+from typing import Any
+
+from django.utils import timezone
+from pydantic import ValidationError
+
+from accounts.models import User
+from bigmind.core.operations import refusal
+from bigmind.core.text import one_line
+from bigmind.core.vocabulary import TITLE_CHARS
+from knowledge.models import Kind, Note
+from knowledge.search.passages import erase_passages
+from knowledge.services.notes import index_note
+from knowledge.transfer.readers.drafts import NoteDraft, PageDraft
+from knowledge.transfer.readers.obsidian import MANIFEST, MARK
+from knowledge.transfer.readers.provenance import fingerprint
+from knowledge.transfer.readers.words import headline, parts_of
+
+from .moved_in import MovedIn
+
+MANIFEST_FORMAT = "bigmind-vault"
+PATH_CHARS = 1_000
+NOT_IN_NAMES = re.compile(r'[<>:"|?*\\/#^\[\]%\x00-\x1f]')
+ENDINGS = (".md", ".markdown", ".canvas", ".base")
+"""The only files that are written into a vault: nothing that a program runs or reads as its settings."""
+
+
+@dataclass
+class _File:
+    """One file as it is kept: the notes that hold it, more than one where it is long."""
+
+    place: str
+    notes: list[Note]
+
+    @property
+    def text(self) -> str:
+        """What the notes say, joined."""
+        return "".join(note.content for note in self.notes)
+
+    @property
+    def mark(self) -> str:
+        """The digest of what the file said when it was last the same here and there."""
+        return str(self.notes[0].provenance.get("text", ""))
+
+
+class NoteImport:
+    """Files on their way into the notes of one user."""
+
+    def __init__(
+        self, user: User, source: str, report: MovedIn, *, known: Mapping[str, Mapping[str, str]] | None = None
+    ) -> None:
+        self.user, self.source, self.report = user, source, report
+        self._manifest = known or {}
+        self._known = {file.place: file for file in _files_of(user, source)}
+        self._domain = headline(source.partition(":")[2] or source, otherwise="notes")
+
+    def bring_in(self, pages: Sequence[PageDraft], *, is_whole: bool = True, removes: bool = False) -> None:
+        """Store what is new, follow what changed there and not here, and name what changed on both sides or is gone.
+
+        Args:
+            is_whole: Whether what is missing is gone from the source.
+            removes: Whether what is gone is set aside here, from where it can be restored.
+        """
+        there = {page.place for page in pages}
+        gone = {place: file for place, file in self._known.items() if place not in there}
+        moved = {file.mark: file for file in gone.values()}
+        for page in pages:
+            file = self._known.get(page.place)
+            if file is None and (file := moved.pop(fingerprint(page.content), None)):
+                gone.pop(file.place)
+                self._move(file, page)
+            if file is not None:
+                self._follow(file, page)
+            else:
+                self._add(page)
+        if is_whole and not self.report.refused:
+            for place in sorted(gone):
+                self._remove(gone[place], removes=removes)
+
+    def _remove(self, file: _File, *, removes: bool) -> None:
+        in_view = [note for note in file.notes if note.is_in_view]
+        if in_view:
+            self.report.removed.append(f"note {file.notes[0]}")
+        for note in in_view if removes else []:
+            note.set_aside_at = timezone.now()
+            note.save(update_fields=["set_aside_at"])
+            index_note(note)
+
+    def _follow(self, file: _File, page: PageDraft) -> None:
+        here, text = fingerprint(file.text), fingerprint(page.content)
+        if text == here:
+            self._mark(file.notes, page)
+            self.report.count("notes", unchanged=1)
+        elif text == file.mark:
+            self.report.count("notes", unchanged=1)
+        elif here in (file.mark, self._manifest.get(page.place, {}).get("text")):
+            self._rewrite(file, page)
+            self.report.count("notes", changed=1)
+        else:
+            self._mark(file.notes, page)
+            self.report.keep(f"note {file.notes[0]}")
+            self.report.count("notes", unchanged=1)
+
+    def _add(self, page: PageDraft) -> None:
+        told = self._manifest.get(page.place, {})
+        domain, key = self._address(page) if not told else (told.get("domain", ""), told.get("key", ""))
+        parts = list(parts_of(page.content))
+        there = Note.objects.of(self.user).filter(domain=domain, key=key).first()
+        if there and not there.provenance and len(parts) == 1:
+            text, here = fingerprint(page.content), fingerprint(there.content)
+            if text == here or here == told.get("text"):
+                file = _File(page.place, [there])
+                self._known[page.place] = file
+                if text != here:
+                    self._rewrite(file, page)
+                self._mark(file.notes, page)
+                self.report.count("notes", changed=int(text != here), unchanged=int(text == here))
+                return
+        if notes := self._make(page, parts, domain, key):
+            self._known[page.place] = _File(page.place, notes)
+            self.report.count("notes", added=1)
+
+    def _make(self, page: PageDraft, parts: Sequence[str], domain: str, key: str) -> list[Note]:
+        notes = []
+        made = min(page.created_at or page.updated_at or timezone.now(), timezone.now())
+        for number, part in enumerate(parts, start=1):
+            try:
+                draft = NoteDraft(domain=domain, key=self._free(domain, _number_key(key, number)), content=part or " ")
+            except ValidationError as error:
+                self.report.refused.append(f"{page.place}: {refusal(error, NoteDraft).message}")
+                return []
+            updated = min(page.updated_at or made, timezone.now())
+            note = Note.objects.create(
+                user=self.user,
+                domain=draft.domain,
+                key=draft.key,
+                content=part,
+                created_at=made,
+                updated_at=updated,
+                provenance=self._provenance(page, number),
+            )
+            index_note(note, made=True)
+            notes.append(note)
+        return notes
+
+    def _rewrite(self, file: _File, page: PageDraft) -> None:
+        parts, now = list(parts_of(page.content)), timezone.now()
+        for note, part in zip(file.notes, parts, strict=False):
+            note.content, note.updated_at = part, min(page.updated_at or now, now)
+            note.save(update_fields=["content", "updated_at"])
+            index_note(note, made=True)
+        if len(parts) < len(file.notes):
+            left = [note.pk for note in file.notes[len(parts) :]]
+            erase_passages(Kind.NOTE, left)
+            Note.objects.filter(pk__in=left).delete()
+            del file.notes[len(parts) :]
+        first = file.notes[0]
+        for number in range(len(file.notes) + 1, len(parts) + 1):
+            key = self._free(first.domain, _number_key(first.key, number))
+            note = Note.objects.create(user=self.user, domain=first.domain, key=key, content=parts[number - 1])
+            index_note(note, made=True)
+            file.notes.append(note)
+        self._mark(file.notes, page)
+
+    def _move(self, file: _File, page: PageDraft) -> None:
+        """Let the notes of a file follow it to another folder or name, unless their address was changed here."""
+        if (file.notes[0].domain, file.notes[0].key) == self._address_of(file.place):
+            domain, key = self._address(page)
+            for number, note in enumerate(file.notes, start=1):
+                note.domain, note.key = domain, self._free(domain, _number_key(key, number))
+                note.save(update_fields=["domain", "key"])
+                index_note(note)
+        file.place = page.place
+
+    def _mark(self, notes: Sequence[Note], page: PageDraft) -> None:
+        for number, note in enumerate(notes, start=1):
+            provenance = self._provenance(page, number)
+            if note.provenance != provenance:
+                note.provenance = provenance
+                note.save(update_fields=["provenance"])
+
+    def _provenance(self, page: PageDraft, number: int) -> dict[str, Any]:
+        told = {
+            "source": self.source,
+            "place": page.place,
+            "text": fingerprint(page.content),
+            "part": number if number > 1 else 0,
+            "newline": page.newline,
+            "url": page.url,
+            "author": page.author,
+        }
+        return {name: value for name, value in told.items() if value}
+
+    def _address(self, page: PageDraft) -> tuple[str, str]:
+        return headline(page.folder, otherwise=self._domain), page.title
+
+    def _address_of(self, place: str) -> tuple[str, str]:
+        path = PurePosixPath(place)
+        folder = path.parent.as_posix() if path.parent.parts else ""
+        stem = path.stem if place.lower().endswith(".md") else path.name
+        return headline(folder, otherwise=self._domain), headline(stem, otherwise="note")
+
+    def _free(self, domain: str, key: str) -> str:
+        """Return the key, or one like it where a note has this one already: of another vault, or written here."""
+        taken = Note.objects.of(self.user).filter(domain=domain)
+        tried, number = key, 1
+        while taken.filter(key=tried).exists():
+            ending = f" ({self._domain}{f' {number}' if number > 1 else ''})"
+            tried, number = f"{key[: TITLE_CHARS - len(ending)]}{ending}", number + 1
+        return tried
+
+
+def _number_key(key: str, number: int) -> str:
+    ending = f" ({number})" if number > 1 else ""
+    return f"{key[: TITLE_CHARS - len(ending)]}{ending}"
+
+
+def _files_of(user: User, source: str = "") -> Iterator[_File]:
+    """Yield the files that notes of a user came from, of one source or of all, also of notes that were set aside."""
+    notes = Note.objects.of(user).exclude(provenance={})
+    if source:
+        notes = notes.filter(provenance__source=source)
+    rows = sorted(notes, key=lambda note: (_origin(note), _part(note)))
+    for (_, place), parts in groupby(rows, key=_origin):
+        yield _File(place, list(parts))
+
+
+def _part(note: Note) -> int:
+    part = note.provenance.get("part")
+    return part if isinstance(part, int) else 0
+
+
+def _origin(note: Note) -> tuple[str, str]:
+    return str(note.provenance.get("source", "")), str(note.provenance.get("place", ""))
+
+
+@dataclass(frozen=True)
+class VaultFile:
+    """A file of a vault as it is taken out: where it goes, what it says, and the mark of its last agreement."""
+
+    path: str
+    content: bytes
+    mark: str = ""
+    """The digest of what the file said when it was last the same here; empty for what was written here."""
+    is_edited: bool = True
+    """Whether it was edited here since."""
+    note: Mapping[str, str] = field(default_factory=dict)
+    """Which note it is, as the manifest tells it."""
+
+
+def take_out(user: User) -> Iterator[VaultFile]:
+    """Yield the notes of a user as the files of a vault, those that came from one under their own names, byte for byte.
+
+    Notes that were set aside stay here.
+    """
+    taken: set[str] = set()
+    yield from take_out_files(user, taken)
+    for note in Note.objects.of(user).current().filter(provenance={}).order_by("domain", "key"):
+        folders = [_safe(part) for part in note.domain.split("/") if part.strip()]
+        path = free_path("/".join([*folders, f"{_safe(note.key)}.md"]), "", taken)
+        yield VaultFile(path, note.content.encode(errors="replace"), note=_row(note, note.content))
+
+
+def take_out_files(user: User, taken: set[str], *, program: str = "") -> Iterator[VaultFile]:
+    """Yield the files that notes came from, of one program or of all, with what the notes say now."""
+    files = [file for file in _files_of(user) if all(note.is_in_view for note in file.notes)]
+    for file in files:
+        if program and not str(file.notes[0].provenance.get("source", "")).startswith(f"{program}:"):
+            continue
+        path = free_path(_safe_path(file.place), file.notes[0].provenance.get("source", ""), taken)
+        newline = str(file.notes[0].provenance.get("newline", ""))
+        text, end = file.text, newline.removeprefix(MARK)
+        written = newline[: len(newline) - len(end)] + (text.replace("\n", end) if end in ("\r\n", "\r") else text)
+        is_edited, told = fingerprint(text) != file.mark, _row(file.notes[0], text)
+        yield VaultFile(path, written.encode(errors="replace"), file.mark, is_edited, told)
+
+
+def manifest_of(notes: Mapping[str, Mapping[str, str]]) -> bytes:
+    """Return the manifest of a vault, by which an import knows which note each file is, and what it said."""
+    told = {"format": MANIFEST_FORMAT, "version": 1, "notes": notes}
+    return json.dumps(told, ensure_ascii=False, indent=1).encode(errors="replace")
+
+
+def vault_files(user: User) -> dict[str, bytes]:
+    """Return the notes of a user as the files of such a vault, by their paths, with the manifest."""
+    files = list(take_out(user))
+    notes = {file.path: file.note for file in files}
+    return {**{file.path: file.content for file in files}, MANIFEST: manifest_of(notes)}
+
+
+def _row(note: Note, text: str) -> dict[str, str]:
+    return {"domain": note.domain, "key": note.key, "text": fingerprint(text)}
+
+
+def _safe(name: str) -> str:
+    """Return a name as file systems and Obsidian take it; what they do not is written as in addresses (%3A)."""
+    plain = NOT_IN_NAMES.sub(lambda found: f"%{ord(found[0]):02X}", one_line(name))
+    if plain.startswith("."):
+        plain = f"%2E{plain[1:]}"
+    return plain[:180].rstrip(". ") or "note"
+
+
+def _safe_path(place: str) -> str:
+    """Return the path of a file that came in: as it was, unless it leads out of the vault or into a hidden folder."""
+    path = PurePosixPath(unicodedata.normalize("NFC", place[:PATH_CHARS]))
+    is_inside = not path.is_absolute() and not any(part.startswith(".") or "\\" in part for part in path.parts)
+    is_plain = is_inside and path.suffix.lower() in ENDINGS and ":" not in place and "\0" not in place
+    return path.as_posix() if is_plain else f"{'/'.join(_safe(part) for part in path.parts if part != '/')}.md"
+
+
+def free_path(path: str, source: str, taken: set[str]) -> str:
+    """Return the path, or one like it where another note goes by this one, whatever the case of its letters."""
+    pure, tried, number = PurePosixPath(path), path, 1
+    vault = _safe(source.partition(":")[2]) if source else ""
+    if tried.casefold() in taken and vault:
+        tried = f"{vault}/{path}"
+    while tried.casefold() in taken:
+        number += 1
+        tried = pure.with_name(f"{pure.stem} ({number}){pure.suffix}").as_posix()
+    taken.add(tried.casefold())
+    return tried

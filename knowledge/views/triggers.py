@@ -1,0 +1,54 @@
+"""What the pages of entries and facts share about triggers: their field, how far they go, and what they did."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from accounts.actor import Actor
+from accounts.people.users import team_names
+from bigmind.core.translation import _, gettext_lazy
+from bigmind.web.forms import Lines
+from bigmind.web.words import word_of
+from knowledge.services.firings import count_firings, list_own_firings, try_triggers
+from knowledge.services.trigger_levels import level_of
+
+FIRINGS_SHOWN = 5
+HINT = gettext_lazy(
+    "Acts just before which hooks bring it, one a line: command: git push --force, path: db/migrations/*, "
+    "tool: mcp__stripe__*, error: connection refused, prompt: deploy friday. “unless --dry-run” names an exception."
+)
+
+
+def triggers_field(rows: int = 2) -> Lines:
+    """Return the field for the acts just before which hooks bring something."""
+    return Lines(required=False, rows=rows, label=_("Triggers"), help_text=HINT)
+
+
+def triggers_of(
+    actor: Actor,
+    kind: str,
+    thing: Any,
+    *,
+    choices: Sequence[tuple[str, str]],
+    tries: bool,
+    holds: bool = True,
+) -> dict[str, Any]:
+    """Return what the page of a shared entry says about its triggers; nothing where it has none.
+
+    Args:
+        choices: The levels that the actor may choose.
+        tries: Whether they are tried on what agents did.
+        holds: Whether hooks are told of the entry, which they are not of one that waits.
+    """
+    if not thing.triggers:
+        return {}
+    levels = sorted(thing.trigger_levels)
+    return {
+        "counted": count_firings(actor, kind, thing.pk) if holds else [],
+        "fired_for_me": list_own_firings(actor, kind=kind, source_id=thing.pk, limit=FIRINGS_SHOWN),
+        "holds": holds,
+        "levels": [(team, word_of(level_of(thing.trigger_levels, team).label)) for team in levels],
+        "level": level_of(thing.trigger_levels, ""),
+        "choices": choices if holds else (),
+        "teams": team_names() if choices and holds else [],
+        "trial": try_triggers(actor, thing.triggers) if tries else None,
+    }

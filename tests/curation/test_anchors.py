@@ -1,0 +1,147 @@
+"""Entries that cite code: proposed and reviewed with their anchors, checked by CI, and labelled by what it found."""
+
+import json
+import subprocess
+from contextlib import suppress
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.models import Role
+from bigmind.core.errors import Invalid
+from bigmind.core.operations import carry_out
+from curation.proposals.proposals import promote_to_global
+from curation.proposals.queue import waiting
+from curation.services.anchors import list_anchors
+from knowledge.capture.triggers import renew_triggers
+from knowledge.models import CompanyEntry
+from tests.curation.factories import approved_entry, decide_at_latest
+from tests.factories import make_actor, make_key, make_user
+
+ANCHOR = "acme/shop#limits.py:RATE"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A repository whose second commit changes the rate, renames a function and breaks nothing else."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    _git(folder, "init", "-q", "-b", "main")
+    _git(folder, "remote", "add", "origin", "git@git.example.com:acme/shop.git")
+    _commit(folder, "RATE = 60\n\n\ndef wait():\n    return RATE * 2\n")
+    _commit(folder, "RATE = 90\n\n\ndef wait():\n    return RATE * 2\n")
+    return folder
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_commit_makes_an_entry_false_and_its_edit_puts_it_right(
+    live_server: Any, shop: Path, monkeypatch: Any
+) -> None:
+    blocking = {"triggers": ["command: curl"], "trigger_levels": {"": "block"}}
+    entry = approved_entry(title="Rate limit", content="The rate is 60 a minute.", anchors=[ANCHOR])
+    CompanyEntry.objects.filter(pk=entry.pk).update(**blocking)
+    reader = make_user()
+    hook = Actor.of(reader, key=make_key(reader).key)
+    assert '"l":"block"' in renew_triggers(hook, "")
+    holds = approved_entry(title="Waiting", content="Wait twice as long.", anchors=["limits.py:wait"])
+    approved_entry(title="Elsewhere", content="Web has its own.", anchors=["acme/web#limits.py:RATE"])
+    reporter = make_user("ci", role=Role.MEMBER)
+    monkeypatch.setenv("BIGMIND_API_KEY", make_key(reporter).text)
+    anchors, summary = shop / "anchors.json", shop / "summary.md"
+    server = {"server": live_server.url, "folder": shop}
+
+    call_command("verify", **server, save=anchors)
+    told = _verify(folder=shop, anchors=anchors, base="HEAD^", format="github", summary=summary)
+    online = _verify(**server, base="HEAD^", json=True, submit=True, propose=True)
+
+    assert f"::warning file=limits.py,line=1,title={entry.handle} becomes false::" in told
+    assert "-The rate is 60 a minute.\n+The rate is 90 a minute." in summary.read_text()
+    found = {row["handle"]: row["verdict"] for row in json.loads(online)["entries"]}
+    assert found == {entry.handle: "false", holds.handle: "holds"}
+    entry.refresh_from_db()
+    assert entry.freshness == "stale"
+    assert '"l":"advise"' in renew_triggers(hook, "")  # nobody is held back by what is false
+    assert [one.pk for one in waiting("reported")] == [entry.pk]
+    proposal = CompanyEntry.objects.get(status="pending")
+    assert (proposal.content, proposal.proposed_by) == ("The rate is 90 a minute.", reporter)
+    holds.refresh_from_db()
+    head = _git(shop, "rev-parse", "HEAD")
+    assert (holds.freshness, holds.anchor_states[0].held_at) == ("verified", head)
+    page = _page(entry)
+    assert "which the entry says" in page
+    assert head[:12] in page
+
+    curator = make_actor(curator=True)
+    decide_at_latest(curator, entry_id=proposal.pk, action="merge", into=entry.pk, content=proposal.content)
+
+    entry.refresh_from_db()
+    assert (entry.freshness, entry.content) == ("verified", "The rate is 90 a minute.")
+    assert '"l":"block"' in renew_triggers(hook, "")
+    assert str(list_anchors(curator).items[0].anchors[0]).endswith(f"@{head}")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_code_that_comes_back_brings_the_label_back(live_server: Any, shop: Path, monkeypatch: Any) -> None:
+    entry = approved_entry(title="Rate limit", content="The rate is 60 a minute.", anchors=[ANCHOR])
+    before = entry.review_after
+    monkeypatch.setenv("BIGMIND_API_KEY", make_key().text)
+    server = {"server": live_server.url, "folder": shop}
+    _verify(**server, base="HEAD^", submit=True)
+    _verify(**server, base="HEAD^", submit=True)
+    entry.refresh_from_db()
+    assert entry.review_after == timezone.localdate() - timedelta(days=30)
+    assert entry.reviews.filter(action="check").count() == 1
+    _commit(shop, "RATE = 60\n\n\ndef wait():\n    return RATE * 2\n")
+
+    _verify(**server, base="HEAD~2", submit=True)
+
+    entry.refresh_from_db()
+    assert (entry.freshness, entry.review_after) == ("verified", before)
+
+
+@pytest.mark.django_db
+def test_anchors_are_reviewed_like_the_rest_of_a_proposal() -> None:
+    said = {"category": "standard", "title": "Rate", "content": "The rate is 60."}
+    actor, curator = make_actor(), make_actor(curator=True)
+    proposal = carry_out(promote_to_global, actor, {**said, "anchors": [ANCHOR, f" {ANCHOR} "]}).entry
+    with pytest.raises(Invalid, match="names no file"):
+        carry_out(promote_to_global, actor, {**said, "anchors": ["../../etc/passwd:root"]})
+
+    decided = decide_at_latest(curator, entry_id=proposal.pk, action="approve", anchors=["limits.py:setting RATE=60"])
+
+    assert proposal.anchors == [ANCHOR]
+    assert decided.review.changed["anchors"] == ([ANCHOR], ["limits.py:setting RATE=60"])
+
+
+def _verify(**options: Any) -> str:
+    """Return what `bigmind verify` prints."""
+    out = StringIO()
+    # The exit code is 1 where an entry is false; what is asserted is what was printed.
+    with suppress(CommandError):
+        call_command("verify", stdout=out, **options)
+    return out.getvalue()
+
+
+def _page(entry: CompanyEntry) -> str:
+    client = Client()
+    client.force_login(make_user())
+    return client.get(reverse("company-entry", args=[entry.pk])).text
+
+
+def _commit(folder: Path, text: str) -> None:
+    (folder / "limits.py").write_text(text)
+    _git(folder, "add", "limits.py")
+    _git(folder, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", "Change.")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.strip()

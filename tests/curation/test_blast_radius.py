@@ -1,0 +1,251 @@
+"""What a decision would change: foreseen from the questions that were asked, and compared with what is served then."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from bigmind.core.errors import Forbidden
+from bigmind.core.rls import rls_scope
+from curation.proposals.blast_radius import blast_radius, try_decision
+from curation.proposals.briefing import brief
+from curation.services.golden_questions import pin_golden_question
+from knowledge.capture.forgetting import erase_captured
+from knowledge.capture.recall import recall_for
+from knowledge.models import Act, AskedQuestion, CompanyEntry, Conversation, HookEvent, Passage
+from knowledge.services.asked import forget_old_asked
+from knowledge.services.company import search_global
+from knowledge.services.embedding import embed_pending
+from knowledge.services.recall import recall
+from knowledge.services.semantic import semantic_search
+from knowledge.services.sessions import start_session
+from tests.curation.factories import approved_entry, decide_at_latest, propose
+from tests.factories import make_actor, make_agent, make_user
+from tests.knowledge.factories import make_fact
+
+pytestmark = pytest.mark.django_db
+
+TOPICS = ("backups", "certificates", "queues", "caching", "alerts")
+QUESTIONS = [f"How do {topic} work here?" for topic in TOPICS] + [f"What if {topic} fail again?" for topic in TOPICS]
+WAYS = {"recall": recall, "search": semantic_search, "company": search_global}
+QUESTION = "How do certificates rotate here?"
+
+
+@pytest.fixture
+def curator():
+    return make_actor(curator=True)
+
+
+@pytest.fixture(autouse=True)
+def something_known():
+    """Something is known and embedded: before that, no question has a vector."""
+    approved_entry(title="Greeting", content="We say hello.")
+    embed_pending()
+
+
+@pytest.fixture
+def agents():
+    return [make_agent(make_user(), "claude-code") for _ in range(4)]
+
+
+def _told(actor, way, query):
+    found = WAYS[way](actor, query=query).items
+    if way == "company":
+        return tuple(hit.entry.pk for hit in found)
+    return tuple(int(hit.id) for hit in found if hit.kind == "company")
+
+
+def _ask_all(agents):
+    return {
+        (agent.user.pk, way, query): _told(agent, way, query) for agent in agents for way in WAYS for query in QUESTIONS
+    }
+
+
+def _asked_by(agents, query=QUESTION):
+    for agent in agents:
+        recall(agent, query=query)
+
+
+def _proposal():
+    return propose(
+        title="Rotating certificates", content="How certificates rotate here: the job rotate does it at night."
+    )
+
+
+def test_what_is_foreseen_is_what_is_served_then(curator, agents):
+    for agent, topic in zip(agents[:2], TOPICS, strict=False):
+        make_fact(agent, f"The {topic} of my project work and fail with those of others.")
+    for topic in TOPICS:
+        approved_entry(title=f"About {topic}", content=f"All {topic} follow the rule of team {topic}, step by step.")
+        approved_entry(title=f"More on {topic}", content=f"When {topic} fail, tell the channel, wait, then look again.")
+    edited = approved_entry(title="About webhooks", content="All webhooks are signed.")
+    proposed = propose(title="Certificates at night", content="How certificates work: the job rotate runs each night.")
+    embed_pending()
+    text = {"content": "All webhooks are signed, and what fails of alerts and backups is sent again."}
+    before = _ask_all(agents[:2])
+
+    for action, entry, edits in [("approve", proposed, {}), ("edit", edited, text), ("deprecate", proposed, {})]:
+        entry.refresh_from_db()
+        trial = try_decision([entry], action, edits=edits)
+        others = CompanyEntry.objects.approved().values_list("pk", flat=True)[:20]
+        decide_at_latest(curator, entry_id=entry.pk, action=action, despite=list(others), **edits)
+        embed_pending()
+        after = _ask_all(agents[:2])
+
+        foreseen = {
+            (one.asked.user_id, one.asked.how, one.asked.text): (one.before, one.after) for one in trial.answers
+        }
+        assert foreseen == {key: (told, after[key]) for key, told in before.items() if told != after[key]}
+        assert len(foreseen) >= 10
+        before = after
+
+
+def test_looking_changes_nothing(curator, agents):
+    entry = _proposal()
+    _asked_by(agents)
+    passages = list(Passage.objects.order_by("pk").values())
+
+    blast_radius(curator, entry_ids=[entry.pk])
+
+    entry.refresh_from_db()
+    assert not entry.is_approved
+    assert list(Passage.objects.order_by("pk").values()) == passages
+
+
+def test_what_others_asked_counts_once_three_of_them_did(curator, agents):
+    entry = _proposal()
+    _asked_by(agents[:2])
+    few = blast_radius(curator, entry_ids=[entry.pk])
+    _asked_by(agents[2:3])
+    many = blast_radius(curator, entry_ids=[entry.pk])
+
+    assert (few.questions, few.people, few.answers_changed, few.entering, few.asked) == (0, 0, 0, [], [])
+    assert (many.questions, many.people, many.answers_changed) == (3, 3, 3)
+    assert [(one.entry.pk, one.answers) for one in many.entering] == [(entry.pk, 3)]
+    assert [(one.text, one.enters) for one in many.asked] == [(QUESTION, [entry.handle])]
+
+
+def test_questions_in_other_words_are_counted_and_not_shown(curator, agents):
+    entry = _proposal()
+    for number, agent in enumerate(agents):
+        recall(agent, query=f"How do the certificates rotate here, for my secret plan {'abcd'[number]}?")
+
+    radius = blast_radius(curator, entry_ids=[entry.pk])
+
+    assert radius.answers_changed == 4
+    assert radius.asked == []
+
+
+def test_ones_own_questions_count_alone(curator):
+    entry = _proposal()
+    _asked_by([make_agent(curator.user, "claude-code")])
+
+    radius = blast_radius(curator, entry_ids=[entry.pk])
+
+    assert (radius.questions, radius.answers_changed, [one.text for one in radius.asked]) == (1, 1, [QUESTION])
+
+
+def test_starts_of_sessions_are_replayed(curator, agents):
+    for number in range(5):
+        approved_entry(
+            title=f"Important {'abcde'[number]}", content=f"What matters in part {'abcde'[number]}.", importance=8
+        )
+    entry = propose(title="Most important", content="Nothing matters more.", importance=9)
+    for agent in agents[:3]:
+        start_session(agent, project="billing")
+
+    radius = blast_radius(curator, entry_ids=[entry.pk])
+    decide_at_latest(curator, entry_id=entry.pk, action="approve")
+    context = start_session(agents[3], project="billing").context
+
+    assert (radius.starts, radius.starts_changed) == (3, 3)
+    assert [one.entry.pk for one in radius.entering] == [entry.pk]
+    assert [(one.project, one.times) for one in radius.projects] == [("billing", 3)]
+    told = {int(line.id) for line in context.chosen["company"]}
+    assert entry.pk in told
+    assert radius.leaving[0].entry.pk not in told
+
+
+def test_a_golden_question_that_would_be_lost_is_named(curator):
+    entry = approved_entry(title="Certificates", content="How certificates rotate here: the job rotate.")
+    embed_pending()
+    golden = pin_golden_question(curator, question=QUESTION, kind="company", id=str(entry.pk))
+
+    radius = blast_radius(curator, entry_ids=[entry.pk])
+
+    assert radius.action == "deprecate"
+    assert radius.golden_lost == [golden]
+
+
+def test_the_briefing_says_it(curator, agents):
+    entry = _proposal()
+    _asked_by(agents)
+
+    assert brief(curator, entry_id=entry.pk).radius.answers_changed == 4
+
+
+def test_it_is_none_of_a_members_business():
+    entry = _proposal()
+
+    with pytest.raises(Forbidden):
+        blast_radius(make_actor(), entry_ids=[entry.pk])
+
+
+def test_a_question_is_kept_for_its_asker_alone_and_not_for_ever(agents, settings):
+    _asked_by(agents[:2])
+    recall(agents[0], query=QUESTION)
+    with rls_scope(agents[0].user.pk):
+        kept = AskedQuestion.objects.get()
+    assert (kept.user, kept.text, kept.times) == (agents[0].user, QUESTION, 2)
+
+    AskedQuestion.objects.filter(user=agents[0].user).update(asked_at=timezone.now() - timedelta(days=29))
+    assert forget_old_asked() == 1
+    settings.KEEP_ASKED_DAYS = 0
+    _asked_by(agents[2:])
+    assert AskedQuestion.objects.count() == 1
+
+
+def test_what_has_a_secret_or_is_asked_on_a_page_is_not_kept(agents):
+    recall(agents[0], query="Why is the key ghp_16C7e42F292c6912E7710c838347Ae178B4a refused?")
+    recall(make_actor(), query=QUESTION)
+
+    assert not AskedQuestion.objects.exists()
+
+
+def test_the_page_shows_it_and_tries_a_text_that_is_not_saved(client, curator, agents):
+    entry = approved_entry(title="About webhooks", content="All webhooks are signed.")
+    embed_pending()
+    _asked_by(agents)
+    client.force_login(curator.user)
+    address = f"{reverse('curation-radius')}?entry={entry.pk}"
+
+    opened = client.get(reverse("curation-entry", args=[entry.pk])).content.decode()
+    Act.objects.create(user=curator.user, told_id="1", moment="before", tool="Bash", command="curl -k example.com")
+    edited = {
+        "title": entry.title,
+        "content": "How certificates rotate here: at night.",
+        "triggers": "command: curl -k",
+    }
+    tried = client.post(address, {"deed": "edit", **edited})
+    refused = client.post(address, {"deed": "edit", "content": "word " * 2_000})
+    catches_all = client.post(address, {"deed": "edit", "triggers": "command: *"})
+
+    assert f'href="{address}"' in opened
+    assert "4 of 4 answers change" in " ".join(tried.content.decode().split())
+    assert "They would have fired 1 time in 1<" in tried.content.decode()
+    assert (refused.status_code, catches_all.status_code) == (422, 422)
+    entry.refresh_from_db()
+    assert entry.content == "All webhooks are signed."
+
+
+def test_a_prompt_that_is_erased_is_forgotten_here_too(agents):
+    user = agents[0].user
+    conversation = Conversation.objects.create(user=user, client="claude-code", client_id="1", digest="1")
+    recall_for(agents[0], QUESTION, conversation=conversation, told=set(), keeps=True)
+    HookEvent.objects.create(conversation=conversation, user=user, event="prompt", prompt=QUESTION)
+    assert AskedQuestion.objects.get().how == "prompt"
+
+    erase_captured(HookEvent.objects.filter(conversation=conversation))
+
+    assert not AskedQuestion.objects.exists()

@@ -1,0 +1,132 @@
+"""Proposals that repeat or contradict each other: found while both wait, shown as one cluster, decided at once."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from curation.decisions.decisions import decide_many
+from curation.models import Review
+from curation.proposals.overlaps import compare_proposals, open_pairs
+from knowledge.models import CompanyEntry, Status
+from tests.curation.factories import propose
+from tests.factories import make_actor
+
+pytestmark = pytest.mark.django_db
+
+LEAST_SHOWN, MOST_FALSE = 0.85, 0.1
+PAIRS = [
+    tuple(part.strip() for part in line.split(" | "))
+    for line in Path(__file__).with_name("waiting_pairs.txt").read_text().splitlines()
+    if " | " in line and not line.startswith("#")
+]
+
+
+def test_of_pairs_written_by_hand_nearly_all_are_shown_few_harmless_ones_and_none_is_approved_in_passing(
+    settings: Any,
+) -> None:
+    settings.EMBEDDING_PROVIDER = "builtin"
+    one, other, curator = make_actor(), make_actor(), make_actor(curator=True)
+    waiting = [
+        (
+            relation,
+            propose(one, title=None, content=first, project=f"p{at}"),
+            propose(other, title=None, content=second, project=f"p{at}"),
+        )
+        for at, (relation, first, second) in enumerate(PAIRS)
+    ]
+
+    compare_proposals()
+
+    shown = {frozenset(pair) for pair in open_pairs().values_list("entry_id", "other_id")}
+    found = [(relation, a, b, frozenset((a.pk, b.pk)) in shown) for relation, a, b in waiting]
+    wanted = [case for case in found if case[0] != "neighbour"]
+    harmless = [case for case in found if case[0] == "neighbour"]
+    missed = [(a.content, b.content) for _, a, b, is_shown in wanted if not is_shown]
+    alarms = [(a.content, b.content) for _, a, b, is_shown in harmless if is_shown]
+    assert len(wanted) >= 60
+    assert len(missed) <= (1 - LEAST_SHOWN) * len(wanted), missed
+    assert len(alarms) <= MOST_FALSE * len(harmless), alarms
+
+    for _, a, b, is_shown in wanted[::6]:
+        read = {str(a.pk): 1, str(b.pk): 1}
+        done = decide_many(curator, entry_ids=[a.pk, b.pk], revisions=read, action="approve")
+        assert len(done.decided) == (1 if is_shown else 2), (a.content, b.content)
+
+
+def statuses(*entries: CompanyEntry) -> list[str]:
+    found = CompanyEntry.objects.in_bulk([entry.pk for entry in entries])
+    return [found[entry.pk].status for entry in entries]
+
+
+def test_a_cluster_is_marked_in_the_queue_decided_at_once_and_undone_as_one(client: Client) -> None:
+    allowed = propose(title="Friday deploys", content="Deploys to production are allowed on Fridays for every team.")
+    forbidden = propose(title="No deploys", content="Deploys to production are never allowed on Fridays for any team.")
+    again = propose(title="No Fridays", content="Deploys to production are never permitted on Fridays for any team.")
+    fine = propose()
+    curator = make_actor(curator=True)
+    client.force_login(curator.user)
+    compare_proposals()
+
+    queue = client.get(reverse("curation")).context["page"].items
+    page = client.get(reverse("curation-cluster", args=[allowed.pk]))
+
+    assert {item.entry: item.relations for item in queue}[allowed] == ("contradiction",)
+    assert queue[-1].entry == fine
+    assert [card.entry for card in page.context["cards"]] == [allowed, forbidden, again]
+
+    read = {f"revision-{entry.pk}": 1 for entry in (allowed, forbidden, again)}
+    fates = {f"fate-{allowed.pk}": "reject", f"fate-{again.pk}": "merge"}
+    address = reverse("curation-cluster", args=[allowed.pk])
+    stale = client.post(address, {**read, **fates, "holds": forbidden.pk, f"revision-{again.pk}": 7})
+    assert (stale.status_code, statuses(allowed, forbidden, again)) == (409, [Status.PENDING] * 3)
+
+    following = client.post(address, {**read, **fates, "holds": forbidden.pk}, follow=True)
+
+    assert following.context["entry"] == fine
+    assert statuses(allowed, forbidden, again) == [Status.REJECTED, Status.APPROVED, Status.SUPERSEDED]
+    assert "No deploys" in CompanyEntry.objects.get(pk=allowed.pk).decision_notes
+    assert not open_pairs().exists()
+
+    undone = CompanyEntry.objects.get(pk=again.pk)
+    client.post(reverse("curation-undo", args=[again.pk]), {"revision": undone.revision})
+
+    assert statuses(allowed, forbidden, again) == [Status.PENDING] * 3
+    assert {pair.relation for pair in open_pairs([again.pk])} >= {"contradiction"}
+    assert Review.objects.filter(action="undo").values("batch").distinct().count() == 1
+
+
+def test_what_holds_side_by_side_is_shown_together_no_more(client: Client) -> None:
+    one = propose(content="Deploys to production are allowed on Fridays for every team.")
+    other = propose(content="Deploys to production are never allowed on Fridays for any team.")
+    client.force_login(make_actor(curator=True).user)
+    together, page = reverse("curation-cluster", args=[one.pk]), reverse("curation-entry", args=[one.pk])
+    assert together not in client.get(page).text  # No worker has compared them yet, so there is nothing to decide.
+    compare_proposals()
+    assert together in client.get(page).text
+
+    client.post(together, {"holds": "all"})
+
+    assert together not in client.get(page).text
+    assert statuses(one, other) == [Status.PENDING] * 2
+    assert not open_pairs().exists()
+    compare_proposals()
+    assert not open_pairs().exists()
+
+
+def test_ones_own_proposals_stand_apart_and_are_not_let_hold(client: Client) -> None:
+    curator = make_actor(curator=True)
+    mine = propose(curator, content="Deploys to production are never allowed on Fridays for any team.", importance=9)
+    other = propose(content="Deploys to production are allowed on Fridays for every team.")
+    client.force_login(curator.user)
+    compare_proposals()
+
+    page = client.get(reverse("curation"))
+    cards = {card.entry: card for card in client.get(reverse("curation-cluster", args=[other.pk])).context["cards"]}
+
+    assert [(item.entry, item.is_own) for item in page.context["page"].items] == [(other, False), (mine, True)]
+    assert "Proposed by you" in page.text
+    assert not cards[mine].may_hold
+    assert "merge" not in cards[mine].fates

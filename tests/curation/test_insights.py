@@ -1,0 +1,62 @@
+"""Insights into curation: how long a first decision takes, who decides, and who is told of it."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from curation.services.insights import look_at_curation
+from knowledge.models import CompanyEntry
+from tests.curation.factories import approved_entry, decide_at_latest, propose
+from tests.factories import make_actor
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _in_a_team(settings) -> None:
+    settings.BIGMIND_MODE = "team"
+
+
+def _waited(entry: CompanyEntry, hours: float) -> CompanyEntry:
+    CompanyEntry.objects.filter(pk=entry.pk).update(created_at=timezone.now() - timedelta(hours=hours))
+    return entry
+
+
+def test_lead_time_is_counted_to_the_first_decision_that_holds():
+    member, curator = make_actor(), make_actor(curator=True)
+    for hours in (1, 2, 3):
+        _waited(approved_entry(member, curator=curator), hours)
+    sent_back = _waited(propose(member), 12)
+    decide_at_latest(curator, entry_id=sent_back.pk, action="request_changes", notes="Which service?")
+    decide_at_latest(curator, entry_id=sent_back.pk, action="reject", notes="None.")
+
+    *before, today = look_at_curation(member, days=7).steps
+
+    assert (today.approved, today.changes_requested, today.rejected) == (3, 1, 0)
+    assert (round(today.median_hours, 1), round(today.most_hours, 1)) == (2.5, 9.3)
+    assert all(step.median_hours is None and step.approved == 0 for step in before)
+
+
+def test_curators_see_who_decided_and_members_only_what_enough_others_proposed():
+    curator, reader, others = make_actor(curator=True), make_actor(), [make_actor() for _ in range(3)]
+    for other in others[:2]:
+        approved_entry(other, curator=curator)
+
+    assert look_at_curation(reader, whose="everybody").steps[-1].approved is None
+    assert look_at_curation(curator, whose="everybody").steps[-1].approved == 2
+
+    approved_entry(others[2], curator=curator)
+
+    seen = look_at_curation(reader, whose="everybody")
+    assert (seen.steps[-1].approved, seen.steps[-1].proposed, seen.reviewers) == (3, 3, None)
+    (reviewer,) = look_at_curation(curator, whose="everybody").reviewers
+    assert (reviewer.name, reviewer.approved) == (str(curator.user), 3)
+    assert look_at_curation(reader).decided == 0
+
+
+@pytest.mark.parametrize("days", [1, 7, 30, 90])
+def test_every_day_lies_in_a_step(days):
+    _waited(propose(admin := make_actor(admin=True)), 24 * (days - 1))
+
+    assert look_at_curation(admin, days=days, whose="everybody").proposed == 1

@@ -1,0 +1,297 @@
+"""Obsidian vaults: in as notes or as pages for others, out again to the byte, and in once more."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from curation.decisions.forgetting import forget_source
+from curation.services.foreign_imports import import_bundle
+from curation.services.page_imports import PageChoice
+from knowledge.models import Entry, Note, Reference
+from knowledge.services.entries import update_entry
+from knowledge.services.notes import set_note
+from knowledge.transfer.imports import import_memory
+from knowledge.transfer.moved_in import MovedIn
+from knowledge.transfer.passport import export_memory, pack_files
+from knowledge.transfer.readers.bundles import bundle_of
+from knowledge.transfer.vaults import vault_files
+from tests.factories import make_actor
+from tests.knowledge.factories import make_note
+
+pytestmark = pytest.mark.django_db
+
+FILES = {
+    "Index.md": "Start at [[Deploys|how we deploy]] and ![[Diagram.png]].\n\n![[Deploys#Rollback]]\n",
+    "Work/Deploys.md": (
+        "---\ntitle: 'Deploys: how'\ntags:\n  - ops\n  - team/platform\naliases: [Releases, Shipping]\n"
+        "created: 2024-03-01T09:30\ncssclasses: wide\n---\n# Deploys\n\nOnly on Tuesdays. #deploy ^rule-1\n\n"
+        "## Rollback\n\nSee [[Index]] and [[Work/Log 2024#^b7]].\n\n```sh\n# not-a-tag #neither\n```\n%% a comment %%\n"
+    ),
+    "Work/Log 2024.md": "\ufeffFirst line\r\nSecond ^b7\r\n",
+    "Work/Plan.canvas": '{"nodes":[{"id":"a","type":"text","text":"Plan"}],"edges":[]}',
+    "Work/Archive/Deploys.md": "An older one, without a line feed at its end",
+    "Broken.md": "---\na: &x [*x]\n---\nThe properties are no plain YAML.\n",
+    "Ünï çödé ✅.md": "Tabs\tand trailing spaces   \n\n\n",
+    "Daily/2024-05-04.md": "- [ ] call #5 #call\n- [x] done\n",
+}
+
+
+def _vault(folder: Path, files: dict[str, str] | None = None) -> Path:
+    for name, text in {**(FILES if files is None else files), ".obsidian/app.json": "{}"}.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+    (folder / "Diagram.png").write_bytes(b"\x89PNG")
+    (folder / "Empty.md").write_text("")
+    return folder
+
+
+def _zipped(folder: Path, to: Path) -> Path:
+    with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                archive.write(path, f"{folder.name}/{path.relative_to(folder)}")
+    return to
+
+
+def _bring(actor, path: Path, *, dry_run: bool = False, name: str = "auto", **choice) -> MovedIn:
+    return import_bundle(actor, bundle_of(path), name=name, choice=PageChoice(**choice), dry_run=dry_run)
+
+
+def _members(packed: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_a_vault_comes_in_as_notes_and_goes_out_to_the_byte(tmp_path):
+    actor, vault = make_actor(), _vault(tmp_path / "Second Brain")
+
+    rehearsed = _bring(actor, vault, dry_run=True)
+    stored = Note.objects.count()
+    report = _bring(actor, vault)
+    out = _members(pack_files(vault_files(actor.user)))
+
+    assert (rehearsed.format, rehearsed.added, rehearsed.agent, stored) == ("obsidian", {"notes": 8}, None, 0)
+    assert (report.added, report.refused) == ({"notes": 8}, [])
+    assert "1 empty notes are left out." in report.notices
+    assert "1 other files, such as pictures, are no notes and stay where they are." in report.notices
+    assert {name: content for name, content in out.items() if name != ".bigmind.json"} == {
+        name: text.encode() for name, text in FILES.items()
+    }
+    note = Note.objects.get(domain="Work", key="Deploys")
+    assert note.created_at.year == 2024
+    assert Note.objects.get(key="Index").domain == "Second Brain"
+
+
+def test_a_zip_of_the_same_vault_downloaded_twice_is_the_same_source(tmp_path):
+    actor, vault = make_actor(), _vault(tmp_path / "Brain")
+    _bring(actor, vault)
+
+    again = _bring(actor, _zipped(vault, tmp_path / "Brain (1).zip"))
+
+    assert again.added == {"notes": 0}
+    assert again.unchanged == {"notes": 8}
+    assert again.removed == []
+
+
+def test_a_second_import_follows_the_file_keeps_an_edit_here_and_tells_what_is_gone(tmp_path):
+    actor, vault = make_actor(), _vault(tmp_path / "Brain")
+    _bring(actor, vault)
+    (vault / "Index.md").write_text("Rewritten there.\n")
+    (vault / "Broken.md").write_text("Edited there too.\n")
+    (vault / "Daily/2024-05-04.md").unlink()
+    (vault / "Work/Archive/Deploys.md").rename(vault / "Work/Archive/Old deploys.md")
+    set_note(actor, domain="Brain", key="Broken", content="Edited here.")
+    set_note(actor, domain="Work", key="Deploys", content="Only here.")
+
+    report = _bring(actor, vault)
+    once_more = _bring(actor, vault)
+
+    assert report.changed == {"notes": 1}
+    assert report.kept == ["note Brain/Broken"]
+    assert report.removed == ["note Daily/2024-05-04"]
+    assert (report.added, once_more.added, once_more.changed, once_more.kept) == ({"notes": 0}, {"notes": 0}, {}, [])
+    assert Note.objects.get(key="Index").content == "Rewritten there.\n"
+    assert Note.objects.get(key="Broken").content == "Edited here."
+    assert Note.objects.get(key="Deploys").content == "Only here."
+    assert Note.objects.get(domain="Work/Archive").key == "Old deploys"
+    assert Note.objects.filter(domain="Daily", set_aside_at=None).count() == 1
+
+    _bring(actor, vault, removes=True)
+    assert Note.objects.get(domain="Daily").set_aside_at
+
+
+def test_what_was_edited_here_goes_into_the_vault_and_what_was_edited_there_stays(tmp_path):
+    actor, vault = make_actor(), _vault(tmp_path / "Brain")
+    _bring(actor, vault)
+    set_note(actor, domain="Work", key="Deploys", content="New rule.\n")
+    set_note(actor, domain="Work", key="Log 2024", content="One\nTwo\n")
+    set_note(actor, domain="Brain", key="Broken", content="Both.\n")
+    make_note(actor, "Archive it.", domain="email", key="a/b: c")
+    (vault / "Broken.md").write_text("Both, there.\n")
+    (vault / "Index.md").write_text("Only there.\n")
+
+    call_command("memory_export_to", "obsidian", str(vault), "--user", actor.user.username)
+    report = _bring(actor, vault)
+
+    assert (vault / "Work/Deploys.md").read_bytes() == b"New rule.\n"
+    assert (vault / "Work/Log 2024.md").read_bytes() == "\ufeffOne\r\nTwo\r\n".encode()
+    assert (vault / "Broken.md").read_text() == "Both, there.\n"
+    assert (vault / "email/a%2Fb%3A c.md").read_text() == "Archive it."
+    assert (vault / ".obsidian/app.json").read_text() == "{}"
+    assert (report.added, report.changed) == ({"notes": 0}, {"notes": 1})
+    assert Note.objects.get(key="Index").content == "Only there.\n"
+    assert set(Note.objects.filter(domain="email").values_list("key", flat=True)) == {"a/b: c"}
+
+
+def test_notes_written_here_that_were_edited_in_obsidian_come_back_as_themselves(tmp_path):
+    actor = make_actor()
+    make_note(actor, "Archive it.", domain="email", key="rule")
+    make_note(actor, "Reply.", domain="email", key="other: one")
+    files = {name: content.decode() for name, content in _members(pack_files(vault_files(actor.user))).items()}
+    vault = _vault(tmp_path / "Brain", {**files, "email/rule.md": "Archive it twice."})
+
+    report = _bring(actor, vault)
+
+    assert (report.added, report.changed) == ({"notes": 0}, {"notes": 1})
+    assert dict(Note.objects.values_list("key", "content")) == {"rule": "Archive it twice.", "other: one": "Reply."}
+
+
+def test_a_long_note_is_divided_and_whole_again_outside(tmp_path):
+    actor = make_actor()
+    text = "".join(f"Line {number} of a long note.\n" for number in range(9_000))
+    vault = _vault(tmp_path / "Brain", {"Long.md": text})
+    _bring(actor, vault)
+    number = Note.objects.count()
+    (vault / "Long.md").write_text(text[:70_000])
+
+    shorter = _bring(actor, vault)
+
+    assert (number, Note.objects.count()) == (4, 2)
+    assert shorter.changed == {"notes": 1}
+    assert _members(pack_files(vault_files(actor.user)))["Long.md"].decode() == text[:70_000]
+
+
+def test_two_vaults_with_one_name_in_them_stay_apart(tmp_path):
+    actor = make_actor()
+    make_note(actor, "Mine.", domain="Work", key="Deploys")
+    _bring(actor, _vault(tmp_path / "A"))
+    _bring(actor, _vault(tmp_path / "B", {"Work/Deploys.md": "Of B."}))
+
+    contents = dict(Note.objects.filter(domain="Work", key__startswith="Deploys").values_list("key", "content"))
+
+    assert contents["Deploys"] == "Mine."
+    assert contents["Deploys (B)"] == "Of B."
+    assert len(contents) == 3
+    assert {name for name in _members(pack_files(vault_files(actor.user))) if name.endswith("Work/Deploys.md")} >= {
+        "Work/Deploys.md",
+        "B/Work/Deploys.md",
+    }
+
+
+def test_an_import_of_a_vault_is_taken_back_in_one_step(tmp_path):
+    actor = make_actor()
+    make_note(actor, "Mine.", domain="own", key="note")
+    report = _bring(actor, _vault(tmp_path / "Brain"))
+
+    forgotten = forget_source(actor, agent=report.agent, dry_run=False)
+
+    assert forgotten.notes == 8
+    assert list(Note.objects.values_list("content", flat=True)) == ["Mine."]
+
+
+def test_a_vault_becomes_entries_that_carry_tags_and_dates(tmp_path):
+    actor, vault = make_actor(), _vault(tmp_path / "Brain")
+
+    report = _bring(actor, vault, into="kb")
+    entry = Entry.objects.get(source_file="Work/Deploys.md")
+    update_entry(actor, id=entry.pk, metadata={"mine": 1})
+    (vault / "Work/Deploys.md").write_text("---\ntags: ops\n---\nNever on Fridays.\n")
+    again = _bring(actor, vault, into="kb")
+
+    assert report.added == {"entries": 7}
+    assert entry.tags == ["ops", "team/platform", "deploy"]
+    assert entry.metadata["aliases"] == ["Releases", "Shipping"]
+    assert entry.content.startswith("# Deploys\n\nOnly on Tuesdays.")
+    assert (again.added, again.changed) == ({"entries": 0}, {"entries": 1})
+    assert Entry.objects.get(pk=entry.pk).content == "# Deploys\n\nNever on Fridays.\n"
+    assert forget_source(actor, agent=report.agent, dry_run=False).entries == 7
+
+
+def test_a_vault_becomes_documentation_with_its_links(tmp_path):
+    actor = make_actor(curator=True)
+
+    report = _bring(actor, _vault(tmp_path / "Brain"), into="docs", collection="handbook")
+
+    assert report.added == {"references": 7}
+    deploys = Reference.objects.get(key="Work/Deploys.md")
+    assert (deploys.kind, deploys.category, deploys.aliases) == ("guide", "Work", ["Releases", "Shipping"])
+    assert deploys.related == ["Index.md", "Work/Log 2024.md"]
+    assert deploys.collection.slug == "handbook"
+    assert _bring(actor, tmp_path / "Brain", into="docs", collection="handbook").added == {"references": 0}
+    assert forget_source(actor, agent=report.agent, dry_run=False).references == 7
+
+
+def test_where_a_note_came_from_survives_an_export(tmp_path):
+    ada, bob = make_actor(), make_actor()
+    _bring(ada, _vault(tmp_path / "Brain"))
+    document = export_memory(ada)
+
+    import_memory(bob, document=document)
+
+    assert _bring(bob, tmp_path / "Brain").added == {"notes": 0}
+    assert _members(pack_files(vault_files(bob.user))) == _members(pack_files(vault_files(ada.user)))
+
+
+@pytest.mark.parametrize(
+    "place", ["../../evil.md", "/etc/evil.md", ".obsidian/plugins/x/main.js", ".git/hooks/x.md", "C:\\x.md", "x.exe"]
+)
+def test_no_note_is_written_outside_its_vault_or_into_hidden_folders(tmp_path, place):
+    actor = make_actor()
+    note = make_note(actor, "Evil.", domain="x", key="y")
+    note.provenance = {"source": "obsidian:Brain", "place": place, "text": "x"}
+    note.save()
+    vault = tmp_path / "deep" / "vault"
+    before = set(tmp_path.rglob("*"))
+
+    call_command("memory_export_to", "obsidian", str(vault), "--user", actor.user.username)
+
+    new = [path for path in tmp_path.rglob("*") if path.is_file() and path not in before]
+    written = [path.relative_to(vault) for path in new]
+    assert all(
+        path.suffix == ".md" and not path.parts[0].startswith(".") for path in written if path.name != ".bigmind.json"
+    )
+    assert len(written) == 2
+
+
+def test_links_in_the_vault_are_never_followed_on_the_way_out(tmp_path):
+    actor, vault = make_actor(), _vault(tmp_path / "Brain", {"Work/Deploys.md": "Old.\n", "Index.md": "Old.\n"})
+    _bring(actor, vault)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "Deploys.md").write_text("Old.\n")
+    (outside / "Index.md").write_text("Old.\n")
+    (vault / "Work/Deploys.md").unlink()
+    (vault / "Work").rmdir()
+    (vault / "Work").symlink_to(outside)
+    (vault / "Index.md").unlink()
+    (vault / "Index.md").symlink_to(outside / "Index.md")
+    set_note(actor, domain="Work", key="Deploys", content="New.\n")
+    set_note(actor, domain="Brain", key="Index", content="New.\n")
+
+    call_command("memory_export_to", "obsidian", str(vault), "--user", actor.user.username)
+
+    assert {path.read_text() for path in outside.iterdir()} == {"Old.\n"}
+
+
+def test_a_manifest_that_is_no_manifest_is_passed_over(tmp_path):
+    actor = make_actor()
+    for number, told in enumerate(
+        ("[]", "{", '{"notes": 3}', '{"notes": {"a.md": 7}}', json.dumps({"notes": {"A.md": {}}}))
+    ):
+        vault = _vault(tmp_path / f"V{number}", {"A.md": f"Text {number}.\n", ".bigmind.json": told})
+        assert _bring(actor, vault).added == {"notes": 1}

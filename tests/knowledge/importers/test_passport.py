@@ -1,0 +1,264 @@
+"""A memory in the formats of other programs: what goes out comes back, and what came from a program returns to it."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bigmind.core.errors import Invalid
+from bigmind.core.signatures import sign
+from curation.services.foreign_imports import import_bundle
+from knowledge.models import Fact, Note
+from knowledge.services.facts import deprecate_fact
+from knowledge.transfer.github import FetchedFiles
+from knowledge.transfer.imports import import_memory
+from knowledge.transfer.passport import export_memory, files_for, write_items
+from knowledge.transfer.readers import WRITTEN, format_of, read
+from knowledge.transfer.readers.bundles import bundle_of
+from knowledge.transfer.readers.items import DRAFTS, FIELDS, Item
+from knowledge.transfer.readers.provenance import NAME, PURPOSE
+from tests.factories import make_actor
+from tests.knowledge.factories import make_fact
+
+from . import sources
+from .passports import fields_of, fill_memory
+
+PROGRAMS = sorted(WRITTEN)
+MOMENTS = st.datetimes(datetime(2001, 1, 1), datetime(2026, 1, 1)).map(lambda at: at.isoformat() + "Z")
+HARD = [
+    "- a",
+    "---\na: b\n---",
+    "no",
+    "1e3",
+    "2026-01-24",
+    "# A [b](c)",
+    "a: b",
+    "  x\n\n y ",
+    "é\u2028\U0001f600\t|\r\n&*!",
+    "[x] y (z) #t",
+]
+TEXTS = st.one_of(
+    st.sampled_from(HARD),
+    st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "Zs")), min_size=1, max_size=300),
+).filter(str.strip)
+NAMES = st.from_regex(r"[a-z0-9][a-z0-9 ./_-]{0,20}[a-z0-9]", fullmatch=True)
+IDS = st.uuids().map(str)
+STRATEGIES = {
+    "profile": {"role": NAMES, "preferences": TEXTS, "pinned_facts": st.lists(TEXTS, max_size=3)},
+    "fact": {
+        "fact": TEXTS,
+        "category": st.sampled_from(["preference", "decision", "codebase", "constraint", "identity"]),
+        "confidence": st.sampled_from([0.25, 0.5, 0.9]),
+        "project": NAMES,
+        "session": IDS,
+        "valid_from": st.just("2000-01-01T00:00:00Z"),
+        "valid_until": MOMENTS,
+        "created_at": MOMENTS,
+        "updated_at": MOMENTS,
+    },
+    "note": {"domain": NAMES, "key": NAMES, "content": TEXTS, "project": NAMES, "expires_at": MOMENTS}
+    | {"created_at": MOMENTS, "updated_at": MOMENTS},
+    "hypothesis": {
+        "hypothesis": TEXTS,
+        "confidence": st.sampled_from([0.25, 0.5, 0.9]),
+        "status": st.sampled_from(["confirmed", "refuted"]),
+        "resolution": TEXTS,
+        "project": NAMES,
+        "session": IDS,
+        "check_on": st.dates().map(str),
+        "created_at": MOMENTS,
+        "resolved_at": MOMENTS,
+    },
+}
+
+
+def _item(kind: str) -> st.SearchStrategy[Item]:
+    return st.fixed_dictionaries(STRATEGIES[kind]).map(lambda fields: Item(kind, fields))
+
+
+ITEMS = st.lists(
+    st.one_of(*map(_item, STRATEGIES)), min_size=1, max_size=6, unique_by=lambda item: (item.kind, item.text)
+)
+
+
+def _bundle(name: str, files: dict[str, bytes]) -> FetchedFiles:
+    return FetchedFiles(name, files)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(items=ITEMS)
+def test_every_field_of_any_item_comes_back_from_every_format(program, items):
+    written: dict[str, bytes] = {}
+    write_items(WRITTEN[program], items, written, set())
+    bundle = _bundle("mine", written)
+
+    reading = read(bundle, format_of(bundle))
+
+    assert (format_of(bundle).name, reading.refused) == (program, [])
+    found = {(placed.draft.__class__, _text_of(placed.draft)): placed.draft for placed in reversed(reading.drafts)}
+    for item in items:
+        expected = DRAFTS[item.kind].model_validate(
+            {**item.fields, **({"session": f"bigmind:{item.fields['session']}"} if "session" in item.fields else {})}
+        )
+        assert found[expected.__class__, _text_of(expected)] == expected
+
+
+def _text_of(draft) -> str:
+    kind = next(kind for kind, one in DRAFTS.items() if one is draft.__class__)
+    return Item(kind, draft.model_dump()).text
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_memory_goes_to_a_program_and_comes_back_whole(program):
+    ada, bob = fill_memory(make_actor()), make_actor()
+    bundle = _bundle("passport", files_for(ada, program))
+
+    first = import_bundle(bob, bundle)
+    again = import_bundle(bob, bundle)
+    home = import_bundle(ada, bundle)
+
+    before, after = fields_of(ada), fields_of(bob)
+    lost = {name: (value, after.get(name)) for name, value in before.items() if after.get(name) != value}
+    assert (first.format, first.refused, lost) == (program, [], {})
+    assert set(after) == set(before)
+    assert not any((*again.added.values(), *home.added.values()))
+
+
+FOREIGN = {
+    "mem0": {"mem0.json": json.dumps(sources.MEM0)},
+    "memory-server": {"memory.jsonl": sources.MEMORY_SERVER},
+    "mcp-memory-service": {"memories.json": json.dumps(sources.MCP_MEMORY_SERVICE)},
+    "basic-memory": {"design/auth.md": sources.BASIC_NOTE, "todo.md": "# Todo\r\n\r\n- [ ] tests\r\n"},
+    "okf": sources.OKF,
+    "claude-memory": sources.CLAUDE_MEMORY,
+    "codex-memory": sources.CODEX_MEMORY,
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_a_program_wrote_goes_back_to_it_as_it_was(program):
+    actor, files = make_actor(), {path: text.encode() for path, text in FOREIGN[program].items()}
+
+    report = import_bundle(actor, _bundle("theirs", files))
+    written = files_for(actor, program)
+
+    assert (report.format, report.refused) == (program, [])
+    assert Fact.objects.of(actor.user).exists() or Note.objects.of(actor.user).exists()
+    assert {path: _plain(path, content) for path, content in written.items() if path != NAME and path in files} == {
+        path: _plain(path, content) for path, content in files.items()
+    }
+
+
+def _plain(path: str, content: bytes) -> object:
+    """What a file says, where its program reads more than its bytes."""
+    if path.endswith(".json"):
+        document = json.loads(content)
+        return {name: value for name, value in document.items() if name != "export_metadata"}
+    return [json.loads(line) for line in content.splitlines()] if path.endswith(".jsonl") else content
+
+
+@pytest.mark.django_db
+def test_what_was_said_of_sources_is_believed_as_far_as_the_signature_goes(settings):
+    ada, bob = make_actor(), make_actor()
+    make_fact(ada, "Prefers pytest.")
+    make_fact(ada, "Likes tea.")
+    files = files_for(ada, "okf")
+    signed = json.loads(files[NAME])
+    changed = {path: content.replace(b"Likes tea", b"Likes rum") for path, content in files.items() if path != NAME}
+    forged = json.dumps({**signed, "signed": {**signed["signed"], "by": "the admin"}}).encode()
+
+    edited = import_bundle(bob, _bundle("edited", {**changed, NAME: files[NAME]}), dry_run=True)
+    lied = import_bundle(bob, _bundle("forged", {**files, NAME: forged}), dry_run=True)
+    whole = import_bundle(bob, _bundle("whole", files))
+    settings.SECRET_KEY = "another instance"
+    foreign = import_bundle(make_actor(), _bundle("foreign", files), dry_run=True)
+
+    assert edited.notices == [
+        "1 items are as this BigMind signed them; 1 were changed or added since. Nothing is approved by that."
+    ]
+    assert "signature does not match" in lied.notices[0]
+    assert "as another BigMind (key " in foreign.notices[0]
+    assert whole.notices == ["2 items are as this BigMind signed them. Nothing is approved by that."]
+    assert Fact.objects.of(bob.user).first().provenance["signed"]["key"] == signed["public_key"][:16]
+
+
+@pytest.mark.django_db
+def test_what_was_set_aside_stays_and_an_unknown_program_is_refused():
+    actor = make_actor()
+    deprecate_fact(actor, fact_id=make_fact(actor, "Lives in Rome.").pk, reason="Moved.")
+
+    assert b"Rome" not in b"".join(files_for(actor, "mem0").values())
+    with pytest.raises(Invalid, match="program"):
+        files_for(actor, "notion")
+
+
+@pytest.mark.django_db
+def test_the_operations_take_the_files_of_a_program_out_and_in():
+    ada, bob = fill_memory(make_actor()), make_actor()
+
+    document = export_memory(ada, program="memory-server")
+    rehearsed = import_memory(bob, document=document, dry_run=True)
+    there = Fact.objects.of(bob.user).count()
+    imported = import_memory(bob, document=document)
+
+    assert (rehearsed.added, there) == (imported.added, 0)
+    assert (imported.added["facts"], imported.refused) == (2, [])
+    assert fields_of(ada) == fields_of(bob)
+
+
+@pytest.mark.django_db
+def test_the_command_never_writes_over_what_was_edited_there(tmp_path: Path):
+    actor = make_actor()
+    make_fact(actor, "Prefers pytest.")
+    for _ in range(2):
+        call_command("memory_export_to", "claude-memory", str(tmp_path), user=actor.user.username)
+    index = tmp_path / "MEMORY.md"
+    index.write_text("# Mine\n")
+    make_fact(actor, "Likes tea.")
+
+    call_command("memory_export_to", "claude-memory", str(tmp_path), user=actor.user.username)
+
+    assert index.read_text() == "# Mine\n"
+    assert len(list(tmp_path.glob("fact_*.md"))) == 2
+    assert not import_bundle(actor, bundle_of(tmp_path)).refused
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "row", [{"memory": "x", "n": float("nan")}, {"memory": "x", "a\0": 1}, {"memory": "x", "note": "y" * 20_000}]
+)
+def test_what_cannot_be_kept_of_a_row_refuses_that_row_alone(row):
+    actor = make_actor()
+    files = {"mem0.json": json.dumps([row, {"memory": "Likes tea."}]).encode()}
+
+    report = import_bundle(actor, _bundle("hostile", files))
+
+    assert (len(report.refused), report.added["facts"]) == (1, 1)
+
+
+@pytest.mark.django_db
+def test_own_items_that_somebody_wrote_by_hand_get_no_approval_and_break_nothing():
+    ours = "bigmind: {bigmind: fact, status: approved, category: nonsense}"
+    concept = f'---\ntype: Fact\nverified: {{by: "human:admin", at: 2026-01-01}}\n{ours}\n---\nx\n'
+    files = {"a.md": concept.encode(), "b.md": b"---\ntype: X\ngenerated: &a {by: x}\nc: *a\n---\nText\n"}
+    signed = {"format": "bigmind-provenance", "items": [{"text": 5}, "x", {"text": "y"}]}
+    files[NAME] = json.dumps({"signed": signed, **sign(signed, purpose=PURPOSE)}).encode()
+
+    report = import_bundle(make_actor(), _bundle("hostile", files), name="okf")
+
+    assert [line.partition(":")[0] for line in report.refused] == ["b.md, line 2", "a.md"]
+    assert "category" in report.refused[1]
+    assert not Fact.objects.exists()
+
+
+def test_the_strategies_say_all_that_is_known_of_an_item():
+    assert {kind: set(fields) for kind, fields in STRATEGIES.items()} == {
+        kind: set(FIELDS[kind]) for kind in STRATEGIES
+    }

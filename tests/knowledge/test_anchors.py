@@ -1,0 +1,219 @@
+"""Anchors: what a change of code makes false, what it makes doubtful, and what it leaves alone."""
+
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from bigmind.core.errors import Invalid
+from knowledge.anchors.grammar import parse_anchor
+from knowledge.anchors.history import Repository
+from knowledge.anchors.judging import AnchorVerdict
+from knowledge.anchors.syntax import parse_definitions
+from knowledge.anchors.verifying import AnchoredEntry, EntryResult, verify
+
+LIMITS = '''
+RATE = 60
+
+class Limiter:
+    """Counts calls."""
+
+    def allow(self, key, burst=5):
+        # One more.
+        self.calls[key] = self.calls.get(key, 0) + 1
+        return self.calls[key] <= RATE + burst
+
+    def reset(self, key):
+        self.calls.pop(key, None)
+        self.resets.append((key, "by hand"))
+        return len(self.calls), len(self.resets)
+'''
+RESTYLED = """
+RATE = 60
+class Limiter:
+    def allow(
+        self, key,
+        burst=5,
+    ):
+        self.calls[key] = (self.calls.get(key, 0) + 1)
+        return self.calls[key] <= RATE + burst
+    def reset(self, key):
+        self.calls.pop(key, None); self.resets.append((key, 'by hand'))
+        return (len(self.calls), len(self.resets))
+"""
+GO = "package a\n\nfunc (s *Server) Start(port int) error {\n\ts.port = port\n\treturn s.listen()\n}\n"
+TS = "class Cart {\n  total(tax: number) { return this.sum * (1 + tax); }\n}\nexport const LIMITS = { retries: 3 };\n"
+JAVA = "class Pool {\n  static final int SIZE = 8;\n  int take(int n) { return free - n; }\n}\n"
+
+Commit = Callable[[dict[str, str | None]], str]
+HOLDS, MOVED, DOUBTFUL, FALSE = AnchorVerdict.HOLDS, AnchorVerdict.MOVED, AnchorVerdict.DOUBTFUL, AnchorVerdict.FALSE
+
+
+@pytest.fixture
+def commit(tmp_path: Path) -> Commit:
+    """Commit files to a repository: a text each, or None to delete it."""
+    _git(tmp_path, "init", "-q", "-b", "main")
+
+    def write(files: dict[str, str | None]) -> str:
+        for name, text in files.items():
+            file = tmp_path / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.unlink() if text is None else file.write_text(text)
+        _git(tmp_path, "add", "-A")
+        _git(tmp_path, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "--allow-empty", "-m", "x")
+        return _git(tmp_path, "rev-parse", "HEAD")
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("cited", "before", "after", "verdict"),
+    [
+        # Layout, comments, docstrings, quotes, brackets and trailing commas are no change.
+        ("a.py:Limiter.allow", {"a.py": LIMITS}, {"a.py": RESTYLED}, HOLDS),
+        ("a.py:Limiter", {"a.py": LIMITS}, {"a.py": "import os\n\n\n# Above.\n" + LIMITS}, HOLDS),
+        ("a.py:Limiter.allow", {"a.py": LIMITS}, {"a.py": LIMITS.replace("+ 1", "+ 2")}, DOUBTFUL),
+        ("a.py:Limiter.allow", {"a.py": LIMITS}, {"a.py": LIMITS.replace("burst=5", "burst=9")}, DOUBTFUL),
+        ("a.py:Limiter.allow", {"a.py": LIMITS}, {"a.py": LIMITS.replace("self.calls.pop", "self.gone.pop")}, HOLDS),
+        ("a.py:Limiter.allow", {"a.py": LIMITS}, {"a.py": LIMITS.replace("def allow", "def may")}, MOVED),
+        ("a.py:Limiter.reset", {"a.py": LIMITS}, {"a.py": LIMITS.partition("    def reset")[0]}, FALSE),
+        ("a.py:Limiter.reset", {"a.py": LIMITS}, {"a.py": None, "b/c.py": "import os\n" + LIMITS}, MOVED),
+        ("a.py:Limiter.reset", {"a.py": LIMITS}, {"a.py": None}, FALSE),
+        ("a.py:RATE", {"a.py": LIMITS}, {"a.py": LIMITS.replace("RATE = 60", "RATE = 90")}, FALSE),
+        ("a.py:setting RATE=60", {"a.py": LIMITS}, {"a.py": LIMITS.replace("RATE = 60", "RATE: int = 60")}, HOLDS),
+        ("a.py:setting RATE=60", {"a.py": LIMITS}, {"a.py": LIMITS.replace("RATE = 60", "")}, FALSE),
+        ("a.go:Server.Start", {"a.go": GO}, {"a.go": GO.replace("s.port = port", "s.port   = port // set")}, HOLDS),
+        ("a.go:Server.Start", {"a.go": GO}, {"a.go": GO.replace("port int", "port uint")}, DOUBTFUL),
+        ("a.go:Server.Start", {"a.go": GO}, {"a.go": GO.replace("Start", "stop").replace("listen", "close")}, FALSE),
+        (
+            "a.ts:Cart.total",
+            {"a.ts": TS},
+            {"a.ts": TS.replace("total(tax: number)", "total(\n tax: number,\n)")},
+            HOLDS,
+        ),
+        ("a.ts:Cart.total", {"a.ts": TS}, {"a.ts": TS.replace("1 + tax", "2 + tax")}, DOUBTFUL),
+        ("a.ts:LIMITS.retries", {"a.ts": TS}, {"a.ts": TS.replace("retries: 3", "retries: 5")}, DOUBTFUL),
+        ("A.java:Pool.take", {"A.java": JAVA}, {"A.java": JAVA.replace("free - n", "free - n - 1")}, DOUBTFUL),
+        ("A.java:setting Pool.SIZE=8", {"A.java": JAVA}, {"A.java": JAVA.replace("= 8", "= 16")}, FALSE),
+        ("A.java:Pool", {"A.java": JAVA}, {"A.java": "class Other { }\n"}, FALSE),
+        ("c.toml:setting web.port=80", {"c.toml": "[web]\nport = 80\n"}, {"c.toml": "[web]\nport = 81\n"}, FALSE),
+        ("c.yml:setting web.port", {"c.yml": "web:\n  port: 80\n"}, {"c.yml": "web: {host: a}\n"}, FALSE),
+        (".env:setting PORT=80", {".env": "PORT=80\nA=1\n"}, {".env": "PORT=80\nA=2\n"}, HOLDS),
+        ("r.txt:dependency django>=5,<6", {"r.txt": "django==5.1\n"}, {"r.txt": "django==5.2\n"}, HOLDS),
+        ("r.txt:dependency django>=5,<6", {"r.txt": "django==5.1\n"}, {"r.txt": "Django == 6.0\n"}, FALSE),
+        ("go.mod:dependency a.b/c", {"go.mod": "require a.b/c v1.2.3\n"}, {"go.mod": "require x.y/z v1.0.0\n"}, FALSE),
+        (
+            "package.json:dependency react ^18",
+            {"package.json": '{"dependencies": {"react": "^18.2.0"}}'},
+            {"package.json": '{"dependencies": {"react": "^19.0.0"}}'},
+            FALSE,
+        ),
+        ("Makefile:command test", {"Makefile": "test:\n\tpytest\n"}, {"Makefile": "test:\n\tpytest -q\n"}, HOLDS),
+        ("Makefile:command test", {"Makefile": "test:\n\tpytest\n"}, {"Makefile": "check:\n\tpytest\n"}, FALSE),
+        ("a.py:command --fast", {"a.py": "add('--fast')\n"}, {"a.py": "add('--quick')\n"}, FALSE),
+        ("docs/a.md", {"docs/a.md": "One  two\n"}, {"docs/a.md": None, "docs/b.md": "One  two\n"}, MOVED),
+        ("a.py:Limiter.allow", {"a.py": LIMITS}, {"a.py": "class Limiter(\n  def ((( \n"}, DOUBTFUL),
+    ],
+)
+def test_what_a_change_means(
+    commit: Commit,
+    tmp_path: Path,
+    cited: str,
+    before: dict[str, str | None],
+    after: dict[str, str | None],
+    verdict: str,
+) -> None:
+    base, head = commit(before), commit(after)
+
+    result = _verify(tmp_path, cited, base, head, "The rate is 60.")
+
+    assert (result.verdict, result.reason) == (verdict, result.reason)
+
+
+def test_an_edit_is_offered_where_words_of_the_entry_are_enough(commit: Commit, tmp_path: Path) -> None:
+    base = commit({"a.py": LIMITS})
+    head = commit({"a.py": LIMITS.replace("RATE = 60", "RATE = 90").replace("def allow", "def may_call")})
+
+    value = _verify(tmp_path, "a.py:RATE", base, head, "The rate is 60, never 600.")
+    renamed = _verify(tmp_path, "a.py:Limiter.allow", base, head, "Ask `Limiter.allow` first; allowances differ.")
+
+    assert value.edited_content == "The rate is 90, never 600."
+    assert renamed.edited_content == "Ask `Limiter.may_call` first; allowances differ."
+    assert renamed.anchors_after(head) == [f"a.py:Limiter.may_call@{head}"]
+
+
+def test_anchors_of_other_repositories_are_left_out(commit: Commit, tmp_path: Path) -> None:
+    base, head = commit({"a.py": LIMITS}), commit({"a.py": None})
+    entries = [_entry(f"{name}#a.py:RATE") for name in ("acme/shop", "acme/web", "https://git.acme.com/acme/shop.git")]
+    repository = Repository(tmp_path)
+
+    done = verify(repository, entries, base=base, head=head, name="git.acme.com/acme/shop")
+    repository.close()
+
+    assert [str(result.findings[0].anchor) for result in done.results] == [
+        "acme/shop#a.py:RATE",
+        "git.acme.com/acme/shop#a.py:RATE",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "../../etc/passwd:root", "/etc/passwd", "a.py:setting", "a.py:two words", "a" * 400]
+)
+def test_what_is_no_anchor_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse_anchor(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "acme/shop#src/limits.py:RateLimiter.allow@3f2a1bc",
+        "package.json:dependency @types/node^20@3f2a1bc",
+        "pyproject.toml:dependency django>=5,<6",
+        "a.env:setting URL=http://a.b/?c=d",
+        "cli.py:command deploy --region",
+        "docs/a b.md",
+    ],
+)
+def test_an_anchor_is_written_as_it_is_read(text: str) -> None:
+    assert str(parse_anchor(text)) == text
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "(" * 200_000,
+        "def f():\n" + "".join(" " * depth + "if a:\n" for depth in range(1, 900)),
+        "class A:\n" + "".join("  " * depth + "class A:\n" for depth in range(1, 400)),
+        "def a(): pass\n" * 30_000,
+        "x = {" + "'a': {" * 20_000,
+        "f'" + "{" * 100_000,
+        "a = '" + "\\'" * 100_000,
+    ],
+    ids=range(7),
+)
+def test_hostile_source_takes_no_longer_than_its_size_allows(source: str) -> None:
+    begins = time.thread_time()
+    with suppress(Invalid):
+        parse_definitions(source.encode(), "python", "a.py")
+
+    assert time.thread_time() - begins < 1 + 10 * len(source) / 1_000_000
+
+
+def _entry(anchor: str, content: str = "") -> AnchoredEntry:
+    return AnchoredEntry(entry_id=1, handle="C1", title="Limits", content=content, anchors=[anchor])
+
+
+def _verify(folder: Path, cited: str, base: str, head: str, content: str) -> EntryResult:
+    repository = Repository(folder)
+    done = verify(repository, [_entry(cited, content)], base=base, head=head)
+    repository.close()
+    return done.results[0]
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.strip()

@@ -1,0 +1,203 @@
+"""What people read is in their language: German is complete, and no page shows a text that cannot be translated."""
+
+import ast
+import gettext
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup, NavigableString, Tag
+from django.apps import apps
+from django.conf import settings as django_settings
+from django.db import models
+from django.test import Client
+from django.urls import get_resolver
+from django.utils import translation
+from django.utils.safestring import SafeData, mark_safe
+from django.utils.translation.template import templatize
+
+from accounts.connecting.clients import CLIENTS
+from tests.browser.fernwood import make_fernwood
+from tests.browser.test_pictures import _addresses
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("accounts", "bigmind", "curation", "knowledge")
+CATALOGUE = ROOT / "locale" / "de" / "LC_MESSAGES" / "django"
+_FUNCTIONS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext"}
+_IN_TEMPLATE = re.compile(r"\b(_|gettext|ngettext)\(u?('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
+_PLACEHOLDER = re.compile(r"%\(\w+\)s|\{\w*\}|<[^>]+>")
+_ATTRIBUTES = ("title", "aria-label", "placeholder", "alt")
+_NOT_READ = {"script", "style", "code", "pre", "kbd", "time", "svg", "textarea", "template"}
+_COUNTED = re.compile(r"{% blocktranslate[^%]* count \w+=([^ %]+)([^%]*)%}")
+_MIGRATION = re.compile(r"\w+ \d{4}_\w+")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def _messages_of_code() -> Iterator[str]:
+    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in _FUNCTIONS:
+                first = node.args[0] if node.args else None
+                if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                    yield first.value
+
+
+def _messages_of_templates() -> Iterator[str]:
+    for path in (*(ROOT / "templates").rglob("*.html"), *(ROOT / "templates").rglob("*.txt")):
+        for _, said in _IN_TEMPLATE.findall(templatize(path.read_text(encoding="utf-8"))):
+            yield ast.literal_eval(said)
+
+
+def _read_catalogue(text: str) -> dict[str | tuple[str, int], str]:
+    """Return the messages of a file of translations as `gettext` keeps them: those with plurals by their number."""
+    found: dict[str | tuple[str, int], str] = {}
+    for block in text.split("\n\n"):
+        parts: dict[str, str] = {}
+        name = ""
+        for line in block.splitlines():
+            if line.startswith("msg"):
+                name, _, line = line.partition(" ")
+            if line.startswith('"'):
+                parts[name] = parts.get(name, "") + ast.literal_eval(line)
+        for name, said in parts.items():
+            if name == "msgstr":
+                found[parts["msgid"]] = said
+            elif name.startswith("msgstr["):
+                found[parts["msgid"], int(name[7:-1])] = said
+    return found
+
+
+def test_german_is_complete() -> None:
+    text = CATALOGUE.with_suffix(".po").read_text(encoding="utf-8")
+    written = _read_catalogue(text)
+    known = {key if isinstance(key, str) else key[0] for key in written}
+    asked = {*_messages_of_code(), *_messages_of_templates()}
+
+    assert len(asked) > 2_500
+    assert not asked - known, "Run `make messages` and write the German of what is new."
+    assert not known - asked - {""}, "Run `make messages`: nothing says these any more."
+    assert "fuzzy" not in text
+    assert not [key for key, said in written.items() if not said]
+
+
+def test_a_translation_has_the_values_and_tags_of_its_message() -> None:
+    written = _read_catalogue(CATALOGUE.with_suffix(".po").read_text(encoding="utf-8"))
+    pairs = [(key if isinstance(key, str) else key[0], said) for key, said in written.items() if key]
+
+    differ = [pair for pair in pairs if len({frozenset(_PLACEHOLDER.findall(text)) for text in pair}) > 1]
+
+    assert not differ
+
+
+def test_what_is_counted_is_no_value_of_the_sentence() -> None:
+    tags = [tag for path in (ROOT / "templates").rglob("*.html") for tag in _COUNTED.findall(path.read_text("utf-8"))]
+
+    # Django counts what has the name when the values of the sentence stand there: the words that are shown.
+    assert len(tags) > 20
+    assert [counted for counted, rest in tags if f" {re.split('[.|]', counted)[0]}=" in rest] == []
+
+
+def test_what_is_compiled_is_what_is_written() -> None:
+    with CATALOGUE.with_suffix(".mo").open("rb") as file:
+        compiled: dict[Any, str] = gettext.GNUTranslations(file)._catalog  # type: ignore[attr-defined]
+
+    written = _read_catalogue(CATALOGUE.with_suffix(".po").read_text(encoding="utf-8"))
+
+    assert {key: said for key, said in compiled.items() if key} == {key: said for key, said in written.items() if key}
+
+
+@pytest.fixture
+def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Say every message in brackets, Django's own too."""
+    # What is put together when a module is imported is put together in English.
+    assert get_resolver().url_patterns
+
+    def bracket(said: str) -> str:
+        marked = f"⟦{said}⟧"
+        return mark_safe(marked) if isinstance(said, SafeData) else marked
+
+    translations: Any = translation._trans  # type: ignore[attr-defined]
+    monkeypatch.setattr(translations, "gettext", bracket)
+    monkeypatch.setattr(translations, "pgettext", lambda context, said: bracket(said))
+    monkeypatch.setattr(translations, "ngettext", lambda one, many, number: bracket(one if number == 1 else many))
+
+
+@pytest.mark.django_db
+def test_no_text_of_a_page_is_left_out(settings: Any, brackets: None) -> None:
+    settings.BIGMIND_MODE = "team"
+    fernwood = make_fernwood()
+    browser = Client()
+    browser.force_login(fernwood["priya"])
+    stored = _stored_words()
+
+    left_out = {
+        f"{name}: {text}"
+        for name, address in _addresses(fernwood).items()
+        for text in _outside_of_brackets(browser.get(address).text)
+        if not text.startswith("{") and not {word.lower() for word in _WORD.findall(text)} <= stored
+    }
+
+    assert not left_out, "\n".join(sorted(left_out))
+
+
+def _stored_words() -> set[str]:
+    """Return every word that a row holds, and names that are the same in all languages."""
+    words = {"bigmind", "api", "mcp", "ms", "pm", "deutsch", "english", "esc", "ctrl", "utc", "pgvector", "help"}
+    words.update(word.lower() for client in CLIENTS for word in _WORD.findall(client.name))
+    for model in apps.get_models():
+        fields = [field.name for field in model._meta.concrete_fields if _holds_text(field)]
+        for row in model._default_manager.values_list(*fields) if fields else ():
+            words.update(word.lower() for value in row for word in _WORD.findall(str(value)))
+    return words
+
+
+def _holds_text(field: Any) -> bool:
+    return isinstance(field, models.CharField | models.TextField | models.JSONField) or hasattr(field, "base_field")
+
+
+def _outside_of_brackets(page: str) -> Iterator[str]:
+    soup = BeautifulSoup(page, "html.parser")
+    for part in soup.select("body [lang=en], .avatar, .ways-in summary, #id_time_zone, [data-fit]"):
+        part.decompose()
+    depth = 0
+    for node in soup.descendants:
+        if isinstance(node, Tag):
+            said = [str(node.get(name, "")) for name in _ATTRIBUTES]
+            yield from (text for text in said if _WORD.search(_unbracketed(text, 0)[0]))
+        elif type(node) is NavigableString:
+            outside, depth = _unbracketed(str(node), depth)
+            if not any(parent.name in _NOT_READ for parent in node.parents) and _WORD.search(outside):
+                yield " ".join(outside.split())
+
+
+def _unbracketed(text: str, depth: int) -> tuple[str, int]:
+    outside = []
+    for letter in _MIGRATION.sub("", text):
+        depth += (letter == "⟦") - (letter == "⟧")
+        if not depth and letter != "⟧":
+            outside.append(letter)
+    return "".join(outside), depth
+
+
+@pytest.mark.django_db
+def test_a_person_chooses_their_language(settings: Any) -> None:
+    from tests.factories import make_actor
+
+    actor = make_actor()
+    browser = Client(headers={"accept-language": "de-AT,de;q=0.9,en;q=0.5"})
+    unknown = browser.get("/sign-in/")
+    browser.force_login(actor.user)
+    german = browser.get("/notices/")
+    browser.post("/notices/settings/", {"weekly": "1", "language": "en", "time_zone": ""})
+    english = browser.get("/notices/")
+
+    assert '<html lang="de"' in unknown.text
+    assert "Benutzername" in unknown.text
+    assert "Mitteilungen" in german.text
+    assert "Accept-Language" in german["Vary"]
+    assert '<html lang="en"' in english.text
+    assert "Your language" in english.text
+    assert "user" in browser.get("/api/v1/openapi.json").text
+    assert django_settings.LANGUAGE_CODE == "en"
