@@ -4,7 +4,7 @@ Everything is made by the services that make it in earnest, and then put back in
 """
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import cycle
 from typing import Any
 
@@ -167,6 +167,8 @@ def make_fernwood() -> dict[str, Any]:
     """Make the company; return its people by username, and what pages show one of."""
     users = {name: make_user(name, role=role, display_name=shown) for name, shown, role in PEOPLE}
     priya = users["priya"]
+    priya.time_zone = _zone_in_the_afternoon()
+    priya.save(update_fields=["time_zone"])
     agent = make_agent(priya, "claude-code", host="priya-mbp")
     agents = {name: make_agent(user, "cursor-vscode", host=f"{name}-mbp") for name, user in users.items()}
     sessions = _remember(agent)
@@ -302,12 +304,18 @@ def make_weeks_of_use(agents: Iterable[Actor]) -> None:
     Call.objects.bulk_update(made, ["at"])
 
 
-def _put_back(rows: Any, field: str, *, hours: int, also: str = "") -> None:
-    """Let rows have come about one after another, the last made first: yesterday, and `hours` between two.
+def _zone_in_the_afternoon() -> str:
+    """Return a time zone in which it is between 17:00 and 18:00 now.
 
-    What came first on a day does not depend on the hour at which the tests run.
+    Which rows share a day then does not depend on the hour at which the tests run.
     """
-    moment: datetime = timezone.now().replace(hour=17, minute=25) - timedelta(days=1)
+    ahead = (17 - timezone.now().astimezone(UTC).hour + 12) % 24 - 12
+    return f"Etc/GMT{-ahead:+d}"  # The names count hours behind Greenwich.
+
+
+def _put_back(rows: Any, field: str, *, hours: int, also: str = "") -> None:
+    """Let rows have come about one after another, the last made first: this hour, and `hours` between two."""
+    moment: datetime = timezone.now().replace(minute=0, second=0, microsecond=0)
     row: Model
     for row in rows.order_by(f"-{field}", "-pk"):
         times = {field: moment}

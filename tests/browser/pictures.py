@@ -29,7 +29,8 @@ REVIEWED = Path(__file__).parent / "reviewed"
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 # The patterns are read by JavaScript; each is simple enough to take no time.
 _VARYING = (
-    (r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b", "Monday"),
+    (r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day (?=\d)", "Monday "),
+    (r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{1,2} [A-Z][a-z]{2}\b", "Mon 1 Mar"),
     (rf"\b\d{{1,2}} (?:{_MONTHS})(?: \d{{4}})?", "1 March 2026"),
     (rf"\b(?:{_MONTHS}) \d{{4}}", "March 2026"),
     (r"\b\d\d:\d\d(?::\d\d)?\b", "12:00"),
@@ -53,7 +54,7 @@ _STEADY = """
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     let text = walker.currentNode.data;
-    if (!/[0-9]|just now|day/.test(text)) continue;
+    if (!/[0-9]|just now/.test(text)) continue;
     for (const [pattern, same] of varying) text = text.replace(new RegExp(pattern, 'g'), same);
     if (text !== walker.currentNode.data) walker.currentNode.data = text;
   }
