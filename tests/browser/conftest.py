@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Request, expect, sync_playwright
 
 from accounts.models import User
 
@@ -32,7 +32,10 @@ ARGUMENTS = [
 ]
 # The first opens a page in half the processor time of the others: it has no window, not even an unseen one.
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser")
-PATIENCE_MS = 6_000
+PATIENCE_MS = 15_000
+"""How long a page may take on a machine that others use too. Only a test that fails waits as long."""
+
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @dataclass

@@ -87,7 +87,7 @@ def test_each_is_done_in_three_steps(visits: Visits, settings: Any) -> None:
         try:
             for step in task.steps:
                 _take(page, step)
-            expect(page.locator("main").get_by_text(task.seen).first).to_be_visible(timeout=10_000)
+            expect(page.locator("main").get_by_text(task.seen).first).to_be_visible()
         except (AssertionError, PlaywrightError) as error:
             lost.append(f"{task.name}: {str(error).splitlines()[0]} ({page.url})")
 
