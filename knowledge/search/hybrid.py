@@ -60,6 +60,8 @@ __all__ = ["CANDIDATES", "Filters", "Finding", "Findings", "search", "search_eac
 
 RERANKED = 50
 """How many of the best are compared once more, word by word."""
+FOLLOWING = 3
+"""How many are read beside those that a single search shows."""
 NEWEST_OF = 20
 """Among how many of the best facts it is looked which are about the same thing."""
 FORM_CHARS = 5
@@ -132,6 +134,7 @@ class Findings:
     `searched` passages have no vector yet. `weights` says how much each word of the question counts; those in `missing`
     are in no passage, nor is another form of them. `text` is the question with its corrections, `counts` says in
     how many passages each word is, `terms` has for each word all that count as it, `tokens` those of the question.
+    `following` are the first few after `items`: what moves up where one of these goes.
     """
 
     items: list[Finding]
@@ -150,6 +153,7 @@ class Findings:
     counts: Mapping[str, float] = field(default_factory=dict)
     terms: Mapping[str, Sequence[str]] = field(default_factory=dict)
     tokens: TokenSigns | None = None
+    following: Sequence[Finding] = ()
 
     @property
     def notice(self) -> str:
@@ -248,7 +252,8 @@ def search(
     """
     started = perf_counter()
     question = replace(_question(query, synonyms), period=find_period(query, now=asked_at))
-    return _answer(question, owner, filters, limit, offset, embedding=perf_counter() - started)
+    embedding = perf_counter() - started
+    return _answer(question, owner, filters, limit, offset, embedding=embedding, following=FOLLOWING)
 
 
 def search_each(query: str, *, owner: User, filters: Iterable[Filters], limit: int) -> list[Findings]:
@@ -260,7 +265,14 @@ def search_each(query: str, *, owner: User, filters: Iterable[Filters], limit: i
 
 
 def _answer(
-    question: _Question, owner: User, filters: Filters, limit: int, offset: int = 0, *, embedding: float
+    question: _Question,
+    owner: User,
+    filters: Filters,
+    limit: int,
+    offset: int = 0,
+    *,
+    embedding: float,
+    following: int = 0,
 ) -> Findings:
     started = perf_counter()
     question = replace(question, period=filters.then or question.period)
@@ -268,7 +280,8 @@ def _answer(
         question, found = _candidates(question, owner, filters)
     answered = perf_counter()
     ranked = _rank(found, question, owner)
-    items = _read_findings(ranked[offset : offset + limit], question, found)
+    read = _read_findings(ranked[offset : offset + limit + following], question, found)
+    items = read[:limit]
     took = {
         "keyword": found.keyword_seconds,
         "vector": embedding + answered - started - found.keyword_seconds,
@@ -293,6 +306,7 @@ def _answer(
         found.counts,
         {word: alternatives(word, question.synonyms) for word in found.words},
         question.tokens,
+        read[limit:],
     )
 
 

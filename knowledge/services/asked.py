@@ -38,6 +38,9 @@ ON CONFLICT (user_id, how, project, digest) DO UPDATE SET
     vector = excluded.vector, tokens = excluded.tokens, outline = excluded.outline
 """
 
+USUAL_COST = 60
+"""Tokens of a line before a prompt, about: taken for what follows the answer, whose lines are not made."""
+
 Thing = tuple[str, str]
 
 log = structlog.get_logger()
@@ -163,7 +166,8 @@ def _keep(
 def _outline_of(group: int, found: Findings, costs: Mapping[Thing, int], *, is_whole: bool) -> list[list[Any]]:
     """Return of what a search found besides company knowledge: the scores, and which words of the question it has.
 
-    Of several searches those are enough that may answer, and the first few, by which a list is judged.
+    Of several searches those are enough that may answer, and the first few, by which a list is judged; of a single one
+    also what follows, which moves up where company knowledge leaves the answer.
     """
     words = list(found.terms)
     return [
@@ -174,10 +178,10 @@ def _outline_of(group: int, found: Findings, costs: Mapping[Thing, int], *, is_w
             round(item.keyword or 0.0, 4),
             sum(1 << place for place, word in enumerate(words) if word in item.matched),
             item.project,
-            costs.get((item.kind, item.source_id), 0),
+            costs.get((item.kind, item.source_id), USUAL_COST),
             item.kind,
         ]
-        for place, item in enumerate(found.items)
+        for place, item in enumerate([*found.items, *found.following] if is_whole else found.items)
         if item.kind != Kind.COMPANY and (is_whole or place < JUDGED or may_answer(item))
     ]
 

@@ -101,6 +101,20 @@ def test_what_is_foreseen_is_what_is_served_then(curator, agents):
         before = after
 
 
+def test_what_moves_up_of_ones_own_is_not_taken_for_company_knowledge(curator, agents):
+    entry = approved_entry(title="Rotating certificates", content="How certificates rotate here: the job rotate.")
+    for place in ("Rome", "Oslo", "Kyiv", "Lima", "Bern", "Riga", "Doha", "Baku", "Bonn", "Cork"):
+        make_fact(agents[0], f"Certificates rotate in {place}, as other things do in that office of ours.")
+    embed_pending()
+    assert _told(agents[0], "search", QUESTION) == (entry.pk,)
+
+    trial = try_decision([entry], "deprecate")
+    decide_at_latest(curator, entry_id=entry.pk, action="deprecate")
+
+    assert [(one.before, one.after) for one in trial.answers] == [((entry.pk,), ())]
+    assert _told(agents[0], "search", QUESTION) == ()
+
+
 def test_looking_changes_nothing(curator, agents):
     entry = _proposal()
     _asked_by(agents)
