@@ -11,7 +11,7 @@ Only company knowledge is ranked again. What else a question finds stands in its
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from statistics import fmean
+from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -27,7 +27,7 @@ from knowledge.search.abstention import ALL_WORDS, FLOOR, WORDS_COUNT, is_answer
 from knowledge.search.frequencies import word_weights
 from knowledge.search.fusion import LATE, MEANING, WORDS, fuse
 from knowledge.search.hybrid import FORM_CHARS, RERANKED, Finding, Findings
-from knowledge.search.late_interaction import similarities, weigh_words
+from knowledge.search.late_interaction import PassageTokens, as_words, shares_of_words
 from knowledge.search.retrievers import CANDIDATES, is_pair
 from knowledge.services.recall import COMPANY_GROUP, GROUPS, join_groups, take_turns
 
@@ -35,7 +35,7 @@ AT_ONCE = 500
 """Questions whose scores are held in memory together."""
 NEAR = 0.12
 """How far below the end of an answer a changed passage may stand and late interaction still lift it there."""
-SHIFT = 0.01
+SHIFT = 0.0005
 """Change of a word's share in its question from which the order of other passages may change."""
 ROUNDING = 0.002
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
@@ -124,16 +124,30 @@ def replay(questions: Sequence[Asked], passages: Sequence[CompanyPassage], *, di
     """
     if not questions or all(one.before == one.after for one in passages):
         return []
-    index = _Index.of(passages, dimensions)
+    index = _Index.of(passages, dimensions, max(map(_bytes_each, questions)))
     changed = []
     for start in range(0, len(questions), AT_ONCE):
         chunk = [_ReplayedQuestion(one, index) for one in questions[start : start + AT_ONCE]]
         cosines = _compare(chunk, index)
-        for number in _find_near(chunk, cosines, index):
-            before, after = (_answer(chunk[number], cosines[number], index, world) for world in (0, 1))
+        keywords = _keyword_scores(chunk, index, 0), _keyword_scores(chunk, index, 1)
+        for number in _find_near(chunk, cosines, keywords, index):
+            words = keywords[0][number], keywords[1][number]
+            before, after = _answer(chunk[number], cosines[number], words, index)
             if before != after:
                 changed.append(ChangedAnswer(chunk[number].asked, before, after))
     return changed
+
+
+def _bytes_each(asked: Asked) -> int:
+    """Return how many bytes the signs of a token have; 0 where the question has none."""
+    return len(asked.tokens) // len(asked.outline["places"]) if asked.tokens else 0
+
+
+class _RankedPassages(NamedTuple):
+    """Passages and their scores, the best first."""
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float64]
 
 
 class _Rows(NamedTuple):
@@ -155,11 +169,13 @@ class _Index:
     worlds: tuple[NDArray[np.bool_], NDArray[np.bool_]]
     changed: NDArray[np.int64]
     by_word: dict[str, NDArray[np.int64]]
+    tokens: PassageTokens
     known: dict[tuple[str, ...], _Rows] = field(default_factory=dict)
     of_project: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
+    prices: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, passages: Sequence[CompanyPassage], dimensions: int) -> "_Index":
+    def of(cls, passages: Sequence[CompanyPassage], dimensions: int, bytes_each: int) -> "_Index":
         """Return the index of these passages."""
         before = np.array([one.before for one in passages], dtype=bool)
         after = np.array([one.after for one in passages], dtype=bool)
@@ -178,6 +194,7 @@ class _Index:
             (before, after),
             np.flatnonzero(before != after),
             {word: np.array(rows, dtype=np.int64) for word, rows in by_word.items()},
+            PassageTokens.of([(bytes_each and one.tokens) or b"" for one in passages], bytes_each=bytes_each or 1),
         )
 
     def find(self, word: str, others: Sequence[str]) -> _Rows:
@@ -199,14 +216,19 @@ class _Index:
             self.of_project[project] = np.array([one.project == project for one in self.passages], dtype=bool)
         return self.of_project[project]
 
+    def price(self, text: str) -> int:
+        """Return what the line of a passage costs before a prompt, about."""
+        if text not in self.prices:
+            self.prices[text] = min(LINE_TOKENS - 30, count_tokens(text)) + 30
+        return self.prices[text]
+
 
 class _ReplayedQuestion:
     """A question with what both worlds know of its words."""
 
     def __init__(self, asked: Asked, index: _Index) -> None:
         outline = asked.outline
-        self.asked, self.limit = asked, outline["limit"]
-        self.late: dict[tuple[float, ...], dict[int, float]] = {}
+        self.asked, self.limit, self.index = asked, outline["limit"], index
         self.terms = {word: others for word, *others in outline["terms"]}
         self.found = [index.find(word, others) for word, others in self.terms.items()]
         # A search of company knowledge alone weighs words by what company knowledge has; one of everything by the
@@ -241,12 +263,33 @@ class _ReplayedQuestion:
         """Return which passages this question may find in a world."""
         return index.worlds[world] & index.within(self.only) if self.only else index.worlds[world]
 
-    def keyword(self, index: _Index, world: int) -> Scores:
-        """Return the share of its words that each passage has."""
-        scores = np.zeros(len(index.ids), dtype=np.float32)
-        for found, share in zip(self.found, self.shares[world], strict=True):
-            scores[found.rows] += np.float32(share)
-        return scores
+    @cached_property
+    def words_change(self) -> bool:
+        """Whether a word weighs otherwise in the world after, or is known in one world alone."""
+        return self.weights[0] != self.weights[1] or self.missing(0) != self.missing(1)
+
+    @cached_property
+    def signs(self) -> NDArray[np.uint64]:
+        """The tokens that are parts of words."""
+        places = self.asked.outline["places"]
+        matrix = np.frombuffer(self.asked.tokens or b"", dtype=np.uint8).reshape(len(places), -1)
+        return as_words(matrix[[number for number, word in enumerate(places) if word]])
+
+    def token_shares(self, world: int) -> Scores:
+        """Return how much each of these tokens counts."""
+        weights = dict(zip(self.terms, self.weights[world], strict=True))
+        of_forms = {other: weights[word] for word, others in self.terms.items() for other in others}
+        return shares_of_words(self.asked.outline["places"], of_forms | weights)
+
+    def others(self, world: int) -> list[tuple[int, int, Finding]]:
+        """Return what else the question found, each with its group and what its line costs."""
+        if self.is_of_company or not self.words_change:
+            return self._others_before
+        return list(_others(self, world))
+
+    @cached_property
+    def _others_before(self) -> list[tuple[int, int, Finding]]:
+        return list(_others(self, 0))
 
 
 def _as_units(vectors: Scores) -> Scores:
@@ -260,13 +303,14 @@ def _compare(questions: Sequence[_ReplayedQuestion], index: _Index) -> Scores:
     return _as_units(asked) @ index.vectors.T
 
 
-def _find_near(questions: Sequence[_ReplayedQuestion], cosines: Scores, index: _Index) -> list[int]:
+def _find_near(
+    questions: Sequence[_ReplayedQuestion], cosines: Scores, keywords: tuple[Scores, Scores], index: _Index
+) -> list[int]:
     """Return the questions whose answers what changes may change."""
     if live.SEARCH_FUSION != "blend":
         return list(range(len(questions)))
     is_near = np.zeros(len(questions), dtype=bool)
-    for world in (0, 1):
-        keyword = _keyword_scores(questions, index, world)
+    for world, keyword in enumerate(keywords):
         there = np.array([one.there(index, world) for one in questions])
         scores = np.where(there, WORDS * keyword + MEANING * np.maximum(cosines, 0), -1)
         best = scores[:, index.changed].max(axis=1)
@@ -284,13 +328,23 @@ def _lists_all(questions: Sequence[_ReplayedQuestion]) -> NDArray[np.bool_]:
 
 
 def _ends(questions: Sequence[_ReplayedQuestion], scores: Scores) -> Scores:
-    """Return for each question the score of the last passage that an answer has room for."""
+    """Return for each question the score of the last passage that an answer has room for, beside what else it found."""
+    scores = np.hstack((scores, _other_scores(questions)))
     ends = np.full(len(questions), -1, dtype=np.float32)
     for limit in {one.limit for one in questions}:
         of_limit = np.array([one.limit == limit for one in questions])
         if scores.shape[1] > limit:
             ends[of_limit] = np.partition(scores[of_limit], -limit, axis=1)[:, -limit]
     return ends
+
+
+def _other_scores(questions: Sequence[_ReplayedQuestion]) -> Scores:
+    """Return the scores of what else each question found, where that is in one list with company knowledge."""
+    found = [[] if one.asked.how == AskedForm.RECALL else one.asked.outline["others"] for one in questions]
+    scores = np.full((len(questions), max(map(len, found))), -1, dtype=np.float32)
+    for number, others in enumerate(found):
+        scores[number, : len(others)] = [score for _, score, *_ in others]
+    return scores
 
 
 def _keyword_scores(questions: Sequence[_ReplayedQuestion], index: _Index, world: int) -> Scores:
@@ -304,50 +358,61 @@ def _keyword_scores(questions: Sequence[_ReplayedQuestion], index: _Index, world
     return flat.reshape(len(questions), width).astype(np.float32)
 
 
-def _answer(question: _ReplayedQuestion, cosines: Scores, index: _Index, world: int) -> Told:
-    """Return the company entries that the answer names in a world, in their order."""
-    company = _rank(question, cosines, index, world)
+def _answer(
+    question: _ReplayedQuestion, cosines: Scores, keywords: tuple[Scores, Scores], index: _Index
+) -> tuple[Told, Told]:
+    """Return the company entries that the answer names in each world, in order; none where the worlds rank alike."""
+    before, after = _rank(question, cosines, keywords, index)
+    if before == after and not question.words_change:
+        return (), ()
+    return _compose(question, before, 0), _compose(question, after, 1)
+
+
+def _compose(question: _ReplayedQuestion, company: list[Finding], world: int) -> Told:
     names = _COMPOSE[question.asked.how](question, company, world)
     return tuple(int(item.source_id) for item in names if item.kind == Kind.COMPANY)
 
 
-def _rank(question: _ReplayedQuestion, cosines: Scores, index: _Index, world: int) -> list[Finding]:
-    """Return the best company entries for a question as the search ranks them, each by its best passage."""
-    keyword = question.keyword(index, world)
-    rows = _candidates(question, cosines, keyword, index, world)
-    shares, known = keyword[rows].tolist(), index.has_vector[rows].tolist()
-    places = rows.tolist()
-    words = {row: share for row, share in zip(places, shares, strict=True) if share > 0}
-    near = {row: one for row, one, has in zip(places, cosines[rows].tolist(), known, strict=True) if has}
-    alone = _fuse(rows, keyword, cosines, words, near, limit=question.limit)
-    best = sorted(alone, key=lambda row: -alone[row])[:RERANKED]
-    scores = _add_late(question, alone, best, index, world)
-    order = sorted(scores, key=lambda row: (-round(scores[row], 4), -int(index.ids[row])))
+def _rank(
+    question: _ReplayedQuestion, cosines: Scores, keywords: tuple[Scores, Scores], index: _Index
+) -> list[list[Finding]]:
+    """Return for both worlds the best company entries as the search ranks them, each by its best passage."""
+    fused = [_fuse(question, cosines, keyword, index, world) for world, keyword in enumerate(keywords)]
+    moved = _add_late(question, fused, index)
+    return [
+        _list_entries(question, ranked, cosines, keyword, index)
+        for ranked, keyword in zip(moved, keywords, strict=True)
+    ]
+
+
+def _list_entries(
+    question: _ReplayedQuestion, ranked: _RankedPassages, cosines: Scores, keyword: Scores, index: _Index
+) -> list[Finding]:
     found: dict[int, Finding] = {}
-    for row in order:
+    for place in np.lexsort((-index.ids[ranked.rows], -np.round(ranked.scores, 4))):
+        row = ranked.rows[place]
         passage = index.passages[row]
         if passage.entry_id not in found:
-            found[passage.entry_id] = _finding(question, passage, scores[row], words.get(row), near.get(row), row)
+            share = float(keyword[row]) if keyword[row] > 0 else None
+            near = float(cosines[row]) if index.has_vector[row] else None
+            found[passage.entry_id] = _finding(question, passage, float(ranked.scores[place]), share, near, int(row))
         if len(found) == question.limit:
             break
     return list(found.values())
 
 
-def _fuse(
-    rows: NDArray[np.int64],
-    keyword: Scores,
-    cosines: Scores,
-    words: Mapping[int, float],
-    near: Mapping[int, float],
-    *,
-    limit: int,
-) -> dict[int, float]:
-    """Return the fused scores of the passages; by the usual recipe, where each has a vector, of the best ones alone."""
-    if live.SEARCH_FUSION != "blend" or len(near) < len(rows):
-        return {row: one.score for row, one in fuse(words, near).items()}
-    scores = WORDS * keyword[rows].astype(np.float64) + MEANING * np.maximum(cosines[rows], 0).astype(np.float64)
-    best = np.argsort(-scores, kind="stable")[: RERANKED + limit]
-    return dict(zip(rows[best].tolist(), scores[best].tolist(), strict=True))
+def _fuse(question: _ReplayedQuestion, cosines: Scores, keyword: Scores, index: _Index, world: int) -> _RankedPassages:
+    """Return the passages by their fused scores; by the usual recipe, where each has a vector, the best ones alone."""
+    rows = _candidates(question, cosines, keyword, index, world)
+    if live.SEARCH_FUSION == "blend" and index.has_vector[rows].all():
+        scores = WORDS * keyword[rows].astype(np.float64) + MEANING * np.maximum(cosines[rows], 0).astype(np.float64)
+        best = np.argsort(-scores, kind="stable")[: RERANKED + question.limit]
+        return _RankedPassages(rows[best], scores[best])
+    words = {int(row): float(keyword[row]) for row in rows if keyword[row] > 0}
+    near = {int(row): float(cosines[row]) for row in rows if index.has_vector[row]}
+    fused = {row: one.score for row, one in fuse(words, near).items()}
+    order = sorted(fused, key=lambda row: -fused[row])
+    return _RankedPassages(np.array(order, dtype=np.int64), np.array([fused[row] for row in order], dtype=np.float64))
 
 
 def _candidates(
@@ -356,35 +421,36 @@ def _candidates(
     """Return the passages that either retriever brings."""
     there = np.flatnonzero(question.there(index, world))
     named, near = there[keyword[there] > 0], there[index.has_vector[there]]
-    named = named[np.argsort(-keyword[named], kind="stable")][:CANDIDATES]
-    near = near[np.argsort(-cosines[near], kind="stable")][:CANDIDATES]
-    return np.unique(np.concatenate((near, named)))
+    if len(near) == len(there) <= CANDIDATES:
+        return there
+    return np.union1d(_first(near, cosines), _first(named, keyword))
 
 
-def _add_late(
-    question: _ReplayedQuestion, alone: Mapping[int, float], best: Sequence[int], index: _Index, world: int
-) -> dict[int, float]:
-    """Return the scores moved by late interaction, against the average of this search."""
-    asked, outline = question.asked, question.asked.outline
-    signs = {row: kept for row in best if (kept := index.passages[row].tokens)}
-    if not asked.tokens or not signs:
-        return dict(alone)
-    matrix = np.frombuffer(asked.tokens, dtype=np.uint8).reshape(len(outline["places"]), -1)
-    tokens = weigh_words(outline["places"], matrix, _weights_by_form(question, world))
-    # Where the words weigh the same in both worlds, the second one has little left to compare.
-    compared = question.late.setdefault(tuple(question.weights[world]), {})
-    new = {row: kept for row, kept in signs.items() if row not in compared}
-    compared |= similarities(tokens, new, bytes_each=matrix.shape[1])
-    late = {row: compared[row] for row in signs if row in compared}
+def _first(rows: NDArray[np.int64], scores: Scores) -> NDArray[np.int64]:
+    """Return the passages that a retriever brings: as many as it may, those with the best scores."""
+    return rows[np.argsort(-scores[rows], kind="stable")[:CANDIDATES]]
+
+
+def _add_late(question: _ReplayedQuestion, worlds: Sequence[_RankedPassages], index: _Index) -> list[_RankedPassages]:
+    """Return the scores moved by late interaction, against the average of this search.
+
+    Both worlds have most of the passages in common, and their tokens are compared once.
+    """
+    best = [rows[:RERANKED][index.tokens.lengths[rows[:RERANKED]] > 0] for rows, _ in worlds]
+    compared = np.union1d(*best)
+    if not question.asked.tokens or not len(question.signs) or not len(compared):
+        return list(worlds)
+    nearest = index.tokens.choose(compared).nearest(question.signs)
     # In a search of everything the average is that of everything.
-    of_all = None if question.is_of_company else outline["usual"]
-    usual = (fmean(late.values()) if late else 0.0) if of_all is None else of_all
-    return {row: score + LATE * (late.get(row, usual) - usual) for row, score in alone.items()}
-
-
-def _weights_by_form(question: _ReplayedQuestion, world: int) -> dict[str, float]:
-    weights = dict(zip(question.terms, question.weights[world], strict=True))
-    return {other: weights[word] for word, others in question.terms.items() for other in others} | weights
+    usual = None if question.is_of_company else question.asked.outline["usual"]
+    moved = []
+    for world, (rows, scores) in enumerate(worlds):
+        late = (question.token_shares(world) @ nearest)[np.searchsorted(compared, best[world])]
+        average = late.sum() / max(1, len(late)) if usual is None else usual
+        more = np.zeros(len(rows))
+        more[np.isin(rows, best[world])] = LATE * (late - average)
+        moved.append(_RankedPassages(rows, scores + more))
+    return moved
 
 
 def _finding(
@@ -432,7 +498,7 @@ def _others(question: _ReplayedQuestion, world: int) -> Iterator[tuple[int, int,
 
 def _compose_recall(question: _ReplayedQuestion, company: list[Finding], world: int) -> list[Finding]:
     found: list[list[Finding]] = [[] for _ in GROUPS]
-    for group, _, item in _others(question, world):
+    for group, _, item in question.others(world):
         found[group].append(item)
     found[COMPANY_GROUP] = company
     outline = question.asked.outline
@@ -473,8 +539,8 @@ def _compose_prompt(question: _ReplayedQuestion, company: list[Finding], world: 
 
 def _merge(question: _ReplayedQuestion, company: list[Finding], world: int) -> list[tuple[int, Finding]]:
     """Return what one search found, company knowledge among the others by its score."""
-    others = [(cost, item) for _, cost, item in _others(question, world)]
-    priced = [(min(LINE_TOKENS - 30, count_tokens(item.text)) + 30, item) for item in company]
+    others = [(cost, item) for _, cost, item in question.others(world)]
+    priced = [(question.index.price(item.text), item) for item in company]
     return sorted([*others, *priced], key=lambda one: -one[1].score)[: question.limit]
 
 

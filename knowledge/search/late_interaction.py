@@ -8,6 +8,7 @@ whose differing bits estimate the angle (Charikar, 2002).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from statistics import fmean
 
 import numpy as np
@@ -48,12 +49,57 @@ def weigh_words(words: Sequence[str], signs: NDArray[np.uint8], weights: Mapping
         words: Of each token the word, as `words_of_tokens` returns them.
         signs: Of each token the signs of its vector.
     """
-    usual = fmean(weights.values()) if weights else 1.0
     chosen = [number for number, word in enumerate(words) if word]
+    return QuestionTokens(as_words(signs[chosen]), shares_of_words(words, weights))
+
+
+def shares_of_words(words: Sequence[str], weights: Mapping[str, float]) -> NDArray[np.float32]:
+    """Return how much each token that is a part of a word counts; together 1."""
+    usual = fmean(weights.values()) if weights else 1.0
     # A word of another script is looked for by its parts, so it has no weight as a whole.
-    counted = [weights.get(words[number], usual * (STOP_WORD if words[number].isascii() else 1)) for number in chosen]
+    counted = [weights.get(word, usual * (STOP_WORD if word.isascii() else 1)) for word in words if word]
     share = np.asarray(counted, dtype=np.float32)
-    return QuestionTokens(_as_words(signs[chosen]), share / (share.sum() or 1))
+    return share / (share.sum() or 1)
+
+
+@dataclass(frozen=True)
+class PassageTokens:
+    """The tokens of many passages, those of one after those of the other: `lengths` says how many each has.
+
+    `signs`, of `bits` each, has a column for each token, because one 64-bit word of all of them is compared at a time.
+    """
+
+    signs: NDArray[np.uint64]
+    lengths: NDArray[np.int64]
+    bits: int
+
+    @classmethod
+    def of(cls, passages: Sequence[bytes], *, bytes_each: int) -> "PassageTokens":
+        """Return the tokens of passages, given the signs of each one's, one after the other."""
+        rows = np.frombuffer(b"".join(passages), dtype=np.uint8).reshape(-1, bytes_each)
+        lengths = np.array([len(signs) // bytes_each for signs in passages], dtype=np.int64)
+        return cls(np.ascontiguousarray(as_words(rows).T), lengths, 8 * bytes_each)
+
+    def choose(self, chosen: NDArray[np.int64]) -> "PassageTokens":
+        """Return the tokens of some of the passages."""
+        lengths = self.lengths[chosen]
+        starts, ends = (np.cumsum(self.lengths) - self.lengths)[chosen], np.cumsum(lengths)
+        places = np.repeat(starts - ends + lengths, lengths) + np.arange(lengths.sum())
+        return PassageTokens(self.signs[:, places], lengths, self.bits)
+
+    def nearest(self, question: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """Return for each token of a question, a row, how near the nearest token of each passage is, from -1 to 1.
+
+        Every passage needs a token.
+        """
+        differing = np.zeros((len(question), self.signs.shape[1]), dtype=np.uint16)
+        # Bytes hold the counts of three words, and are added faster than what they have to be widened for.
+        for start in range(0, len(self.signs), 3):
+            pairs = zip(question.T[start : start + 3], self.signs[start : start + 3], strict=True)
+            counts = [np.bitwise_count(of_question[:, np.newaxis] ^ of_passages) for of_question, of_passages in pairs]
+            differing += reduce(np.add, counts)
+        least = np.minimum.reduceat(differing, np.cumsum(self.lengths) - self.lengths, axis=1)
+        return np.asarray(1 - 2 * least / self.bits)
 
 
 def similarities(question: QuestionTokens, passages: Mapping[int, bytes], *, bytes_each: int) -> dict[int, float]:
@@ -65,18 +111,15 @@ def similarities(question: QuestionTokens, passages: Mapping[int, bytes], *, byt
     """
     if not passages or not len(question.weights):
         return {}
-    tokens = _as_words(np.frombuffer(b"".join(passages.values()), dtype=np.uint8).reshape(-1, bytes_each))
-    differing = np.zeros((len(question.signs), len(tokens)), dtype=np.uint16)
-    for column in range(tokens.shape[1]):
-        differing += np.bitwise_count(question.signs[:, column, np.newaxis] ^ tokens[:, column])
-    starts = np.cumsum([0, *(len(signs) // bytes_each for signs in passages.values())][:-1])
-    nearest = 1 - 2 * np.minimum.reduceat(differing, starts, axis=1) / (8 * bytes_each)
+    nearest = PassageTokens.of(list(passages.values()), bytes_each=bytes_each).nearest(question.signs)
     return dict(zip(passages, (question.weights @ nearest).tolist(), strict=True))
 
 
-def _as_words(signs: NDArray[np.uint8]) -> NDArray[np.uint64]:
+def as_words(signs: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Return rows of bytes as rows of 64-bit words, which are compared eight times as fast."""
     padding = -signs.shape[1] % 8
+    if not padding:
+        return np.ascontiguousarray(signs).view(np.uint64)
     return np.ascontiguousarray(np.pad(signs, ((0, 0), (0, padding)))).view(np.uint64)
 
 

@@ -7,7 +7,7 @@ from knowledge.embeddings.minilm import MiniLM
 from knowledge.embeddings.providers import provider
 from knowledge.models import CachedVector, Kind
 from knowledge.search.hybrid import Filters, search
-from knowledge.search.late_interaction import similarities, weigh_tokens
+from knowledge.search.late_interaction import PassageTokens, similarities, weigh_tokens
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import store_fact
 from tests.factories import make_actor
@@ -41,6 +41,21 @@ def test_rare_words_decide():
     alike = compare("When does the clinic by the harbour open?", texts, weights)
 
     assert alike[1] > alike[0]
+
+
+def test_passages_chosen_among_many_meet_a_question_as_all_of_them_do():
+    texts = ["The harbour opens at six.", "Tea.", "The clinic opens at nine."]
+    weights = {"when": 0.1, "clinic": 5.0, "open": 0.1}
+    alike = compare("When does the clinic open?", texts, weights)
+    model = MiniLM()
+    question = weigh_tokens(
+        "When does the clinic open?", model.embed_tokens(["When does the clinic open?"]).tokens[0], weights
+    )
+    signs = [one.signs.tobytes() for one in model.embed_tokens(texts).tokens]
+
+    chosen = PassageTokens.of(signs, bytes_each=48).choose(np.array([2, 0]))
+
+    assert (question.weights @ chosen.nearest(question.signs)).tolist() == pytest.approx([alike[2], alike[0]])
 
 
 def test_a_question_without_words_and_no_passages_are_no_error():
