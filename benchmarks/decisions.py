@@ -4,7 +4,9 @@ Half of the corpus of retrieval is company knowledge, the rest is one person's m
 ways, a decision is tried and then made, and every question is asked again.
 """
 
+from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 
 from django.db import connection
 
@@ -25,7 +27,7 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.recall import recall
 from knowledge.services.semantic import semantic_search
 
-ASKED, DECIDED, REPLAYED = 40, 6, 10_000
+ASKED, DECIDED, REPLAYED = 25, 6, 10_000
 LEAST, MOST_SECONDS = 0.98, 5.0
 
 Told = tuple[int, ...]
@@ -80,7 +82,7 @@ def _approve(agent: Actor, document: Document) -> CompanyEntry | None:
 def _compare(agent: Actor, questions: list[str], entries: list[CompanyEntry]) -> tuple[int, int, int]:
     """Return how many changes of answers were foreseen, how many came, and how many were both, to the same answer."""
     before, numbers = _ask(agent, questions), [0, 0, 0]
-    for number, entry in enumerate(entries[:: len(entries) // (DECIDED // 2)][: DECIDED // 2]):
+    for number, entry in enumerate(_choose_told(entries, before)):
         for action in ("edit" if number % 3 == 1 else "deprecate", "deprecate" if number % 3 == 1 else "restore"):
             edits = {"content": f"{entries[number].content} {entry.content}"[:1_500]} if action == "edit" else {}
             entry.refresh_from_db()
@@ -94,6 +96,13 @@ def _compare(agent: Actor, questions: list[str], entries: list[CompanyEntry]) ->
                 numbers[place] += many
             before = after
     return numbers[0], numbers[1], numbers[2]
+
+
+def _choose_told(entries: list[CompanyEntry], answers: Answers) -> list[CompanyEntry]:
+    """Return some entries, from the one that answers name most often to one that they name now and then."""
+    told = [entry for entry, _ in Counter(chain.from_iterable(answers.values())).most_common()]
+    by_id = {entry.pk: entry for entry in entries}
+    return [by_id[one] for one in told[:: max(1, len(told) // DECIDED)][: DECIDED // 2]]
 
 
 def _decide(agent: Actor, entry: CompanyEntry, action: Action, edits: dict[str, str]) -> None:
@@ -139,6 +148,7 @@ def _company(found: list) -> Told:  # type: ignore[type-arg]
 
 def _time_replays(entries: list[CompanyEntry]) -> float:
     """Return the seconds of the slowest of some decisions that are tried on REPLAYED questions."""
+    entries = list(CompanyEntry.objects.approved().filter(pk__in=[entry.pk for entry in entries]).order_by("pk"))
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM knowledge_askedquestion WHERE how <> 'start'")
         cursor.execute(_COPY, [REPLAYED // max(1, cursor.fetchone()[0])])
