@@ -309,7 +309,7 @@ def _in_and_out(name: str) -> Callable[[str], object]:
             Item("note", {"domain": "a", "key": text[:99], "content": text}),
         ]
         files: dict[str, bytes] = {}
-        write_items(format, items, files, set())
+        write_items(format, items, files, {})
         return importers.read(FetchedFiles("passport", files), format)
 
     return write_and_read

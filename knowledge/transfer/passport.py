@@ -52,7 +52,7 @@ def files_for(actor: Actor, program: str) -> dict[str, bytes]:
     format = WRITTEN.get(program)
     if format is None or format.files is None:
         raise Invalid.of("program", f"must be one of {', '.join((BIGMIND, *WRITTEN))}")
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     written = {file.path: file.content for file in take_out_files(actor.user, taken, program=program)}
     items = list(_items(actor, format, written))
     places = write_items(format, [item for item, _ in items], written, taken)
@@ -63,7 +63,7 @@ def files_for(actor: Actor, program: str) -> dict[str, bytes]:
 
 
 def write_items(
-    format: ImportFormat, items: Sequence[Item], written: dict[str, bytes], taken: set[str]
+    format: ImportFormat, items: Sequence[Item], written: dict[str, bytes], taken: dict[str, int]
 ) -> dict[int, str]:
     """Write items as files beside those that are there; return which file each item is, by its number."""
     assert format.files
@@ -141,7 +141,8 @@ def _drop_empty(**told: Any) -> dict[str, Any]:
 def _add_to_list(kept: bytes, listing: str) -> bytes:
     """Return a listing that came from the program with the lines that are new, so that it finds what was added."""
     text = kept.decode(errors="replace")
-    new = [line for line in listing.split("\n") if line.startswith("- [") and line not in text]
+    there = {line.strip() for line in text.splitlines()}
+    new = [line for line in listing.split("\n") if line.startswith("- [") and line.strip() not in there]
     return "\n".join([text.rstrip(), *new, ""]).encode() if new else kept
 
 

@@ -265,7 +265,7 @@ def take_out(user: User) -> Iterator[VaultFile]:
 
     Notes that were set aside stay here.
     """
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     yield from take_out_files(user, taken)
     for note in Note.objects.of(user).current().filter(provenance={}).order_by("domain", "key"):
         folders = [_safe(part) for part in note.domain.split("/") if part.strip()]
@@ -273,7 +273,7 @@ def take_out(user: User) -> Iterator[VaultFile]:
         yield VaultFile(path, note.content.encode(errors="replace"), note=_row(note, note.content))
 
 
-def take_out_files(user: User, taken: set[str], *, program: str = "") -> Iterator[VaultFile]:
+def take_out_files(user: User, taken: dict[str, int], *, program: str = "") -> Iterator[VaultFile]:
     """Yield the files that notes came from, of one program or of all, with what the notes say now."""
     files = [file for file in _files_of(user) if all(note.is_in_view for note in file.notes)]
     for file in files:
@@ -320,14 +320,19 @@ def _safe_path(place: str) -> str:
     return path.as_posix() if is_plain else f"{'/'.join(_safe(part) for part in path.parts if part != '/')}.md"
 
 
-def free_path(path: str, source: str, taken: set[str]) -> str:
-    """Return the path, or one like it where another note goes by this one, whatever the case of its letters."""
-    pure, tried, number = PurePosixPath(path), path, 1
+def free_path(path: str, source: str, taken: dict[str, int]) -> str:
+    """Return the path, or one like it where another note goes by this one, whatever the case of its letters.
+
+    Args:
+        taken: The paths that are in use, each with the last number that was tried behind it: thousands of one name
+            would otherwise each try all of them.
+    """
+    pure, tried, wanted = PurePosixPath(path), path, path.casefold()
     vault = _safe(source.partition(":")[2]) if source else ""
-    if tried.casefold() in taken and vault:
+    if wanted in taken and vault:
         tried = f"{vault}/{path}"
     while tried.casefold() in taken:
-        number += 1
-        tried = pure.with_name(f"{pure.stem} ({number}){pure.suffix}").as_posix()
-    taken.add(tried.casefold())
+        taken[wanted] += 1
+        tried = pure.with_name(f"{pure.stem} ({taken[wanted]}){pure.suffix}").as_posix()
+    taken[tried.casefold()] = 1
     return tried

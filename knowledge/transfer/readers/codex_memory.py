@@ -36,11 +36,11 @@ def rows(bundle: Bundle, *, into: str = "notes") -> Iterator[Row]:
 
 def files(items: Iterable[Item]) -> Iterator[tuple[str, str, Item | None]]:
     """Yield a file for each item, and a handbook and a summary of the facts, which is what Codex reads."""
-    facts = []
+    groups: dict[str, list[Item]] = {}
     for item in items:
         yield f"{RESOURCES}/{item.kind}_{item.file_name}.md", concept(item, {"name": item.file_name}), item
-        facts += [item] if item.kind == "fact" else []
-    groups = {project: [one for one in facts if _project(one) == project] for project in map(_project, facts)}
+        if item.kind == "fact":
+            groups.setdefault(_project(item), []).append(item)
     handbook = [line for project, told in groups.items() for line in _group(project, told)]
     yield HANDBOOK, "\n".join([*handbook, WRITTEN, ""]), None
     lines = [f"- {project}: {len(told)} facts, under “Task Group: {project}”" for project, told in groups.items()]

@@ -40,13 +40,15 @@ def rows(bundle: Bundle) -> Iterator[Row]:
 def files(items: Iterable[Item]) -> Iterator[tuple[str, str, Item | None]]:
     """Yield the one document."""
     memories: list[dict[str, Any]] = []
-    taken: set[str] = set()
+    taken: dict[str, str] = {}
     for item in items:
         memory = _memory(item)
-        # It keeps one memory for each hash: of two that say the same, the second gets another.
-        while memory["content_hash"] in taken:
-            memory["content_hash"] = _hash(memory["content_hash"])
-        taken.add(memory["content_hash"])
+        # It keeps one memory for each hash: of two that say the same, the second gets another, made of the last one.
+        first = found = memory["content_hash"]
+        while found in taken:
+            found = taken[first] = _hash(taken[first])
+        taken[found] = found
+        memory["content_hash"] = found
         memories.append(memory)
     head = {"source_machine": "bigmind", "total_memories": len(memories), "exporter_version": f"bigmind {__version__}"}
     yield "memories.json", as_json({"export_metadata": head, "memories": memories}), None

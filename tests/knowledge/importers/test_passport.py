@@ -23,6 +23,7 @@ from knowledge.transfer.readers.items import DRAFTS, FIELDS, Item
 from knowledge.transfer.readers.provenance import NAME, PURPOSE
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact
+from tests.processor_time import holds_too_long
 
 from . import sources
 from .passports import fields_of, fill_memory
@@ -94,7 +95,7 @@ def _bundle(name: str, files: dict[str, bytes]) -> FetchedFiles:
 @given(items=ITEMS)
 def test_every_field_of_any_item_comes_back_from_every_format(program, items):
     written: dict[str, bytes] = {}
-    write_items(WRITTEN[program], items, written, set())
+    write_items(WRITTEN[program], items, written, {})
     bundle = _bundle("mine", written)
 
     reading = read(bundle, format_of(bundle))
@@ -106,6 +107,48 @@ def test_every_field_of_any_item_comes_back_from_every_format(program, items):
             {**item.fields, **({"session": f"bigmind:{item.fields['session']}"} if "session" in item.fields else {})}
         )
         assert found[expected.__class__, _text_of(expected)] == expected
+
+
+THOUSANDS = {
+    "facts of one project": lambda number: Item("fact", {"fact": f"Fact {number}.", "category": "decision"}),
+    "hypotheses that say the same": lambda number: Item("hypothesis", {"hypothesis": "It rains.", "session": ""}),
+    "notes of nearly one name": lambda number: Item(
+        "note", {"domain": "a", "key": f"a{'!' * (number % 200)}", "content": "b"}
+    ),
+}
+
+
+@pytest.mark.parametrize("which", THOUSANDS)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_writing_takes_time_that_grows_with_the_number_of_items(program, which):
+    def listed(number: int) -> list[Item]:
+        return [THOUSANDS[which](one) for one in range(number)]
+
+    def write(items: list[Item]) -> None:
+        # What the program has listed already is compared with what is added to the list.
+        listing = "".join(f"- [{one.title}](fact_{number}.md): {one.text}\n" for number, one in enumerate(items))
+        write_items(WRITTEN[program], items, {"MEMORY.md": listing.encode(), "index.md": listing.encode()}, {})
+
+    assert not holds_too_long(write, listed, sizes=(250, 500, 1_000), seconds=2.0, given_up=4.0)
+
+
+def test_of_many_that_say_the_same_each_gets_a_file_of_its_own():
+    items = [Item("hypothesis", {"hypothesis": "It rains."})] * 4
+    written: dict[str, bytes] = {}
+    write_items(WRITTEN["basic-memory"], items, written, {"elsewhere.md": 1})
+
+    names = [path.removesuffix(".md").rpartition(" ")[2] for path in written]
+
+    assert names[1:] == ["(2)", "(3)", "(4)"]
+
+
+def test_of_many_that_say_the_same_each_gets_a_hash_of_its_own():
+    written: dict[str, bytes] = {}
+    write_items(WRITTEN["mcp-memory-service"], [Item("hypothesis", {"hypothesis": "It rains."})] * 4, written, {})
+
+    memories = json.loads(written["memories.json"])["memories"]
+
+    assert len({one["content_hash"] for one in memories}) == 4
 
 
 def _text_of(draft) -> str:
