@@ -49,7 +49,13 @@ def check_signature(told: Mapping[str, Any], *, purpose: str) -> SignatureVerdic
         key.verify(bytes.fromhex(told["signature"]), _canonical(told["signed"]))
     except (InvalidSignature, KeyError, TypeError, ValueError, RecursionError):
         return SignatureVerdict.CHANGED
-    return SignatureVerdict.OURS if key.public_bytes_raw() in _our_keys(purpose) else SignatureVerdict.FOREIGN
+    is_ours = is_our_key(key.public_bytes_raw().hex(), purpose=purpose)
+    return SignatureVerdict.OURS if is_ours else SignatureVerdict.FOREIGN
+
+
+def is_our_key(public_key: str, *, purpose: str) -> bool:
+    """Return whether a public key, as hexadecimal, is one that this instance signs with, or signed with before."""
+    return public_key in {key.hex() for key in _our_keys(purpose)}
 
 
 def _canonical(document: Any) -> bytes:

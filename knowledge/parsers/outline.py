@@ -15,6 +15,8 @@ from knowledge.parsers.yaml_nodes import read_yaml
 
 LINES = 100_000
 TOKENS = 200_000
+TOKENS_EACH, TOKENS_OF_ANY = 4, 10_000
+"""How many there may be for each character, and for any text: a wide table makes cells of rows that have none."""
 NESTING = 64
 INLINE_CHARS = 4_000
 """Emphasis in a text of n characters costs n² in the worst case, and no label or heading is longer than this."""
@@ -68,7 +70,7 @@ def read_outline(text: str, name: str) -> Outline:
         raise Invalid(f"{name}: has more than {LINES:,} lines.", hint="Split the file.")
     lines = text.split("\n")
     front_matter, body = _without_front_matter(lines, name)
-    tokens = BoundedTokens(TOKENS)
+    tokens = BoundedTokens(min(TOKENS, TOKENS_OF_ANY + TOKENS_EACH * len(text)))
     try:
         # Blocks only: parsing the inline markup of everything costs ten times as much, and most is never asked for.
         _MARKDOWN.block.parse("\n".join(body), _MARKDOWN, {}, tokens)

@@ -40,7 +40,7 @@ from knowledge.transfer.readers.drafts import (
     SessionDraft,
 )
 from knowledge.transfer.readers.items import OWN
-from knowledge.transfer.readers.provenance import fingerprint
+from knowledge.transfer.readers.provenance import fingerprint, signer_notice
 
 from .moved_in import LOCK, MovedIn
 from .vaults import NoteImport
@@ -51,7 +51,8 @@ BATCH = 500
 
 def report_of(reading: Reading, format: ImportFormat, *, dry_run: bool) -> MovedIn:
     """Return the report that an import of what was read begins with."""
-    report = MovedIn(format.name, dry_run, refused=list(reading.refused), notices=list(reading.notices))
+    notices = [*reading.notices, *signer_notice(reading)]
+    report = MovedIn(format.name, dry_run, refused=list(reading.refused), notices=notices)
     if reading.more_refused:
         report.refused.append(f"and {reading.more_refused:,} more.")
     return report

@@ -36,7 +36,8 @@ from .exports import (
 from .foreign_imports import bring_in_notes, move_in, report_of
 from .github import FetchedFiles
 from .moved_in import LOCK
-from .readers import AUTO, format_of, read
+from .readers import AUTO
+from .readers.uploads import read_files
 
 Document = Annotated[MemoryDocument, Field(description="What memory_export returned, whole or a part of it.")]
 TryOnly = Annotated[bool, Field(description="True: only say what would happen.")]
@@ -90,8 +91,9 @@ def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False)
 def _import_files(actor: Actor, document: MemoryDocument, *, dry_run: bool) -> Imported:
     """Import the files of another program. Pages become notes, and what was company knowledge there is left out."""
     bundle = FetchedFiles(document.program or "files", {path: text.encode() for path, text in document.files.items()})
-    format = format_of(bundle, document.program or AUTO)
-    reading = read(bundle, format, into="notes" if format.has_pages else "")
+    upload = read_files(bundle, document.program or AUTO)
+    format, reading = upload.format, upload.reading
+    assert reading
     report = report_of(reading, format, dry_run=dry_run)
     try:
         with transaction.atomic():

@@ -182,7 +182,7 @@ def read(bundle: Bundle, format: ImportFormat, *, most: int = DRAFTS, into: str 
     reading = read_rows(format.rows(bundle, **more), most=most)
     read_provenance(bundle, reading)
     # What left all of its pages out says so.
-    if not (reading.drafts or reading.refused or (format.has_pages and reading.notices)):
+    if not (reading.drafts or reading.refused or (format.has_pages and (reading.notices or reading.signer))):
         raise Invalid(
             f"{bundle.name}: there is nothing of {format.title} in it.", hint="docs/moving-in.md says what is."
         )

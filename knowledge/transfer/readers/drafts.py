@@ -279,6 +279,8 @@ class Reading:
     origin: PageSource | None = None
     signed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Where each text came from, by its fingerprint, as the BigMind that exported it says and signed."""
+    signer: str = ""
+    """The public key that it is signed with."""
 
     def refuse(self, place: str, says: str) -> None:
         """Note that a row is left out."""

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bigmind.core.errors import Invalid
-from bigmind.core.signatures import SignatureVerdict, check_signature, sign
+from bigmind.core.signatures import SignatureVerdict, check_signature, is_our_key, sign
 
 from .bundles import Bundle
 from .drafts import MemoryDraft, Reading
@@ -35,7 +35,7 @@ def provenance_file(program: str, at: str, by: str, told: Iterable[tuple[str, It
 
 
 def read_provenance(bundle: Bundle, reading: Reading) -> None:
-    """Check the provenance beside the files, if there is any, and say in the reading what came of it."""
+    """Check the provenance beside the files, if there is any; keep in the reading what it says and who signed it."""
     name = next((name for name in bundle.names() if PurePosixPath(name).name == NAME), "")
     if not name:
         return
@@ -50,12 +50,22 @@ def read_provenance(bundle: Bundle, reading: Reading) -> None:
         reading.notices.append(f"{name}: the signature does not match, so what it says of sources is not used.")
         return
     reading.signed = _by_text(told["signed"], str(told["public_key"])[:KEY_CHARS])
+    reading.signer = bytes.fromhex(told["public_key"]).hex()
+
+
+def signer_notice(reading: Reading) -> list[str]:
+    """Return what there is to say of who signed what was read; nothing where nobody did.
+
+    Only a process that knows the key of this BigMind can tell: files may have been read in one that does not.
+    """
+    if not reading.signer:
+        return []
     known = sum(_text(placed.draft) in reading.signed for placed in reading.drafts)
-    is_ours, key = verdict is SignatureVerdict.OURS, told["public_key"][:KEY_CHARS]
-    whose = "this BigMind" if is_ours else f"another BigMind (key {key})"
+    is_ours = is_our_key(reading.signer, purpose=PURPOSE)
+    whose = "this BigMind" if is_ours else f"another BigMind (key {reading.signer[:KEY_CHARS]})"
     rest = len(reading.drafts) - known
     changed = f"; {rest:,} were changed or added since" if rest else ""
-    reading.notices.append(f"{known:,} items are as {whose} signed them{changed}. Nothing is approved by that.")
+    return [f"{known:,} items are as {whose} signed them{changed}. Nothing is approved by that."]
 
 
 def _by_text(signed: Any, key: str) -> dict[str, Mapping[str, Any]]:

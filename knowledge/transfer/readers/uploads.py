@@ -1,4 +1,4 @@
-"""Uploads: a file from a browser, read in a process of its own where reading it could take long."""
+"""Uploads: files from a browser or an agent, read in a process of its own where reading them could take long."""
 
 import io
 import zipfile
@@ -7,13 +7,15 @@ from typing import Any
 
 from bigmind.core.apart import ProcessBudget, perform_apart
 from bigmind.core.errors import Invalid
+from knowledge.transfer.github import FetchedFiles
 
-from . import FORMATS, ImportFormat, format_of, read
+from . import AUTO, FORMATS, ImportFormat, format_of, read
 from .bundles import bundle_from
 from .drafts import DRAFTS, Reading
 from .own_documents import is_own_document, read_document
 
-SMALL_BYTES = 64 * 1024
+SMALL_BYTES = 8 * 1024
+"""Tables of markdown take 0.3 s for these, and seconds for eight times as much."""
 BUDGET = ProcessBudget(processor_seconds=30, seconds=60, megabytes=512)
 
 
@@ -41,6 +43,32 @@ def read_upload(content: bytes, name: str, *, most: int = DRAFTS, into: str = ""
     if len(content) <= SMALL_BYTES and not zipfile.is_zipfile(io.BytesIO(content)):
         return open_upload(content, name, most, into)
     return perform_apart(f"The file {name}", BUDGET, open_upload, content, name, most, into)
+
+
+def read_files(files: FetchedFiles, name: str = AUTO) -> Upload:
+    """Read files of another program that were sent, few bytes here and others in such a process.
+
+    Args:
+        files: What was sent.
+        name: The format; `auto` detects it.
+
+    Raises:
+        Invalid: they cannot be read, there is nothing in them, or they take too much to read.
+    """
+    if sum(len(path) + len(content) for path, content in files.files.items()) <= SMALL_BYTES:
+        return open_files(files, name)
+    return perform_apart("The document", BUDGET, open_files, files, name)
+
+
+def open_files(files: FetchedFiles, name: str) -> Upload:
+    """Read them here and now; pages become notes.
+
+    Raises:
+        Invalid: they cannot be read, or there is nothing in them.
+    """
+    format = format_of(files, name)
+    into = "notes" if format.has_pages else ""
+    return Upload(files.name, format_name=format.name, reading=read(files, format, into=into))
 
 
 def open_upload(content: bytes, name: str, most: int, into: str = "") -> Upload:

@@ -21,9 +21,10 @@ from knowledge.transfer.readers import WRITTEN, format_of, read
 from knowledge.transfer.readers.bundles import bundle_of
 from knowledge.transfer.readers.items import DRAFTS, FIELDS, Item
 from knowledge.transfer.readers.provenance import NAME, PURPOSE
+from knowledge.transfer.readers.uploads import read_files
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact
-from tests.processor_time import holds_too_long
+from tests.processor_time import holds_too_long, seconds_of
 
 from . import sources
 from .passports import fields_of, fill_memory
@@ -254,6 +255,34 @@ def test_the_operations_take_the_files_of_a_program_out_and_in():
     assert (rehearsed.added, there) == (imported.added, 0)
     assert (imported.added["facts"], imported.refused) == (2, [])
     assert fields_of(ada) == fields_of(bob)
+
+
+@pytest.mark.django_db
+def test_a_large_document_is_known_as_our_own_too():
+    ada, bob = make_actor(), make_actor()
+    make_fact(ada, "Prefers pytest. " * 600)
+
+    imported = import_memory(bob, document=export_memory(ada, program="okf"))
+
+    assert (imported.added["facts"], imported.refused) == (1, [])
+    assert imported.notices == ["1 items are as this BigMind signed them. Nothing is approved by that."]
+
+
+def test_files_that_take_long_to_read_hold_up_nobody_else():
+    tables = "a|b\n-|-\n" * 3_000
+
+    took = seconds_of(lambda: read_files(FetchedFiles("files", {"CLAUDE.md": tables.encode()}), "markdown"))
+
+    assert took < 0.3  # Here it would be a second and more.
+
+
+def test_a_wide_table_is_refused_before_it_becomes_a_hundred_times_as_large():
+    columns = 64
+    table = "|" + "a|" * columns + "\n|" + "-|" * columns + "\n" + "|\n" * 2_600
+
+    reading = read_files(FetchedFiles("files", {"CLAUDE.md": table.encode()[:8_000]}), "markdown").reading
+
+    assert "pieces of markdown" in reading.refused[0]
 
 
 @pytest.mark.django_db
