@@ -7,6 +7,7 @@ from binascii import Error as Base64Error
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Literal
 
 from bigmind.core.text import find_hidden_spans
@@ -315,8 +316,23 @@ def why_of(kind: str) -> str:
 
 
 def has_warnings(text: str) -> bool:
-    """Return whether a text has a sign that hardly ever has an innocent reason."""
-    return bool(find_warnings(text))
+    """Return whether a text has a sign that hardly ever has an innocent reason.
+
+    A process remembers that of the texts it met, by their digests: fifty long comments are read by every agent that
+    looks at their entry, and would cost 40 ms each time.
+    """
+    digest = blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
+    known = _warned.get(digest)
+    if known is None:
+        if len(_warned) >= MOST_REMEMBERED:
+            _warned.clear()
+        known = _warned[digest] = bool(find_warnings(text))
+    return known
+
+
+MOST_REMEMBERED = 10_000
+"""A megabyte and a half."""
+_warned: dict[bytes, bool] = {}
 
 
 def _signs(text: str) -> Iterator[InjectionSign]:
