@@ -429,13 +429,19 @@ def _excerpt(text: str) -> object:
     return excerpt_of(text, ["secret", "a"]), below_title(text, text[:100]), pattern and pattern.findall(text)
 
 
-def read_cited_files(text: str) -> None:
-    """Read a text as each kind of file that anchors cite."""
-    version_in(text, text)
-    for path in ("a.toml", "a.json", "a.yml", "a.ini", ".env", "go.mod", "pom.xml", "requirements.txt", "Makefile"):
+CITED = ("a.toml", "a.json", "a.yml", "a.ini", ".env", "go.mod", "pom.xml", "requirements.txt", "Makefile")
+"""One of each kind of file that anchors cite."""
+
+
+def _cited(path: str) -> Callable[[str], object]:
+    """Read a text as a file that anchors cite."""
+
+    def read_each(text: str) -> None:
         for read in (settings_of, dependencies_of, commands_of):
             with suppress(ValueError):
                 read(path, text)
+
+    return read_each
 
 
 def _compare_with_triggers(text: str) -> None:
@@ -470,7 +476,8 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "names that errors repeat": lambda text: (echo(text), echo_code(text), mention(text)),
     "anchors": parse_anchor,
     "code that anchors cite": lambda text: [parse_definitions(text.encode(), name, "a") for name in GRAMMARS],
-    "files that anchors cite": read_cited_files,
+    "versions that anchors state": lambda text: version_in(text, text),
+    **{f"an anchor that cites {path}": _cited(path) for path in CITED},
     "fences for agents": lambda text: fence(text, label=text[:1000]),
     "checking content": lambda text: (check_content(text), find_hidden_characters(text), normalise(text)),
     "counting tokens": lambda text: (count_tokens(text), cut_to_tokens(text, 1_000)),
@@ -560,12 +567,15 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
 
 
 PATIENT = {
-    *("typescript", "comments in typescript", "rules for agents", "files that anchors cite"),
+    *("typescript", "comments in typescript", "rules for agents", "an anchor that cites a.yml"),
     *(f"a document of {kind}" for kind in DOCUMENTS),
     *(f"pages of {name}" for name in PAGE_FILES),
     *(f"a memory as {name}" for name in importers.WRITTEN),
 }
-"""What only commands read, or a process that can be killed: it may take longer, as long as that grows with the text."""
+"""What only commands read, or from 8 KiB on a process that can be killed (`read_upload`, `read_files`).
+
+It may take longer, as long as that grows with the text. Nobody reads a file that an anchor cites but `bigmind verify`.
+"""
 
 
 def meet(entrance: str, text: str) -> None:
