@@ -259,9 +259,9 @@ class InvitationAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 # Only people themselves choose what they show, and only another BigMind says that it is there.
 show(
     Sharing,
-    "user in_directory sections updated_at",
+    "user in_directory curators_see_told sections updated_at",
     search="user__username",
-    filters="in_directory",
+    filters="in_directory curators_see_told",
     may_be_deleted=True,
 )
 show(

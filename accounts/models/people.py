@@ -150,6 +150,11 @@ class Sharing(models.Model):
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="sharing")
     sections = ArrayField(models.CharField(max_length=20, choices=CHOICES), default=list, blank=True)
     in_directory = models.BooleanField(default=True)
+    curators_see_told = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Whether curators may see what their agent had been told when it proposed something.",
+    )
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:

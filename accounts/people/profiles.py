@@ -57,20 +57,25 @@ _PROFILE = FixedQuery(lambda user_id: Profile.objects.filter(user=user_id))
 class Shared:
     """What one person shares: the sections that others see, and whether the directory names them.
 
-    `is_chosen`: whether they said so themselves, or the default of the instance holds.
+    `is_chosen`: whether they said so themselves, or the default of the instance holds. `curators_see_told`: whether
+    curators may see what the person's agents had been told when they proposed something.
     """
 
     sections: frozenset[ProfileSection]
     in_directory: bool
     is_chosen: bool
+    curators_see_told: bool = False
 
 
 @transaction.atomic
-def choose_sharing(actor: Actor, *, sections: SectionNames, in_directory: bool = True) -> Sharing:
+def choose_sharing(
+    actor: Actor, *, sections: SectionNames, in_directory: bool = True, curators_see_told: bool = False
+) -> Sharing:
     """Say what others see of the person, in place of what held before."""
     chosen = [section.value for section in ProfileSection if section in sections]
     sharing, _ = Sharing.objects.update_or_create(
-        user=actor.user, defaults={"sections": chosen, "in_directory": in_directory}
+        user=actor.user,
+        defaults={"sections": chosen, "in_directory": in_directory, "curators_see_told": curators_see_told},
     )
     return sharing
 
@@ -91,7 +96,18 @@ def as_shared(sharing: Sharing | None) -> Shared:
     """Return what this choice shares; without one, what the instance does for those who have not chosen."""
     chosen = default_sections() if sharing is None else frozenset(ProfileSection(name) for name in sharing.sections)
     in_directory = sharing is None or sharing.in_directory
-    return Shared(chosen if ProfileSection.WHO in chosen else NOTHING, in_directory, is_chosen=sharing is not None)
+    return Shared(
+        chosen if ProfileSection.WHO in chosen else NOTHING,
+        in_directory,
+        is_chosen=sharing is not None,
+        curators_see_told=sharing is not None and sharing.curators_see_told,
+    )
+
+
+def lets_curators_see_told(user: User) -> bool:
+    """Whether someone agreed that curators see what their agents had been told when they proposed something."""
+    sharing: Sharing | None = getattr(user, "sharing", None)
+    return user.is_active and as_shared(sharing).curators_see_told
 
 
 def sections_for(viewer: User, owner: User) -> frozenset[ProfileSection]:

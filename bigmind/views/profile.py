@@ -72,6 +72,14 @@ class SharingForm(OperationForm):
             "It lists people and finds who worked on what, by what you share above and by nothing else."
         ),
     )
+    curators_see_told = forms.BooleanField(
+        label=gettext_lazy("Curators may see what my agent had been told when it proposed something"),
+        required=False,
+        help_text=gettext_lazy(
+            "On the page of each of your proposals: what BigMind had told your agent before, of your own memory too,"
+            " word for word. Without it they see only the company knowledge among it, and how much else there was."
+        ),
+    )
     session_ids = forms.MultipleChoiceField(
         label=gettext_lazy("Headlines to show"),
         required=False,
@@ -116,6 +124,7 @@ def sharing(request: HttpRequest, username: str) -> HttpResponse:
     initial = {
         "sections": [section.value for section in shared.sections],
         "in_directory": shared.in_directory,
+        "curators_see_told": shared.curators_see_told,
         "session_ids": [str(headline.pk) for headline in visible_headlines(actor.user)],
     }
     form = SharingForm(form_data(request), initial=initial, offered=offered)

@@ -24,7 +24,7 @@ from .history import entry_to_change, no_such_entry, record, require_own
 from .rules import may_decide
 
 _RELATED = (
-    "proposed_by",
+    "proposed_by__sharing",
     "owner",
     "decided_by",
     "endorsed_by",

@@ -22,6 +22,7 @@ from curation.decisions.entries import CompanyEntryDetail, assign_owner, comment
 from curation.decisions.levels import set_trigger_level
 from curation.decisions.rules import may_decide, require_may_approve
 from curation.notifications.notices import mark_read
+from curation.proposals.grounds import grounds_of
 from curation.templatetags.curation import past
 from curation.vocabulary import CONTENT_TOKENS
 from knowledge.models import CompanyEntry, Feedback, Kind, TriggerLevel
@@ -167,6 +168,7 @@ def _page(
         ),
         "is_mine": shown.proposed_by_id == actor.user.pk,
         "me": actor.user,
+        "grounds": grounds_of(actor, shown),
         "verdict": Feedback.objects.filter(user=actor.user, kind=Kind.COMPANY, source_id=str(pk)).first(),
         "comment": comment or Saying(auto_id="comment-%s"),
         "feedback": feedback or Reporting(auto_id="feedback-%s"),

@@ -17,6 +17,7 @@ from bigmind.core.tokens import count_tokens
 from curation.decisions.rules import needs_second_approval, require_may_approve
 from curation.models import Action, Claim, Review
 from curation.proposals.briefing import Briefing, gather_briefing, last_decisions_of
+from curation.proposals.grounds import grounds_of
 from curation.proposals.neighbours import Neighbour
 from curation.proposals.queue import QueueItem, look_at
 from curation.vocabulary import CONTENT_TOKENS
@@ -112,7 +113,7 @@ def entry_screen(
     filters = question.attempt(lambda _: question.filters()) or {}
     place = around(actor, briefing.entry, filters)
     shown = describe_open_entry(actor, briefing, attempt)
-    beside = _beside(request, briefing.entry, place, claim, comment)
+    beside = _beside(request, briefing.entry, place, claim, comment) | {"grounds": grounds_of(actor, briefing.entry)}
     return queue_screen(request, question, place.page, status=status, last=_last(briefing.last), **shown, **beside)
 
 

@@ -6,12 +6,13 @@ erasing can forget to.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Q, QuerySet
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from accounts.models import User
@@ -38,6 +39,22 @@ DELETE FROM knowledge_receipttext WHERE user_id = %(user)s AND at < %(before)s A
     UNION ALL SELECT unnest(event.texts) FROM knowledge_hookevent AS event WHERE event.user_id = %(user)s
 )
 """
+
+_TOLD_IN_SESSION = """(
+    WITH receipt AS (
+        SELECT receipt.texts, receipt.recalls FROM knowledge_receipt AS receipt
+        JOIN knowledge_session AS session ON session.id = receipt.session_id
+        WHERE session.id = %s AND session.user_id = %s
+    )
+    SELECT unnest(texts) FROM receipt
+    UNION ALL SELECT line.id::bigint FROM receipt
+    CROSS JOIN jsonb_array_elements(recalls) AS recall
+    CROSS JOIN jsonb_array_elements_text(recall -> 'texts') AS line(id)
+    WHERE (recall ->> 'at')::timestamptz <= %s
+    UNION ALL SELECT unnest(event.texts) FROM knowledge_hookevent AS event
+    JOIN knowledge_conversation AS conversation ON conversation.id = event.conversation_id
+    WHERE conversation.session_id = %s AND event.user_id = %s AND event.at <= %s
+)"""
 
 
 class LineOwner(NamedTuple):
@@ -93,6 +110,16 @@ def texts_by_id(user: User, ids: Collection[int]) -> dict[int, LineAsTold]:
     return dict.fromkeys(ids, LineAsTold(ERASED)) | {
         row.pk: LineAsTold(row.text, row.kind, row.source_id) for row in rows
     }
+
+
+def lines_until(user_id: UUID, session_id: UUID, moment: datetime) -> QuerySet[ReceiptText]:
+    """Return the lines that a session of a user was told until a moment: by its start, by recalls, and by hooks.
+
+    A start that was told again later replaces the one before; what only the later one had is left out by its age.
+    """
+    until = [session_id, user_id, moment]
+    told = RawSQL(_TOLD_IN_SESSION, [*until, *until])  # noqa: S611 - a fixed text
+    return ReceiptText.objects.filter(user=user_id, at__lte=moment, pk__in=told).order_by("pk")
 
 
 def forget_texts_of_things(things: Iterable[tuple[str, str]]) -> None:

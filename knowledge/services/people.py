@@ -32,6 +32,10 @@ SessionIds = Annotated[list[UUID], Field(max_length=200, description="The sessio
 
 InDirectory = Annotated[bool, Field(description="Whether the directory names the person.")]
 
+CuratorsSeeTold = Annotated[
+    bool, Field(description="Whether curators may see what their agent had been told when it proposed something.")
+]
+
 Lines = dict[str, str]
 """What a person is found by: each text, and whether it is a `topic` or a `headline`."""
 
@@ -100,9 +104,19 @@ def choose_headlines(actor: Actor, *, session_ids: SessionIds) -> None:
 
 
 @transaction.atomic
-def change_sharing(actor: Actor, *, sections: SectionNames, in_directory: InDirectory, session_ids: SessionIds) -> None:
-    """Say what others see of the person, which headlines among it, and whether the directory names them."""
-    choose_sharing(actor, sections=sections, in_directory=in_directory)
+def change_sharing(
+    actor: Actor,
+    *,
+    sections: SectionNames,
+    in_directory: InDirectory,
+    session_ids: SessionIds,
+    curators_see_told: CuratorsSeeTold = False,
+) -> None:
+    """Say what others see of the person, which headlines among it, whether the directory names them.
+
+    Also whether curators see what the person's agents had been told when they proposed something.
+    """
+    choose_sharing(actor, sections=sections, in_directory=in_directory, curators_see_told=curators_see_told)
     choose_headlines(actor, session_ids=session_ids)
     index_person(actor.user)
 

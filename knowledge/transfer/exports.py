@@ -272,7 +272,12 @@ COLUMNS = (
     ),
     ColumnCopy("memory_export", Hypothesis, {"id": _NUMBER, "user": _OWNER}, ExportedHypothesis.model_fields),
     ColumnCopy("memory_export", Note, {"id": _NUMBER, "user": _OWNER}, ExportedNote.model_fields),
-    ColumnCopy("memory_export", Sharing, {"user": _OWNER}, ExportedSharing.model_fields),
+    ColumnCopy(
+        "memory_export",
+        Sharing,
+        {"user": _OWNER, "curators_see_told": "Consent: the curators of one BigMind are not those of another."},
+        ExportedSharing.model_fields,
+    ),
     ColumnCopy("memory_export", ShownHeadline, {}, ExportedHeadline.model_fields),
     ColumnCopy(
         "memory_export", Feedback, {"id": _NUMBER, "user": _OWNER, "agent": _AGENT}, ExportedFeedback.model_fields

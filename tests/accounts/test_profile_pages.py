@@ -218,6 +218,7 @@ def test_the_form_shows_what_holds(browser: Client, ada: User) -> None:
     assert after.context["form"].initial == {
         "sections": ["who"],
         "in_directory": False,
+        "curators_see_told": False,
         "session_ids": [str(session.pk)],
     }
 
