@@ -23,7 +23,7 @@ from knowledge.models import EmbeddingSpace, Entry, Kind
 from knowledge.search import hybrid
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import forget_statistics
-from knowledge.search.indexes import keep_indexes, scope_of_owner
+from knowledge.search.indexes import keep_indexes, scope_of_owner, scopes_of
 from knowledge.search.retrievers import retrieve_by_meaning, tune
 from knowledge.services.embedding import space_of
 from knowledge.services.entry_imports import NewEntry, import_entries
@@ -152,7 +152,7 @@ def _bare(question: str, actor: Actor, tool: str) -> None:
     }
     asked = hybrid._question(question)
     with transaction.atomic(), tune(hybrid._SHORT):
-        hybrid._candidates(asked, actor.user, filters[tool])
+        hybrid._candidates(asked, filters[tool], scopes_of(actor.user, shared=True))
 
 
 def _recall(library: Library, space: EmbeddingSpace, built: float) -> list[str]:

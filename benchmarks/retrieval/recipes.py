@@ -17,6 +17,7 @@ from knowledge.search import hybrid
 from knowledge.search.filters import Filters
 from knowledge.search.fusion import add_late, fuse, support_neighbours
 from knowledge.search.hybrid import search
+from knowledge.search.indexes import scopes_of
 from knowledge.search.retrievers import CANDIDATES, lexemes_of
 
 SHIPPED = "as served"
@@ -64,7 +65,7 @@ class Bench:
             with transaction.atomic():
                 question = hybrid._question(query)
                 filters = Filters(Kind.values, shared=True)
-                self.arms[query] = hybrid._candidates(question, self.memory.user, filters)
+                self.arms[query] = hybrid._candidates(question, filters, scopes_of(self.memory.user, shared=True))
         return self.arms[query]
 
     def both(self, query: str) -> tuple[dict[int, float], dict[int, float]]:

@@ -34,6 +34,7 @@ class Filters:
     """What may be found. Filters are applied exactly, before the best candidates are chosen.
 
     Attributes:
+        owned: Whether a user's own may be among them. Where all are shared, the user's scope has none of them.
         among: Only the things with these ids; a queryset of ids stays in the database.
         eligible: Of these kinds, only the things of the queryset. Of the other kinds, all.
         then: The period that the question is about: what was replaced since is found, too.
@@ -41,6 +42,7 @@ class Filters:
 
     kinds: Collection[str]
     shared: bool = False
+    owned: bool = True
     project: str = ""
     since: datetime | None = None
     before: datetime | None = None
@@ -53,6 +55,10 @@ class Filters:
         """The querysets of `eligible` that exclude something. The others would cost a subquery for nothing."""
         given = {str(kind): rows for kind, rows in (self.eligible or {}).items() if kind in self.kinds}
         return {kind: rows for kind, rows in given.items() if rows.query.where or rows.query.is_sliced}
+
+    def leave_none(self, scope: Scope) -> bool:
+        """Return whether nothing of a scope can be found, whatever it has."""
+        return scope.owner is not None and not self.owned
 
     def leave_few(self, scope: Scope) -> bool:
         """Return whether fewer than FEW things of a scope remain, so that each can be compared. Counts no further."""

@@ -1,7 +1,8 @@
 """Hybrid search: by keyword and by meaning, over what the user may see, fused into one ranking."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from time import perf_counter
@@ -56,7 +57,7 @@ from knowledge.search.retrievers import (
     tune,
 )
 
-__all__ = ["CANDIDATES", "Filters", "Finding", "Findings", "search", "search_each"]
+__all__ = ["CANDIDATES", "Filters", "Finding", "Findings", "cosines_each", "search", "search_each"]
 
 RERANKED = 50
 """How many of the best are compared once more, word by word."""
@@ -201,9 +202,8 @@ class _KeywordMatches:
 class _Found:
     """The candidates of both retrievers, by passage, and the score of each retriever for all of them.
 
-    `brought` has the number of candidates of each retriever, `keyword_seconds` the time of the keyword retriever. Of
-    about `searched` passages `waiting` have no vector yet; when none waits, they are not counted. `weights` says how
-    much each word of the question counts.
+    `brought` has the number of candidates of each retriever, `keyword_seconds` the time of the keyword retriever.
+    `waiting` passages have no vector yet. `weights` says how much each word of the question counts.
     """
 
     candidates: dict[int, Candidate]
@@ -212,7 +212,6 @@ class _Found:
     brought: dict[str, int] = field(default_factory=dict)
     keyword_seconds: float = 0.0
     waiting: int = 0
-    searched: int = 0
     weights: Mapping[str, float] = field(default_factory=dict)
     words: Mapping[str, float] = field(default_factory=dict)
     missing: frozenset[str] = frozenset()
@@ -228,6 +227,20 @@ class _Ranked:
     score: float
     support: float
     late: float | None = None
+
+
+@dataclass(frozen=True)
+class _RankedThings:
+    """What one filter leaves, the best first, with the question as it was corrected for it.
+
+    `took` has the seconds of each retriever, `since` the moment at which both had answered.
+    """
+
+    question: _Question
+    found: _Found
+    things: list[_Ranked]
+    took: Mapping[str, float]
+    since: float
 
 
 def search(
@@ -253,53 +266,78 @@ def search(
     started = perf_counter()
     question = replace(_question(query, synonyms), period=find_period(query, now=asked_at))
     embedding = perf_counter() - started
-    return _answer(question, owner, filters, limit, offset, embedding=embedding, following=FOLLOWING)
+    with _short_queries():
+        scopes = scopes_of(owner, shared=filters.shared)
+        return _answer(question, owner, filters, scopes, limit, offset, embedding=embedding, following=FOLLOWING)
 
 
 def search_each(query: str, *, owner: User, filters: Iterable[Filters], limit: int) -> list[Findings]:
     """Return what fits a question best, for each of several filters: the question is embedded once for all of them."""
-    started = perf_counter()
+    started, filters = perf_counter(), list(filters)
     question = replace(_question(query), period=find_period(query))
     embedding = perf_counter() - started
-    return [_answer(question, owner, one, limit, embedding=embedding) for one in filters]
+    with _short_queries():
+        scopes = scopes_of(owner, shared=any(one.shared for one in filters))
+        return [_answer(question, owner, one, scopes, limit, embedding=embedding) for one in filters]
+
+
+def cosines_each(query: str, *, owner: User, filters: Iterable[Filters], limit: int) -> list[dict[str, float | None]]:
+    """Return the ids of what fits a text best, for each of several filters, with how near each is in meaning.
+
+    It finds what `search_each` does, for comparing: no text is read that only a reader would need. A cosine is None
+    where it is not known.
+    """
+    started, filters = perf_counter(), list(filters)
+    question = replace(_question(query), period=find_period(query))
+    embedding = perf_counter() - started
+    near = []
+    with _short_queries():
+        scopes = scopes_of(owner, shared=any(one.shared for one in filters))
+        for one in filters:
+            ranking = _rank_things(question, owner, one, scopes, embedding=embedding)
+            best = ranking.things[:limit]
+            _count_metrics(ranking, best)
+            near.append(
+                {thing.candidate.source_id: ranking.found.vector.get(thing.candidate.passage) for thing in best}
+            )
+    return near
+
+
+@contextmanager
+def _short_queries() -> Iterator[None]:
+    with transaction.atomic(savepoint=False), tune(_SHORT):
+        yield
 
 
 def _answer(
     question: _Question,
     owner: User,
     filters: Filters,
+    scopes: Sequence[Scope],
     limit: int,
     offset: int = 0,
     *,
     embedding: float,
     following: int = 0,
 ) -> Findings:
-    started = perf_counter()
-    question = replace(question, period=filters.then or question.period)
-    with transaction.atomic(savepoint=False), tune(_SHORT):
-        question, found = _candidates(question, owner, filters)
-    answered = perf_counter()
-    ranked = _rank(found, question, owner)
-    read = _read_findings(ranked[offset : offset + limit + following], question, found)
+    ranking = _rank_things(question, owner, filters, scopes, embedding=embedding)
+    question, found = ranking.question, ranking.found
+    searched = _count_passages(filters.roughly(_scopes_for(filters, scopes))) if found.waiting else 0
+    things = ranking.things[offset : offset + limit + following]
+    read = _read_findings(things, question, found)
     items = read[:limit]
-    took = {
-        "keyword": found.keyword_seconds,
-        "vector": embedding + answered - started - found.keyword_seconds,
-        "fusion": perf_counter() - answered,
-    }
-    milliseconds = {step: round(seconds * 1000, 2) for step, seconds in took.items()}
-    _count_metrics(question, took, items)
+    took = _count_metrics(ranking, things[:limit])
     return Findings(
         items,
-        len(ranked),
+        len(ranking.things),
         bool(question.reason),
         question.reason,
-        milliseconds,
+        {step: round(seconds * 1000, 2) for step, seconds in took.items()},
         found.brought,
         question.vector,
         question.space,
         found.waiting,
-        found.searched,
+        searched,
         found.words,
         found.missing,
         question.text,
@@ -310,13 +348,34 @@ def _answer(
     )
 
 
-def _count_metrics(question: _Question, took: Mapping[str, float], shown: Iterable[Finding]) -> None:
-    SEARCHES.labels("yes" if question.reason else "no").inc()
+def _rank_things(
+    question: _Question, owner: User, filters: Filters, scopes: Sequence[Scope], *, embedding: float
+) -> _RankedThings:
+    started = perf_counter()
+    question = replace(question, period=filters.then or question.period)
+    question, found = _candidates(question, filters, _scopes_for(filters, scopes))
+    answered = perf_counter()
+    took = {
+        "keyword": found.keyword_seconds,
+        "vector": embedding + answered - started - found.keyword_seconds,
+    }
+    return _RankedThings(question, found, _rank(found, question, owner), took, answered)
+
+
+def _scopes_for(filters: Filters, scopes: Sequence[Scope]) -> list[Scope]:
+    return [scope for scope in scopes if filters.shared or scope.owner]
+
+
+def _count_metrics(ranking: _RankedThings, shown: Iterable[_Ranked]) -> dict[str, float]:
+    """Count a search, and return the seconds that each of its steps took."""
+    took = {**ranking.took, "fusion": perf_counter() - ranking.since}
+    SEARCHES.labels("yes" if ranking.question.reason else "no").inc()
     for step, seconds in took.items():
         SEARCH_SECONDS.labels(step).observe(seconds)
-    for finding in shown:
-        for retriever in finding.retrievers:
+    for one in shown:
+        for retriever in one.fused.retrievers:
             FOUND.labels(retriever).inc()
+    return took
 
 
 def _question(query: str, synonyms: Synonyms | None = None) -> _Question:
@@ -335,12 +394,11 @@ def _question(query: str, synonyms: Synonyms | None = None) -> _Question:
         return replace(words, reason=error.reason)
 
 
-def _candidates(question: _Question, owner: User, filters: Filters) -> tuple[_Question, _Found]:
+def _candidates(question: _Question, filters: Filters, scopes: Sequence[Scope]) -> tuple[_Question, _Found]:
     """Run both retrievers in every scope, then let each of them score what only the other found.
 
     A word that no passage has and that seems misspelt is corrected besides: the question comes back with both.
     """
-    scopes = scopes_of(owner, shared=filters.shared)
     few = {scope.owner: scope.is_large and filters.leave_few(scope) for scope in scopes}
     started = perf_counter()
     question, named = _match_words(question, filters, scopes, few)
@@ -349,14 +407,13 @@ def _candidates(question: _Question, owner: User, filters: Filters) -> tuple[_Qu
         brought = {"keyword": len(has), "vector": 0}
         return question, _Found(named.candidates, coverage(has, named.weights), brought=brought, keyword_seconds=took)
     near, words = _compare_meaning(question, filters, scopes, few), dict(zip(named.words, named.weights, strict=False))
-    searched = filters.roughly(scopes)
     other = score_by_other_retriever(
         terms_of(named.words, question.synonyms),
         question.vector,
         question.space,
         without_words=near.keys() - has.keys(),
         without_distance=has.keys() - near.keys(),
-        searched=searched,
+        searched=filters.roughly(scopes),
     )
     return question, _Found(
         candidates={**near, **named.candidates},
@@ -365,7 +422,6 @@ def _candidates(question: _Question, owner: User, filters: Filters) -> tuple[_Qu
         brought={"keyword": len(has), "vector": len(near)},
         keyword_seconds=took,
         waiting=other.waiting,
-        searched=_count_passages(searched) if other.waiting else 0,
         weights=_weights_with_corrections(words, question),
         words=words,
         missing=named.missing,
@@ -384,8 +440,10 @@ def _match_words(
 
     asked = ask(question.synonyms)
     missing = _unknown(words, asked)
-    if corrections := correct_words(missing, scopes):
-        question = _correct(question, corrections)
+    corrections = correct_words(missing, scopes)
+    # A word that another kind has is its own correction: to ask for it once more would find the same.
+    if misspelt := {word: others for word, others in corrections.items() if others != {word}}:
+        question = _correct(question, misspelt)
         asked = ask(question.synonyms)
     candidates = merge_candidates(found for one in asked for found in one.candidates)
     counts = [one.counts for one in asked if one.counts]

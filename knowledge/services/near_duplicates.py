@@ -25,7 +25,7 @@ from knowledge.kinds import KINDS
 from knowledge.models import EmbeddingSpace, Fact, Kind, Passage, PassageVector
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import rarest
-from knowledge.search.hybrid import Finding, search_each
+from knowledge.search.hybrid import cosines_each
 from knowledge.search.indexes import scope_of_owner, scopes_of
 from knowledge.search.retrievers import lexemes_of, merge_candidates, retrieve_by_meaning, retrieve_by_words
 from knowledge.services.contradictions import contradictions
@@ -99,10 +99,9 @@ def compare_with_stored(
         hold_together: Whether a row holds at a time at which the text does: if not, it contradicts nothing.
     """
     sought = text[:SOUGHT_CHARS]
-    filters = [Filters([kind], shared=KINDS[kind].is_shared) for kind in among]
+    filters = [Filters([kind], shared=KINDS[kind].is_shared, owned=not KINDS[kind].is_shared) for kind in among]
     if provider().is_local:
-        found = search_each(sought, owner=owner, filters=filters, limit=COMPARED)
-        near = [_cosines(one.items) for one in found]
+        near = cosines_each(sought, owner=owner, filters=filters, limit=COMPARED)
     else:
         near = [_find_by_words(sought, one, owner) for one in filters]
     similar = [
@@ -111,10 +110,6 @@ def compare_with_stored(
         for one in _compare(text, project, kind, rows, fields[kind], cosines, hold_together)
     ]
     return _choose(similar)
-
-
-def _cosines(found: Iterable[Finding]) -> dict[str, float | None]:
-    return {item.source_id: item.vector for item in found}
 
 
 def _find_by_words(text: str, filters: Filters, owner: User) -> dict[str, float | None]:
