@@ -11,6 +11,7 @@ from accounts.actor import acting
 from accounts.models import User
 from bigmind.core.background import after_commit
 from bigmind.core.copying import copy_in
+from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.text import digest
 from knowledge.models import CachedVector, Kind, Passage, Writing
 from knowledge.models.passages import FORM
@@ -210,8 +211,11 @@ def forget_passages(kind: Kind, source_ids: Iterable[object]) -> None:
 
 def _delete_passages(kind: Kind, source_ids: Iterable[object]) -> set[str]:
     """Delete passages, and return the digests of their texts."""
-    passages = Passage.objects.filter(kind=kind, source_id__in=[str(source_id) for source_id in source_ids])
-    digests = set(passages.values_list("digest", flat=True))
+    ids = [str(source_id) for source_id in source_ids]
+    digests = {known for (known,) in _DIGESTS(Kind(kind), ids)}
     if digests:
-        passages.delete()
+        Passage.objects.filter(kind=kind, source_id__in=ids).delete()
     return digests
+
+
+_DIGESTS = FixedQuery(lambda kind, ids: Passage.objects.filter(kind=kind, source_id__any_of=ids).values_list("digest"))

@@ -4,12 +4,15 @@ A conversation is what the client calls one, in its calls or through its hooks; 
 The client's word comes first, because a connection outlives `/clear`.
 """
 
+from datetime import datetime
 from uuid import UUID
 
 from django.db.models import F, Q, QuerySet
+from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.errors import Conflict, NotFound
+from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.screening.policy import add_notice
 from knowledge.models import Conversation, Session
 from knowledge.models.sessions import SessionQuerySet
@@ -32,24 +35,24 @@ def current_session(
         NotFound: the session named is not the actor's.
         Conflict: several are open, and nothing says which is meant.
     """
-    mine = Session.objects.of(actor.user) if sessions is None else sessions
     if named is not None:
-        return own_session(actor, named, mine)
+        return own_session(actor, named, sessions)
     for binding in (actor.conversation, actor.connection):
-        if binding and (bound := _newest_of(_sessions_of(mine, actor, binding))):
+        if binding and (bound := _find_bound(actor, binding, sessions)):
             # Once it has ended, what this conversation says belongs to no other one that happens to be open.
             return bound if bound.is_open else None
         if binding and binding == actor.conversation:
             # A connection may have begun with an earlier conversation of the same client.
-            return _only_open(mine.open().recent().filter(agent=actor.agent, conversation=""), project)
-    return _only_open(mine.open().recent().filter(agent=actor.agent), project)
+            return _only_open(actor, sessions, project=project, is_unbound=True)
+    return _only_open(actor, sessions, project=project)
 
 
 def session_at_work(actor: Actor) -> Session | None:
     """Return the open session of this conversation or connection; None where nothing says which that is."""
     for binding in (actor.conversation, actor.connection):
-        if binding and (bound := _newest_of(_sessions_of(Session.objects.of(actor.user), actor, binding).open())):
-            return bound
+        if binding and (bound := _OPEN_OF_BINDING(actor.user.pk, binding)):
+            newest: Session = bound[0]
+            return newest
     return None
 
 
@@ -60,7 +63,7 @@ def session_of_conversation(actor: Actor) -> Session | None:
     """
     if not actor.conversation:
         return None
-    return _newest_of(_sessions_of(_lock_sessions(actor), actor, actor.conversation).open())
+    return _newest_of(_sessions_of(_lock_sessions(actor), actor.user.pk, actor.conversation).open()).first()
 
 
 def open_session(actor: Actor, named: str | None) -> Session:
@@ -113,21 +116,30 @@ def _lock_sessions(actor: Actor) -> SessionQuerySet:
     return Session.objects.of(actor.user).select_for_update(of=("self",))
 
 
-def _sessions_of(sessions: SessionQuerySet, actor: Actor, binding: str) -> SessionQuerySet:
+def _find_bound(actor: Actor, binding: str, sessions: SessionQuerySet | None) -> Session | None:
+    """Return the session of a conversation or connection: of these, else of all that are the actor's."""
+    if sessions is not None:
+        return _newest_of(_sessions_of(sessions, actor.user.pk, binding)).first()
+    found = _OF_BINDING(actor.user.pk, binding)
+    return found[0] if found else None
+
+
+def _sessions_of(sessions: SessionQuerySet, user_id: UUID, binding: str) -> SessionQuerySet:
     """Return the sessions of a conversation or connection. A fork has an id of its own and its parent's session."""
-    continued = Conversation.objects.filter(user=actor.user, digest=binding).values("session")
+    continued = Conversation.objects.filter(user=user_id, digest=binding).values("session")
     return sessions.filter(Q(conversation=binding) | Q(pk__in=continued))
 
 
-def _newest_of(sessions: SessionQuerySet) -> Session | None:
-    """Return the newest open one, else the one that ended last."""
-    return sessions.order_by(F("ended_at").desc(nulls_first=True), "-started_at", "-id").first()
+def _newest_of(sessions: SessionQuerySet) -> SessionQuerySet:
+    """Put the newest open one first, then the one that ended last."""
+    return sessions.order_by(F("ended_at").desc(nulls_first=True), "-started_at", "-id")
 
 
-def _only_open(candidates: SessionQuerySet, project: str) -> Session | None:
-    if project:
-        candidates = candidates.filter(project=project)
-    found = list(candidates.newest_first()[:LISTED])
+def _only_open(
+    actor: Actor, sessions: SessionQuerySet | None, *, project: str, is_unbound: bool = False
+) -> Session | None:
+    values = (actor.agent.pk if actor.agent else None, project, is_unbound, timezone.now())
+    found = _OPEN(actor.user.pk, *values) if sessions is None else list(_open_of_agent(sessions, *values))
     if len(found) > 1:
         raise _ambiguous(found)
     if found and found[0].conversation:
@@ -136,6 +148,27 @@ def _only_open(candidates: SessionQuerySet, project: str) -> Session | None:
             "If it is not this conversation's, call memory_start_session."
         )
     return found[0] if found else None
+
+
+def _open_of_agent(
+    sessions: SessionQuerySet, agent_id: int | None, project: str, is_unbound: bool, now: datetime
+) -> SessionQuerySet:
+    """Return what an agent opened within a day. Unbound is what no conversation is said to have."""
+    found = sessions.open().recent(now).filter(agent=agent_id)
+    if is_unbound:
+        found = found.filter(conversation="")
+    if project:
+        found = found.filter(project=project)
+    return found.newest_first()[:LISTED]
+
+
+_OF_BINDING = FixedQuery(
+    lambda user_id, binding: _newest_of(_sessions_of(Session.objects.of(user_id), user_id, binding))[:1]
+)
+_OPEN_OF_BINDING = FixedQuery(
+    lambda user_id, binding: _newest_of(_sessions_of(Session.objects.of(user_id), user_id, binding).open())[:1]
+)
+_OPEN = FixedQuery(lambda user_id, *values: _open_of_agent(Session.objects.of(user_id), *values))
 
 
 def _ambiguous(sessions: list[Session]) -> Conflict:

@@ -4,10 +4,11 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
+from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef, QuerySet, TextField
+from django.db.models import Case, Exists, OuterRef, QuerySet, TextField, When
 from django.db.models.functions import Cast
 from django.utils import timezone
 from pydantic import Field
@@ -17,6 +18,7 @@ from accounts.services.calls import forget_kept_replies
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.columns import ColumnCopy
 from bigmind.core.errors import Conflict, Invalid, NotFound
+from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.numbers import number_of
 from bigmind.core.pages import Page, page_of
 from bigmind.core.rls import rls_bypass
@@ -145,18 +147,17 @@ def store_fact(
     wait_for_turn(_TURNS, actor.user.pk)
     old = [own_fact(actor, fact_id) for fact_id in supersedes or []]
     session = current_session(actor, source_session, project="" if project == EVERYWHERE else project)
-    stored, is_new = Fact.objects.get_or_create(
-        user=actor.user,
-        digest=digest(fact),
-        deprecated_at=None,
-        defaults={
-            "category": category,
-            "fact": fact,
-            "confidence": confidence,
-            "project": _project_of(category, project, session),
-            "source_session": session,
+    stored, is_new = _find_or_add(
+        Fact(
+            user=actor.user,
+            digest=digest(fact),
+            category=category,
+            fact=fact,
+            confidence=confidence,
+            project=_project_of(category, project, session),
+            source_session=session,
             **days,
-        },
+        )
     )
     if not is_new:
         stored, is_new = _say_again(stored, days)
@@ -167,6 +168,21 @@ def store_fact(
     _require_no_restatement(stored, similar)
     archived = _find_archived(stored) if is_new else None
     return StoredFact(stored, duplicate=not is_new, similar=similar, archived=archived, superseded=superseded)
+
+
+def _find_or_add(fact: Fact) -> tuple[Fact, bool]:
+    """Return the current fact with this text, and whether it is new; where there is none, this one is stored."""
+    if known := _CURRENT(fact.user_id, fact.digest):
+        return known[0], False
+    try:
+        with transaction.atomic():
+            fact.save(force_insert=True)
+    except IntegrityError:
+        # An import, which waits for nobody, stored it meanwhile.
+        if known := _CURRENT(fact.user_id, fact.digest):
+            return known[0], False
+        raise
+    return fact, True
 
 
 def _days_said(
@@ -456,7 +472,8 @@ def _compare_and_index(fact: Fact, kept: Collection[int] = (), *, made: bool = T
     )
     similar = [one for one in found if one.kind != Kind.FACT or one.id not in kept]
     against = [one.id for one in similar if one.contradicts and one.kind == Kind.FACT]
-    Fact.objects.filter(pk__in=against).update(contradicted_by=fact)
+    if against:
+        Fact.objects.filter(pk__in=against).update(contradicted_by=fact)
     same = [one.id for one in similar if one.relation == SAME and one.kind == Kind.FACT]
     if same:
         fact.similar_to_id = same[0]
@@ -469,7 +486,7 @@ def _compare_and_index(fact: Fact, kept: Collection[int] = (), *, made: bool = T
 def _require_no_restatement(fact: Fact, similar: Sequence[Similar]) -> None:
     """Refuse what company knowledge says in the same words: every session is told that already."""
     same = [one.id for one in similar if one.kind == Kind.COMPANY and one.relation == SAME]
-    for entry in CompanyEntry.objects.filter(pk__in=same):
+    for entry in CompanyEntry.objects.filter(pk__in=same) if same else ():
         if is_worded_alike(entry.content, fact.fact):
             hint = "Nothing to do. If it is wrong: memory_feedback."
             raise Invalid.of("fact", f"says what {entry.handle} tells everybody here already", hint=hint)
@@ -493,9 +510,20 @@ def _settle(fact: Fact, kept: Collection[int]) -> list[Similar]:
 
 def _find_archived(fact: Fact) -> Fact | None:
     """Return the same fact, or one that is worded nearly like it, as its owner archived it last."""
-    archived = Fact.objects.of(fact.user).exclude(deprecated_at=None).order_by("-deprecated_at")
-    same = archived.filter(digest=fact.digest).first()
-    return same or next((old for old in archived[:ARCHIVED_COMPARED] if is_worded_alike(old.fact, fact.fact)), None)
+    for pk, known, text in _ARCHIVED(fact.user_id, fact.digest):
+        if known == fact.digest or is_worded_alike(text, fact.fact):
+            return Fact.objects.get(pk=pk)
+    return None
+
+
+def _texts_in_archive(user_id: UUID, text_digest: str) -> QuerySet[Any, Any]:
+    archived = Fact.objects.of(user_id).exclude(deprecated_at=None)
+    is_other = Case(When(digest=text_digest, then=0), default=1)
+    return archived.order_by(is_other, "-deprecated_at").values_list("pk", "digest", "fact")[:ARCHIVED_COMPARED]
+
+
+_ARCHIVED = FixedQuery(_texts_in_archive)
+_CURRENT = FixedQuery(lambda user_id, text_digest: Fact.objects.of(user_id).current().filter(digest=text_digest))
 
 
 def _find_same_text(actor: Actor, text: str) -> Fact | None:
