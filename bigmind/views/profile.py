@@ -77,7 +77,7 @@ class SharingForm(OperationForm):
         required=False,
         help_text=gettext_lazy(
             "On the page of each of your proposals: what BigMind had told your agent before, of your own memory too,"
-            " word for word. Without it they see only the company knowledge among it, and how much else there was."
+            " word for word. Without it they see none of that."
         ),
     )
     session_ids = forms.MultipleChoiceField(

@@ -1,13 +1,14 @@
 """Grounds: what BigMind had told a proposer's agent in its session before it proposed something.
 
 By them a curator judges whether a proposal rests on what was reviewed, on the proposer's own memory, or on nothing.
-Private lines belong to the proposer: curators see them only while the proposer lets them.
+What an agent was told follows from what its user stores and asks: curators see it only while the proposer lets them,
+and otherwise not even how much it was.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from django.db.models import BigIntegerField, Case, F, OuterRef, Subquery, TextField, Value, When
+from django.db.models import BigIntegerField, Case, OuterRef, Subquery, Value, When
 from django.db.models.functions import Cast, Coalesce
 
 from accounts.actor import Actor
@@ -48,16 +49,16 @@ class ToldThing:
 
 @dataclass(frozen=True)
 class ProposalGrounds:
-    """What the agent had been told: the things that the reader may see, and how many there are of each sort.
+    """What the agent had been told: the first of the things, and how many there are of each sort.
 
-    `is_kept`: whether anything of the session is kept. `is_open`: whether its reader sees all of it, as the proposer
-    or because they agreed (`has_consent`).
+    `is_open`: whether its reader may see it, as the proposer or because they agreed (`has_consent`); what follows is
+    empty else. `is_kept`: whether anything of the session is kept.
     """
 
-    is_kept: bool
     is_open: bool
     has_consent: bool
-    shown: list[ToldThing]
+    is_kept: bool = False
+    shown: Sequence[ToldThing] = ()
     company: int = 0
     shared: int = 0
     own: int = 0
@@ -68,18 +69,13 @@ class ProposalGrounds:
         return self.company + self.shared + self.own
 
     @property
-    def hidden(self) -> int:
-        """How many of them the proposer keeps to themselves."""
-        return 0 if self.is_open else self.shared + self.own
-
-    @property
     def left(self) -> int:
         """How many more there are than fit on a page."""
-        return self.total - self.hidden - len(self.shown)
+        return self.total - len(self.shown)
 
 
 def grounds_of(actor: Actor, entry: CompanyEntry) -> ProposalGrounds | None:
-    """Return what the agent that proposed an entry had been told before, as far as the actor may see it.
+    """Return what the agent that proposed an entry had been told before, if the actor may see it.
 
     None: it was not proposed in a session, or the actor is neither its proposer nor a curator.
     """
@@ -90,10 +86,11 @@ def grounds_of(actor: Actor, entry: CompanyEntry) -> ProposalGrounds | None:
     if not (is_own or may_decide(actor)):
         return None
     has_consent = lets_curators_see_told(proposer)
-    is_open = is_own or has_consent
+    if not (is_own or has_consent):
+        return ProposalGrounds(is_open=False, has_consent=False)
     things: dict[tuple[str, str], ToldThing] = {}
     is_kept = False
-    for kind, id, title, text in _lines_told(actor, entry, is_open=is_open):
+    for kind, id, title, text in _lines_told(actor, entry):
         is_kept = True
         if (kind in OWN | SHARED and id != str(session_id)) or title:
             things.setdefault((kind, id), ToldThing(kind, id, title)).lines.append(text)
@@ -101,23 +98,18 @@ def grounds_of(actor: Actor, entry: CompanyEntry) -> ProposalGrounds | None:
     company = [thing for thing in told if thing.kind == Kind.COMPANY]
     shared = [thing for thing in told if thing.kind in SHARED]
     own = [thing for thing in told if thing.kind in OWN]
-    shown = [*company, *shared, *own] if is_open else company
-    return ProposalGrounds(is_kept, is_open, has_consent, shown[:THINGS_SHOWN], len(company), len(shared), len(own))
+    shown = [*company, *shared, *own][:THINGS_SHOWN]
+    return ProposalGrounds(True, has_consent, is_kept, shown, len(company), len(shared), len(own))
 
 
-def _lines_told(actor: Actor, entry: CompanyEntry, *, is_open: bool) -> Iterator[tuple[str, str, str, str]]:
-    """Read kind, id, title and text of each line; of company knowledge that everyone may read the title.
-
-    Without consent no text is read. Also not of company knowledge: the excerpt tells something of what was asked.
-    """
+def _lines_told(actor: Actor, entry: CompanyEntry) -> Iterator[tuple[str, str, str, str]]:
+    """Read kind, id, title and text of each line; the title is that of company knowledge that the actor may read."""
     assert entry.proposed_by_id
     assert entry.source_session_id
     number = Case(When(kind=Kind.COMPANY, then=Cast("source_id", BigIntegerField())), output_field=BigIntegerField())
     readable = CompanyEntry.objects.readable_by(actor.user, curator=False).filter(pk=OuterRef("number"))
     with rls_scope(entry.proposed_by_id):
         lines = lines_until(entry.proposed_by_id, entry.source_session_id, entry.created_at).annotate(
-            number=number,
-            title=Coalesce(Subquery(readable.values("title")[:1]), Value("")),
-            shown=F("text") if is_open else Value("", output_field=TextField()),
+            number=number, title=Coalesce(Subquery(readable.values("title")[:1]), Value(""))
         )
-        return iter(list(lines.values_list("kind", "source_id", "title", "shown")[:LINES_READ]))
+        return iter(list(lines.values_list("kind", "source_id", "title", "text")[:LINES_READ]))
