@@ -48,7 +48,8 @@ MATCHED = {"bigmind.core.screening.named._ASSIGNED", "bigmind.core.screening.nam
     ],
 )
 def test_what_held_the_interpreter_for_seconds_no_longer_does(entrance: str, name: str) -> None:
-    assert not holds_too_long(lambda text: meet(entrance, text), lambda size: dict(bank(size))[name])
+    # Half of what is allowed at all, so that a machine of half the speed says the same.
+    assert not holds_too_long(lambda text: meet(entrance, text), lambda size: dict(bank(size))[name], seconds=0.5)
 
 
 OF_FORMATS = [Applied(f"a format: {prefix}", compile_format(prefix, body), FINDITER) for _, prefix, body in PREFIXES]
@@ -71,7 +72,9 @@ def test_a_pattern_takes_time_that_grows_with_the_text(applied: Applied):
         if not (_is_quick(applied, tiny) and _is_quick(applied, short)):
             before = seconds_of(lambda text=short: _apply(applied, text), tries=3)
             allowed = min(GIVEN_UP, max(SECONDS / 4, GROWTH**2 * before))
-            assert longer, (before, short[:80])
+            if not longer:
+                assert before < SECONDS / 4, (before, short[:80])
+                continue
             tries = [seconds_of(lambda text=longer[0]: _apply(applied, text))]
             while tries[-1] >= allowed and tries[-1] < GIVEN_UP and len(tries) < 3:
                 tries.append(seconds_of(lambda text=longer[0]: _apply(applied, text)))
