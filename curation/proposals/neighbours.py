@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
+from django.core.cache import cache
 from django.db import connection
 from pgvector import HalfVector
 
@@ -27,6 +29,7 @@ MOST = 8
 CANDIDATES = 12
 WAITING_COMPARED = 300
 """How many of the newest proposals are compared: opening an entry must not take longer the more there are."""
+KEPT_SECONDS = 3600
 
 # In one statement, because every entry that a curator opens asks it: what is approved and near in meaning or words, the
 # proposals that are near in meaning, the newest proposals; and of each the share of the words of the shorter text that
@@ -198,7 +201,14 @@ def _comparison_of(entry: CompanyEntry) -> Comparison:
 
 
 def _embed(text: str) -> list[float] | None:
-    """Return the vector of a text; None where the embedder fails: then words alone are compared."""
-    with suppress(EmbedderError):
-        return list(embed_query(provider(), text).vectors[0].tolist())
-    return None
+    """Return the vector of a text; None where the embedder fails: then words alone are compared.
+
+    It is kept for an hour, because a page that is read ahead, opened and decided on asks for it each time.
+    """
+    key = f"near:{provider().space}:{sha256(text.encode()).hexdigest()}"
+    vector: list[float] | None = cache.get(key)
+    if vector is None:
+        with suppress(EmbedderError):
+            vector = embed_query(provider(), text).vectors[0].tolist()
+            cache.set(key, vector, KEPT_SECONDS)
+    return vector

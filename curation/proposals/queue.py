@@ -1,11 +1,12 @@
 """The queue of curators: proposals, reported entries and entries due for verification; claims on them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, time, timedelta
 from functools import cache
 from typing import Annotated, Any, Literal
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection, transaction
 from django.db.models import (
     Case,
@@ -160,13 +161,20 @@ def place_of(actor: Actor, entry: CompanyEntry, **filters: Any) -> int:
 
 def _place_in(entries: CompanyEntryQuerySet, actor: Actor, entry: CompanyEntry, order: str) -> tuple[int, int]:
     """Return how many of the entries precede one, and how many there are."""
-    values = {name.lstrip("-"): getattr(entry, name.lstrip("-"), None) for name in _ORDERS[order]}
-    if order == "risk":
-        itself = _with_risk(actor, CompanyEntry.objects.filter(pk=entry.pk))
-        values |= {name: Subquery(itself.values(name)) for name in ("own", "danger")}
-    before = _stands_before(values, _ORDERS[order])
-    counted = entries.aggregate(place=Count("pk", filter=before), total=Count("pk"))
-    return counted["place"], counted["total"]
+    itself = CompanyEntry.objects.filter(pk=entry.pk)
+    itself = _with_risk(actor, itself) if order == "risk" else itself
+    columns = [name.lstrip("-") for name in _ORDERS[order]]
+    try:
+        (waiting, parameters), (one, its) = (
+            rows.order_by().values_list(*columns).query.sql_with_params() for rows in (entries, itself)
+        )
+    except EmptyResultSet:
+        return 0, 0
+    sql = _PLACED.format(waiting=waiting, one=one, compared=_COMPARED[order], named=", ".join(columns))
+    with connection.cursor() as cursor:
+        cursor.execute(sql, (*parameters, *its))
+        place, total = cursor.fetchone()
+    return place, total
 
 
 def counting(*, every_reason: bool = False) -> dict[str, Any]:
@@ -296,6 +304,18 @@ _ORDERS = {
     "oldest": ("created_at", "pk"),
     "newest": ("-created_at", "-pk"),
 }
+# The ORM would repeat in each comparison what makes a column, and take longer to say it than PostgreSQL to count.
+_PLACED = """
+SELECT count(*) FILTER (WHERE {compared}), count(*)
+FROM ({waiting}) AS waiting ({named}), ({one}) AS one ({named})
+"""
+_COMPARED = {
+    "risk": "(waiting.own, one.danger, one.importance, waiting.created_at, waiting.pk)"
+    " < (one.own, waiting.danger, waiting.importance, one.created_at, one.pk)",
+    "importance": "(one.importance, waiting.created_at, waiting.pk) < (waiting.importance, one.created_at, one.pk)",
+    "oldest": "(waiting.created_at, waiting.pk) < (one.created_at, one.pk)",
+    "newest": "(waiting.created_at, waiting.pk) > (one.created_at, one.pk)",
+}
 
 
 def _claim(actor: Actor, entry: CompanyEntry, *, releases_others: bool = False) -> Claim:
@@ -345,14 +365,6 @@ def _queue(
     if older_than_days is not None:
         entries = entries.filter(created_at__lt=timezone.now() - timedelta(days=older_than_days))
     return _with_risk(actor, entries) if order == "risk" else entries
-
-
-def _stands_before(values: Mapping[str, Any], order: Sequence[str]) -> Q:
-    before = Q(pk__in=[])
-    for name in reversed(order):
-        field, sign = (name[1:], "gt") if name.startswith("-") else (name, "lt")
-        before = Q(**{f"{field}__{sign}": values[field]}) | (Q(**{field: values[field]}) & before)
-    return before
 
 
 def _with_company(entries: CompanyEntryQuerySet, order: str) -> CompanyEntryQuerySet:
