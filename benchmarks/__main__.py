@@ -13,6 +13,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH = "figures", "search", "retrieval", "operations", "growth"
 COST, EFFECTS, DECISIONS, TRIGGERS, DESK = "cost", "effects", "decisions", "triggers", "desk"
 CONTEXT, TRUTH, UNKNOWN, THEN, LOOKUP, ANCHORS = "context", "truth", "unknown", "then", "documentation", "anchors"
+PEERS = "peers"
 """What is measured, by the name that its table's markers have in the page."""
 
 
@@ -31,8 +32,9 @@ def main() -> None:
     if arguments.golden:
         print("\n".join(_golden()))
         return
-    # One takes hours at its full size, two need the network, one a browser, and one asks everything seven times.
-    usual = _MEASURES.keys() - {GROWTH, LOOKUP, ANCHORS, DESK, DECISIONS}
+    # One takes hours at its full size, two need the network, one a browser, one programs of others, and one asks
+    # everything seven times.
+    usual = _MEASURES.keys() - {GROWTH, LOOKUP, ANCHORS, DESK, PEERS, DECISIONS}
     chosen = {arguments.only} if arguments.only else usual
     measures = {name: measure for name, measure in _MEASURES.items() if name in chosen}
     if arguments.write and UNKNOWN in measures:
@@ -153,6 +155,12 @@ def _desk() -> str:
     return _table(desk.measure(), f"python -m benchmarks --only {DESK}")
 
 
+def _peers() -> str:
+    from benchmarks import peers
+
+    return "\n".join([f"{_today()}, `python -m benchmarks --only {PEERS}`:", "", *peers.measure(), ""])
+
+
 def _lookup() -> str:
     from benchmarks.documentation import questions
 
@@ -220,6 +228,7 @@ _MEASURES = {
     THEN: _then,
     DECISIONS: _decisions,
     DESK: _desk,
+    PEERS: _peers,
     LOOKUP: _lookup,
     ANCHORS: _anchors,
     OPERATIONS: _operations,
