@@ -57,6 +57,15 @@ class Pack(models.Model):
         return self.versions.filter(state=PackVersion.State.WAITING).order_by("-numbers").first()
 
 
+class PackVersionQuerySet(models.QuerySet["PackVersion"]):
+    """Versions of packs."""
+
+    def waiting_for(self, curator: User) -> "PackVersionQuerySet":
+        """Keep what waits for this curator, the newest first: not what they have agreed to as the first of two."""
+        waiting = self.filter(state=PackVersion.State.WAITING, pack__ended_at=None, pack__is_ours=False)
+        return waiting.exclude(endorsed_by=curator).defer("document").select_related("pack").order_by("-created_at")
+
+
 class PackVersion(models.Model):
     """One version of a pack, with the document that was signed."""
 
@@ -84,6 +93,7 @@ class PackVersion(models.Model):
     decided_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
     decided_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
+    objects = PackVersionQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -95,7 +105,7 @@ class PackVersion(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.pack_id} {self.version}"
+        return f"{self.pack} {self.version}"
 
 
 class PackLine(models.Model):

@@ -18,7 +18,7 @@ from bigmind.core.background import after_commit
 from bigmind.core.errors import Invalid
 from bigmind.core.mail import render_mail
 from bigmind.core.translation import _, ngettext
-from curation.models import PAUSE, Channel, Delivery, Frequency, Notice, Subscription
+from curation.models import PAUSE, Channel, Delivery, Frequency, Notice, PackVersion, Subscription
 from curation.proposals.queue import QueueSummary, queue_summary, waiting
 
 SHOWN = 10
@@ -98,11 +98,13 @@ def _write_to(person: User, summary: QueueSummary, now: datetime) -> bool:
     notices = Notice.objects.filter(user=person, seen_at=None).select_related("entry").order_by("created_at")
     news = list(notices.filter(created_at__gt=since)[:SHOWN] if since else notices[:SHOWN])
     queue = _news_of_queue(person, summary, since)
-    if not news and not alerts and queue is None:
+    packs = _updates_of_packs(person, since)
+    if not (news or alerts or queue or packs):
         return False
     with translation.override(language_of(person)):
-        subject = _subject(len(alerts), len(news), queue)
+        subject = _subject(len(alerts), len(news), queue, len(packs))
         context = {"subject": subject, "person": person, "alerts": alerts, "notices": news, "queue": queue}
+        context["packs"] = packs
         parts = render_mail("curation/mail/digest", context)
     body = {"subject": subject, "text": parts.text, "html": parts.html}
     Delivery.objects.create(channel=Channel.EMAIL, to=person, event="digest", body=body)
@@ -126,7 +128,15 @@ def _news_of_queue(person: User, summary: QueueSummary, since: datetime | None) 
     return {"summary": summary, "entries": list(entries[:SHOWN])} if is_news else None
 
 
-def _subject(alerts: int, notices: int, queue: dict[str, object] | None) -> str:
+def _updates_of_packs(person: User, since: datetime | None) -> list[PackVersion]:
+    """Return the updates of packs that came since the last digest, for a curator."""
+    if person.role == Role.MEMBER:
+        return []
+    waiting = PackVersion.objects.waiting_for(person)
+    return list((waiting.filter(created_at__gt=since) if since else waiting)[:SHOWN])
+
+
+def _subject(alerts: int, notices: int, queue: dict[str, object] | None, packs: int) -> str:
     summary = queue["summary"] if queue else None
     parts = [_("your questions, keys and sign-in")] if alerts else []
     parts += (
@@ -139,4 +149,6 @@ def _subject(alerts: int, notices: int, queue: dict[str, object] | None) -> str:
     )
     if isinstance(summary, QueueSummary):
         parts.append(_("%(waiting)s waiting for a curator") % {"waiting": summary.waiting})
+    if packs:
+        parts.append(ngettext("%(packs)s pack update", "%(packs)s pack updates", packs) % {"packs": packs})
     return _("BigMind: %(join)s") % {"join": ", ".join(parts)}

@@ -1,7 +1,9 @@
 """Where packs come from: a file, an https address, or a folder such as a checkout of a git repository."""
 
 import os
+import signal
 import stat
+import subprocess
 from pathlib import Path
 
 import httpx
@@ -14,6 +16,9 @@ from .documents import MOST_BYTES, SUFFIX, SignedPack, numbers_of, read_pack
 
 SECONDS = 30.0
 MOST_FILES = 500
+PULL_SECONDS = 60.0
+_GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-C")
+"""What a repository brings along is not run."""
 
 
 def read_source(source: str, *, name: str = "", pinned: str = "") -> SignedPack:
@@ -34,6 +39,46 @@ def read_source(source: str, *, name: str = "", pinned: str = "") -> SignedPack:
 def is_address(source: str) -> bool:
     """Whether a source is an address, and no place on this machine."""
     return "://" in source
+
+
+def pull(source: str) -> str:
+    """Bring a checkout of a git repository up to date, where that is only a step forward; return why it was not.
+
+    A folder that is no checkout itself, or has nothing to pull from, stays as it is.
+    """
+    folder = Path(source)
+    if is_address(source) or not (folder / ".git").exists():
+        return ""
+    try:
+        follows, _ = _git(folder, "rev-parse", "--abbrev-ref", "@{upstream}")
+        if not follows:
+            return ""
+        done, said = _git(folder, "pull", "--ff-only", "--quiet", "--no-recurse-submodules")
+    except FileNotFoundError:
+        return "git is not installed, so that the folder is not pulled."
+    except subprocess.TimeoutExpired:
+        return f"git pull took more than {PULL_SECONDS:.0f} s."
+    return "" if done else f"git pull failed: {said[:300]}"
+
+
+def _git(folder: Path, *arguments: str) -> tuple[bool, str]:
+    """Run git, which asks nobody for a password; return whether it succeeded, and its last words."""
+    process = subprocess.Popen(  # noqa: S603 - git, in a folder that the operator named
+        [*_GIT, str(folder), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+        start_new_session=True,
+    )
+    try:
+        said = process.communicate(timeout=PULL_SECONDS)[1].decode(errors="replace").strip()
+    except subprocess.TimeoutExpired:
+        # Git waits for helpers of its own, which would go on without it.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
+    return process.returncode == 0, said.rpartition("\n")[2]
 
 
 def _fetch(address: str) -> bytes:

@@ -17,10 +17,10 @@ from curation.models import Pack, PackKey, PackVersion
 
 from .documents import PackName, PackVersionName, SignedPack, SignerName, numbers_of, read_pack, require_trust
 from .publishing import LOCK
-from .sources import is_address, read_source
+from .sources import is_address, pull, read_source
 
 EVERY = timedelta(days=1)
-"""How often an address or a folder is looked at."""
+"""How often an address, a folder or a file is looked at."""
 
 log = structlog.get_logger()
 
@@ -76,7 +76,7 @@ def distrust_key(actor: Actor, *, public_key: str) -> PackKey:
 
 
 def subscribe(actor: Actor, *, source: str = "", content: bytes | None = None) -> PackNews:
-    """Subscribe to a pack, as a curator: by its file, or by the address or folder where updates will be looked for.
+    """Subscribe to a pack, as a curator: by its file, or by the address or place where updates will be looked for.
 
     Its first version waits for a curator, and changes nothing before.
 
@@ -96,7 +96,7 @@ def subscribe(actor: Actor, *, source: str = "", content: bytes | None = None) -
         if pack.signer != signer:
             pack.versions.all().delete()  # Their numbers are another publisher's.
             pack.signer = signer
-        pack.ended_at, pack.address = None, _place_of(source, content) or pack.address
+        pack.ended_at, pack.address = None, _place_of(source, content, signed) or pack.address
         pack.checked_at, pack.trouble = timezone.now(), ""
         pack.save()
         audit("pack_subscribed", pack=pack.name, signer=signer)
@@ -159,6 +159,7 @@ def find_subscription(name: str) -> Pack:
 
 
 def _fetch(pack: Pack, content: bytes | None, *, again: bool) -> PackNews:
+    behind = "" if content is not None else pull(pack.address)
     try:
         signed = (
             read_pack(content) if content is not None else read_source(pack.address, name=pack.name, pinned=pack.pinned)
@@ -172,7 +173,7 @@ def _fetch(pack: Pack, content: bytes | None, *, again: bool) -> PackNews:
     except BigMindError as error:
         Pack.objects.filter(pk=pack.pk).update(checked_at=timezone.now(), trouble=str(error))
         raise
-    Pack.objects.filter(pk=pack.pk).update(checked_at=timezone.now(), trouble="")
+    Pack.objects.filter(pk=pack.pk).update(checked_at=timezone.now(), trouble=behind)
     return news
 
 
@@ -229,11 +230,11 @@ def _take(pack: Pack, signed: SignedPack, *, again: bool) -> PackNews:
     return PackNews(pack, version, f"{document.version} waits for a curator.")
 
 
-def _place_of(source: str, content: bytes | None) -> str:
-    """Return where updates are looked for. A single file is no such place: the next version has another name."""
+def _place_of(source: str, content: bytes | None, signed: SignedPack) -> str:
+    """Return where updates are looked for. A file that is named after its version is no such place."""
     if content is not None or not source:
         return ""
     if is_address(source):
         return source.strip()
     path = Path(source).absolute()
-    return str(path) if path.is_dir() else ""
+    return str(path) if path.is_dir() or signed.document.version not in path.name else ""

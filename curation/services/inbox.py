@@ -14,7 +14,7 @@ from accounts.actor import Actor
 from accounts.models import Alert
 from accounts.services.alerts import unseen_alerts
 from curation.decisions.rules import may_decide
-from curation.models import Action, Notice
+from curation.models import Action, Notice, PackVersion
 from curation.notifications.notices import notices_of
 from curation.proposals.queue import waiting
 from knowledge.models import CompanyEntry, ExpertQuestion, ExpertQuestionState, Fact, Hypothesis, Status
@@ -30,7 +30,7 @@ MOST_READ = 100
 class InboxLine:
     """One thing that waits, since `moment`."""
 
-    thing: CompanyEntry | Notice | ExpertQuestion | Fact | Hypothesis | ShownGap | Alert
+    thing: CompanyEntry | Notice | ExpertQuestion | Fact | Hypothesis | ShownGap | Alert | PackVersion
     moment: datetime
 
 
@@ -94,6 +94,11 @@ def _list_to_review(actor: Actor) -> list[InboxLine]:
     return [InboxLine(entry, entry.created_at) for entry in others[:MOST_READ]]
 
 
+def _list_packs(actor: Actor) -> list[InboxLine]:
+    updates = PackVersion.objects.waiting_for(actor.user)[:MOST_READ] if may_decide(actor) else ()
+    return [InboxLine(update, update.created_at) for update in updates]
+
+
 def _list_to_verify(actor: Actor) -> list[InboxLine]:
     due = CompanyEntry.objects.due().filter(owner=actor.user)
     return [InboxLine(entry, _due_since(entry)) for entry in due[:MOST_READ]]
@@ -127,6 +132,7 @@ _GROUPS: dict[str, Callable[[Actor], list[InboxLine]]] = {
     "to_revise": _list_to_revise,
     "told": _list_notices,
     "to_review": _list_to_review,
+    "packs": _list_packs,
     "to_verify": _list_to_verify,
     "hypotheses": _list_hypotheses,
     "contradicted": _list_contradictions,

@@ -1,7 +1,9 @@
 """Knowledge packs: from one BigMind to another, signed, reviewed like an update of a dependency, and taken back."""
 
 import gzip
+import html
 import json
+import subprocess
 from datetime import timedelta
 from io import StringIO
 
@@ -17,7 +19,8 @@ from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool
 from curation.decisions.history import find_broken_seals
-from curation.models import GoldenQuestion, Pack, PackVersion, Review
+from curation.models import Delivery, GoldenQuestion, Pack, PackVersion, Review
+from curation.notifications.digests import send_digests
 from curation.packs.accepting import accept_update, roll_back, unsubscribe
 from curation.packs.documents import read_pack
 from curation.packs.publishing import publish_pack
@@ -441,3 +444,89 @@ def test_an_https_address_is_looked_at_again_and_leads_nowhere_else(curator, tmp
     with pytest.raises(Invalid, match="does not answer"):
         fetch_update(curator, name=NAME)
     assert "does not answer" in Pack.objects.get().trouble
+
+
+def tomorrow():
+    Pack.objects.update(checked_at=timezone.now() - timedelta(days=2))
+    fetch_due()
+    return Pack.objects.get()
+
+
+def git(folder, *words):
+    told = ("-c", "user.name=Fern", "-c", "user.email=fern@example.com", "-c", "init.defaultBranch=main")
+    return subprocess.run(["git", "-C", folder, *told, *words], check=True, capture_output=True)
+
+
+def test_a_checkout_of_a_git_repository_is_pulled_every_day_and_runs_nothing_of_its_own(curator, tmp_path):
+    trusting()
+    theirs, ours, ran = tmp_path / "theirs", tmp_path / "ours", tmp_path / "ran"
+    theirs.mkdir()
+    file = theirs / f"{NAME}.bigmind-pack.json"
+    file.write_bytes(packed())
+    git(theirs, "init")
+    git(theirs, "add", ".")
+    git(theirs, "commit", "-m", "1.0.0")
+    git(tmp_path, "clone", str(theirs), str(ours))
+    hook = ours / ".git" / "hooks" / "post-merge"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    hook.chmod(0o755)
+    subscribe(curator, source=str(ours))
+    file.write_bytes(packed(version="1.1.0"))
+    git(theirs, "commit", "-a", "-m", "1.1.0")
+
+    pulled = tomorrow()
+    assert (pulled.waiting.version, pulled.trouble) == ("1.1.0", "")
+    assert not ran.exists()
+
+    # What cannot be pulled is said, and what is there is read.
+    theirs.rename(tmp_path / "moved")
+    (ours / f"{NAME}-1.2.0.bigmind-pack.json").write_bytes(packed(version="1.2.0"))
+    stuck = tomorrow()
+    assert stuck.waiting.version == "1.2.0"
+    assert "git pull failed" in stuck.trouble
+
+
+def test_a_file_that_the_command_named_is_looked_at_again_but_not_one_of_a_single_version(curator, tmp_path):
+    trusting()
+    file = tmp_path / "theirs.bigmind-pack.json"
+    file.write_bytes(packed())
+    subscribe(curator, source=str(file))
+    file.write_bytes(packed(version="1.1.0"))
+    assert tomorrow().waiting.version == "1.1.0"
+    unsubscribe(curator, name=NAME)
+
+    file = tmp_path / f"{NAME}-1.2.0.bigmind-pack.json"
+    file.write_bytes(packed(version="1.2.0"))
+    subscribe(curator, source=str(file))
+
+    assert Pack.objects.get().address == ""
+
+
+def test_curators_are_told_of_an_update_until_it_is_decided_and_nobody_else_is(client, curator, settings):
+    settings.BIGMIND_MODE, settings.EMAIL_HOST = "enterprise", "mail.example.com"
+    other = make_actor(curator=True)
+    for person in (member := make_actor(), curator, other):
+        person.user.email = f"{person.user.username}@example.com"
+        person.user.save()
+    trusting()
+    subscribe(curator, content=packed(entries=[pack_line(importance=9)]))
+
+    def told(person):
+        client.force_login(person.user)
+        return "Review: Platform basics 1.0.0" in html.unescape(
+            client.get("/").text.replace('<span class="visually-hidden">', "")
+        )
+
+    assert (told(curator), told(other), told(member)) == (True, True, False)
+    send_digests()
+    mails = {one.to_id: one.body for one in Delivery.objects.all()}
+    assert set(mails) == {curator.user.pk, other.user.pk}
+    assert mails[other.user.pk]["subject"] == "BigMind: 1 pack update"
+    assert f"/company/pack/{NAME}/review/" in mails[other.user.pk]["text"]
+
+    # The first of four eyes has done their part, and after the second nobody has to.
+    accept_update(curator, name=NAME, version="1.0.0")
+    assert (told(curator), told(other)) == (False, True)
+    accept_update(other, name=NAME, version="1.0.0")
+    assert (told(curator), told(other)) == (False, False)
