@@ -37,7 +37,8 @@ EXCUSED = {
         *("knowledge.services.entry_sources.import_source", "knowledge.transfer.foreign_imports.move_in"),
         *("curation.services.foreign_imports.import_reading", "knowledge.app_maps.folders.read_uploaded_maps"),
         *("knowledge.transfer.readers.uploads.read_upload", "curation.packs.sources.read_source"),
-        *("curation.packs.sources.is_address", "curation.packs.subscriptions.subscribe"),
+        *("curation.packs.sources.is_address", "curation.packs.sources.pull"),
+        "curation.packs.subscriptions.subscribe",
     ),
     "runs on the machine of whoever gives the command, with what is theirs": (
         *("accounts.connecting.hook_program.post", "accounts.connecting.hook_program.write_private"),
