@@ -93,6 +93,33 @@ JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
 JOIN knowledge_embeddingspace AS space ON space.id = vector.space_id
 WHERE {_UNFINISHED} AND vector.trouble IN ('', %s)
 """  # noqa: S608 - our own words
+# What a worker could take up now, and since when it could: what is tried again later, or is being done, does not wait.
+_DUE = """
+SELECT 'deliveries', not_before FROM curation_delivery
+WHERE delivered_at IS NULL AND given_up_at IS NULL AND not_before <= now()
+UNION ALL
+SELECT 'app_runs', greatest(created_at, held_until) FROM knowledge_apprun
+WHERE state IN ('waiting', 'running') AND coalesce(held_until, created_at) <= now()
+UNION ALL
+SELECT 'dispatches', dispatch.created_at FROM knowledge_dispatch AS dispatch
+JOIN knowledge_companyentry AS entry ON entry.id = dispatch.entry_id
+WHERE dispatch.sent_at IS NULL AND dispatch.refused_at IS NULL AND entry.status = 'approved'
+"""
+_KINDS = "(VALUES ('deliveries'), ('app_runs'), ('dispatches')) AS every (kind)"
+_WAITING = f"""
+WITH due (kind, since) AS ({_DUE})
+SELECT 'vectors', count(*) FROM knowledge_passagevector AS vector
+WHERE {_UNFINISHED} AND vector.trouble IN ('', %s) AND vector.not_before <= now()
+UNION ALL
+SELECT every.kind, count(due.since) FROM {_KINDS} LEFT JOIN due USING (kind) GROUP BY every.kind
+"""  # noqa: S608 - our own words
+_OLDEST = f"""
+WITH due (kind, since) AS ({_DUE})
+SELECT 'vectors', oldest FROM ({_OLDEST_TEXT}) AS text (oldest)
+UNION ALL
+SELECT every.kind, coalesce(extract(epoch FROM now() - min(due.since)), 0)
+FROM {_KINDS} LEFT JOIN due USING (kind) GROUP BY every.kind
+"""  # noqa: S608 - our own words
 _GOLDEN = """
 SELECT 'held', count(*) FILTER (WHERE lost_since IS NULL) FROM curation_goldenquestion UNION ALL
 SELECT 'lost', count(*) FILTER (WHERE lost_since IS NOT NULL) FROM curation_goldenquestion
@@ -136,6 +163,19 @@ FIGURES = (
     ),
     Figure("bigmind_embedding_oldest_seconds", "How long the oldest text waits.", _asking(_OLDEST_TEXT, AGAIN)),
     Figure("bigmind_embedding_spent_tokens", "Tokens of a paid embedder spent today (UTC).", _asking(_OF_TODAY)),
+    Figure(
+        "bigmind_work_waiting",
+        "What a worker could take up now: `vectors` of texts, `deliveries`, `app_runs`, or `dispatches` to a company "
+        "server.",
+        _asking(_WAITING, AGAIN),
+        ("kind",),
+    ),
+    Figure(
+        "bigmind_work_oldest_seconds",
+        "How long the oldest of it waits; workers are scaled by this.",
+        _asking(_OLDEST, AGAIN),
+        ("kind",),
+    ),
     Figure(
         "bigmind_curation_entries",
         "What waits for curators: `proposed`, `reported` as wrong or outdated, `harmful`, `overlapping`, `unused` or "

@@ -15,6 +15,7 @@ import yaml
 import bigmind
 from bigmind.embedded.up import PARTS
 from bigmind.environment import PREFIX, Environment
+from bigmind.observability.metrics import describe_metrics
 from tests.growing.server import COMPOSE, ROOT
 
 CHART = ROOT / "packaging" / "helm" / "bigmind"
@@ -29,6 +30,7 @@ ALL = {
     "ingress.host": "bigmind.example.com",
     "ingress.tlsSecret": "tls",
     "serviceMonitor.enabled": "true",
+    "worker.autoscaling.prometheus": "http://prometheus.monitoring:9090",
     "secret.moreKeys": "{BIGMIND_EMAIL_URL,BIGMIND_OIDC_CLIENT_SECRET}",
     "variables.BIGMIND_TIME_ZONE": "Europe/Berlin",
     "variables.BIGMIND_RATE_LIMIT": "900",
@@ -61,7 +63,7 @@ def test_kubernetes_takes_all_that_is_render(values: dict[str, str]) -> None:
     documents = render(**values)
 
     # Of the operators' kinds Kubernetes itself has no schema.
-    for document in [one for one in documents if one["kind"] != "ServiceMonitor"]:
+    for document in [one for one in documents if one["kind"] not in {"ServiceMonitor", "ScaledObject"}]:
         kubernetes_validate.validate(document, KUBERNETES, strict=True)
     named = [(one["kind"], one["metadata"]["name"]) for one in documents]
     assert len(set(named)) == len(named)
@@ -130,6 +132,19 @@ def test_services_budgets_and_scalers_mean_pods_that_there_are() -> None:
         elif document["kind"] in {"Service", "PodDisruptionBudget", "Deployment"}:
             chosen = spec["selector"].get("matchLabels", spec["selector"])
             assert sum(chosen.items() <= one.items() for one in labels) == 1
+
+
+def test_keda_scales_workers_by_how_long_work_waits_instead_of_by_the_processor_alone() -> None:
+    scalers = {one["kind"]: one["spec"] for one in render(**ALL) if one["metadata"]["name"].endswith("-worker")}
+    plain = [one["kind"] for one in render(**LEAST)]
+
+    triggers = {one["type"]: one["metadata"] for one in scalers["ScaledObject"]["triggers"]}
+    assert "HorizontalPodAutoscaler" not in scalers
+    assert set(triggers) == {"cpu", "prometheus"}
+    asked = re.search(r"bigmind_\w+", triggers["prometheus"]["query"])
+    assert asked is not None
+    assert asked.group() in {one.name for one in describe_metrics()}
+    assert (plain.count("HorizontalPodAutoscaler"), "ScaledObject" in plain) == (2, False)
 
 
 def test_the_probe_of_a_part_without_a_port_believes_a_young_file_alone(tmp_path: Path) -> None:

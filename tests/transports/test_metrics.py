@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import psycopg
 import pytest
 from django.test import Client
+from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from accounts.services.task_statistics import tally_task
@@ -15,6 +17,8 @@ from bigmind.core.metrics import REGISTRY
 from bigmind.gate import perform
 from bigmind.observability.metrics import FIGURES_OF_THE_INSTANCE
 from bigmind.operations import CATALOGUE
+from curation.models import Delivery
+from knowledge.models import AppRun
 from knowledge.services.embedding import embed_pending
 from tests.curation.factories import propose
 from tests.factories import make_actor
@@ -166,6 +170,30 @@ def test_what_waits_is_counted_in_the_database(settings: Any) -> None:
     assert told["bigmind_scheduler_last_beat_timestamp_seconds"] > 1.7e9
     assert told["bigmind_database_bytes"] > 0
     assert told["bigmind_database_up"] == 1
+
+
+def test_how_long_the_oldest_of_each_kind_of_work_waits_is_told_and_what_is_tried_later_does_not_wait() -> None:
+    embed_pending()
+    make_fact(make_actor(), "Waits for its vector.")
+    now = timezone.now()
+    for minutes in (7, 3, -5):
+        Delivery.objects.create(channel="webhook", event="x", body={}, not_before=now - timedelta(minutes=minutes))
+    Delivery.objects.create(channel="webhook", event="x", body={}, not_before=now - timedelta(days=1), delivered_at=now)
+    AppRun.objects.create(purpose="bootstrap", connector="budibase", created_at=now - timedelta(hours=1))
+    idle = _scraped()
+    AppRun.objects.update(held_until=now + timedelta(minutes=1))
+    FIGURES_OF_THE_INSTANCE.forget()
+
+    held = _scraped()
+
+    assert idle["bigmind_work_waiting{kind=vectors}"] >= 1
+    assert idle["bigmind_work_oldest_seconds{kind=vectors}"] > 0
+    assert idle["bigmind_work_waiting{kind=deliveries}"] == 2
+    assert idle["bigmind_work_oldest_seconds{kind=deliveries}"] >= 7 * 60
+    assert (idle["bigmind_work_waiting{kind=app_runs}"], held["bigmind_work_waiting{kind=app_runs}"]) == (1, 0)
+    assert idle["bigmind_work_oldest_seconds{kind=app_runs}"] >= 60 * 60
+    assert held["bigmind_work_oldest_seconds{kind=app_runs}"] == 0
+    assert idle["bigmind_work_oldest_seconds{kind=dispatches}"] == 0
 
 
 def test_figures_are_looked_up_once_in_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
