@@ -70,6 +70,13 @@ def test_the_secret_that_belongs_to_a_cloud_key_is_found_beside_it():
     assert _kinds(f"{AWS_KEY}\n{secret}\n") == ["AWS access key", "AWS secret access key"]
 
 
+@pytest.mark.parametrize("names", ["secret ", "password=", "pw(", "the token of the page "])
+def test_a_secret_behind_thousands_of_names_of_secrets_is_found(names):
+    text = names * 2_000 + "\npassword: Tr0ub4dor&3\n" + names * 2_000
+
+    assert [text[secret.start : secret.end] for secret in find_secrets(text)] == ["Tr0ub4dor&3"]
+
+
 def test_only_a_key_of_ours_whose_checksum_holds_is_one():
     key = MAKER.own_key()
     mistyped = key[:-1] + ("A" if key[-1] != "A" else "B")

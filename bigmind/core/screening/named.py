@@ -2,7 +2,9 @@
 
 import re
 from binascii import a2b_base64
+from bisect import bisect_left
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from .values import Secret, is_mixed, is_password, is_placeholder, is_plain, is_stand_in, is_token
@@ -10,7 +12,7 @@ from .values import Secret, is_mixed, is_password, is_placeholder, is_plain, is_
 NEAR_CHARS = 100
 VALUE_CHARS = 400
 REACH_CHARS = 1_200
-"""How far from a name its value is looked for, and how far it goes."""
+"""How far from a name the beginning of its value is looked for."""
 _PASSWORDS = (
     r"pass(?:word|phrase|code|wd|wort)?|pwd|psw|kennwort|contrase(?:ñ|n)a|mot de passe|senha|wachtwoord|parola|hasło"
     r"|(?<![a-z])pw(?![a-z])|пароль|密码|密碼|パスワード|비밀번호"
@@ -31,11 +33,14 @@ _STEMS = (
     "contrase", "senha", "wachtwoord", "parola", "hasło", "schlüssel", "clave", "chave", "пароль", "ключ", "токен",
     "密", "令牌", "パスワード", "비밀번호",
 )  # fmt: skip
-_NO_SECRET_BEFORE = re.compile(
-    r"(?:(?:page|next|continu\w{0,6}|cursor|cancel\w{0,6}|(?<![a-z])(?:max|min|num|pad|eos|bos|unk|sep|mask|sync|per"
-    r"|input|output|total|prompt|completion|stop|special|resume|delta|reset|public))[_. -]?|com|by|sur|tres|under|over"
-    r"|encom)\Z"
+_BEFORE_CHARS = 14
+_ALONE = "max min num pad eos bos unk sep mask sync per input output total prompt completion stop special resume delta"
+_OTHERS_BEFORE = (
+    "|".join(word[::-1] for word in words.split())
+    for words in ("page next cursor", f"{_ALONE} reset public", "com by sur tres under over encom")
 )
+# It is applied to what stands before a name, read backwards: that is one try instead of one at every character.
+_NO_SECRET_BEFORE = re.compile(r"[_. -]?(?:{}|\w{{0,6}}(?:unitnoc|lecnac)|(?:{})(?![a-z]))|{}".format(*_OTHERS_BEFORE))
 # A name may go on so and still name the secret; anything else (`token_type`, `password_hash`) names another thing.
 _ENDING = (
     r"(?:[_. -]?(?:value|text|plain|plaintext|string|str|prod\w{0,7}|dev\w{0,8}|staging|live|test|old|new|current"
@@ -45,9 +50,12 @@ _QUOTES = r"(?:\\?[\"'`*_\])}]){0,4}"
 _TYPE = r"(?:\s{0,3}:\s{0,3}[\w\[\]<>|&*. ]{1,40}?(?=\s{0,3}=))?"
 _OPEN = r"(?P<quote>\\?[\"'`]{1,3}|\*{2}|<(?=string>))?(?:string>)?"
 _BARE_VALUE = r"(?:[^\s\"'`<>,;&|\\]|[,;&|](?!\s|\Z|[\w.-]{1,40}[=:]|[,;&|\"']))"
-# In one go wherever that is the same: thousands of names may stand before one long value. `_match` bounds it.
-_RUNS = rf"(?:[^\s\"'`<>,;&|\\]++|{_BARE_VALUE})"
-_VALUE = rf"(?P<value>(?(quote)[^\n\"'`]{{1,400}}|{_RUNS}++))"
+_VALUE = rf"(?=(?(quote)[^\n\"'`]|{_BARE_VALUE}))"
+"""Where a value begins. `_Values` says where it ends."""
+_QUOTED = re.compile(rf"[^\n\"'`]{{1,{VALUE_CHARS}}}")
+# No password and no token is without a digit, a capital or a symbol; those in other scripts count as such.
+_SIGN = re.compile(r"[^a-z\s\"'`()\[\]{}<>,.;:/|\\_-]")
+_BARE = re.compile(rf"(?:[^\s\"'`<>,;&|\\]++|{_BARE_VALUE})++")
 _BLOCK = r"(?:[|>][-+]?\s{1,40})?"
 _ASSIGNED = re.compile(
     rf"{_ENDING}{_QUOTES}(?:\s?\([^()\n]{{1,40}}\)){{0,1}}{_QUOTES}{_TYPE}\s{{0,20}}"
@@ -62,10 +70,12 @@ _VERB = (
     r"(?:\s(?:changed|set|reset|rotated|updated|renewed)\sto)?|(?:set|changed|to|equals|as|ist|lautet|est|es|became|это)"
     r"(?:\sto)?)"
 )
+_LONG = r"[^\s:=]{32}"
 _SPOKEN = re.compile(
-    rf"{_ENDING}{_QUOTES}(?:\s{{1,3}}(?!\w{{0,12}}(?:[Pp]age|[Cc]ursor))[\w(/@#&+](?:[\w'’/()#@&+-]|\.(?=\w)){{0,30}}){{0,7}}?(?:\s{{1,3}}{_VERB}\s{{0,2}}[:=]?|\s?[:=])"
+    rf"{_ENDING}{_QUOTES}(?P<between>(?:\s{{1,3}}(?!{_LONG})[\w(/@#&+](?:[\w'’/()#@&+-]++|\.(?=\w))*+){{0,7}}?)(?:\s{{1,3}}{_VERB}\s{{0,2}}[:=]?|\s?[:=])"
     rf"\*{{0,2}}\s{{1,3}}{_OPEN}{_VALUE}"
 )
+_OF_A_PAGE = re.compile(r"\s\w{0,12}(?:[Pp]age|[Cc]ursor)")
 _FOLLOWING = re.compile(rf"{_ENDING}{_QUOTES}(?:[ \t]{{1,4}}|[ \t]?[(\[][ \t]?|=){_OPEN}{_VALUE}")
 _APP_PASSWORD = re.compile(r"[^\n]{0,30}?[:=\s][\"'`]?(?P<value>[a-z]{4}(?: [a-z]{4}){3})(?![ \w])")
 _WORDS = re.compile(r"[^\n:]{0,30}?[:=]\s{0,4}[\"'`]?(?P<value>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})(?![\w])")
@@ -124,22 +134,26 @@ _PUBLIC = re.compile(r"[\w.-]{0,60}(?:sentry\.|ingest\.)")
 
 
 class _Named(NamedTuple):
-    """A name that was found: what it names, and where it ends."""
+    """A name that was found: what it names, and where it stands."""
 
     kind: str
-    is_password: bool
     start: int
     end: int
+
+    @property
+    def is_password(self) -> bool:
+        return self.kind == "password"
 
 
 def find_named(text: str) -> Iterator[Secret]:
     """Find passwords, keys and tokens by the names that stand before them."""
     lowered = _lower(text)
     if any(stem in lowered for stem in _STEMS):
-        for name in _names(lowered):
-            if name.kind:
-                yield from _find_value(text, lowered, name)
-            yield from _near(text, lowered, name)
+        values = _Values(text, lowered)
+        for name in map(_read_name, _NAME.finditer(lowered)):
+            found = [secret for secret in (_find_value(values, name), values.near(name)) if secret]
+            if found and not _names_other(lowered, name):
+                yield from found
     yield from _beside_access_keys(text)
 
 
@@ -149,65 +163,105 @@ def _lower(text: str) -> str:
     return lowered if len(lowered) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
-def _names(lowered: str) -> Iterator[_Named]:
-    for match in _NAME.finditer(lowered):
-        before = lowered[max(0, match.start() - 14) : match.start()]
-        if _NO_SECRET_BEFORE.search(before):
-            continue
-        yield _Named(_kind(match), bool(match["password"]), match.start(), match.end())
-
-
-def _kind(match: re.Match[str]) -> str:
-    """Say what the name names, in words; nothing for a “key” that may be of any kind."""
-    if match["password"]:
-        return "password"
+def _read_name(match: re.Match[str]) -> _Named:
+    """Say what a name names, in words; nothing for a “key” that may be of any kind."""
+    start, end = match.span()
+    if match.lastgroup != "key":
+        return _Named("password" if match.lastgroup == "password" else "", start, end)
     kinds = ("token", "phrase", "secret", "credential")
-    return "" if match["bare"] else next((kind for kind in kinds if kind in match[0]), "API key")
+    return _Named(next((kind for kind in kinds if kind in match[0]), "API key"), start, end)
 
 
-def _find_value(text: str, lowered: str, name: _Named) -> Iterator[Secret]:
-    if match := _match(_ASSIGNED, text, name):
-        span = _trim(text, match)
-        if _is_secret(text[slice(*span)], name, spoken=False):
-            yield Secret(name.kind, *span)
-            return
-    for pattern in (_SPOKEN, _FOLLOWING):
-        if (match := _match(pattern, text, name)) is not None:
-            span = _trim(text, match)
-            if _is_secret(text[slice(*span)], name, spoken=True, close=pattern is _SPOKEN):
-                yield Secret(name.kind, *span)
-                return
-    yield from _in_words(text, lowered, name)
+def _names_other(lowered: str, name: _Named) -> bool:
+    """Whether the words before a name say that it names no secret: a page token, a sort key."""
+    return bool(_NO_SECRET_BEFORE.match(lowered[max(0, name.start - _BEFORE_CHARS) : name.start][::-1]))
 
 
-def _match(pattern: re.Pattern[str], text: str, name: _Named) -> re.Match[str] | None:
-    return pattern.match(text, name.end, name.end + REACH_CHARS)
+class _Values:
+    """What the names of a text may name. Each part of it is read once, however many names stand before it."""
+
+    def __init__(self, text: str, lowered: str) -> None:
+        self.text, self.lowered = text, lowered
+        self.has_app = "app" in lowered
+        self._run = (0, 0)
+        self._sign = 0
+        self._mixed: dict[int, bool] = {}
+
+    def may_follow(self, name: _Named) -> bool:
+        """Whether a sign stands so near behind a name that its value may have it. Names are given in their order."""
+        if self._sign < name.end:
+            found = _SIGN.search(self.text, name.end)
+            self._sign = found.start() if found else len(self.text) + REACH_CHARS + VALUE_CHARS
+        return self._sign < name.end + REACH_CHARS + VALUE_CHARS
+
+    def after(self, match: re.Match[str]) -> str:
+        """Return the value that begins after a match, without the punctuation of the sentence around it."""
+        start = match.end()
+        end = self._end_of_quoted(start) if match.start("quote") >= 0 else self._end_of_bare(start)
+        return self.text[start : min(end, start + VALUE_CHARS)].rstrip(".,;:)]}*_ \\")
+
+    def _end_of_quoted(self, start: int) -> int:
+        quoted = _QUOTED.match(self.text, start)
+        return quoted.end() if quoted else start
+
+    def _end_of_bare(self, start: int) -> int:
+        # It ends at the same place for each beginning within it.
+        if not self._run[0] <= start < self._run[1]:
+            bare = _BARE.match(self.text, start)
+            self._run = (start, bare.end() if bare else start)
+        return self._run[1]
+
+    def near(self, name: _Named) -> Secret | None:
+        """Find a long random token in the same line, a few words after the name."""
+        for place in range(bisect_left(self._tokens, (name.end, 0)), len(self._tokens)):
+            start, end = self._tokens[place]
+            if start > name.end + NEAR_CHARS or "\n" in self.text[name.end : start]:
+                return None
+            if _NOT_BETWEEN.search(self.lowered, name.end, start):
+                return None
+            if end - start >= (24 if name.kind else 32) and self._is_mixed(place):
+                return Secret(name.kind or "key", start, end)
+        return None
+
+    def _is_mixed(self, place: int) -> bool:
+        if place not in self._mixed:
+            self._mixed[place] = is_mixed(self.text[slice(*self._tokens[place])])
+        return self._mixed[place]
+
+    @cached_property
+    def _tokens(self) -> list[tuple[int, int]]:
+        return [match.span() for match in _TOKEN_NEAR.finditer(self.text)]
 
 
-def _in_words(text: str, lowered: str, name: _Named) -> Iterator[Secret]:
+def _find_value(values: _Values, name: _Named) -> Secret | None:
+    if not name.kind:
+        return None
+    for pattern in (_ASSIGNED, _SPOKEN, _FOLLOWING) if values.may_follow(name) else ():
+        match = pattern.match(values.text, name.end, name.end + REACH_CHARS)
+        if match is None or (pattern is _SPOKEN and _OF_A_PAGE.search(match["between"])):
+            continue
+        value = values.after(match)
+        if _is_secret(value, name, spoken=pattern is not _ASSIGNED, close=pattern is not _FOLLOWING):
+            return Secret(name.kind, match.end(), match.end() + len(value))
+    return _in_words(values, name) if values.has_app or name.kind == "phrase" else None
+
+
+def _in_words(values: _Values, name: _Named) -> Secret | None:
     """Find what looks like words: the app passwords of mail providers, and the recovery phrases of wallets."""
-    if name.is_password and "app" in lowered[max(0, name.start - 12) : name.end]:
-        kind, match = "app password", _APP_PASSWORD.match(text, name.end)
+    if name.is_password and "app" in values.lowered[max(0, name.start - 12) : name.end]:
+        kind, match = "app password", _APP_PASSWORD.match(values.text, name.end)
     elif name.kind == "phrase":
-        kind, match = "recovery phrase", _WORDS.match(text, name.end)
+        kind, match = "recovery phrase", _WORDS.match(values.text, name.end)
     else:
-        return
+        return None
     if match and not _OF_SENTENCES & set(re.split("[ ,]+", match["value"])):
-        yield Secret(kind, *match.span("value"))
+        return Secret(kind, *match.span("value"))
+    return None
 
 
 _OF_SENTENCES = frozenset(
     ("the", "and", "for", "with", "that", "this", "from", "your", "when", "must", "are", "was", "not")
 )
-
-
-def _trim(text: str, match: re.Match[str]) -> tuple[int, int]:
-    """Return where the value stands, without the punctuation of the sentence around it."""
-    start, end = match.span("value")
-    end = min(end, start + VALUE_CHARS)
-    while end > start and text[end - 1] in ".,;:)]}*_ \\":
-        end -= 1
-    return start, end
 
 
 def _is_secret(value: str, name: _Named, *, spoken: bool, close: bool = True) -> bool:
@@ -232,18 +286,6 @@ def _is_a_chain(value: str) -> bool:
 def _is_sentence_like_password(value: str, name: _Named) -> bool:
     """Whether a quoted value with spaces is a password all the same: a few words with digits or signs among them."""
     return name.is_password and len(value.split()) <= 4 and len(value) <= 40 and not is_plain(value)
-
-
-def _near(text: str, lowered: str, name: _Named) -> Iterator[Secret]:
-    """Find a long random token in the same line, a few words after the name."""
-    line_end = text.find("\n", name.end, name.end + NEAR_CHARS)
-    end = name.end + NEAR_CHARS if line_end < 0 else line_end
-    for match in _TOKEN_NEAR.finditer(text, name.end, min(len(text), end + 200)):
-        if match.start() > end or _NOT_BETWEEN.search(lowered, name.end, match.start()):
-            return
-        if len(match[0]) >= (24 if name.kind else 32) and is_mixed(match[0]):
-            yield Secret(name.kind or "key", match.start(), match.end())
-            return
 
 
 _ACCESS_KEY = re.compile(r"A(?:KI|SI|BI|CC)A[A-Z0-9]{16}(?![A-Za-z0-9])")

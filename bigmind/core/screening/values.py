@@ -122,8 +122,10 @@ def looks_random(value: str, *, at_least: int = 16) -> bool:
 
 def is_token(value: str, *, at_least: int = 12) -> bool:
     """Whether this can be a key or a token."""
-    # The cheap check comes first: a hostile text may name a secret ten thousand times.
-    return not is_reference(value) and looks_random(value, at_least=at_least) and not is_stand_in(value)
+    # The cheap checks come first: a hostile text may name a secret ten thousand times.
+    if len(value) < at_least or is_reference(value):
+        return False
+    return looks_random(value, at_least=at_least) and not is_stand_in(value)
 
 
 def is_mixed(token: str) -> bool:
