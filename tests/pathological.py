@@ -567,14 +567,14 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
 
 
 PATIENT = {
-    *("typescript", "comments in typescript", "rules for agents", "an anchor that cites a.yml"),
+    *("typescript", "comments in typescript", "rules for agents"),
     *(f"a document of {kind}" for kind in DOCUMENTS),
     *(f"pages of {name}" for name in PAGE_FILES),
     *(f"a memory as {name}" for name in importers.WRITTEN),
 }
 """What only commands read, or from 8 KiB on a process that can be killed (`read_upload`, `read_files`).
 
-It may take longer, as long as that grows with the text. Nobody reads a file that an anchor cites but `bigmind verify`.
+It may take longer, as long as that grows with the text.
 """
 
 

@@ -15,7 +15,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from bigmind.core.errors import Invalid
-from knowledge.parsers.yaml_nodes import read_yaml
+from knowledge.parsers.yaml_nodes import read_plain_yaml
 
 LARGEST = 2_000_000
 MOST_VALUES = 50_000
@@ -154,10 +154,9 @@ def _toml(text: str) -> Any:
 
 def _yaml(text: str, path: str) -> Any:
     try:
-        node = read_yaml(text, path)
+        return read_plain_yaml(text, path)
     except Invalid as refusal:
         raise ValueError(str(refusal)) from None
-    return node.plain() if node else None
 
 
 def _flat(document: Any) -> Iterator[tuple[str, str]]:
