@@ -42,17 +42,21 @@ MODELS = {"Serving", "ServingAdmin", "Writing", "WritingAdmin", "TaskTally", "Ta
 # “Set aside” is what people call the archive (SPEC, section 2).
 SPOKEN = {"CanBeSetAside", "_CanBeSetAside"}
 
-SOURCES = {
-    str(path.relative_to(ROOT)): ast.parse(path.read_text())
-    for package in PACKAGES
-    for path in sorted((ROOT / package).rglob("*.py"))
-    if "migrations" not in path.parts
-}
+
+@pytest.fixture(scope="module")
+def sources():
+    """Every module of ours, read."""
+    return {
+        str(path.relative_to(ROOT)): ast.parse(path.read_text())
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if "migrations" not in path.parts
+    }
 
 
-def test_a_class_name_stands_for_one_thing():
+def test_a_class_name_stands_for_one_thing(sources):
     paths = defaultdict(list)
-    for path, module in SOURCES.items():
+    for path, module in sources.items():
         for node in module.body:
             if isinstance(node, ast.ClassDef) and node.name not in NAMED_BY_DJANGO:
                 paths[node.name].append(path)
@@ -60,10 +64,10 @@ def test_a_class_name_stands_for_one_thing():
     assert {name: found for name, found in paths.items() if len(found) > 1} == {}
 
 
-def test_functions_are_named_by_verbs_and_not_by_participles():
+def test_functions_are_named_by_verbs_and_not_by_participles(sources):
     named = [
         f"{path}:{node.lineno} {node.name}"
-        for path, module in SOURCES.items()
+        for path, module in sources.items()
         for node, around in _functions(module)
         if _is_participle(_words(node.name)[:1]) and not _may_be_one(node, around)
     ]
@@ -71,11 +75,11 @@ def test_functions_are_named_by_verbs_and_not_by_participles():
     assert named == []
 
 
-def test_modules_and_classes_have_no_private_words():
-    modules = [path for path in SOURCES if any(_is_private(part) for part in Path(path).with_suffix("").parts)]
+def test_modules_and_classes_have_no_private_words(sources):
+    modules = [path for path in sources if any(_is_private(part) for part in Path(path).with_suffix("").parts)]
     classes = [
         f"{path}:{node.lineno} {node.name}"
-        for path, module in SOURCES.items()
+        for path, module in sources.items()
         for node in ast.walk(module)
         if isinstance(node, ast.ClassDef) and node.name not in MODELS | SPOKEN and _is_private(node.name)
     ]

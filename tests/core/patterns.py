@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, is_dataclass
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from pathlib import Path
 from re import _constants as opcodes  # type: ignore[attr-defined]
@@ -18,6 +18,7 @@ from typing import Any
 
 PACKAGES = ("bigmind", "accounts", "knowledge", "curation")
 METHODS = {"search", "match", "fullmatch", "findall", "finditer", "sub", "subn", "split"}
+NAMES_A_METHOD = re.compile(rf"\.\s*(?:{'|'.join(METHODS)})\b")
 MODULE_FLAGS = {"I", "IGNORECASE", "M", "MULTILINE", "S", "DOTALL"}
 CATEGORIES = {
     opcodes.CATEGORY_SPACE: " \n",
@@ -44,15 +45,19 @@ class Applied:
         return self.where
 
 
+@cache
 def every_pattern() -> list[Applied]:
     """Return each pattern of the packages once: those kept in modules, and those written where they are used."""
     modules = list(modules_of_the_packages())
-    trees = {module: ast.parse(_source(module)) for module in modules}
-    anywhere = _uses(trees.values())
+    nodes = {module: _nodes_of(_source(module)) for module in modules}
+    here = {module: _uses(nodes[module]) for module in modules}
+    anywhere: defaultdict[str, set[str]] = defaultdict(set)
+    for name, methods in itertools.chain.from_iterable(uses.items() for uses in here.values()):
+        anywhere[name] |= methods
     found: dict[tuple[str, int], Applied] = {}
     for module in modules:
         for where, pattern, methods in itertools.chain(
-            _kept(module, _uses([trees[module]]), anywhere), _written(module, trees[module])
+            _kept(module, here[module], anywhere), _written(module, nodes[module])
         ):
             before = found.get((pattern.pattern, pattern.flags))
             known = before.methods if before else frozenset()
@@ -73,10 +78,15 @@ def _source(module: ModuleType) -> str:
     return Path(str(module.__file__)).read_text(encoding="utf-8")
 
 
-def _uses(trees: Iterable[ast.Module]) -> dict[str, set[str]]:
-    """Return by which methods a name is applied, anywhere: `WORD.findall(text)`."""
+def _nodes_of(source: str) -> list[ast.AST]:
+    """Read a source, unless it has none of the methods: most have not, and to read all takes seconds."""
+    return list(ast.walk(ast.parse(source))) if NAMES_A_METHOD.search(source) else []
+
+
+def _uses(nodes: Iterable[ast.AST]) -> dict[str, set[str]]:
+    """Return by which methods a name is applied: `WORD.findall(text)`."""
     uses = defaultdict(set)
-    for node in itertools.chain.from_iterable(map(ast.walk, trees)):
+    for node in nodes:
         if (
             isinstance(node, ast.Attribute)
             and node.attr in METHODS
@@ -113,9 +123,9 @@ def _patterns_in(value: Any, depth: int) -> Iterator[re.Pattern[str]]:
             yield from _patterns_in(getattr(value, name, None), depth + 1)
 
 
-def _written(module: ModuleType, tree: ast.Module) -> Iterator[tuple[str, re.Pattern[str], frozenset[str]]]:
+def _written(module: ModuleType, nodes: Iterable[ast.AST]) -> Iterator[tuple[str, re.Pattern[str], frozenset[str]]]:
     """Find `re.sub("…", …)`, where the pattern is a text that can be known without running the function."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
             continue
         if not (isinstance(node.func.value, ast.Name) and node.func.value.id == "re" and node.func.attr in METHODS):
