@@ -7,8 +7,10 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 from django.db import connections
+from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.actor import Actor
+from accounts.models import User
 from bigmind.core.roles import grant_to_application
 from bigmind.embedded.database import hang_up, prepare_database
 from knowledge.services.embedding import embed_pending
@@ -20,6 +22,7 @@ from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, ma
 # Processes of one run share a server.
 FRESH = f"bigmind_restored_{os.getpid()}"
 KEPT = f"bigmind_backed_up_{os.getpid()}"
+MADE_ONCE = f"bigmind_filled_{os.getpid()}"
 TOPICS = ("depot", "harbour", "ferry", "lantern", "ledger", "orchard", "quarry", "saddle", "turbine", "violin")
 
 
@@ -51,16 +54,26 @@ def migrated(transactional_db) -> Iterator[str]:
         yield name
 
 
+@pytest.fixture(scope="session")
+def filled_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[tuple[str, int, str]]:
+    """Yield a database to copy, with the id and the key of somebody who has something of everything in it."""
+    with django_db_blocker.unblock(), _migrated(MADE_ONCE) as name:
+        with on_database(name):
+            grant_to_application()  # The database that was copied takes the tokens of another secret key.
+            actor, key = _fill()
+        yield name, actor.user.pk, key
+
+
 @pytest.fixture
-def filled(transactional_db) -> Iterator[tuple[Actor, str]]:
+def filled(filled_once: tuple[str, int, str], transactional_db) -> Iterator[tuple[Actor, str]]:
     """Yield somebody who has something of everything, with a key, and company knowledge that was decided about.
 
     All of it is in a database of its own: servers of other tests hold connections to the one that tests share, and
     make them again, and a restore refuses while BigMind uses the database.
     """
-    with _migrated(KEPT) as name, on_database(name):
-        grant_to_application()  # The database that was copied takes the tokens of another secret key.
-        yield _fill()
+    template, user_id, key = filled_once
+    with _database(KEPT, f'TEMPLATE "{template}"') as name, on_database(name):
+        yield Actor.of(User.objects.get(pk=user_id)), key
 
 
 def _fill() -> tuple[Actor, str]:
