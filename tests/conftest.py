@@ -1,4 +1,4 @@
-"""What all tests share: a database that is emptied after a test by as little work as that takes."""
+"""What all tests share: a running server, and a database that is emptied after a test by little work."""
 
 import gc
 import sys
@@ -18,6 +18,9 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from bigmind.core.rls import KEY_TABLE
 from bigmind.core.roles import ONLY_GROWS, grant_to_application
+from tests.serving import served, web_process
+
+__all__ = ["served", "web_process"]
 
 # jsonschema imports it where it is there, for `iri`, a format that no schema here has: 38 grammars, seconds to make.
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
@@ -25,10 +28,17 @@ sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 # A migrated database has these rows before any test.
 KEPT = ("django_migrations", "django_content_type", "auth_permission", KEY_TABLE)
 LARGE_BYTES = 512 * 1024
+# Folders with files that take a minute.
+LONG_FILES = {"backup", "browser", "embedded", "growing", "transports"}
 _WRITTEN = """
 SELECT quote_ident(relname), pg_relation_size(oid) FROM pg_class
 WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> ALL(%s) AND pg_relation_size(oid) > 0
 """
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the folders of long files: at the end, processes wait for the one that has the last file."""
+    items.sort(key=lambda item: not LONG_FILES & set(item.path.parts))
 
 
 def pytest_collection_finish() -> None:

@@ -1,7 +1,4 @@
-"""The running server, as `bigmind up` starts it, on the database of the tests.
-
-A conftest offers it to its folder by importing the fixtures `served` and `web_process`.
-"""
+"""The running server, as `bigmind up` starts it, on the database of the tests."""
 
 import os
 import shutil

@@ -15,9 +15,7 @@ import pytest
 from accounts.connecting.clients import client_called, door
 from accounts.connecting.server_config import ServerConfig
 from tests.factories import make_key
-from tests.serving import Served, served, web_process
-
-__all__ = ["served", "web_process"]
+from tests.serving import Served
 
 URL = "http://localhost:7700"
 KEY = "bm_0000"

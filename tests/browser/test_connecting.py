@@ -15,10 +15,8 @@ from tests.browser.axe import findings
 from tests.browser.conftest import Visits, Windows
 from tests.factories import make_agent, make_user
 from tests.knowledge.factories import make_fact
-from tests.serving import Served, served, web_process
+from tests.serving import Served
 from tests.transports.mcp_wire import Wire
-
-__all__ = ["served", "web_process"]
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -14,9 +14,7 @@ from tests.clients.installed import CLIENTS, RealClient
 from tests.clients.model import ModelStandIn
 from tests.connecting.homes import Home
 from tests.factories import make_key
-from tests.serving import Served, served, web_process
-
-__all__ = ["served", "web_process"]
+from tests.serving import Served
 
 
 @pytest.fixture
