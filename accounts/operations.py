@@ -2,7 +2,7 @@
 
 from accounts.people import profiles
 from accounts.shapes import ProfileShape
-from bigmind.core.operations import Effect, Operation
+from bigmind.core.operations import Operation
 
 OPERATIONS = (
     Operation(
@@ -12,7 +12,6 @@ OPERATIONS = (
         shape=ProfileShape,
         route="PATCH profile/",
         toolset="memory",
-        effect=Effect.WRITE,
         idempotent=True,
         template="profile.md",
     ),
@@ -23,7 +22,6 @@ OPERATIONS = (
         shape=ProfileShape,
         route="GET profile/",
         toolset="memory",
-        effect=Effect.READ,
         template="profile.md",
     ),
 )

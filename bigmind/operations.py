@@ -73,7 +73,7 @@ USE_TOOL = Operation(
     shape=FoundOperationsShape,
     route="POST tools/",
     toolset="core",
-    effect=Effect.READ,
+    other_effect=Effect.READ,
     template="tools_found.md",
     performs_others=True,
 )

@@ -29,6 +29,9 @@ class Effect(StrEnum):
     DESTROY = "destroy"
 
 
+_EFFECT_OF_METHOD = {"GET": Effect.READ, "DELETE": Effect.DESTROY}
+
+
 @dataclass(frozen=True, eq=False)
 class Operation:
     """One thing BigMind can do, with everything a transport needs to offer it.
@@ -41,8 +44,8 @@ class Operation:
         toolset: The group of tools to which it belongs.
         in_core: Whether the toolset `core` lists it too.
         with_core: Whether a key that is limited to `core` may call it, though `core` does not list it.
-        effect: Whether it reads, writes or destroys.
         template: The markdown template below `templates/agent/` that renders the reply for an agent.
+        other_effect: What it does where that is not what its method says, such as a POST that only reads.
         scope: The scope a key needs. Default: `read` or `write`, depending on the effect.
         idempotent: Whether repeating it with the same arguments has no further effect.
         is_slow: Whether it searches, or reads or writes much: such calls wait for each other, and hold up no others.
@@ -54,9 +57,9 @@ class Operation:
     shape: type[BaseModel]
     route: str
     toolset: str
-    effect: Effect
     template: str
     title: str
+    other_effect: Effect | None = None
     scope: str = ""
     idempotent: bool = False
     in_core: bool = False
@@ -72,6 +75,11 @@ class Operation:
     def method(self) -> str:
         """The HTTP method of the REST route."""
         return self.route.partition(" ")[0]
+
+    @property
+    def effect(self) -> Effect:
+        """Whether it reads, writes or destroys: what the method says, unless the row says something else."""
+        return self.other_effect or _EFFECT_OF_METHOD.get(self.method, Effect.WRITE)
 
     @property
     def path(self) -> str:

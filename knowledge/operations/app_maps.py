@@ -43,7 +43,6 @@ OPERATIONS = (
         shape=ResolvedShape,
         route="GET apps/resolve/",
         toolset="apps",
-        effect=Effect.READ,
         template="app_resolved.md",
     ),
     Operation(
@@ -53,7 +52,6 @@ OPERATIONS = (
         shape=AppIndexShape,
         route="GET apps/",
         toolset="apps",
-        effect=Effect.READ,
         template="app_index.md",
     ),
     Operation(
@@ -63,7 +61,6 @@ OPERATIONS = (
         shape=AppMapShape,
         route="GET apps/map/",
         toolset="apps",
-        effect=Effect.READ,
         template="app_map.md",
     ),
     Operation(
@@ -73,7 +70,6 @@ OPERATIONS = (
         shape=BegunShape,
         route="POST apps/bootstrap/",
         toolset="apps",
-        effect=Effect.WRITE,
         idempotent=True,
         template="app_begun.md",
     ),
@@ -84,7 +80,6 @@ OPERATIONS = (
         shape=LearntShape,
         route="POST apps/learn/",
         toolset="apps",
-        effect=Effect.WRITE,
         idempotent=True,
         template="app_learnt.md",
     ),
@@ -95,7 +90,6 @@ OPERATIONS = (
         shape=DefaultPlaceShape,
         route="PUT apps/default/",
         toolset="apps",
-        effect=Effect.WRITE,
         idempotent=True,
         template="app_default.md",
     ),
@@ -106,7 +100,6 @@ OPERATIONS = (
         shape=MendedShape,
         route="POST apps/failures/",
         toolset="apps",
-        effect=Effect.WRITE,
         template="app_mended.md",
     ),
     Operation(
@@ -116,7 +109,6 @@ OPERATIONS = (
         shape=ForgottenInAppShape,
         route="DELETE apps/",
         toolset="apps",
-        effect=Effect.DESTROY,
         template="app_forgotten.md",
     ),
     Operation(
@@ -126,7 +118,7 @@ OPERATIONS = (
         shape=BegunShape,
         route="POST apps/rebuild/",
         toolset="apps",
-        effect=Effect.DESTROY,
+        other_effect=Effect.DESTROY,
         template="app_begun.md",
     ),
     Operation(
@@ -136,7 +128,6 @@ OPERATIONS = (
         shape=ExportedMapsShape,
         route="GET apps/export/",
         toolset="apps",
-        effect=Effect.READ,
         template="app_files.md",
         is_slow=True,
     ),
@@ -147,7 +138,6 @@ OPERATIONS = (
         shape=ImportedMapsShape,
         route="POST apps/import/",
         toolset="apps",
-        effect=Effect.WRITE,
         idempotent=True,
         template="app_imported.md",
         is_slow=True,

@@ -1,6 +1,6 @@
 """What is offered about taking things out of sight and back."""
 
-from bigmind.core.operations import Effect, Operation
+from bigmind.core.operations import Operation
 from knowledge.services import archive as asides
 from knowledge.shapes.upkeep import RememberedShape
 
@@ -12,7 +12,6 @@ OPERATIONS = (
         shape=RememberedShape,
         route="POST set-aside/{kind}/{id}/",
         toolset="memory",
-        effect=Effect.WRITE,
         idempotent=True,
         template="remembered.md",
     ),
@@ -23,7 +22,6 @@ OPERATIONS = (
         shape=RememberedShape,
         route="POST restore/{kind}/{id}/",
         toolset="memory",
-        effect=Effect.WRITE,
         idempotent=True,
         template="remembered.md",
     ),

@@ -1,6 +1,6 @@
 """What is offered about hooks: how memory is written, how the hooks do, and forgetting what was captured."""
 
-from bigmind.core.operations import Effect, Operation
+from bigmind.core.operations import Operation
 from knowledge.capture.captures import read_status
 from knowledge.capture.forgetting import forget_conversation
 from knowledge.capture.policies import set_policy
@@ -14,7 +14,6 @@ OPERATIONS = (
         shape=CaptureStatusShape,
         route="GET capture/",
         toolset="memory",
-        effect=Effect.READ,
         template="capture.md",
     ),
     Operation(
@@ -24,7 +23,6 @@ OPERATIONS = (
         shape=CapturePolicyShape,
         route="PATCH capture/",
         toolset="memory",
-        effect=Effect.WRITE,
         idempotent=True,
         template="capture_set.md",
     ),
@@ -35,7 +33,6 @@ OPERATIONS = (
         shape=ConversationShape,
         route="DELETE captured/{conversation_id}/",
         toolset="memory",
-        effect=Effect.DESTROY,
         template="conversation_forgotten.md",
     ),
 )

@@ -1,6 +1,6 @@
 """What is offered to read company knowledge, and to say what it was worth."""
 
-from bigmind.core.operations import Effect, Operation
+from bigmind.core.operations import Operation
 from knowledge.services import company, feedback
 from knowledge.shapes.company import CompanyEntriesShape, CompanyHitsShape, ToldFeedbackShape
 
@@ -12,7 +12,6 @@ OPERATIONS = (
         shape=CompanyEntriesShape,
         route="GET company/",
         toolset="company",
-        effect=Effect.READ,
         template="company_entries.md",
     ),
     Operation(
@@ -22,7 +21,6 @@ OPERATIONS = (
         shape=CompanyHitsShape,
         route="GET company/search/",
         toolset="company",
-        effect=Effect.READ,
         template="company_hits.md",
         is_slow=True,
     ),
@@ -34,7 +32,6 @@ OPERATIONS = (
         route="POST feedback/",
         toolset="company",
         in_core=True,
-        effect=Effect.WRITE,
         idempotent=True,
         template="feedback.md",
     ),

@@ -1,6 +1,6 @@
 """What is offered to find people, and the BigMinds that they run."""
 
-from bigmind.core.operations import Effect, Operation
+from bigmind.core.operations import Operation
 from knowledge.services import directory, expertise, instances
 from knowledge.shapes.directory import DirectoryShape, ExpertsShape
 from knowledge.shapes.instances import InstanceShape, InstancesShape, RegistrationShape
@@ -13,7 +13,6 @@ OPERATIONS = (
         shape=DirectoryShape,
         route="GET directory/",
         toolset="directory",
-        effect=Effect.READ,
         template="directory.md",
     ),
     Operation(
@@ -23,7 +22,6 @@ OPERATIONS = (
         shape=ExpertsShape,
         route="GET directory/search/",
         toolset="directory",
-        effect=Effect.READ,
         template="experts.md",
         is_slow=True,
     ),
@@ -34,7 +32,6 @@ OPERATIONS = (
         shape=InstancesShape,
         route="GET directory/instances/",
         toolset="directory",
-        effect=Effect.READ,
         template="instances.md",
     ),
     Operation(
@@ -44,7 +41,6 @@ OPERATIONS = (
         shape=RegistrationShape,
         route="PUT directory/instances/{instance_id}/",
         toolset="directory",
-        effect=Effect.WRITE,
         idempotent=True,
         template="instance_registered.md",
     ),
@@ -55,7 +51,6 @@ OPERATIONS = (
         shape=InstanceShape,
         route="DELETE directory/instances/{instance_id}/",
         toolset="directory",
-        effect=Effect.DESTROY,
         idempotent=True,
         template="instance_forgotten.md",
     ),

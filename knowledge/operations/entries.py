@@ -1,6 +1,6 @@
 """What is offered about the knowledge base."""
 
-from bigmind.core.operations import Effect, Operation
+from bigmind.core.operations import Operation
 from knowledge.services import entries, entry_imports, entry_reading
 from knowledge.services import re_embedding as rebuilding
 from knowledge.shapes.entries import (
@@ -22,7 +22,6 @@ OPERATIONS = (
         shape=EntryHitsShape,
         route="GET kb/search/",
         toolset="kb",
-        effect=Effect.READ,
         template="entry_hits.md",
         is_slow=True,
     ),
@@ -33,7 +32,6 @@ OPERATIONS = (
         shape=EntryShape,
         route="GET kb/{id}/",
         toolset="kb",
-        effect=Effect.READ,
         template="entry.md",
     ),
     Operation(
@@ -43,7 +41,6 @@ OPERATIONS = (
         shape=EntriesShape,
         route="GET kb/{entry_id}/related/",
         toolset="kb",
-        effect=Effect.READ,
         template="entries.md",
         is_slow=True,
     ),
@@ -54,7 +51,6 @@ OPERATIONS = (
         shape=EntriesShape,
         route="GET kb/",
         toolset="kb",
-        effect=Effect.READ,
         template="entries.md",
     ),
     Operation(
@@ -64,7 +60,6 @@ OPERATIONS = (
         shape=AddedEntryShape,
         route="POST kb/",
         toolset="kb",
-        effect=Effect.WRITE,
         idempotent=True,
         template="entry_added.md",
     ),
@@ -75,7 +70,6 @@ OPERATIONS = (
         shape=UpdatedEntryShape,
         route="PATCH kb/{id}/",
         toolset="kb",
-        effect=Effect.WRITE,
         idempotent=True,
         template="entry_updated.md",
     ),
@@ -86,7 +80,6 @@ OPERATIONS = (
         shape=EntryShape,
         route="DELETE kb/{id}/",
         toolset="kb",
-        effect=Effect.DESTROY,
         template="erased.md",
     ),
     Operation(
@@ -96,7 +89,6 @@ OPERATIONS = (
         shape=ImportedEntriesShape,
         route="POST kb/import/",
         toolset="kb",
-        effect=Effect.WRITE,
         idempotent=True,
         template="entries_imported.md",
         is_slow=True,
@@ -108,7 +100,6 @@ OPERATIONS = (
         shape=RebuildShape,
         route="POST kb/rebuild/",
         toolset="kb",
-        effect=Effect.WRITE,
         scope="admin",
         idempotent=True,
         template="rebuild.md",
@@ -121,7 +112,6 @@ OPERATIONS = (
         shape=EntryStatsShape,
         route="GET kb/stats/",
         toolset="kb",
-        effect=Effect.READ,
         template="entry_stats.md",
     ),
 )

@@ -1,6 +1,6 @@
 """What is offered to take a memory out and bring one in."""
 
-from bigmind.core.operations import Effect, Operation
+from bigmind.core.operations import Operation
 from knowledge.shapes.upkeep import ImportedShape
 from knowledge.transfer import exports, imports, passport
 
@@ -12,7 +12,6 @@ OPERATIONS = (
         shape=exports.MemoryDocument,
         route="GET export/",
         toolset="admin",
-        effect=Effect.READ,
         template="export.md",
         is_slow=True,
     ),
@@ -23,7 +22,6 @@ OPERATIONS = (
         shape=ImportedShape,
         route="POST import/",
         toolset="admin",
-        effect=Effect.WRITE,
         idempotent=True,
         template="imported.md",
         is_slow=True,

@@ -1,6 +1,6 @@
 """What is offered about facts."""
 
-from bigmind.core.operations import Effect, Operation
+from bigmind.core.operations import Operation
 from knowledge.services import facts, trigger_levels
 from knowledge.shapes.facts import FactShape, FactsShape, StoredFactShape
 
@@ -12,7 +12,6 @@ OPERATIONS = (
         shape=StoredFactShape,
         route="POST facts/",
         toolset="core",
-        effect=Effect.WRITE,
         idempotent=True,
         template="fact_stored.md",
     ),
@@ -23,7 +22,6 @@ OPERATIONS = (
         shape=FactsShape,
         route="GET facts/",
         toolset="core",
-        effect=Effect.READ,
         template="facts.md",
     ),
     Operation(
@@ -33,7 +31,6 @@ OPERATIONS = (
         shape=FactShape,
         route="POST facts/{fact_id}/deprecate/",
         toolset="core",
-        effect=Effect.WRITE,
         template="fact_deprecated.md",
     ),
     Operation(
@@ -44,7 +41,6 @@ OPERATIONS = (
         route="POST facts/{fact_id}/correct/",
         toolset="memory",
         in_core=True,
-        effect=Effect.WRITE,
         template="fact_corrected.md",
     ),
     Operation(
@@ -54,7 +50,6 @@ OPERATIONS = (
         shape=FactShape,
         route="PUT facts/{fact_id}/triggers/",
         toolset="memory",
-        effect=Effect.WRITE,
         idempotent=True,
         template="fact_triggers.md",
     ),
@@ -65,7 +60,6 @@ OPERATIONS = (
         shape=FactShape,
         route="DELETE facts/{fact_id}/",
         toolset="memory",
-        effect=Effect.DESTROY,
         template="erased.md",
     ),
 )

@@ -1,6 +1,6 @@
 """What is offered about hypotheses."""
 
-from bigmind.core.operations import Effect, Operation
+from bigmind.core.operations import Operation
 from knowledge.services import hypotheses
 from knowledge.shapes.hypotheses import HypothesesShape, HypothesisShape
 
@@ -12,7 +12,6 @@ OPERATIONS = (
         shape=HypothesisShape,
         route="PATCH hypotheses/{hypothesis_id}/",
         toolset="memory",
-        effect=Effect.WRITE,
         idempotent=True,
         template="hypothesis.md",
     ),
@@ -23,7 +22,6 @@ OPERATIONS = (
         shape=HypothesisShape,
         route="POST hypotheses/",
         toolset="memory",
-        effect=Effect.WRITE,
         template="hypothesis.md",
     ),
     Operation(
@@ -33,7 +31,6 @@ OPERATIONS = (
         shape=HypothesisShape,
         route="POST hypotheses/{hypothesis_id}/resolve/",
         toolset="memory",
-        effect=Effect.WRITE,
         template="hypothesis.md",
     ),
     Operation(
@@ -43,7 +40,6 @@ OPERATIONS = (
         shape=HypothesesShape,
         route="GET hypotheses/",
         toolset="memory",
-        effect=Effect.READ,
         template="hypotheses.md",
     ),
     Operation(
@@ -53,7 +49,6 @@ OPERATIONS = (
         shape=HypothesisShape,
         route="DELETE hypotheses/{hypothesis_id}/",
         toolset="memory",
-        effect=Effect.DESTROY,
         template="erased.md",
     ),
 )

@@ -12,7 +12,7 @@ OPERATIONS = (
         shape=LessonsShape,
         route="POST kb/lessons/",
         toolset="kb",
-        effect=Effect.READ,
+        other_effect=Effect.READ,
         template="lessons.md",
         is_slow=True,
     ),

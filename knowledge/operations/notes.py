@@ -1,6 +1,6 @@
 """What is offered about notes."""
 
-from bigmind.core.operations import Effect, Operation
+from bigmind.core.operations import Operation
 from knowledge.services import notes
 from knowledge.shapes.notes import NoteShape, NotesShape
 
@@ -12,7 +12,6 @@ OPERATIONS = (
         shape=NoteShape,
         route="PUT notes/",
         toolset="notes",
-        effect=Effect.WRITE,
         idempotent=True,
         template="note_set.md",
     ),
@@ -23,7 +22,6 @@ OPERATIONS = (
         shape=NotesShape,
         route="GET notes/",
         toolset="notes",
-        effect=Effect.READ,
         template="notes.md",
     ),
     Operation(
@@ -33,7 +31,6 @@ OPERATIONS = (
         shape=NoteShape,
         route="DELETE notes/",
         toolset="notes",
-        effect=Effect.DESTROY,
         template="note_deleted.md",
     ),
     Operation(
@@ -43,7 +40,6 @@ OPERATIONS = (
         shape=NoteShape,
         route="POST notes/rename/",
         toolset="notes",
-        effect=Effect.WRITE,
         template="note_set.md",
     ),
 )

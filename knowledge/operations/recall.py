@@ -1,6 +1,6 @@
 """What is offered to find what is known, whatever its kind."""
 
-from bigmind.core.operations import Effect, Operation
+from bigmind.core.operations import Operation
 from knowledge.services import recall, semantic
 from knowledge.shapes.recall import HitsShape, RecallShape, RecollectionsShape
 
@@ -12,7 +12,6 @@ OPERATIONS = (
         shape=RecallShape,
         route="GET recall/",
         toolset="core",
-        effect=Effect.READ,
         template="recall.md",
         is_slow=True,
     ),
@@ -24,7 +23,6 @@ OPERATIONS = (
         route="GET search/",
         toolset="memory",
         with_core=True,
-        effect=Effect.READ,
         template="hits.md",
         is_slow=True,
     ),
@@ -35,7 +33,6 @@ OPERATIONS = (
         shape=HitsShape,
         route="GET chunks/search/",
         toolset="memory",
-        effect=Effect.READ,
         template="hits.md",
         is_slow=True,
     ),
@@ -46,7 +43,6 @@ OPERATIONS = (
         shape=HitsShape,
         route="GET notes/search/",
         toolset="notes",
-        effect=Effect.READ,
         template="hits.md",
         is_slow=True,
     ),

@@ -1,6 +1,6 @@
 """What is offered about documentation."""
 
-from bigmind.core.operations import Effect, Operation
+from bigmind.core.operations import Operation
 from knowledge.references import (
     checks as reference_checks,
 )
@@ -32,7 +32,6 @@ OPERATIONS = (
         shape=ReferenceHitsShape,
         route="GET docs/search/",
         toolset="docs",
-        effect=Effect.READ,
         template="reference_hits.md",
         is_slow=True,
     ),
@@ -43,7 +42,6 @@ OPERATIONS = (
         shape=FoundReferenceShape,
         route="GET docs/command/",
         toolset="docs",
-        effect=Effect.READ,
         template="reference_found.md",
     ),
     Operation(
@@ -53,7 +51,6 @@ OPERATIONS = (
         shape=ReferencesShape,
         route="GET docs/commands/",
         toolset="docs",
-        effect=Effect.READ,
         template="references.md",
     ),
     Operation(
@@ -63,7 +60,6 @@ OPERATIONS = (
         shape=FoundEndpointShape,
         route="GET docs/endpoint/",
         toolset="docs",
-        effect=Effect.READ,
         template="endpoint_found.md",
     ),
     Operation(
@@ -73,7 +69,6 @@ OPERATIONS = (
         shape=CheckedShape,
         route="GET docs/check/",
         toolset="docs",
-        effect=Effect.READ,
         template="reference_checked.md",
     ),
     Operation(
@@ -83,7 +78,6 @@ OPERATIONS = (
         shape=ReferenceInFullShape,
         route="GET docs/references/{reference_id}/",
         toolset="docs",
-        effect=Effect.READ,
         template="reference.md",
     ),
     Operation(
@@ -93,7 +87,6 @@ OPERATIONS = (
         shape=ReferenceShape,
         route="PATCH docs/references/{reference_id}/",
         toolset="admin",
-        effect=Effect.WRITE,
         idempotent=True,
         template="reference.md",
     ),
@@ -104,7 +97,6 @@ OPERATIONS = (
         shape=ImportedReferencesShape,
         route="POST docs/import/",
         toolset="admin",
-        effect=Effect.WRITE,
         idempotent=True,
         template="references_imported.md",
         is_slow=True,

@@ -1,6 +1,6 @@
 """What is offered about sessions, chunks and the context."""
 
-from bigmind.core.operations import Effect, Operation
+from bigmind.core.operations import Operation
 from knowledge.services import sessions
 from knowledge.services.context import get_context
 from knowledge.shapes.sessions import (
@@ -20,7 +20,6 @@ OPERATIONS = (
         shape=StartedSessionShape,
         route="POST sessions/",
         toolset="core",
-        effect=Effect.WRITE,
         template="session_started.md",
     ),
     Operation(
@@ -30,7 +29,6 @@ OPERATIONS = (
         shape=SessionShape,
         route="POST sessions/{session_id}/end/",
         toolset="core",
-        effect=Effect.WRITE,
         template="session_ended.md",
     ),
     Operation(
@@ -40,7 +38,6 @@ OPERATIONS = (
         shape=ChunkShape,
         route="POST sessions/{session_id}/flags/",
         toolset="core",
-        effect=Effect.WRITE,
         template="chunk.md",
     ),
     Operation(
@@ -51,7 +48,6 @@ OPERATIONS = (
         route="GET context/",
         toolset="memory",
         with_core=True,
-        effect=Effect.READ,
         template="context_reply.md",
     ),
     Operation(
@@ -61,7 +57,6 @@ OPERATIONS = (
         shape=SessionDetailShape,
         route="GET sessions/{session_id}/",
         toolset="core",
-        effect=Effect.READ,
         template="session.md",
     ),
     Operation(
@@ -72,7 +67,6 @@ OPERATIONS = (
         route="GET sessions/",
         toolset="memory",
         with_core=True,
-        effect=Effect.READ,
         template="sessions.md",
     ),
     Operation(
@@ -82,7 +76,6 @@ OPERATIONS = (
         shape=ChunkShape,
         route="POST sessions/{session_id}/chunks/",
         toolset="memory",
-        effect=Effect.WRITE,
         template="chunk.md",
     ),
     Operation(
@@ -92,7 +85,6 @@ OPERATIONS = (
         shape=SessionShape,
         route="DELETE sessions/{session_id}/",
         toolset="memory",
-        effect=Effect.DESTROY,
         template="erased.md",
     ),
     Operation(
@@ -102,7 +94,6 @@ OPERATIONS = (
         shape=ChunkShape,
         route="DELETE chunks/{chunk_id}/",
         toolset="memory",
-        effect=Effect.DESTROY,
         template="erased.md",
     ),
     Operation(
@@ -112,7 +103,6 @@ OPERATIONS = (
         shape=SessionShape,
         route="PATCH sessions/{session_id}/",
         toolset="memory",
-        effect=Effect.WRITE,
         idempotent=True,
         template="session_corrected.md",
     ),
@@ -123,7 +113,6 @@ OPERATIONS = (
         shape=ChunkShape,
         route="PATCH chunks/{chunk_id}/",
         toolset="memory",
-        effect=Effect.WRITE,
         idempotent=True,
         template="chunk_corrected.md",
     ),

@@ -1,6 +1,6 @@
 """What is offered to tidy a memory."""
 
-from bigmind.core.operations import Effect, Operation
+from bigmind.core.operations import Operation
 from knowledge.shapes.tidying import TidyingShape
 from knowledge.tidying.answers import tidy
 
@@ -12,7 +12,6 @@ OPERATIONS = (
         shape=TidyingShape,
         route="POST tidying/",
         toolset="memory",
-        effect=Effect.WRITE,
         template="tidying.md",
         is_slow=True,
     ),

@@ -13,7 +13,6 @@ OPERATIONS = (
         route="GET instructions/",
         toolset="memory",
         with_core=True,
-        effect=Effect.READ,
         template="instructions_reply.md",
     ),
     Operation(
@@ -23,7 +22,6 @@ OPERATIONS = (
         shape=StatsShape,
         route="GET stats/",
         toolset="admin",
-        effect=Effect.READ,
         template="stats.md",
     ),
     Operation(
@@ -33,7 +31,6 @@ OPERATIONS = (
         shape=HealthShape,
         route="GET health/",
         toolset="admin",
-        effect=Effect.READ,
         template="health.md",
     ),
     Operation(
@@ -43,7 +40,7 @@ OPERATIONS = (
         shape=PrunedShape,
         route="POST vacuum/",
         toolset="admin",
-        effect=Effect.DESTROY,
+        other_effect=Effect.DESTROY,
         idempotent=True,
         template="pruned.md",
         is_slow=True,
@@ -55,7 +52,6 @@ OPERATIONS = (
         shape=ProfilePageShape,
         route="GET profile/url/",
         toolset="memory",
-        effect=Effect.READ,
         template="profile_page.md",
     ),
     Operation(
@@ -65,7 +61,6 @@ OPERATIONS = (
         shape=ProfilePageShape,
         route="POST profile/open/",
         toolset="memory",
-        effect=Effect.WRITE,
         idempotent=True,
         template="profile_page.md",
     ),

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from bigmind.core.errors import Invalid
 from bigmind.core.handles import Handle
-from bigmind.core.operations import Effect, Operation
+from bigmind.core.operations import Operation
 from bigmind.core.vocabulary import Lines, RowId, Since, Tags
 
 
@@ -44,7 +44,6 @@ OPERATION = Operation(
     shape=Reply,
     route="POST things/",
     toolset="core",
-    effect=Effect.WRITE,
     template="x.md",
 )
 

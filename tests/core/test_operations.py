@@ -1,5 +1,6 @@
 """An operation is a function: what its signature says is what callers may send."""
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import pytest
@@ -42,7 +43,6 @@ OPERATION = Operation(
     shape=Reply,
     route="POST things/{kind}/",
     toolset="core",
-    effect=Effect.WRITE,
     template="x.md",
 )
 
@@ -55,6 +55,21 @@ def _refusal(**arguments):
 
 def test_the_actor_is_not_an_argument_and_what_was_not_sent_is_left_to_the_function():
     assert OPERATION.accept({"text": "x", "kind": "fact"}) == {"text": "x", "kind": "fact"}
+
+
+@pytest.mark.parametrize(
+    ("method", "other", "effect", "scope"),
+    [
+        ("GET", None, Effect.READ, "read"),
+        ("PATCH", None, Effect.WRITE, "write"),
+        ("DELETE", None, Effect.DESTROY, "write"),
+        ("POST", Effect.READ, Effect.READ, "read"),
+    ],
+)
+def test_an_operation_does_what_its_method_says_unless_its_row_says_otherwise(method, other, effect, scope):
+    operation = replace(OPERATION, route=f"{method} things/{{kind}}/", other_effect=other, scope="")
+
+    assert (operation.effect, operation.scope) == (effect, scope)
 
 
 def test_a_page_performs_an_operation_with_what_a_form_sends():

@@ -10,7 +10,7 @@ from mcp import MCPError
 
 from accounts.actor import Actor
 from bigmind.asgi import application, lifespan
-from bigmind.core.operations import Effect, Operation
+from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.protocol_errors import as_protocol_error
 from knowledge.shapes.facts import FactShape
@@ -37,7 +37,7 @@ def _connections_end_with_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _offer(monkeypatch: pytest.MonkeyPatch, call: Any) -> None:
-    operation = Operation("broken", call, FactShape, "POST broken/", "core", Effect.WRITE, "facts.md", "Break")
+    operation = Operation("broken", call, FactShape, "POST broken/", "core", "facts.md", "Break")
     monkeypatch.setitem(CATALOGUE, "broken", operation)
 
 
