@@ -7,7 +7,6 @@ import pytest
 
 from knowledge.app_maps.connectors import available_connectors, web_api
 from knowledge.app_maps.connectors.airtable import Airtable as Connector
-from knowledge.app_maps.connectors.airtable import from_settings
 from knowledge.app_maps.connectors.contract import ConnectorError
 from knowledge.app_maps.healing import report_failure
 from knowledge.app_maps.resolving import resolve_name
@@ -30,7 +29,7 @@ def server(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Airtable]
 
 
 def _connector() -> Connector:
-    connector = from_settings()
+    connector = Connector.from_settings()
     assert connector
     return connector
 

@@ -119,8 +119,8 @@ def test_whoever_asks_for_an_hour_is_not_waited_for(
     [
         (Answer(301, headers={"Location": "https://elsewhere.example"}), "sends elsewhere"),
         (Answer(200, "<html>Welcome</html>", {"Content-Type": "text/html"}), "There is no Budibase at .* is no JSON"),
-        (Answer(200, '{"hello": "world"}'), "not Budibase's public API"),
-        (Answer(200, '{"data": [{"name": "no id"}]}'), "not Budibase's public API"),
+        (Answer(200, '{"hello": "world"}'), "not Budibase's API"),
+        (Answer(200, '{"data": [{"name": "no id"}]}'), "not Budibase's API"),
         (Answer(404, "<html>", {"Content-Type": "text/html"}), "There is no Budibase at .* it answers 404"),
         (Answer(400), r"does not take this request \(400\)"),
     ],

@@ -8,7 +8,7 @@ import pytest
 from bigmind.core.operations import carry_out
 from knowledge.app_maps.connectors import available_connectors, connector_called, web_api
 from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredApp
-from knowledge.app_maps.connectors.nocodb import NocoDB, from_settings
+from knowledge.app_maps.connectors.nocodb import NocoDB
 from knowledge.app_maps.healing import report_failure
 from knowledge.app_maps.learning import learn_app
 from knowledge.app_maps.resolving import resolve_name
@@ -35,7 +35,7 @@ def server(settings: Any) -> Iterator[Nocodb]:
 
 
 def _connector() -> NocoDB:
-    connector = from_settings()
+    connector = NocoDB.from_settings()
     assert connector
     return connector
 

@@ -3,8 +3,10 @@
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from knowledge.app_maps.connectors import airtable, budibase, nocodb
+from knowledge.app_maps.connectors.airtable import Airtable
+from knowledge.app_maps.connectors.budibase import Budibase
 from knowledge.app_maps.connectors.contract import Connector
+from knowledge.app_maps.connectors.nocodb import NocoDB
 
 
 class Make(Protocol):
@@ -15,9 +17,9 @@ class Make(Protocol):
 
 
 CONNECTORS: dict[str, Make] = {
-    "budibase": budibase.from_settings,
-    "nocodb": nocodb.from_settings,
-    "airtable": airtable.from_settings,
+    "budibase": Budibase.from_settings,
+    "nocodb": NocoDB.from_settings,
+    "airtable": Airtable.from_settings,
 }
 
 

@@ -7,38 +7,29 @@ from urllib.parse import quote, urlencode
 
 from bigmind.core.text import mention
 from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredApp, DiscoveredRow, DiscoveredTable
-from knowledge.app_maps.connectors.web_api import WebApi, server_of_settings
+from knowledge.app_maps.connectors.web_api import WebConnector, describe_field
 
-PATH = "/v0"
 LIKE_ROWS = 100
 _LINKS = "multipleRecordLinks"
 _OF_THE_SYSTEM = {"autoNumber", "createdTime", "lastModifiedTime", "createdBy", "lastModifiedBy"}
 
 
-def from_settings(*, is_hurried: bool = False) -> "Airtable | None":
-    """Return the connector for the account in the settings, or None when they hold no token."""
-    api = server_of_settings("Airtable", path=PATH, header="Authorization", scheme="Bearer ", is_hurried=is_hurried)
-    return Airtable(api) if api else None
-
-
 @dataclass(frozen=True)
-class Airtable:
+class Airtable(WebConnector):
     """What one token of Airtable may read. Its bases are the apps."""
 
-    api: WebApi
-
-    @property
-    def server(self) -> str:
-        """Its address, without the path of the API."""
-        return self.api.url.removesuffix(PATH)
+    system = "Airtable"
+    path = "/v0"
+    header = "Authorization"
+    scheme = "Bearer "
 
     def apps(self) -> Iterator[DiscoveredApp]:
         """Yield every base that the token may read, page by page."""
         asked: dict[str, str] = {}
         while True:
             reply = self.api.ask("GET", f"meta/bases?{urlencode(asked)}")
-            for base in _many(reply, "bases"):
-                yield DiscoveredApp(_id(base), str(base.get("name") or _id(base)))
+            for base in self._objects(reply, "bases"):
+                yield DiscoveredApp(self._id(base), str(base.get("name") or self._id(base)))
             following = reply.get("offset") if isinstance(reply, dict) else None
             if not following or asked.get("offset") == following:
                 return
@@ -58,7 +49,7 @@ class Airtable:
     def row(self, app_id: str, table_id: str, row_id: str) -> DiscoveredRow | None:
         """Return one record, or None when it is gone."""
         reply = self.api.ask("GET", f"{_records(app_id, table_id)}/{quote(row_id, safe='')}")
-        return None if reply is None else _row(reply)
+        return None if reply is None else self._row(reply)
 
     def find_rows(
         self, app_id: str, table_id: str, field: str, value: str, *, limit: int = 5, loosely: bool = False
@@ -69,36 +60,34 @@ class Airtable:
             "pageSize": LIKE_ROWS if loosely else limit,
         }
         reply = self.api.ask("GET", f"{_records(app_id, table_id)}?{urlencode(asked)}")
-        rows = [_row(one) for one in _many(reply, "records")] if reply is not None else []
+        rows = [self._row(one) for one in self._objects(reply, "records")] if reply is not None else []
         return sorted(rows, key=lambda row: len(str(row.values.get(field))))[:limit]
 
     def _tables(self, app_id: str) -> list[DiscoveredTable] | None:
         reply = self.api.ask("GET", f"meta/bases/{quote(app_id, safe='')}/tables")
         if reply is None:
             return None
-        found = _many(reply, "tables")
-        names = {_id(one): str(one.get("name") or _id(one)) for one in found}
-        return [DiscoveredTable(_id(one), names[_id(one)], _fields(one, names)) for one in found]
+        found = self._objects(reply, "tables")
+        names = {self._id(one): str(one.get("name") or self._id(one)) for one in found}
+        return [DiscoveredTable(self._id(one), names[self._id(one)], self._fields(one, names)) for one in found]
 
-
-def _fields(table: Mapping[str, Any], tables: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    primary = table.get("primaryFieldId")
-    fields = [one for one in _many(table, "fields") if one.get("type") not in _OF_THE_SYSTEM]
-    return {str(one.get("name")): _field(one, tables, is_primary=one["id"] == primary) for one in fields}
+    def _fields(self, table: Mapping[str, Any], tables: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+        primary = table.get("primaryFieldId")
+        fields = [one for one in self._objects(table, "fields") if one.get("type") not in _OF_THE_SYSTEM]
+        return {str(one.get("name")): _field(one, tables, is_primary=self._id(one) == primary) for one in fields}
 
 
 def _field(field: Mapping[str, Any], tables: Mapping[str, str], *, is_primary: bool) -> dict[str, Any]:
     about = field.get("options")
     options = about if isinstance(about, dict) else {}
-    described: dict[str, Any] = {"type": str(field.get("type") or "singleLineText")}
-    if is_primary:
-        described["primary"] = True
-    if values := [str(one.get("name")) for one in options.get("choices") or [] if isinstance(one, dict)]:
-        described["values"] = values
-    target = str(options.get("linkedTableId") or "")
-    if described["type"] == _LINKS and target:
-        described["target"] = tables.get(target, target)
-    return described
+    kind = str(field.get("type") or "singleLineText")
+    target = str(options.get("linkedTableId") or "") if kind == _LINKS else ""
+    return describe_field(
+        kind,
+        is_primary=is_primary,
+        values=[str(one.get("name")) for one in options.get("choices") or [] if isinstance(one, dict)],
+        target=tables.get(target, target),
+    )
 
 
 def _formula(field: str, value: str, *, loosely: bool) -> str:
@@ -119,27 +108,3 @@ def _escape(text: str, end: str) -> str:
 
 def _records(app_id: str, table_id: str) -> str:
     return f"{quote(app_id, safe='')}/{quote(table_id, safe='')}"
-
-
-def _row(record: Any) -> DiscoveredRow:
-    fields = record.get("fields") if isinstance(record, dict) else None
-    if not isinstance(fields, dict):
-        raise _strange()
-    return DiscoveredRow(_id(record), fields)
-
-
-def _many(reply: Any, name: str) -> list[dict[str, Any]]:
-    items = reply.get(name) if isinstance(reply, dict) else None
-    if not isinstance(items, list) or not all(isinstance(one, dict) and one.get("id") for one in items):
-        raise _strange()
-    return items
-
-
-def _id(thing: Mapping[str, Any]) -> str:
-    if not thing.get("id"):
-        raise _strange()
-    return str(thing["id"])
-
-
-def _strange() -> ConnectorError:
-    return ConnectorError("What answers is not Airtable's API. Look at BIGMIND_AIRTABLE_URL.")

@@ -7,30 +7,21 @@ from urllib.parse import quote
 
 from bigmind.core.text import mention
 from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredApp, DiscoveredRow, DiscoveredTable
-from knowledge.app_maps.connectors.web_api import WebApi, server_of_settings
+from knowledge.app_maps.connectors.web_api import WebConnector, describe_field
 
-PATH = "/api/public/v1"
 PAGE_ROWS = 100
 PAGES = 1_000
 _WITH_VALUES = {"options", "array"}
 
 
-def from_settings(*, is_hurried: bool = False) -> "Budibase | None":
-    """Return the connector for the server in the settings, or None when they name none."""
-    api = server_of_settings("Budibase", path=PATH, header="x-budibase-api-key", is_hurried=is_hurried)
-    return Budibase(api) if api else None
-
-
 @dataclass(frozen=True)
-class Budibase:
+class Budibase(WebConnector):
     """One Budibase server."""
 
-    api: WebApi
-
-    @property
-    def server(self) -> str:
-        """Its address, without the path of the API."""
-        return self.api.url.removesuffix(PATH)
+    system = "Budibase"
+    path = "/api/public/v1"
+    header = "x-budibase-api-key"
+    id_field = "_id"
 
     def apps(self) -> Iterator[DiscoveredApp]:
         """Yield every app once: as published where it is, else as it is being developed."""
@@ -51,7 +42,7 @@ class Budibase:
         reply = self.api.ask("GET", f"tables/{quote(table_id, safe='')}", headers=_of_app(app_id))
         if reply is None:
             return None
-        found = _one(reply)
+        found = self._one(reply)
         links = any(_type(known) == "link" for known in _schema(found).values())
         return _table(found, list(self._all("tables/search", {}, app_id=app_id)) if links else [])
 
@@ -59,7 +50,7 @@ class Budibase:
         """Return one row, or None when it is gone."""
         path = f"tables/{quote(table_id, safe='')}/rows/{quote(row_id, safe='')}"
         reply = self.api.ask("GET", path, headers=_of_app(app_id))
-        return None if reply is None else _row(_one(reply))
+        return None if reply is None else self._row(self._one(reply))
 
     def find_rows(
         self, app_id: str, table_id: str, field: str, value: str, *, limit: int = 5, loosely: bool = False
@@ -74,7 +65,7 @@ class Budibase:
         }
         found = []
         for row in self._all(path, asked, app_id=app_id, may_be_gone=True):
-            found.append(_row(row))
+            found.append(self._row(row))
             if len(found) >= limit:
                 break
         return found
@@ -93,30 +84,22 @@ class Budibase:
                 raise ConnectorError(
                     f"Budibase has no app {mention(app_id)}." if app_id else "Budibase cannot list its apps."
                 )
-            yield from _many(reply)
+            yield from self._objects(reply, "data")
             following = reply.get("bookmark")
             if not reply.get("hasNextPage") or following in {None, bookmark}:
                 return
             bookmark = following
 
+    def _one(self, reply: Any) -> dict[str, Any]:
+        return self._objects({"data": [reply.get("data")]} if isinstance(reply, dict) else reply, "data")[0]
+
+    def _row(self, record: Any) -> DiscoveredRow:
+        """Return a record, whose values stand beside its id."""
+        return DiscoveredRow(self._id(record), record)
+
 
 def _of_app(app_id: str) -> dict[str, str]:
     return {"x-budibase-app-id": app_id} if app_id else {}
-
-
-def _many(reply: Any) -> list[dict[str, Any]]:
-    items = reply.get("data") if isinstance(reply, dict) else None
-    if not isinstance(items, list) or not all(isinstance(one, dict) and one.get("_id") for one in items):
-        raise ConnectorError("What answers is not Budibase's public API. Look at BIGMIND_BUDIBASE_URL.")
-    return items
-
-
-def _one(reply: Any) -> dict[str, Any]:
-    return _many({"data": [reply.get("data")]} if isinstance(reply, dict) else reply)[0]
-
-
-def _row(found: dict[str, Any]) -> DiscoveredRow:
-    return DiscoveredRow(str(found["_id"]), found)
 
 
 def _schema(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -142,15 +125,14 @@ def _table(found: Mapping[str, Any], others: list[dict[str, Any]]) -> Discovered
 
 
 def _field(known: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]], *, is_primary: bool) -> dict[str, Any]:
-    described: dict[str, Any] = {"type": _type(known)}
-    if is_primary:
-        described["primary"] = True
-    constraints = known.get("constraints")
-    values = constraints.get("inclusion") if isinstance(constraints, dict) else None
-    if described["type"] in _WITH_VALUES and isinstance(values, list) and values:
-        described["values"] = [str(value) for value in values]
-    if described["type"] == "link" and (target := str(known.get("tableId") or "")):
-        linked = tables.get(target, {})
-        described["target"] = str(linked.get("name") or target)
-        described |= {"display": str(linked["primaryDisplay"])} if linked.get("primaryDisplay") else {}
-    return described
+    kind, constraints = _type(known), known.get("constraints")
+    values = constraints.get("inclusion") if isinstance(constraints, dict) and kind in _WITH_VALUES else None
+    target = str(known.get("tableId") or "") if kind == "link" else ""
+    linked = tables.get(target, {})
+    described = describe_field(
+        kind,
+        is_primary=is_primary,
+        values=[str(value) for value in values] if isinstance(values, list) else [],
+        target=str(linked.get("name") or target),
+    )
+    return described | ({"display": str(linked["primaryDisplay"])} if linked.get("primaryDisplay") else {})

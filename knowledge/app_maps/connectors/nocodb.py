@@ -7,39 +7,29 @@ from urllib.parse import quote, urlencode
 
 from bigmind.core.text import mention
 from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredApp, DiscoveredRow, DiscoveredTable
-from knowledge.app_maps.connectors.web_api import WebApi, server_of_settings
+from knowledge.app_maps.connectors.web_api import WebConnector, describe_field
 
-PATH = "/api"
 QUOTES = ('"', "'", "`")
 LIKE_ROWS = 100
 _OF_THE_SYSTEM = {"ID", "CreatedTime", "LastModifiedTime", "CreatedBy", "LastModifiedBy", "Order", "ForeignKey"}
 _LINKS = {"Links", "LinkToAnotherRecord"}
 
 
-def from_settings(*, is_hurried: bool = False) -> "NocoDB | None":
-    """Return the connector for the server in the settings, or None when they name none."""
-    api = server_of_settings("NocoDB", path=PATH, header="xc-token", is_hurried=is_hurried)
-    return NocoDB(api) if api else None
-
-
 @dataclass(frozen=True)
-class NocoDB:
+class NocoDB(WebConnector):
     """One NocoDB server, of one's own or in the cloud. Its bases are the apps."""
 
-    api: WebApi
-
-    @property
-    def server(self) -> str:
-        """Its address, without the path of the API."""
-        return self.api.url.removesuffix(PATH)
+    system = "NocoDB"
+    path = "/api"
+    header = "xc-token"
 
     def apps(self) -> Iterator[DiscoveredApp]:
         """Yield every base: those of the server, or of each workspace where it has any."""
         bases = self._all("v2/meta/bases/")
         if bases is None:
             spaces = self._all("v2/meta/workspaces") or []
-            bases = [one for space in spaces for one in self._all(f"v2/meta/workspaces/{_id(space)}/bases") or []]
-        yield from (DiscoveredApp(_id(one), _title(one)) for one in bases if not one.get("deleted"))
+            bases = [one for space in spaces for one in self._all(f"v2/meta/workspaces/{self._id(space)}/bases") or []]
+        yield from (DiscoveredApp(self._id(one), _title(one)) for one in bases if not one.get("deleted"))
 
     def tables(self, app_id: str) -> Iterator[DiscoveredTable]:
         """Yield the tables of a base, with one call for the schema of each."""
@@ -56,7 +46,7 @@ class NocoDB:
     def row(self, app_id: str, table_id: str, row_id: str) -> DiscoveredRow | None:
         """Return one record, or None when it is gone."""
         reply = self.api.ask("GET", f"{_records(app_id, table_id)}/{quote(row_id, safe='')}")
-        return None if reply is None else _row(reply)
+        return None if reply is None else self._row(reply)
 
     def find_rows(
         self, app_id: str, table_id: str, field: str, value: str, *, limit: int = 5, loosely: bool = False
@@ -64,7 +54,7 @@ class NocoDB:
         """Return the records whose field equals the value, or begins with it: at most `limit`, none of a lost table."""
         where = {"where": _where(field, value, loosely=loosely), "pageSize": LIKE_ROWS}
         reply = self.api.ask("GET", f"{_records(app_id, table_id)}?{urlencode(where)}")
-        rows = [_row(one) for one in _many(reply, "records")] if reply is not None else []
+        rows = [self._row(one) for one in self._objects(reply, "records")] if reply is not None else []
         # What is asked for may be wider than what is wanted: `_` and `%` in a value stand for anything.
         told = [(str(row.values.get(field) or ""), row) for row in rows]
         fit = [(text, row) for text, row in told if text == value or (loosely and _begins(text, value))]
@@ -73,7 +63,7 @@ class NocoDB:
     def _titles(self, app_id: str) -> dict[str, str] | None:
         """The names of the tables of a base by their ids, without those that only join others."""
         tables = self._all(f"v2/meta/bases/{quote(app_id, safe='')}/tables")
-        return None if tables is None else {_id(one): _title(one) for one in tables if not one.get("mm")}
+        return None if tables is None else {self._id(one): _title(one) for one in tables if not one.get("mm")}
 
     def _all(self, path: str) -> list[dict[str, Any]] | None:
         """Return all of a list, however many pages it has; None where there is no such thing."""
@@ -82,7 +72,7 @@ class NocoDB:
             reply = self.api.ask("GET", f"{path}?{urlencode({'limit': LIKE_ROWS, 'offset': len(found)})}")
             if reply is None:
                 return None
-            page = _many(reply, "list")
+            page = self._objects(reply, "list")
             found += page
             about = reply.get("pageInfo") or {}
             if not page or about.get("isLastPage", True) or len(found) >= about.get("totalRows", 0):
@@ -92,23 +82,22 @@ class NocoDB:
         found = self.api.ask("GET", f"v2/meta/tables/{quote(table_id, safe='')}")
         if found is None:
             return None
-        columns = [one for one in _many(found, "columns") if not one.get("system")]
+        columns = [one for one in self._objects(found, "columns") if not one.get("system")]
         fields = {_title(one): _field(one, titles) for one in columns if one.get("uidt") not in _OF_THE_SYSTEM}
-        return DiscoveredTable(_id(found), _title(found), fields)
+        return DiscoveredTable(self._id(found), _title(found), fields)
 
 
 def _field(column: Mapping[str, Any], titles: Mapping[str, str]) -> dict[str, Any]:
     about = column.get("colOptions")
     options = about if isinstance(about, dict) else {}
-    described: dict[str, Any] = {"type": str(column.get("uidt") or "SingleLineText")}
-    if column.get("pv"):
-        described["primary"] = True
-    if values := [_title(one) for one in options.get("options") or [] if isinstance(one, dict)]:
-        described["values"] = values
-    target = str(options.get("fk_related_model_id") or "")
-    if described["type"] in _LINKS and target:
-        described["target"] = titles.get(target, target)
-    return described
+    kind = str(column.get("uidt") or "SingleLineText")
+    target = str(options.get("fk_related_model_id") or "") if kind in _LINKS else ""
+    return describe_field(
+        kind,
+        is_primary=column.get("pv"),
+        values=[_title(one) for one in options.get("options") or [] if isinstance(one, dict)],
+        target=titles.get(target, target),
+    )
 
 
 def _where(field: str, value: str, *, loosely: bool) -> str:
@@ -133,29 +122,5 @@ def _records(app_id: str, table_id: str) -> str:
     return f"v3/data/{quote(app_id, safe='')}/{quote(table_id, safe='')}/records"
 
 
-def _row(record: Any) -> DiscoveredRow:
-    fields = record.get("fields") if isinstance(record, dict) else None
-    if not isinstance(fields, dict) or record.get("id") is None:
-        raise _strange()
-    return DiscoveredRow(str(record["id"]), fields)
-
-
-def _many(reply: Any, name: str) -> list[dict[str, Any]]:
-    items = reply.get(name) if isinstance(reply, dict) else None
-    if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
-        raise _strange()
-    return items
-
-
-def _id(thing: Mapping[str, Any]) -> str:
-    if not thing.get("id"):
-        raise _strange()
-    return str(thing["id"])
-
-
 def _title(thing: Mapping[str, Any]) -> str:
     return str(thing.get("title") or thing.get("id") or "")
-
-
-def _strange() -> ConnectorError:
-    return ConnectorError("What answers is not NocoDB's API. Look at BIGMIND_NOCODB_URL.")

@@ -2,17 +2,17 @@
 
 import os
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from time import sleep
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import httpx
 from django.conf import settings
 
 from bigmind.core.addresses import deadline, is_packed, retry_after
-from knowledge.app_maps.connectors.contract import ConnectorError, RequestRefusedError
+from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredRow, RequestRefusedError
 
 PAUSES = (1.0, 2.0, 4.0)
 """Seconds before each further try of a worker."""
@@ -159,26 +159,82 @@ def _trust(file: str | None, folder: str | None) -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-def server_of_settings(system: str, *, path: str, header: str, is_hurried: bool, scheme: str = "") -> WebApi | None:
-    """Return the API of a system that the settings name: `SYSTEM_URL` and `SYSTEM_API_KEY`; None where they do not.
+@dataclass(frozen=True)
+class WebConnector:
+    """One server of a system that is read through its web API. The settings name it: `SYSTEM_URL`, `SYSTEM_API_KEY`.
 
-    Args:
+    Attributes:
+        system: Its name, as people write it.
         path: Where the API stands below the address.
         header: The header that carries the key.
         scheme: What stands before the key in it, such as `Bearer `.
+        id_field: Under which name things carry their ids.
     """
-    name = system.upper()
-    address, key = getattr(settings, f"{name}_URL"), getattr(settings, f"{name}_API_KEY")
-    if not (address and key):
-        return None
-    return WebApi(
-        url=address.rstrip("/").removesuffix(path) + path,
-        headers={header: f"{scheme}{key}", "Accept": "application/json"},
-        system=system,
-        url_setting=f"BIGMIND_{name}_URL",
-        key_setting=f"BIGMIND_{name}_API_KEY",
-        is_hurried=is_hurried,
-    )
+
+    api: WebApi
+    system: ClassVar[str]
+    path: ClassVar[str]
+    header: ClassVar[str]
+    scheme: ClassVar[str] = ""
+    id_field: ClassVar[str] = "id"
+
+    @classmethod
+    def from_settings(cls, *, is_hurried: bool = False) -> Self | None:
+        """Return the connector for the server in the settings, or None when they name none."""
+        name = cls.system.upper()
+        address, key = getattr(settings, f"{name}_URL"), getattr(settings, f"{name}_API_KEY")
+        if not (address and key):
+            return None
+        api = WebApi(
+            url=address.rstrip("/").removesuffix(cls.path) + cls.path,
+            headers={cls.header: f"{cls.scheme}{key}", "Accept": "application/json"},
+            system=cls.system,
+            url_setting=f"BIGMIND_{name}_URL",
+            key_setting=f"BIGMIND_{name}_API_KEY",
+            is_hurried=is_hurried,
+        )
+        return cls(api)
+
+    @property
+    def server(self) -> str:
+        """Its address, without the path of the API."""
+        return self.api.url.removesuffix(self.path)
+
+    def _objects(self, reply: Any, name: str) -> list[dict[str, Any]]:
+        """Return the list of objects under a name of an answer; each has an id."""
+        found = reply.get(name) if isinstance(reply, dict) else None
+        if not isinstance(found, list) or not all(isinstance(one, dict) and self._id(one) for one in found):
+            raise self._not_its_api()
+        return found
+
+    def _id(self, thing: Mapping[str, Any]) -> str:
+        if not thing.get(self.id_field):
+            raise self._not_its_api()
+        return str(thing[self.id_field])
+
+    def _row(self, record: Any) -> DiscoveredRow:
+        """Return a record whose values stand under `fields`."""
+        fields = record.get("fields") if isinstance(record, dict) else None
+        if not isinstance(fields, dict):
+            raise self._not_its_api()
+        return DiscoveredRow(self._id(record), fields)
+
+    def _not_its_api(self) -> ConnectorError:
+        return ConnectorError(f"What answers is not {self.system}'s API. Look at {self.api.url_setting}.")
+
+
+def describe_field(
+    kind: str, *, is_primary: object = False, values: Sequence[str] = (), target: str = ""
+) -> dict[str, Any]:
+    """Return what an app map keeps of a field: only what applies to it."""
+    described: dict[str, Any] = {"type": kind}
+    if is_primary:
+        described["primary"] = True
+    if values:
+        described["values"] = list(values)
+    if target:
+        described["target"] = target
+    return described
 
 
 def _is_json(reply: httpx.Response) -> bool:
