@@ -53,6 +53,12 @@ register.filter("counted", write_number)
 register.filter("worded", word_of)
 
 
+@register.simple_block_tag
+def breadcrumbs(content: str) -> SafeString:
+    """Draw the way to a page, whose steps are items of a list."""
+    return format_html('<nav class="breadcrumbs" aria-label="{}"><ol>{}</ol></nav>', _("Breadcrumbs"), content)
+
+
 @register.filter
 def age(moment: datetime) -> str:
     """Say in words how long ago a moment was, or how far ahead it lies: “3 days ago”, “in 3 days”."""
