@@ -205,14 +205,14 @@ def revoke_key(key: ApiKey) -> ApiKey:
     return key
 
 
-def find_key(reference: str, *, user: User | None = None) -> ApiKey:
+def find_key(reference: str) -> ApiKey:
     """Find a key by its text, its id, its SHA-256, or the first characters that lists show of it: all, and no more.
 
     Raises:
         NotFound: no key fits, or more than one does.
     """
     reference = reference.strip()
-    fitting = list(list_keys(user).filter(_is_meant_by(reference))[:2])
+    fitting = list(list_keys().filter(_is_meant_by(reference))[:2])
     if len(fitting) == 1:
         return fitting[0]
     hint = "Give its id or its SHA-256: `bigmind key_list` shows them."

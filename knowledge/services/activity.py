@@ -67,10 +67,10 @@ class HeatMap:
     longest_streak: int
 
 
-def activity_of(user: User, *, weeks: int = WEEKS) -> HeatMap:
+def activity_of(user: User) -> HeatMap:
     """Return the days of someone's last weeks: sessions begun, exchanges flagged and facts learnt, in view."""
     today = timezone.localdate()
-    first = _monday(today, weeks)
+    first = _monday(today, WEEKS)
     counts: Counter[date] = Counter()
     for rows, moment in (
         (Session.objects.of(user).in_view(), "started_at"),
@@ -79,7 +79,7 @@ def activity_of(user: User, *, weeks: int = WEEKS) -> HeatMap:
     ):
         recent = rows.filter(**{f"{moment}__date__gte": first}).order_by().annotate(day=TruncDate(moment))
         counts.update(dict(recent.values_list("day").annotate(Count("pk"))))
-    return heat_map(counts, until=today, weeks=weeks)
+    return heat_map(counts, until=today, weeks=WEEKS)
 
 
 def heat_map(counts: Mapping[date, int], *, until: date, weeks: int) -> HeatMap:

@@ -73,11 +73,6 @@ class LineAsTold:
     kind: str = ""
     id: str = ""
 
-    @property
-    def is_erased(self) -> bool:
-        """Whether it was erased since."""
-        return self.text == ERASED
-
 
 def keep_texts(user: User, text: str, owners: Mapping[str, LineOwner]) -> list[int] | None:
     """Keep a text line by line; return the ids of the lines, in their order, or None where none are kept.

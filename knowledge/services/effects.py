@@ -20,7 +20,7 @@ from accounts.services.usage import COLLEAGUES
 from bigmind.core.rls import rls_bypass
 from bigmind.core.translation import _, gettext_lazy, write_number
 from knowledge.kinds import KINDS
-from knowledge.models import DIGEST_CHARS, CompanyEntry, HoldoutDraw, Kind, Proof, Serving
+from knowledge.models import DIGEST_CHARS, HoldoutDraw, Kind, Proof, Serving
 from knowledge.services.confidence import START, MeanDifference, Sample, compare, find_sure
 
 _FAILING = Cast("session__work__failing", IntegerField())
@@ -200,16 +200,6 @@ def counts_of(actor: Actor, kind: str, id: str | int) -> ThingCounts | None:
 def proof_of(actor: Actor, kind: str, id: object) -> dict[str, Any]:
     """Return what a page about something shows of its use: the effect, and the counts."""
     return {"effect": effects_of(actor, kind, [str(id)])[str(id)], "counts": counts_of(actor, kind, str(id))}
-
-
-def find_most_helpful(actor: Actor, *, limit: int = 5) -> list[tuple[CompanyEntry, MeasuredEffect]]:
-    """Return the approved entries that clearly help, what helps most first."""
-    ids = list(_select_draws(Kind.COMPANY).values_list("source_id", flat=True).distinct())
-    effects = effects_of(actor, Kind.COMPANY, ids)
-    helping = {int(id): effect for id, effect in effects.items() if effect.verdict == "helps" and effect.setbacks}
-    entries = CompanyEntry.objects.approved().in_bulk(helping)
-    found = [(entries[id], effect) for id, effect in helping.items() if id in entries]
-    return sorted(found, key=lambda one: one[1].setbacks.difference if one[1].setbacks else 0.0)[:limit]
 
 
 @rls_bypass()

@@ -161,11 +161,6 @@ def note_filed(actor: Actor, question_id: UUID, entry: CompanyEntry) -> None:
     ExpertQuestion.objects.filter(pk=asked.pk).update(entry=entry)
 
 
-def count_waiting(user: User) -> int:
-    """Count the questions that wait for an answer of this user."""
-    return ExpertQuestion.objects.filter(expert=user, state=ExpertQuestionState.OPEN).count()
-
-
 def _open_question(actor: Actor, question_id: UUID) -> ExpertQuestion:
     return _lock_open(ExpertQuestion.objects.filter(expert=actor.user), question_id)
 

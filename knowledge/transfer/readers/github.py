@@ -58,7 +58,6 @@ SOLVED = re.compile(
 WIKI_LINK = re.compile(r"\[\[([^\[\]|\n]{1,200})(?:\|([^\[\]|\n]{1,200}))?\]\]")
 PAGE_LINK = re.compile(r"\]\(([^()\s]{1,500})\)")
 ISSUE_ADDRESS = re.compile(r"/issues/(\d{1,12})")
-API_PATH = re.compile(r"/repos/([\w.-]{1,100}/[\w.-]{1,100})")
 
 
 @dataclass
