@@ -68,7 +68,7 @@ class UserForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(User)
 class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """People. They sign in by a link unless they have set a password, which nobody else can."""
+    """People. They sign in by a link unless they have set a password, which no one else can."""
 
     form = UserForm
     list_display = ("username", "display_name", "role", "is_active", "created_at", "last_seen")
@@ -341,7 +341,7 @@ show(
 
 # Deleting the tries of an address lets it try again at once.
 show(SignInTry, "at address name_digest", search="address", filters="at", order="-at", may_be_deleted=True)
-# Deleting a row forgets the browser; the page “People” signs out. The key of a session signs in whoever knows it.
+# Deleting a row forgets the browser; the page “People” signs out. The key of a session signs in the one who knows it.
 show(
     SignIn,
     "user address user_agent since last_seen",

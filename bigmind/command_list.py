@@ -91,5 +91,5 @@ def help_text() -> str:
 
 
 def nearest_command(word: str) -> str:
-    """Return the command that somebody may have meant, or nothing."""
+    """Return the command that someone may have meant, or nothing."""
     return next(iter(get_close_matches(word.replace("-", "_"), [*command_names(), *ITSELF], n=1)), "")

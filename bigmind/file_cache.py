@@ -18,7 +18,7 @@ FOR_EVER = 1e12
 WRITES_BETWEEN_CULLS = 500
 PATIENCE_MS = 500
 
-# Nothing waits for the disk: after a loss of power the file is made anew, by `bigmind up`.
+# Nothing waits for the disk: after a loss of power the file is made again, by `bigmind up`.
 _OPEN = f"""
 PRAGMA busy_timeout = {PATIENCE_MS};
 PRAGMA journal_mode = WAL;
@@ -69,7 +69,7 @@ class CacheFile:
         return self._connection
 
     def hang_up(self) -> None:
-        """Open it anew at the next use: it may have been replaced."""
+        """Open it again at the next use: it may have been replaced."""
         self._connection = None
 
 

@@ -48,7 +48,7 @@ COMPRESSED = {"text/html", "text/css", "text/javascript", "image/svg+xml"}
 PARTIAL = 206
 SAFE = {"GET", "HEAD", "OPTIONS"}
 FOR_ALL = ("curation.", "django.contrib.admin")
-"""Where the pages are by which curators and admins change what everybody is told."""
+"""Where the pages are by which curators and admins change what everyone receives."""
 NO_ROUTE = "(none)"
 ANSWERS: dict[str, Callable[[HttpRequest], HttpResponse]] = {
     "/healthz": health.healthz,
@@ -64,7 +64,7 @@ log = structlog.get_logger()
 class CompressionMiddleware(GZipMiddleware):
     """Compresses pages and what they load, also what WhiteNoise serves from files that nobody compressed before.
 
-    Django adds random bytes to what it compresses, and masks its tokens anew for each request: the length of an
+    Django adds random bytes to what it compresses, and masks its tokens again for each request: the length of an
     answer tells nothing about them (the attack is called BREACH).
     """
 

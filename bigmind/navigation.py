@@ -80,7 +80,7 @@ class Group:
 class Navigation:
     """All that a person is offered: the groups they see, what waits under “More”, and what is always in reach.
 
-    `bar` is what stands at the bottom of a phone; `profile` leads to their own page, `notices` to what they were told.
+    `bar` is what stands at the bottom of a phone; `profile` leads to their own page, `notices` to what they received.
     """
 
     groups: tuple[Group, ...]
@@ -110,8 +110,8 @@ def navigation_for(
     """Return the navigation as this person sees it on the page at `path`: what their role does not open is left out.
 
     Args:
-        queue: What waits for a decision, for whoever decides.
-        unseen: How much the person was told and has not seen.
+        queue: What waits for a decision, for the one who decides.
+        unseen: How many notices the person has not seen.
         filled: The routes of `GROWING` behind which there is something.
     """
 
@@ -135,7 +135,7 @@ def counts_in(navigation: Navigation) -> dict[str, str]:
 
 
 def navigation_of(request: HttpRequest) -> Navigation | None:
-    """Return the navigation for whoever is signed in; nothing when nobody is, or when an error came before."""
+    """Return the navigation for the one who is signed in; nothing when nobody is, or when an error came before."""
     user = getattr(request, "user", None)
     if not isinstance(user, User):
         return None
@@ -154,7 +154,7 @@ def _look_behind(user: User, queue: Mapping[str, Any]) -> tuple[set[str], dict[s
     others complain about is counted there.
 
     Args:
-        queue: What is counted for whoever decides.
+        queue: What is counted for the one who decides.
     """
     rows = {
         "captured": Conversation.objects.filter(user=user),

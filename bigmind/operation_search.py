@@ -38,7 +38,7 @@ _SAME = (
     "note notes",
     "chunk chunks exchange message quote",
 )
-"""Words that mean the same here: whoever looks for an operation does not know what it calls things."""
+"""Words that mean the same here: anyone who looks for an operation does not know what it calls things."""
 _MEANING = {word: group.split()[0] for group in _SAME for word in group.split()}
 _PLAIN = frozenset(
     """a an and any are as at be by can do for from has have how i in into is it its me my of on one or please that the
@@ -58,7 +58,7 @@ class FoundOperation:
 
     @classmethod
     def of(cls, operation: Operation) -> Self:
-        """Return an operation as it is told to an agent."""
+        """Return an operation as an agent reads it."""
         schema = operation.input_schema
         required = set(schema.get("required", []))
         described = [_describe(name, part, name in required) for name, part in schema.get("properties", {}).items()]

@@ -42,7 +42,7 @@ def rehearse_now() -> None:
 
 
 def _rehearse(*, is_asked: bool) -> None:
-    from bigmind.backup.rehearsing import rehearse  # With all that it looks at; nobody else here needs that.
+    from bigmind.backup.rehearsing import rehearse  # With all that it looks at; no one else here needs that.
 
     newest = next(iter(backups_in(BackupPlan.from_settings().folder)), None)
     identity = identity_file()

@@ -237,7 +237,7 @@ show(
 show(EntryFingerprint, "fingerprint entry has_place", search="fingerprint entry__content")
 show(LessonAsked, "fingerprint times last_asked entry", search="fingerprint entry__content", order="-times")
 
-# What sessions were told, and what came of it.
+# What sessions received, and what came of it.
 show(
     Feedback,
     "kind source_id verdict user created_at settled_at",
@@ -278,7 +278,7 @@ show(
 show(Receipt, "session told tokens", search="session__user__username")
 show(ReceiptText, "at user kind source_id", search="user__username source_id", filters="kind at", order="-at")
 
-# What is not known here. The words of a question and who asked it are told to nobody.
+# What is not known here. The words of a question and who asked it are shown to nobody.
 show(
     Gap,
     "id name state settled_by settled_at created_at",

@@ -86,14 +86,14 @@ def keep_indexes() -> None:
 
 @shared_task
 def tally_servings() -> None:
-    """Recompute what came of each company entry that sessions were told, and which of them do harm."""
+    """Recompute what came of each company entry that sessions received, and which of them do harm."""
     servings.tally_servings()
     effects.mark_harmful()
 
 
 @shared_task
 def forget_old_texts() -> None:
-    """Forget what was told longer ago than it is kept word for word."""
+    """Forget what was sent longer ago than it is kept word for word."""
     as_told.forget_old_texts()
 
 

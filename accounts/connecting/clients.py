@@ -1,4 +1,4 @@
-"""The programs that can talk to BigMind: what each is told, and where it keeps the instructions of its agent."""
+"""The programs that can talk to BigMind: what each receives, and where it keeps the instructions of its agent."""
 
 import sys
 from collections.abc import Callable, Collection
@@ -17,7 +17,7 @@ from bigmind.core.translation import gettext_lazy
 
 @dataclass(frozen=True)
 class ClientProgram:
-    """A program that can talk to BigMind, and how it is told to.
+    """A program that can talk to BigMind, and how it is connected.
 
     Attributes:
         slug: Its name in addresses and forms.

@@ -1,4 +1,4 @@
-"""The hook program on this machine: its files below `BIGMIND_HOME/hooks`, and what it is told of each client."""
+"""The hook program on this machine: its files below `BIGMIND_HOME/hooks`, and what it knows of each client."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ FOR_ITS_OWNER = 0o700
 
 @dataclass(frozen=True)
 class HookConfig:
-    """What the hook program is told of one client.
+    """What the hook program knows of one client.
 
     Attributes:
         url: The address of BigMind.
@@ -66,7 +66,7 @@ class HookFolder:
         return HookProgram(python, str(self.folder / PROGRAM_FILE), machine.system)
 
     def config_of(self, client: str) -> HookConfig | None:
-        """Return what the program is told of a client, if anything is."""
+        """Return what the program knows of a client, if anything."""
         found = find_file(self._config(client))
         try:
             told = json.loads(found.text) if found.content else None
@@ -75,7 +75,7 @@ class HookFolder:
             return None
 
     def write(self, config: HookConfig) -> None:
-        """Write the program, and what it is told of a client. Both are there before a client could call them."""
+        """Write the program, and what it knows of a client. Both are there before a client could call them."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=FOR_ITS_OWNER)
         write_program(self.folder)
         content = json.dumps(asdict(config), indent=1, ensure_ascii=False).encode()

@@ -108,7 +108,7 @@ def has_hooks(client: ClientHooks, machine: Machine, project: Path | None = None
     """Whether hooks of BigMind stand in the client's file."""
     try:
         return bool(entries_in_file(client, machine, project))
-    except MalformedFile:  # whoever changes it will say so
+    except MalformedFile:  # the one who changes it will say so
         return PROGRAM_FILE in find_file(client.file(machine, project)).text
 
 
@@ -200,7 +200,7 @@ def _hooks(client: ClientHooks, connection: HookConnection, path: Path) -> Clien
 
 
 def _plugin(client: ClientHooks, connection: HookConnection, path: Path) -> ClientFile:
-    """The file is ours alone; one of somebody else in its place comes back."""
+    """The file is ours alone; one of someone else in its place comes back."""
 
     def write(_: str) -> str:
         return plugin_of(client.slug, connection) if connection.kinds else ""

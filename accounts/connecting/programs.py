@@ -39,7 +39,7 @@ class ProjectInstructions:
 
 @dataclass(frozen=True)
 class AgentProgram:
-    """A program with an agent in it, and the files by which it is told of BigMind.
+    """A program with an agent in it, and the files by which it learns of BigMind.
 
     Attributes:
         slug: What people type.

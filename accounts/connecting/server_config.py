@@ -9,7 +9,7 @@ LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 @dataclass(frozen=True)
 class ServerConfig:
-    """What a client must be told to come in.
+    """What a client needs to connect.
 
     Attributes:
         public_url: The address of this BigMind, as people and agents type it.

@@ -138,7 +138,7 @@ class AppToken(models.Model):
     """What opens the key of a connected app, whose own text nobody knows. Only its hash is stored.
 
     A code is exchanged once for the first pair of tokens; a refresh token once for the next pair. What was exchanged
-    stays until it would have expired: whoever shows it again has stolen it, or was stolen from.
+    stays until it would have expired: anyone who shows it again has stolen it, or was stolen from.
     """
 
     class Kind(models.TextChoices):

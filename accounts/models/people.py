@@ -145,7 +145,7 @@ class Profile(PrivateModel):
 
 
 class Sharing(models.Model):
-    """What its owner chose to show. Whoever has no row has not chosen: then the default of the instance holds."""
+    """What its owner chose to show. Anyone who has no row has not chosen: then the default of the instance holds."""
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="sharing")
     sections = ArrayField(models.CharField(max_length=20, choices=CHOICES), default=list, blank=True)

@@ -149,7 +149,7 @@ class Alert(PrivateModel):
             models.Index(fields=["user"], condition=models.Q(seen_at=None), name="alert_unseen"),
         ]
         constraints = [
-            # What is said of a key is said once, however often the scheduler starts anew.
+            # What is said of a key is said once, however often the scheduler starts again.
             models.UniqueConstraint(fields=["key", "kind"], condition=~models.Q(key=None), name="alert_once_for_a_key")
         ]
 

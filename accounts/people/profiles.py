@@ -58,7 +58,7 @@ class Shared:
     """What one person shares: the sections that others see, and whether the directory names them.
 
     `is_chosen`: whether they said so themselves, or the default of the instance holds. `curators_see_told`: whether
-    curators may see what the person's agents had been told when they proposed something.
+    curators may see what the person's agents had received when they proposed something.
     """
 
     sections: frozenset[ProfileSection]
@@ -105,7 +105,7 @@ def as_shared(sharing: Sharing | None) -> Shared:
 
 
 def lets_curators_see_told(user: User) -> bool:
-    """Whether someone agreed that curators see what their agents had been told when they proposed something."""
+    """Whether someone agreed that curators see what their agents had received when they proposed something."""
     sharing: Sharing | None = getattr(user, "sharing", None)
     return user.is_active and as_shared(sharing).curators_see_told
 

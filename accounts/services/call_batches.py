@@ -1,7 +1,7 @@
 """The usage log in batches: a process that serves writes down the reads of the last moment together.
 
 A row may be lost in a crash, as it could be before: nobody waited until it had reached the disk. What a write changed
-is told with its row, so that one is written at once.
+is sent with its row, so that one is written at once.
 """
 
 from collections import deque
@@ -17,7 +17,7 @@ WRITTEN_EVERY = 0.2
 MOST_WAITING = 20_000
 MOST_TOGETHER = 1_000
 
-# Whoever was deleted meanwhile is not written of; of a key or an agent that was, no more is known.
+# Anyone who was deleted meanwhile is not written of; of a key or an agent that was, no more is known.
 _WRITE = """
 WITH not_waiting AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
 INSERT INTO accounts_call (
@@ -62,7 +62,7 @@ class CallBatch:
 
     @contextmanager
     def gather(self) -> Iterator[None]:
-        """Let calls wait inside this block; whoever opened it calls `write` now and then, and at the end."""
+        """Let calls wait inside this block; the one who opened it calls `write` now and then, and at the end."""
         self.is_on = True
         try:
             yield

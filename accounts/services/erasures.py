@@ -1,6 +1,6 @@
 """Reports of erasures: what went is counted and signed, so that it can be shown without being kept.
 
-The key is made from the secret key of the instance: whoever has the report and the public key can tell that the report
+The key is made from the secret key of the instance: with the report and the public key anyone can tell that the report
 is word for word what this instance wrote. That the rows are gone, only the instance itself can show.
 """
 
@@ -59,10 +59,10 @@ def digest_with_key(text: str) -> str:
 def report_erasure(erased: Erased, *, whose: User | None) -> ErasureReport:
     """Sign what was erased and keep it. Call this in the transaction that erases.
 
-    Who asked is whoever performs the operation of this call, or is on the page; nobody on the command line.
+    Who asked is the one who performs the operation of this call, or is on the page; nobody on the command line.
     """
     actor, now = acting(), timezone.now()
-    # Whoever deletes themselves is gone by now: the report keeps their id.
+    # Anyone who deletes themselves is gone by now: the report keeps their id.
     asked_by = actor.user if actor else None
     linked = User.objects.filter(pk=asked_by.pk).first() if asked_by else None
     document = _document(erased, at=now, asked_by=asked_by, whose=whose)

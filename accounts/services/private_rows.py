@@ -75,7 +75,7 @@ def open_private_rows(actor: Actor, owner: User, session: SessionBase, *, reason
 
 
 def _open_now(session: SessionBase, viewer: User) -> dict[str, dict[str, Any]]:
-    """Return whose rows are open to whoever opened them. A clock that was set back closes them."""
+    """Return whose rows are open to the one who opened them. A clock that was set back closes them."""
     now = timezone.now().timestamp()
     return {
         owner: opened

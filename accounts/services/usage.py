@@ -1,6 +1,6 @@
 """Usage: the log of calls added up, in the database, however many there are.
 
-Whoever looks at everybody's figures (`reader`) is told only what at least three other people had a part in: a day or an
+Anyone who looks at everybody's figures (`reader`) sees only what at least three other people had a part in: a day or an
 operation of fewer is withheld, and not part of any sum, so that no difference tells what one colleague did.
 """
 
@@ -145,7 +145,7 @@ def outcomes(calls: "QuerySet[Call]", *, reader: User | None = None) -> Outcomes
 
 
 def parts_for(parts: Iterable[tuple[Part, UUID]], reader: User | None) -> set[Part]:
-    """Return the parts that a reader is told of: those that enough other people have a hand in; without one all."""
+    """Return the parts that a reader may see: those that enough other people have a hand in; without one all."""
     pairs = set(parts)
     if reader is None:
         return {part for part, _ in pairs}
@@ -187,7 +187,7 @@ def calls_by_day(
 ) -> list[DayOfCalls]:
     """Add up the calls of each of the last days, today last; `searching` names the operations that are searches.
 
-    A day without calls is 0. To a reader it is withheld, as is one of few people: the two cannot be told apart.
+    A day without calls is 0. To a reader it is withheld, as is one of few people: the two look the same.
     """
     figures = {
         "calls": Count("pk"),

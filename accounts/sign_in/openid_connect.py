@@ -87,7 +87,7 @@ class CompanyProvider(OpenIDConnectProvider):  # type: ignore[misc]
         """Send a browser to the provider. What the address says of scopes and parameters is not passed on.
 
         Args:
-            again: Ask the provider to let them sign in anew, also where they are signed in there.
+            again: Ask the provider to let them sign in again, also where they are signed in there.
             is_test: Nobody is to be signed in by it; an admin wants to see who would be.
         """
         nonce = secrets.token_urlsafe(24)

@@ -53,7 +53,7 @@ class Identity:
 def admit(identity: Identity, *, address: str) -> User:
     """Return the person whom the provider vouches for, making or linking them where our rules allow it.
 
-    A user who was here before is known by the provider's id of them. Whoever comes for the first time is found by
+    A user who was here before is known by the provider's id of them. Anyone who comes for the first time is found by
     an e-mail address that the provider has verified and an admin has given: an open invitation, or a person's own.
 
     Raises:

@@ -95,7 +95,7 @@ class InvitationForm(RoleForm):
 
 
 class JoinForm(RefusableForm):
-    """Asks whoever was invited what they want to be called, and for a password."""
+    """Asks the one who was invited what they want to be called, and for a password."""
 
     display_name = forms.CharField(
         label=gettext_lazy("Name"),
@@ -205,7 +205,7 @@ def role(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
         return _person_page(request, found, form=form, status=422)
     where = f", in the team {changed.team}" if changed.team else ""
     messages.success(request, f"{changed} is {changed.get_role_display().lower()} now{where}.")
-    # Whoever has just stopped being an admin may not see this page any more.
+    # Anyone who has just stopped being an admin may not see this page any more.
     return redirect("home") if changed == actor.user and not changed.is_admin else redirect("person", changed.pk)
 
 

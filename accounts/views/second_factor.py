@@ -104,7 +104,7 @@ def set_up(request: HttpRequest) -> HttpResponse:
 
 
 def _with_code(act: CodeAction) -> Callable[[HttpRequest], HttpResponse]:
-    """Do something to one's second factor for whoever shows it once more; say on its page what cannot be done."""
+    """Do something to one's second factor for the one who shows it once more; say on its page what cannot be done."""
 
     @sensitive_post_parameters("code")
     @never_cache

@@ -55,13 +55,13 @@ class PendingSignIn:
 def enter(request: HttpRequest, user: User, *, door: Door, wanted: str) -> HttpResponse:
     """Sign a user in and turn to the page they wanted; ask for a code first where they have a second factor.
 
-    Whoever comes from the company's own sign-in is not asked: that one has second factors of its own.
+    Anyone who comes from the company's own sign-in is not asked: that one has second factors of its own.
     """
     wanted = _first_page(user, wanted)
     if door == "sso" or not has_second_factor(user):
         sign_in_as(request, user, door=door)
         return redirect(wanted)
-    # Whoever was signed in here before is not any more, and nothing of their session goes on.
+    # Anyone who was signed in here before is not any more, and nothing of their session goes on.
     logout(request)
     waiting = PendingSignIn(str(user.pk), user.get_session_auth_hash(), door, wanted, time.time())
     request.session[_WAITING] = asdict(waiting)
@@ -165,7 +165,7 @@ class SignInForm(forms.Form):
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """Ask for user name and password; sign in whoever knows both, and turn to the page they wanted."""
+    """Ask for user name and password; sign in the one who knows both, and turn to the page they wanted."""
     wanted = next_page(request)
     if request.method != "POST":
         return redirect(wanted) if request.user.is_authenticated else _form(request, SignInForm(), wanted)

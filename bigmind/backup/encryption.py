@@ -23,7 +23,7 @@ _MAKE_ONE = "`age-keygen -o identity.txt` makes one, and prints its recipient."
 
 
 class CannotDecrypt(Invalid):
-    """A file that was encrypted is not opened: it was changed, cut off, or written to somebody else."""
+    """A file that was encrypted is not opened: it was changed, cut off, or written to someone else."""
 
 
 def read_recipients(texts: Iterable[str]) -> list[Any]:
@@ -127,7 +127,7 @@ class Feed:
                 decrypt(file, into, identities)
         except BrokenPipeError:
             pass  # The program has ended, and says why.
-        except Exception as error:  # noqa: BLE001  # It belongs to whoever waits.
+        except Exception as error:  # noqa: BLE001  # It belongs to the one who waits.
             self.error = error
 
     def wait(self) -> None:

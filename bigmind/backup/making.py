@@ -62,7 +62,7 @@ def make_backup(place: Path, *, keep: Retention = KEEP_ALL, recipients: Sequence
         recipients: Whom to encrypt it to, by age; to nobody, it is in the clear.
 
     Raises:
-        Invalid: it cannot be written, PostgreSQL's programs are missing, or somebody is no recipient.
+        Invalid: it cannot be written, PostgreSQL's programs are missing, or someone is no recipient.
         Conflict: another backup is being made.
     """
     read_recipients(recipients)

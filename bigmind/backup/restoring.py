@@ -110,7 +110,7 @@ def verify_backup(folder: Path, identities: list[Any] | None = None) -> Backup:
         identities: What opens an encrypted one. Without, only checksums are compared.
 
     Raises:
-        Invalid: it is not whole, not what was written, or written to somebody else.
+        Invalid: it is not whole, not what was written, or written to someone else.
     """
     manifest = read_manifest(folder)
     check_files(folder, manifest)
@@ -143,7 +143,7 @@ def restore_backup(
         identities: What opens a backup that is encrypted.
 
     Raises:
-        Invalid: the backup is not whole, is encrypted to somebody else, was made by a newer BigMind, or cannot be
+        Invalid: the backup is not whole, is encrypted to someone else, was made by a newer BigMind, or cannot be
             loaded; nothing was changed.
         Conflict: the database is not empty, or parts of BigMind use it.
     """

@@ -91,7 +91,7 @@ def back_up_when_due(plan: BackupPlan, *, every: timedelta) -> Backup | None:
         except Conflict:
             return None  # Someone makes one now.
     kinds, of_newest = BackupRun.Kind, BackupRun.objects.filter(name=newest.name, error="")
-    if not of_newest.filter(kind=kinds.MADE).exists():  # The database was restored since, or somebody laid it there.
+    if not of_newest.filter(kind=kinds.MADE).exists():  # The database was restored since, or someone laid it there.
         at = time_of_backup(newest.name)
         note_run(kinds.MADE, newest, place=str(plan.folder), began=time.monotonic(), at=at)
     if plan.bucket and not of_newest.filter(kind=kinds.COPIED, place=plan.bucket).exists():

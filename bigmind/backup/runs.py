@@ -82,7 +82,7 @@ def backups_error() -> str:
 def error_of(runs: list[BackupRun]) -> str:
     """Say what is the matter, as far as these runs tell."""
     kinds, folder = BackupRun.Kind, str(Path(settings.BACKUP_DIR).expanduser())
-    # What somebody makes elsewhere by hand says nothing of those that the scheduler makes.
+    # What someone makes elsewhere by hand says nothing of those that the scheduler makes.
     ours = [run for run in runs if run.place in {folder, settings.BACKUP_BUCKET}]
     tried, made, copied = last_run(ours, kinds.MADE), last_run(ours, kinds.MADE, is_done=True), _last_copy(ours)
     rehearsed = last_run(runs, kinds.REHEARSED)

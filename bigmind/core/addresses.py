@@ -146,7 +146,7 @@ class Fetched:
 def public_address(url: str, *, may_be_private: bool = False) -> tuple[str, str]:
     """Return a URL that names an address instead of a host, and the host.
 
-    Whoever controls a name could let it point to this machine or its network, and change its mind between the look-up
+    The owner of a name could let it point to this machine or its network, and change their mind between the look-up
     and the call: so every address of the name is checked, and one that was checked is called.
 
     Raises:
@@ -213,7 +213,7 @@ def fetch(
                 raise AddressRefused(f"It sends more than {most_bytes:,} bytes.")
             if monotonic() > deadline:
                 break
-        # Whoever was hung up on may look as if they had come to their end.
+        # Anyone who was hung up on may look as if they had come to their end.
         if monotonic() > deadline:
             raise AddressRefused(f"It sends for more than {seconds:g} seconds.")
         return Fetched(answer.status_code, answer.headers, bytes(body))

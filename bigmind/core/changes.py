@@ -14,13 +14,13 @@ CHANNEL = "bigmind_changes"
 ANY = "*"
 """A domain of notes that is not known: any may have changed."""
 
-# Nobody waits until the disk has it: after a crash all that listened connect anew, and read again.
+# Nobody waits until the disk has it: after a crash all that listened connect again, and read again.
 _TELL = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, %s)"
 
 
 @dataclass(frozen=True)
 class Change:
-    """That something changed, of what somebody is told at a start.
+    """That something changed, of what someone receives at a start.
 
     Attributes:
         user: The id of whose memory it is; empty means that everybody's context changed.
@@ -32,7 +32,7 @@ class Change:
 
     @classmethod
     def of(cls, user_id: UUID, domain: str = "") -> Self:
-        """Return a change of somebody's memory."""
+        """Return a change of someone's memory."""
         return cls(str(user_id), domain)
 
     @classmethod

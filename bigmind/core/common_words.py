@@ -133,7 +133,7 @@ COMMON_ENDINGS = tuple(ENDINGS.split())
 
 
 def is_common(word: str) -> bool:
-    """Whether a word in small letters is a common English one, or one of its forms (deploys, deployed, deploying)."""
+    """Whether a word in lower case is a common English one, or one of its forms (deploys, deployed, deploying)."""
     if word in COMMON_WORDS:
         return True
     stems = (word.removesuffix(ending) for ending in COMMON_ENDINGS if word.endswith(ending))

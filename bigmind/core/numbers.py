@@ -1,10 +1,10 @@
 """Numbers of private rows: what their owner calls them by, and what nobody can count the rows of others with.
 
 Every user has a block of ids. The upper half of the id of a private row names the block, the lower half is the row's
-number: `F12` is a fact of whoever asks. The database gives both out (a trigger on the table, a sequence for
+number: `F12` is a fact of the one who asks. The database gives both out (a trigger on the table, a sequence for
 each user and series), so that bulk inserts and concurrent transactions number alike, and no number is given twice.
 
-Rows from before this have an id below the first block, which is their number too: a handle that an agent was told then
+Rows from before this have an id below the first block, which is their number too: a handle that an agent received then
 still means the same. Decision 0032 has what was considered.
 """
 

@@ -44,7 +44,7 @@ def read_period(text: str) -> Period | None:
     Raises:
         ValueError: it may mean two days; the message names both.
     """
-    # ISO 8601 is read by whoever reads moments; a day of it is a period, too.
+    # ISO 8601 is read where moments are; a day of it is a period, too.
     if (day := _iso_day(text.strip())) is not None:
         return _days(day, 1)
     if "/" in text or text.count(".") == 2:

@@ -21,7 +21,7 @@ _DAYS = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def repair(operation: Operation, arguments: Mapping[str, Any], refusal: Invalid) -> str:
-    """Return the call as it would be accepted, in one line; empty where that cannot be told.
+    """Return the call as it would be accepted, in one line; empty where that is unknown.
 
     What only the caller can know stands in angle brackets; a long text is left out.
     """

@@ -88,7 +88,7 @@ def _seeing(whom: str) -> Iterator[None]:
 
 @lru_cache(maxsize=4096)
 def token_of(whom: str, session: int | None = None) -> str:
-    """Return what a transaction sets to see somebody's rows.
+    """Return what a transaction sets to see someone's rows.
 
     Args:
         session: The process of the server that alone takes it; None is taken by any, for where a pool chooses it.
@@ -132,5 +132,5 @@ def _own_key() -> bytes:
 
 
 def _key(secret: str) -> bytes:
-    """The key of tokens, made of the instance's: whoever reads it in the database can sign nothing else with it."""
+    """The key of tokens, made of the instance's: anyone who reads it in the database can sign nothing else with it."""
     return hmac.new(secret.encode(), b"bigmind.core.rls", sha256).digest()

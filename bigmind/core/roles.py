@@ -51,7 +51,7 @@ _is_migrating = ContextVar("_is_migrating", default=False)
 
 
 class AsOwnerWhileMigrating:
-    """Routes the queries of a running migration to the owner: before it commits, nobody else sees its new tables."""
+    """Routes the queries of a running migration to the owner: before it commits, no one else sees its new tables."""
 
     def db_for_read(self, model: type[Model], **hints: object) -> str | None:
         """The owner while a migration runs; None leaves it to Django."""

@@ -1,4 +1,4 @@
-"""Documents signed by this instance: whoever has one can tell that it is word for word what was signed, and by whom.
+"""Documents signed by this instance: anyone who has one can tell that it is word for word what was signed, and by whom.
 
 The key is made from the secret key of the instance, one for each purpose, so that it needs no place of its own.
 """

@@ -161,7 +161,7 @@ def _cost(piece: str) -> int:
 def _word_cost(word: str, *, in_sentence: bool) -> int:
     """Return the cost of a word, or of one of the words in a camelCase name.
 
-    A long word is cheapest as it occurs in a sentence, after a space and in small letters: tokenizers have learned it
+    A long word is cheapest as it occurs in a sentence, after a space and in lower case: tokenizers have learned it
     in that form.
     """
     small = word.lower()

@@ -1,4 +1,4 @@
-"""Who may hold a connection: so many from one address, so many in all, and whoever lets us wait makes way first."""
+"""Who may hold a connection: so many from one address, so many in all, and anyone who lets us wait makes way first."""
 
 import resource
 from collections import OrderedDict

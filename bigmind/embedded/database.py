@@ -164,7 +164,7 @@ def install_vector() -> None:
 def _one_at_a_time() -> Iterator[None]:
     """Hold the lock of migrations, in a connection without the time limits that requests have.
 
-    Whoever waits has no statement open meanwhile: an index that is made concurrently waits for every one that is, and
+    While it waits, it has no statement open: an index that is made concurrently waits for every one that is, and
     so the one who makes it would wait for those who wait for them.
     """
     with owner().cursor() as cursor:

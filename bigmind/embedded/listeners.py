@@ -21,7 +21,7 @@ def listen(bind: str, port: int, *, at_once: bool = True) -> list[socket.socket]
     """Return listening sockets for the web server.
 
     Args:
-        at_once: Let clients connect from now on, and wait. Otherwise they are refused until somebody listens.
+        at_once: Let clients connect from now on, and wait. Otherwise they are refused until someone listens.
 
     Raises:
         CannotStart: naming the variable to change.

@@ -44,7 +44,7 @@ class ServiceManager:
             return
         # An address that begins with @ is in the abstract namespace, which begins with a zero byte.
         address = f"\0{self._address[1:]}" if self._address.startswith("@") else self._address
-        # Whoever asked to be told may be slow, or gone: that is no reason to stop serving.
+        # Anyone who listens may be slow, or gone: that is no reason to stop serving.
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender, contextlib.suppress(OSError):
             sender.setblocking(False)
             sender.sendto(state.encode(), address)

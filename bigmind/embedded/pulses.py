@@ -26,7 +26,7 @@ class Pulse:
 
     @classmethod
     def create(cls, path: Path) -> "Pulse":
-        """Make the file anew: one of before may still be counted by a process that is ending."""
+        """Make a new file: one of before may still be counted by a process that is ending."""
         path.unlink(missing_ok=True)
         path.write_bytes(bytes(len(NAMES) * COUNT.size))
         return cls(path)

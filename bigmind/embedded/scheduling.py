@@ -17,7 +17,7 @@ log = structlog.get_logger()
 
 
 class SchedulerThread(Thread):
-    """Schedules until it is stopped; begins anew when it fails, such as on a full disk."""
+    """Schedules until it is stopped; begins again when it fails, such as on a full disk."""
 
     def __init__(self, app: Celery, file: str) -> None:
         super().__init__(name="scheduler", daemon=True)
@@ -43,7 +43,7 @@ class SchedulerThread(Thread):
 
 
 class SchedulerStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no types.
-    """Schedules from a thread of the worker, where the worker is told a file to keep the last times in.
+    """Schedules from a thread of the worker, where the worker gets a file to keep the last times in.
 
     Celery's own `--beat` starts a process instead, which outlives a worker that is killed.
     """

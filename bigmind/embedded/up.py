@@ -163,7 +163,7 @@ def renew_hooks(environment: Environment, say: Say) -> None:
 
 
 def _start(environment: Environment, parts: Collection[str], supervisor: Supervisor) -> None:
-    # Whoever has one server waits until it has started. Of several, others answer meanwhile, if this one refuses.
+    # A client that has one server waits until it has started. Of several, others answer meanwhile, if this one refuses.
     at_once = environment.is_embedded
     sockets = listen(environment.bind, environment.port, at_once=at_once) if "web" in parts else []
     for log in (environment.home / "logs").glob("*.log"):

@@ -1,4 +1,4 @@
-"""The company's BigMind, for one on somebody's own machine."""
+"""The company's BigMind, for one on someone's own machine."""
 
 from typing import Self
 from urllib.parse import urlsplit

@@ -114,7 +114,7 @@ class Features(InstanceSettings):
     @field_validator("profile_sections")
     @classmethod
     def refuse_unknown_sections(cls, names: str) -> str:
-        """Refuse a section that no profile has: somebody would believe it hidden."""
+        """Refuse a section that no profile has: someone would believe it hidden."""
         said = [name.strip() for name in names.split(",") if name.strip()]
         unknown = sorted({*said} - {*ProfileSection, "none"})
         if unknown or ("none" in said and len(said) > 1):

@@ -1,4 +1,4 @@
-"""How others are told of what happened: by webhook and by e-mail."""
+"""How others hear of what happened: by webhook and by e-mail."""
 
 import base64
 from typing import Self
@@ -10,7 +10,7 @@ from bigmind.environment.addresses import WebAddress
 
 
 class NotificationSettings(BaseModel):
-    """How others are told of what happened."""
+    """How others hear of what happened."""
 
     webhook_url: WebAddress = Field(
         default="",

@@ -58,7 +58,7 @@ class OperatorCommand(BaseCommand):
     examples: Sequence[str] = ()
     speaks_json = True
     changes_memory = False
-    """Whether agents that listen are told afterwards that what they know may have changed."""
+    """Whether agents that listen hear afterwards that what they know may have changed."""
     prints_json = False
     """Whether this run was asked for JSON."""
 

@@ -72,7 +72,7 @@ def hook_folder() -> HookFolder:
 
 
 def place_of(project: Path | None) -> str:
-    """Return how the hooks of a person, or of a project, are named in what the hook program is told."""
+    """Return how the hooks of a person, or of a project, are named in what the hook program receives."""
     return str(project) if project else "user"
 
 

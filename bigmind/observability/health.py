@@ -121,7 +121,7 @@ def _migrations(database: psycopg.Connection) -> HealthCheck:
 
 
 def writes(database: psycopg.Connection[Any]) -> HealthCheck:
-    """Say whether the database takes writes. That it does not is no trouble where BigMind is set to be read-only."""
+    """Say whether the database takes writes. That it does not is no error where BigMind is set to be read-only."""
     row = database.execute("SELECT current_setting('transaction_read_only') = 'on'").fetchone()
     is_refusing = bool(row and row[0]) and not environment().read_only
     return HealthCheck("writes", READ_ALONE if is_refusing else "", stops=False)

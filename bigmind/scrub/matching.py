@@ -124,7 +124,7 @@ def needles_of(text: str) -> list[PlainNeedle]:
     """Return the forms in which a text may stand.
 
     Raises:
-        Invalid: it is too short to be told from other texts, or too long.
+        Invalid: it is too short to be distinguished from other texts, or too long.
     """
     plain = letters_of(text)
     if len(plain) < LEAST:

@@ -320,7 +320,7 @@ def _find_intact(changed: set[int]) -> dict[int, bool]:
 
 
 def _seal_again(changed: set[int], sealed: dict[int, bool]) -> None:
-    """Seal histories again from the first row that changed: whoever has one can check it without a key.
+    """Seal histories again from the first row that changed: anyone who has one can check it without a key.
 
     What was forged before stays as it is, and is found as before.
     """

@@ -123,7 +123,7 @@ def scrub_text(actor: Actor | None, whose: User | None = None, *, text: str, why
     """Remove a text from everything that is stored, and leave a mark that says when and why.
 
     Rows of every kind, the history, passages with their words and vectors, kept replies, receipts, captured
-    conversations, notices and deliveries that wait, logs, the cache and Redis. Sessions that were told it hear of it,
+    conversations, notices and deliveries that wait, logs, the cache and Redis. Sessions that received it hear of it,
     and owners of private rows are alerted. A note of keyed hashes makes a restore remove it again. It cannot be undone.
 
     Raises:
@@ -227,7 +227,7 @@ def _exposures(things: Iterable[tuple[Kind, Any]]) -> Iterator[Exposure]:
 
 
 def _sessions_of(rows: Rows) -> list[tuple[UUID, Exposure]]:
-    """Return the sessions in which the things were stored: their agents have seen the text, whoever said it."""
+    """Return the sessions in which the things were stored: their agents have seen the text, no matter who said it."""
     found = []
     for kind, id in _things(rows):
         path = KINDS[kind].session

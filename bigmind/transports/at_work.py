@@ -26,7 +26,7 @@ class AtWork:
     """What the processes tell each other, by a file that all of them map and lock.
 
     Of people who share one of 256 entries, each counts as the other: then one of them is taken for alone, by chance
-    and for as long as nobody else works. A process that is killed leaves nothing behind: the system frees its locks,
+    and for as long as no one else works. A process that is killed leaves nothing behind: the system frees its locks,
     and what it wrote is soon too old to count.
 
     Args:
@@ -56,7 +56,7 @@ class AtWork:
     def begin_slow(self, person: str, *, is_alone: bool) -> bool:
         """Count a person's slow work as begun, unless the other processes do as much of it as this machine bears.
 
-        That is one piece for each two processors. Whoever is alone begins in any case.
+        That is one piece for each two processors. Anyone who is alone begins in any case.
         """
         with self._lock:
             if not self._running[person] and not self._hold(person) and not is_alone:
@@ -66,7 +66,7 @@ class AtWork:
             return True
 
     def end_slow(self, person: str, *, has_more: bool) -> None:
-        """Count it as ended. Whoever has more waiting here leaves the place to their work in other processes first."""
+        """Count it as ended. A caller with more waiting here leaves the place to their work elsewhere first."""
         with self._lock:
             self._running[person] -= 1
             if self._running[person]:

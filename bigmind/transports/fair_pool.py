@@ -23,13 +23,13 @@ from bigmind.transports.at_work import LOOK_AGAIN_SECONDS, AtWork, at_work_here
 RETRY_AFTER = 5
 MOST_KNOWN = 10_000
 ADDRESS = "address "
-"""What the name of somebody begins with of whom no more is known. How many wait, the limits of connections decide."""
+"""What the name of someone begins with of whom no more is known. How many wait, the limits of connections decide."""
 
 Answer = TypeVar("Answer")
 
 
 class NobodyWaits(Exception):
-    """Work that was not begun, because whoever wanted it has left."""
+    """Work that was not begun, because the one who wanted it has left."""
 
 
 def _stays() -> bool:
@@ -82,7 +82,7 @@ class Work:
             return
         try:
             answer = self.do()
-        except BaseException as error:  # noqa: BLE001 - whoever waits for it is told
+        except BaseException as error:  # noqa: BLE001 - it is raised where the call waits
             self.future.set_exception(error)
         else:
             self.future.set_result(answer)

@@ -27,7 +27,7 @@ OPEN_SHOWN = 10
 
 @dataclass(frozen=True)
 class FailingPart:
-    """Something that fails, for whoever runs the instance: what, how it shows, and the page about it."""
+    """Something that fails, for the one who runs the instance: what, how it shows, and the page about it."""
 
     title: str
     reason: str

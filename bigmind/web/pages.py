@@ -17,7 +17,7 @@ View = Callable[..., HttpResponse]
 
 
 def own_page(view: View) -> View:
-    """Make a view a page of whoever is signed in.
+    """Make a view a page of the one who is signed in.
 
     It is kept in no cache, and what is not theirs is answered like what does not exist.
     """

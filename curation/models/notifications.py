@@ -17,7 +17,7 @@ from .webhooks import Webhook
 
 
 class NoticeReason(models.TextChoices):
-    """Why someone is told of an entry. Of several, the first."""
+    """Why someone is notified of an entry. Of several, the first."""
 
     PROPOSED = "proposed"
     OWNED = "owned"
@@ -121,7 +121,7 @@ PAUSE: dict[str, timedelta] = {
 
 
 class Subscription(models.Model):
-    """The choices of one user: how often notices are mailed, of which reasons nothing is told, and the weekly letter.
+    """The choices of one user: how often notices are mailed, of which reasons nothing is sent, and the weekly letter.
 
     Without a row notices are mailed daily, and no letter.
     """

@@ -76,9 +76,9 @@ def queue_webhook(review: Review) -> None:
 
 
 def queue_audit_head() -> bool:
-    """Queue the last line of the audit log for the webhook, if it is another than the one that was told before.
+    """Queue the last line of the audit log for the webhook, if it is another than the one that was sent before.
 
-    Whoever receives it can show later what the log had: the owner of the database cannot take it back from there.
+    Anyone who receives it can show later what the log had: the owner of the database cannot take it back from there.
     """
     head, receivers = head_of_audit(), _receivers(AUDIT_HEAD)
     if head is None or not receivers:

@@ -97,7 +97,7 @@ def choose_reasons(actor: Actor, *, reasons: Reasons) -> Subscription:
 
 
 def mark_read(actor: Actor, *, entry_id: int) -> int:
-    """Mark what the user was told of an entry as seen, because they are reading it; return how many were new."""
+    """Mark the user's notices of an entry as seen, because they are reading it; return how many were new."""
     new = Notice.objects.filter(user=actor.user, entry=entry_id, seen_at=None)
     return 0 if is_read_only() else new.update(seen_at=timezone.now())
 
@@ -108,7 +108,7 @@ def notices_of(actor: Actor) -> "QuerySet[Notice]":
 
 
 def unseen_by(user: User) -> CombinedExpression:
-    """Return how much a user was told and has not seen, as a part of a query: this figure is on every page."""
+    """Return how many notices a user has not seen, as a part of a query: this figure is on every page."""
     notices = Notice.objects.filter(user=user, seen_at=None)
     return _number_of(notices) + _number_of(unseen_alerts(user))
 

@@ -126,7 +126,7 @@ def _pack_of(name: str) -> Pack | None:
     """Return what was published under a name.
 
     Raises:
-        Conflict: a pack of somebody else has the name.
+        Conflict: a pack of someone else has the name.
     """
     pack = Pack.objects.filter(name=name).first()
     if pack is not None and not pack.is_ours:

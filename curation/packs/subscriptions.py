@@ -42,7 +42,7 @@ def trust_key(actor: Actor, *, public_key: str, signer: SignerName, also: bool =
         also: The publisher has a key already, and this one is theirs as well.
 
     Raises:
-        Conflict: somebody with this name has another key.
+        Conflict: someone with this name has another key.
         Invalid: it is no key.
     """
     actor.require("admin")
@@ -65,7 +65,7 @@ def trust_key(actor: Actor, *, public_key: str, signer: SignerName, also: bool =
 
 @transaction.atomic
 def distrust_key(actor: Actor, *, public_key: str) -> PackKey:
-    """Stop trusting a key, as an admin. What its packs have brought stays until somebody unsubscribes."""
+    """Stop trusting a key, as an admin. What its packs have brought stays until someone unsubscribes."""
     actor.require("admin")
     key = PackKey.objects.filter(public_key=public_key.strip().lower()).first()
     if key is None:
@@ -107,7 +107,7 @@ def fetch_update(actor: Actor, *, name: PackName, content: bytes | None = None) 
     """Look for a new version of a pack now, as a curator: where it comes from, or in a file that is handed in.
 
     Raises:
-        Conflict: what is there is older, signed by somebody else, or of another pack.
+        Conflict: what is there is older, signed by someone else, or of another pack.
         Invalid: it cannot be read.
     """
     actor.require("curate")
@@ -121,7 +121,7 @@ def fetch_due() -> None:
     """Look for new versions of the packs that were not looked for since yesterday. The schedule calls this."""
     due = Q(checked_at=None) | Q(checked_at__lte=timezone.now() - EVERY)
     for pack in Pack.objects.filter(due, is_ours=False, ended_at=None).exclude(address=""):
-        # Whoever else is at it has marked it: an address is asked once.
+        # Another process has marked it: an address is asked once.
         marked = Pack.objects.filter(due, pk=pack.pk).update(checked_at=timezone.now())
         if marked:
             try:
@@ -178,7 +178,7 @@ def _fetch(pack: Pack, content: bytes | None, *, again: bool) -> PackNews:
 
 
 def _require_same_pack(pack: Pack, signer: str) -> None:
-    """Refuse a pack that has the name of another one: of one that is published here, or is signed by somebody else."""
+    """Refuse a pack that has the name of another one: of one that is published here, or is signed by someone else."""
     if pack.is_ours:
         raise Conflict(f"{pack.name} is published here.", hint="Two packs cannot have one name.")
     if pack.pk and pack.signer != signer and (pack.ended_at is None or pack.lines.exists()):

@@ -78,7 +78,7 @@ WHERE how = 'start' AND asked_at > %s ORDER BY asked_at DESC, id DESC LIMIT %s
 
 @dataclass(frozen=True)
 class EntryEffect:
-    """A company entry, and in how many answers and starts it would be told, or not any more."""
+    """A company entry, and in how many answers and starts it would be sent, or not any more."""
 
     entry: CompanyEntry
     answers: int

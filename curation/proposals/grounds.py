@@ -1,7 +1,7 @@
 """Grounds: what BigMind had told a proposer's agent in its session before it proposed something.
 
 By them a curator judges whether a proposal rests on what was reviewed, on the proposer's own memory, or on nothing.
-What an agent was told follows from what its user stores and asks: curators see it only while the proposer lets them,
+What an agent received follows from what its user stores and asks: curators see it only while the proposer lets them,
 and otherwise not even how much it was.
 """
 
@@ -29,7 +29,7 @@ OWN = frozenset(kind for kind, row in KINDS.items() if not row.is_shared) | {SES
 
 @dataclass
 class ToldThing:
-    """One thing that the agent had been told of: its lines as they were told, as far as the reader may see them."""
+    """One thing that the agent had received: its lines as they were sent, as far as the reader may see them."""
 
     kind: str
     id: str
@@ -49,7 +49,7 @@ class ToldThing:
 
 @dataclass(frozen=True)
 class ProposalGrounds:
-    """What the agent had been told: the first of the things, and how many there are of each sort.
+    """What the agent had received: the first of the things, and how many there are of each sort.
 
     `is_open`: whether its reader may see it, as the proposer or because they agreed (`has_consent`); what follows is
     empty else. `is_kept`: whether anything of the session is kept.
@@ -65,7 +65,7 @@ class ProposalGrounds:
 
     @property
     def total(self) -> int:
-        """How many things it had been told of."""
+        """How many things it had received."""
         return self.company + self.shared + self.own
 
     @property
@@ -75,7 +75,7 @@ class ProposalGrounds:
 
 
 def grounds_of(actor: Actor, entry: CompanyEntry) -> ProposalGrounds | None:
-    """Return what the agent that proposed an entry had been told before, if the actor may see it.
+    """Return what the agent that proposed an entry had received before, if the actor may see it.
 
     None: it was not proposed in a session, or the actor is neither its proposer nor a curator.
     """

@@ -55,7 +55,7 @@ def list_doing_harm() -> CompanyEntryQuerySet:
 
 
 def list_unused() -> CompanyEntryQuerySet:
-    """Return the approved entries that enough sessions were told and none named as helpful, unless verified lately."""
+    """Return the approved entries that enough sessions received and none named as helpful, unless verified lately."""
     lately = timezone.now() - UNUSED_AGAIN
     entries = CompanyEntry.objects.own().approved().filter(pk__in=list_uncited())
     return entries.filter(Q(verified_at=None) | Q(verified_at__lt=lately))

@@ -178,7 +178,7 @@ def _place_in(entries: CompanyEntryQuerySet, actor: Actor, entry: CompanyEntry, 
 
 
 def counting(*, every_reason: bool = False) -> dict[str, Any]:
-    """Return the counts of the queue as parts of a query, for `counts_in`; whoever asks must see all complaints.
+    """Return the counts of the queue as parts of a query, for `counts_in`; the asker must see all complaints.
 
     These figures are on every page of a curator, which asks for them together with what else its navigation shows.
 
@@ -319,7 +319,7 @@ _COMPARED = {
 
 
 def _claim(actor: Actor, entry: CompanyEntry, *, releases_others: bool = False) -> Claim:
-    """Claim an entry, unless somebody else has; return the claim that holds."""
+    """Claim an entry, unless someone else has; return the claim that holds."""
     now = timezone.now()
     until = now + CLAIM_LASTS
     sql = f"{_RELEASING}{_CLAIMING}" if releases_others else _CLAIMING

@@ -526,7 +526,7 @@ def _compose_search(question: _ReplayedQuestion, company: list[Finding], world: 
 
 
 def _compose_prompt(question: _ReplayedQuestion, company: list[Finding], world: int) -> list[Finding]:
-    """Return what is told before a prompt: what may answer, of other projects last, as far as it fits."""
+    """Return what is sent before a prompt: what may answer, of other projects last, as far as it fits."""
     answering = [(cost, item) for cost, item in _merge(question, company, world) if may_answer(item)]
     answering.sort(key=lambda one: is_elsewhere(one[1].project, question.asked.project))
     left, told = PROMPT_TOKENS - count_tokens(f"{HEADING}\n"), list[Finding]()

@@ -45,7 +45,7 @@ def import_repository(
 
 
 def _is_here(name: str) -> bool:
-    """Whether what an earlier import brought is still here: one that was taken back begins anew."""
+    """Whether what an earlier import brought is still here: one that was taken back begins again."""
     source = f"{FORMAT}:{name}"
     entries = Entry.objects.filter(provenance__source__iexact=source)
     return entries.exists() or Reference.objects.current().filter(origin__iexact=source).exists()

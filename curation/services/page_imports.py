@@ -38,7 +38,7 @@ SOURCE_CHARS = 500
 
 @dataclass(frozen=True)
 class PageChoice:
-    """What somebody wants pages to become; nothing said is what is usual for them.
+    """What someone wants pages to become; nothing said is what is usual for them.
 
     `collection` is the name of the documentation, `removes` whether what the source has no more goes here, too.
     """

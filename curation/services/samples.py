@@ -1,7 +1,7 @@
 """Sample content: a small memory that a newcomer can look at before there is one, added and removed in one click.
 
-It is written by an agent of its own, into a project of its own, and every text says that it is a sample: so it is told
-from what is true, also by agents, and whatever it left behind goes with what that agent wrote.
+It is written by an agent of its own, into a project of its own, and every text says that it is a sample: so agents
+distinguish it from what is true, too, and whatever it left behind goes with what that agent wrote.
 """
 
 from dataclasses import replace

@@ -58,7 +58,7 @@ FALSIFYING: dict[str, str] = {
     Action.SUPERSEDE: gettext_lazy("Replaced"),
     Action.CHECK: gettext_lazy("The code changed"),
 }
-"""The steps by which company knowledge ceases to hold, or may not hold any more, and how they are told."""
+"""The steps by which company knowledge ceases to hold, or may not hold any more, and how they are put."""
 QUESTION = "question"
 """What a line is about that is no kind of knowledge."""
 ASKING = {
@@ -231,7 +231,7 @@ def _list_learned(actor: Actor, week: Week) -> Part:
 
 
 def _list_helpful(actor: Actor, week: Week) -> Part:
-    """What sessions that ended in the week were told and cited, the most cited first."""
+    """What sessions that ended in the week received and cited, the most cited first."""
     told = Serving.objects.filter(week.of("session__ended_at"), user=actor.user)
     rows = list(
         told.order_by()
@@ -344,7 +344,7 @@ def _list_misleading(actor: Actor, week: Week) -> list[LetterLine]:
 
 
 def _list_fallen(actor: Actor, week: Week) -> list[LetterLine]:
-    """Company knowledge that the user keeps or their agents were told: what was taken back, and what fell due."""
+    """Company knowledge that the user keeps or their agents received: what was taken back, and what fell due."""
     steps = Review.objects.filter(week.of("created_at"), action__in=FALSIFYING).order_by("created_at", "pk")
     fallen = {step.entry_id: step for step in steps if step.action != Action.CHECK or _finds_fault(step)}
     due = CompanyEntry.objects.due().filter(review_after__range=(week.first, week.last))

@@ -42,7 +42,7 @@ REFUSED = {Conflict: 409, Invalid: 422}
 @own_page
 @require_safe
 def entry(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show one entry with its history and discussion; what its reader was told of it counts as read."""
+    """Show one entry with its history and discussion; its reader's notices of it count as read."""
     mark_read(actor_of(request), entry_id=pk)
     return _page(request, pk, tries="try" in request.GET)
 

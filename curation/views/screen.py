@@ -149,7 +149,7 @@ def _beside(
 ) -> dict[str, Any]:
     return {
         "claim": claim,
-        # Not what is near now: a pair that somebody settled, or that no worker has compared yet, is no cluster.
+        # Not what is near now: a pair that someone settled, or that no worker has compared yet, is no cluster.
         "together": any(item.entry.pk == entry.pk and item.relations for item in place.page.items),
         "previous": address_of(place.previous, request) if place.previous else "",
         "next": address_of(place.next, request) if place.next else "",

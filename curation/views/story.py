@@ -66,7 +66,7 @@ def tell_story(actor: Actor, detail: CompanyEntryDetail, *, effect: MeasuredEffe
         steps += tell(actor, detail.entry)
     steps += [*_tell_merged(actor, detail), *_tell_last_check(detail)]
     steps += _tell_effect(effect)
-    # What happened in one moment stands in the order in which it is told: the source before the proposal.
+    # What happened in one moment stands in the order in which it is read: the source before the proposal.
     order = sorted(enumerate(steps), key=lambda step: (step[1].moment, step[0]))
     return [step for _at, step in reversed(order)]
 
@@ -122,7 +122,7 @@ def _tell_source(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
 
 
 def _tell_use(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
-    """What sessions were told it and what they said of it: one's own, and everyone's where enough others took part."""
+    """What sessions received it and what they said of it: one's own, and everyone's where enough others took part."""
     mine = Q(user=actor.user)
     # The sessions of others are counted, and of none of them anything else is read.
     with rls_bypass():

@@ -43,7 +43,7 @@ def app_called(name: str) -> App:
 
 
 def lock(app: App) -> App:
-    """Hold an app until the transaction ends: whoever changes its map meanwhile waits.
+    """Hold an app until the transaction ends: anyone who changes its map meanwhile waits.
 
     Raises:
         NotFound: it was forgotten meanwhile.
@@ -75,7 +75,7 @@ def lock_app(name: str, app_id: str = "") -> tuple[App, bool]:
 
 
 def take_turn() -> None:
-    """Hold back until nobody else makes or renames apps. Take it before any app is held, or two wait for each other."""
+    """Hold back until no one else makes or renames apps. Take it before any app is held, or two wait for each other."""
     wait_for_turn(_TURNS, "apps")
 
 

@@ -51,7 +51,7 @@ class Mended:
 
 @dataclass(frozen=True)
 class Report:
-    """One report of a failure, with whoever made it and what they found. `is_check`: it is looked over unasked."""
+    """One report of a failure, with who made it and what they found. `is_check`: it is looked over unasked."""
 
     user: User | None
     agent: Agent | None
@@ -120,7 +120,7 @@ def row_gone(report: Report, name: str, table: str | None) -> Mended:
     if report.outcome == "not_found":
         return _row_lost(report, entity)
     # The key of the connector sees every row. Members could teach the map a row with any field and value, and read from
-    # what is told them whether there is one: so they look themselves, with what they may see.
+    # the reply whether there is one: so they look themselves, with what they may see.
     if report.connector and report.may_look_up:
         try:
             return climb(report, report.connector, entity)
@@ -224,7 +224,7 @@ def _row_lost(report: Report, entity: AppEntity) -> Mended:
 
 
 def _still(entity: AppEntity) -> AppEntity:
-    """The row as it is, now that nobody else may change it."""
+    """The row as it is, now that no one else may change it."""
     return entity_of(entity.table.app, entity.name, entity.table)
 
 

@@ -47,7 +47,7 @@ DiscoveredApps = Annotated[
 
 @dataclass
 class Learnt:
-    """What became of what was told: names of what is new, what changed, and how much was known already."""
+    """What became of what was learnt: names of what is new, what changed, and how much was known already."""
 
     app: str
     app_id: str
@@ -101,7 +101,7 @@ def learn_app(
 
 @transaction.atomic
 def merge_map(app_map: AppMap) -> Learnt:
-    """Merge what is told of one app. Anyone who merges into the same app meanwhile waits."""
+    """Merge what is said of one app. Anyone who merges into the same app meanwhile waits."""
     app, is_new = lock_app(app_map.name, app_map.app_id)
     learnt = Learnt(app.name, app.app_id, is_new=is_new)
     _merge_app(app, app_map, learnt)
@@ -116,7 +116,7 @@ def merge_map(app_map: AppMap) -> Learnt:
 
 
 def merge_fields(known: Sequence[Mapping[str, Any]], reported: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the fields of a schema with what is told of them: those known keep their place, new ones follow."""
+    """Return the fields of a schema with what is said of them: those known keep their place, new ones follow."""
     merged = {str(one["name"]): dict(one) for one in known}
     for name, attributes in reported.items():
         merged[name] = {"name": name, **merged.get(name, {}), **attributes}
@@ -315,7 +315,7 @@ def _workflow_meant(
 
 
 def _take(row: Named, reported: Any, names: Iterable[str]) -> bool:
-    """Take over what is told and differs; what is left empty stays. Return whether anything did."""
+    """Take over what is said and differs; what is left empty stays. Return whether anything did."""
     fresh = {name: getattr(reported, name) for name in names if getattr(reported, name) not in {"", getattr(row, name)}}
     for name, value in fresh.items():
         setattr(row, name, value)

@@ -178,7 +178,7 @@ def _ways(app: App, table: AppTable | None, request: str, name: str) -> list[Way
 
 
 def describe_workflow(workflow: AppWorkflow, table: AppTable | None, *, fits: bool = False) -> WayShape:
-    """Return a workflow as it is told for a table. One that names a field that is gone there fits nothing."""
+    """Return a workflow as it is shown for a table. One that names a field that is gone there fits nothing."""
     problem = problem_of(workflow, table)
     return WayShape(
         name=workflow.name,

@@ -32,7 +32,7 @@ from knowledge.app_maps.vocabulary import AnApp, ConnectorName, LearntTable, Tab
 from knowledge.models import UNFINISHED, App, AppEntity, AppRun, Failure, Healed, RunState
 
 LEASE = timedelta(minutes=3)
-"""Longer than any step takes: what a worker is at is nobody else's meanwhile."""
+"""Longer than any step takes: what a worker is at is no one else's meanwhile."""
 WAKE = "knowledge.tasks.carry_on_app_runs"
 
 log = structlog.get_logger()
@@ -108,7 +108,7 @@ def resume_run(actor: Actor, *, run_id: RunId) -> AppRun:
     _require_may_touch(actor, run)
     if run.purpose == AppRun.REBUILD:
         require_may_clear(actor)
-        # From here on it is theirs: whoever began it may have no right to it any more.
+        # From here on it is theirs: the one who began it may have no right to it any more.
         run.asked_by, run.agent = actor.user, actor.agent
     if run.state not in {RunState.FAILED, RunState.CANCELLED}:
         raise Conflict(f"The run is {run.state}; only what failed or was stopped is resumed.")
@@ -298,7 +298,7 @@ def _find_work(run: AppRun, connector: Connector) -> None:
 
 
 def _free_name(name: str, app_id: str) -> str:
-    """Two apps may have one name outside; here the second is told apart by its id."""
+    """Two apps may have one name outside; here the second is distinguished by its id."""
     other = App.objects.filter(name__iexact=name).exclude(app_id__in=["", app_id]).exists()
     return f"{name[:100]} ({app_id[:90]})" if other and not App.objects.filter(app_id=app_id).exists() else name
 

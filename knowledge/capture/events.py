@@ -196,7 +196,7 @@ def _prompt(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
 
 
 def _share(occasion: _Occasion, prompt: str, recalled: list[RecalledLine]) -> list[RecalledLine]:
-    """Count what the session is told and asked, and leave out what is withheld from it by lot."""
+    """Count what the session receives and asks, and leave out what is withheld from it by lot."""
     session = occasion.conversation.session
     if session is None or not occasion.writes:
         return recalled
@@ -276,7 +276,7 @@ def _resume(occasion: _Occasion) -> bool:
 
 
 def _begin(occasion: _Occasion) -> Session:
-    """Open the session of a conversation that nobody waits for: nothing is told, so nothing counts as told."""
+    """Open the session of a conversation that nobody waits for: nothing is sent, so nothing counts as sent."""
     conversation, report = occasion.conversation, occasion.report
     session = conversation.session
     if session is None and occasion.writes:
@@ -308,7 +308,7 @@ def _open(occasion: _Occasion) -> StartedSession:
 
 
 def _tell(occasion: _Occasion, started: StartedSession) -> tuple[str, list[int] | None]:
-    """Return what the agent is told at the start, and the ids of its lines, which are kept unless nothing is."""
+    """Return what the agent receives at the start, and the ids of its lines, which are kept unless nothing is."""
     text = _render("agent/hook_started.md", started=started, mode=str(occasion.mode), is_open=occasion.writes)
     return text, keep_as_told(started, text) if occasion.writes else None
 

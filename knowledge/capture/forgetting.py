@@ -113,7 +113,7 @@ def erase_captured(events: QuerySet[HookEvent]) -> None:
     chunks = list(chain.from_iterable(kept))
     erase_passages(Kind.CHUNK, chunks)
     Chunk.objects.filter(pk__in=chunks).delete()
-    # Others were told what was asked last here, where a session has no headline.
+    # Others received what was asked last here, where a session has no headline.
     sessions = [str(pk) for pk in events.values_list("conversation__session", flat=True).distinct() if pk]
     ReceiptText.objects.filter(kind="session", source_id__in=sessions, text__startswith=AT_WORK_LINE).delete()
     prompts = [(user, prompt[:QUERY_CHARS]) for user, prompt in events.exclude(prompt="").values_list("user", "prompt")]

@@ -46,7 +46,7 @@ class RecalledLine:
 def recall_for(
     actor: Actor, prompt: str, *, conversation: Conversation, told: Told, keeps: bool = False
 ) -> list[RecalledLine]:
-    """Return what answers a prompt, the best first, without what this conversation was told already or said itself.
+    """Return what answers a prompt, the best first, without what this conversation received already or said itself.
 
     Args:
         keeps: Whether the prompt may be kept, so that decisions can be tried on it.
@@ -74,9 +74,9 @@ def markdown_of(lines: Iterable[RecalledLine]) -> str:
 
 
 def list_told(conversation: Conversation, sub_agent: str) -> Told:
-    """Return what this conversation was told since it last started from a whole context: a compaction forgets all.
+    """Return what this conversation received since it last started from a whole context: a compaction forgets all.
 
-    A sub-agent has a context of its own, and was told nothing of what its parent was.
+    A sub-agent has a context of its own, and received nothing of what its parent did.
     """
     events = HookEvent.objects.filter(conversation=conversation, sub_agent=sub_agent).exclude(recalled=[])
     told: Told = set()

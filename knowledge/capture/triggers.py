@@ -25,7 +25,7 @@ from knowledge.services.trigger_levels import level_of
 from .policies import policy_of
 
 SET_ITEMS = 2_000
-"""Entries and facts with triggers that one user's hooks are told of; the most important first."""
+"""Entries and facts with triggers that one user's hooks receive; the most important first."""
 REMEMBERED_FOR = 24 * 3600
 
 Item = dict[str, Any]
@@ -36,7 +36,7 @@ def renew_triggers(actor: Actor, signature: str) -> str:
 
     The first line signs the second: HMAC-SHA256 (RFC 2104) under the digest of the key that the hook called with. So a
     file that someone changed who does not know the key is not used. Acts are compared with the second line; the third,
-    whose digest is in the second, is told. Where nothing has changed since the last time, nothing is rendered.
+    whose digest is in the second, is sent. Where nothing has changed since the last time, nothing is rendered.
     """
     if actor.key is None:
         return ""
@@ -63,7 +63,7 @@ def _json(value: Any) -> str:
 
 
 def _sources(actor: Actor) -> tuple[tuple[Kind, "QuerySet[Any]", str, str], ...]:
-    """Return what may have triggers: the kind, the rows that have some, whose name is told, and the order."""
+    """Return what may have triggers: the kind, the rows that have some, whose name is sent, and the order."""
     facts = Fact.objects.of(actor.user).current().without_past()
     kinds: tuple[tuple[Kind, QuerySet[Any], str, str], ...] = (
         (Kind.COMPANY, CompanyEntry.objects.approved(), "decided_by", "-importance"),

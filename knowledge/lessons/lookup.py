@@ -74,7 +74,7 @@ class Lesson:
 
 @dataclass(frozen=True)
 class OwnFix:
-    """How the asker's own agents got rid of an error in an earlier conversation. Nobody else is told."""
+    """How the asker's own agents got rid of an error in an earlier conversation. No one else learns of it."""
 
     chunk: Chunk
 
@@ -207,7 +207,7 @@ def _entries(ids: Iterable[UUID]) -> dict[UUID, Entry]:
 def _count(fingerprint: str, answer: Lesson | None) -> int:
     """Count that an error came up again, and return how often a lesson had answered it before.
 
-    Without a lesson nothing is told: that someone else met an error and shared nothing about it is theirs.
+    Without a lesson nothing is sent: that someone else met an error and shared nothing about it is theirs.
     """
     if not fingerprint:
         return 0

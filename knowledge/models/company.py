@@ -124,7 +124,7 @@ class CompanyEntryQuerySet(models.QuerySet["CompanyEntry"]):
 class CompanyEntry(SharedKnowledge, Anchored):
     """A piece of company knowledge, from its proposal on. Only `curation` changes its status.
 
-    `revision` grows with every change of it; whoever decides says which revision they have read.
+    `revision` grows with every change of it; the one who decides says which revision they have read.
     """
 
     category = models.CharField(max_length=20, choices=CompanyCategory)

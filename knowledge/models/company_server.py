@@ -19,7 +19,7 @@ AWAY_AFTER = timedelta(minutes=15)
 class CompanyServer(models.Model):
     """The company's BigMind, as seen from a laptop: when it last answered, and when it is asked again.
 
-    The row is the state: whoever synchronizes takes it for a while (`not_before`), and leaves what came of it.
+    The row is the state: the process that synchronizes takes it for a while (`not_before`), and leaves what came of it.
     """
 
     url = models.CharField(max_length=200, unique=True)

@@ -75,7 +75,7 @@ class HookEventName(models.TextChoices):
 class HookEvent(PrivateModel):
     """One event of a conversation: the prompt, what was recalled before it, what was kept after it.
 
-    What was recalled is named by kind and id, and by the lines that were told: what is erased is erased from both.
+    What was recalled is named by kind and id, and by the lines that were sent: what is erased is erased from both.
     """
 
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="events")

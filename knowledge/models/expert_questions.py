@@ -33,7 +33,7 @@ class ExpertQuestionQuerySet(models.QuerySet["ExpertQuestion"]):
 
 
 class ExpertQuestion(PrivateModel):
-    """A question to a colleague. Both of them read it, and nobody else; `entry` is what came of the answer."""
+    """A question to a colleague. Both of them read it, and no one else; `entry` is what came of the answer."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="questions_asked")

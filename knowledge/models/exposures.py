@@ -1,4 +1,4 @@
-"""What each session was told and what came of it: exposures, what they prove, and the receipt of a start context."""
+"""What each session received and what came of it: exposures, what they prove, and the receipt of a start context."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -12,7 +12,7 @@ from .sessions import Session
 
 
 class Serving(models.Model):
-    """One thing that one session was told, or said it used. It goes with the session."""
+    """One thing that one session received, or said it used. It goes with the session."""
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="servings")
     user = models.ForeignKey(User, models.CASCADE, related_name="+")
@@ -38,7 +38,7 @@ class Serving(models.Model):
 
 
 class Proof(models.Model):
-    """What came of one company entry, over all sessions that were told it: computed from the exposures."""
+    """What came of one company entry, over all sessions that received it: computed from the exposures."""
 
     entry = models.OneToOneField(CompanyEntry, models.CASCADE, primary_key=True, related_name="proof")
     served = models.PositiveIntegerField(default=0, help_text="Sessions that were told it.")
@@ -57,9 +57,9 @@ class Proof(models.Model):
 
 
 class Receipt(PrivateModel):
-    """The start context of one session, item by item: what, why, and its tokens; and its lines as they were told.
+    """The start context of one session, item by item: what, why, and its tokens; and its lines as they were sent.
 
-    `recalls` has what was recalled in the session since, each with the lines as they were told.
+    `recalls` has what was recalled in the session since, each with the lines as they were sent.
     """
 
     owned_by = "session__user"
@@ -78,7 +78,7 @@ class Receipt(PrivateModel):
 
 
 class ReceiptText(PrivateModel):
-    """One line as an agent was told it, kept once however often it was told. It goes with what it is of, by a trigger.
+    """One line as an agent received it, kept once however often it was sent. It goes with what it is of, by a trigger.
 
     A line of the layout, such as a heading, is of nothing.
     """
@@ -106,7 +106,7 @@ class ReceiptText(PrivateModel):
 
 
 class Recall(PrivateModel):
-    """What an open session still has to hear: that something it was told was recalled. The handle, and no text."""
+    """What an open session still has to hear: that something it received was recalled. The handle, and no text."""
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="recalls")
     user = models.ForeignKey(User, models.CASCADE, related_name="+")

@@ -1,4 +1,4 @@
-"""What came of sessions, in numbers, and which things were drawn by lot to be told or withheld."""
+"""What came of sessions, in numbers, and which things were drawn by lot to be sent or withheld."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -47,7 +47,7 @@ class SessionOutcome(PrivateModel):
 
 
 class HoldoutDraw(PrivateModel):
-    """One thing that one session was about to be told, and whether it was withheld by lot. It goes with the session."""
+    """One thing that one session was about to receive, and whether it was withheld by lot. It goes with the session."""
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="draws")
     user = models.ForeignKey(User, models.CASCADE, related_name="+")

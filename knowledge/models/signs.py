@@ -8,7 +8,7 @@ from django.db import models
 from bigmind.core.injections import find_warnings
 
 SHARED_TEXTS = ("title", "name", "summary", "content", "lesson", "fix", "evidence", "source_story", "source_file")
-"""The texts of a shared thing that everybody's agents are told, wherever it has them."""
+"""The texts of a shared thing that everyone's agents receive, wherever it has them."""
 MAP_TEXTS = ("trigger", "steps", "field", "fields", "aliases", "match_field", "match_value")
 """What app maps have besides."""
 SIGN_CHARS = 60
@@ -54,7 +54,7 @@ class SignsField(ArrayField):  # type: ignore[type-arg]
 
 
 class SharedKnowledge(models.Model):
-    """What everybody here may write and every agent may be told, with its signs of prompt injections."""
+    """What everybody here may write and every agent may receive, with its signs of prompt injections."""
 
     signs = SignsField(help_text="Kinds of signs of a prompt injection; null: an older version wrote it.")
 

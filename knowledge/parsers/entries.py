@@ -106,7 +106,7 @@ class SourceEntry(BaseModel):
     metadata: Metadata = {}
     triggers: Annotated[list[str], Field(max_length=20)] = []
     origin: Annotated[str, Field(max_length=64)] = ""
-    """Digest of what the parser made, so that a person's edit is told from a change of the source."""
+    """Digest of what the parser made, so that a person's edit is distinguished from a change of the source."""
     id: OrNothing[UUID] = None
     created_by: OrNothing[SourcePath] = None
     created_at: OrNothing[AwareDatetime] = None

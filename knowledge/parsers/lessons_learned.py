@@ -160,7 +160,7 @@ def _stories(outline: Outline) -> list[Story]:
         elif current is None:
             continue
         elif finished := _read_date(section.title):
-            # A date underlined with dashes is a heading to markdown, and to nobody else.
+            # A date underlined with dashes is a heading to markdown, and to no one else.
             current.finished = current.finished or finished
         else:
             heading = section.title

@@ -281,7 +281,7 @@ def _is_moved(entry: SourceEntry, fresh: dict[str, SourceEntry]) -> bool:
 
 
 def _newer(before: SourceEntry, parsed: SourceEntry) -> SourceEntry:
-    # From here on the edit answers to this state of the source, so the same conflict is told once.
+    # From here on the edit answers to this state of the source, so the same conflict is reported once.
     return before.model_copy(update={"origin": parsed.origin})
 
 

@@ -27,9 +27,9 @@ WORDS, MEANING = 0.4, 0.6
 ASKING = 0.05
 """Taken from a short turn that is itself a question."""
 SPEAKER = 0.03
-"""Added to a short turn of somebody whom the question names."""
+"""Added to a short turn of someone whom the question names."""
 USER = 0.05
-"""Added to what the user said where somebody else speaks at length."""
+"""Added to what the user said where someone else speaks at length."""
 LATE = 0.5
 """How much late interaction moves what it compared, by how it differs from their average."""
 PERIOD = 0.2

@@ -21,7 +21,7 @@ and abbreviations reach 7, sentences of four words 20."""
 # follows a noun is written with it.
 UNSPACED = re.compile("[\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 READ_CHARS = 1_000
-"""Characters from which a language is told: more would only cost time."""
+"""Characters by which a language is recognized: more would only cost time."""
 
 
 def language_of(text: str) -> str:

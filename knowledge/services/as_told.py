@@ -1,6 +1,6 @@
-"""As it was told: the lines of start contexts and recalls, kept word for word until what they are of is erased.
+"""What was sent: the lines of start contexts and recalls, kept word for word until what they are of is erased.
 
-A line is kept once, however often it is told. A trigger deletes it with what it is of (migration 0033), so no way of
+A line is kept once, however often it is sent. A trigger deletes it with what it is of (migration 0033), so no way of
 erasing can forget to.
 """
 
@@ -67,7 +67,7 @@ class LineOwner(NamedTuple):
 
 @dataclass(frozen=True)
 class LineAsTold:
-    """One line as it was told, and what it is of; of a line that was erased since, the text is gone."""
+    """One line as it was sent, and what it is of; of a line that was erased since, the text is gone."""
 
     text: str
     kind: str = ""
@@ -94,13 +94,13 @@ def keep_texts(user: User, text: str, owners: Mapping[str, LineOwner]) -> list[i
 
 
 def read_texts(user: User, ids: Sequence[int] | None) -> list[LineAsTold]:
-    """Return lines as they were told, in their order; those that were erased since as such."""
+    """Return lines as they were sent, in their order; those that were erased since as such."""
     told = texts_by_id(user, ids or [])
     return [told[pk] for pk in ids or []]
 
 
 def texts_by_id(user: User, ids: Collection[int]) -> dict[int, LineAsTold]:
-    """Return each of these lines as it was told, or as erased."""
+    """Return each of these lines as it was sent, or as erased."""
     rows = ReceiptText.objects.filter(user=user, pk__in=set(ids)) if ids else ()
     return dict.fromkeys(ids, LineAsTold(ERASED)) | {
         row.pk: LineAsTold(row.text, row.kind, row.source_id) for row in rows
@@ -108,9 +108,9 @@ def texts_by_id(user: User, ids: Collection[int]) -> dict[int, LineAsTold]:
 
 
 def lines_until(user_id: UUID, session_id: UUID, moment: datetime) -> QuerySet[ReceiptText]:
-    """Return the lines that a session of a user was told until a moment: by its start, by recalls, and by hooks.
+    """Return the lines that a session of a user received until a moment: by its start, by recalls, and by hooks.
 
-    A start that was told again later replaces the one before; what only the later one had is left out by its age.
+    A start that was sent again later replaces the one before; what only the later one had is left out by its age.
     """
     until = [session_id, user_id, moment]
     told = RawSQL(_TOLD_IN_SESSION, [*until, *until])  # noqa: S611 - a fixed text
@@ -118,7 +118,7 @@ def lines_until(user_id: UUID, session_id: UUID, moment: datetime) -> QuerySet[R
 
 
 def forget_texts_of_things(things: Iterable[tuple[str, str]]) -> None:
-    """Delete what anybody was told of these things, by kind and id: their texts have changed, so no trigger does it."""
+    """Delete what anybody received of these things, by kind and id: their texts have changed, so no trigger does it."""
     of_kind: dict[str, list[str]] = {}
     for kind, id in things:
         for name in OF_COMPANY if kind in OF_COMPANY else (kind,):
@@ -136,7 +136,7 @@ def forget_texts_that_name(user: User) -> None:
 
 
 def forget_old_texts() -> int:
-    """Forget what was told longer ago than it is kept, and the lines that nothing refers to; return how many."""
+    """Forget what was sent longer ago than it is kept, and the lines that nothing refers to; return how many."""
     before = timezone.now() - timedelta(days=live.KEEP_TOLD_DAYS)
     Receipt.objects.filter(session__started_at__lt=before, texts__isnull=False).update(texts=None)
     Receipt.objects.filter(session__started_at__lt=before).exclude(recalls=[]).update(recalls=[])

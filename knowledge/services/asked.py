@@ -1,6 +1,6 @@
 """Asked questions: what agents asked lately, kept so that a decision can be tried on it before it is made.
 
-A question is its asker's: the rows are theirs alone, and what is told of them to others obeys the rule of gaps. Kept
+A question is its asker's: the rows are theirs alone, and what is said of them to others obeys the rule of gaps. Kept
 beside the words is what a replay needs and the index cannot tell any more: the question's vector, and of the other
 things it found the scores. Their texts and ids are not kept, and of company knowledge nothing: that is searched again.
 """

@@ -58,7 +58,7 @@ class CompanyHit:
 class CompanyHits:
     """Company entries that were found, the best first. `fallback`: by words alone, because the embedder is away.
 
-    `weak`: nothing of it answers the question, as far as can be told; `did_you_mean` has words of it that look alike.
+    `weak`: nothing of it answers the question, as far as can be judged; `did_you_mean` has words of it that look alike.
     """
 
     items: list[CompanyHit]
@@ -164,7 +164,7 @@ def most_relevant(project: str, topics: Sequence[str]) -> list[CompanyEntry]:
 
 
 def _relevant_entries(project: str, *topics: str) -> CompanyEntryQuerySet:
-    # Where a copy comes from is told, and nobody's name: joining those takes PostgreSQL longer to plan than to read.
+    # Where a copy comes from is shown, and nobody's name: joining those takes PostgreSQL longer to plan than to read.
     found = CompanyEntry.objects.approved().select_related("copy__server", "proof")
     return found.filter(pk__in=relevant_numbers(project, topics)).order_by(*_ORDERS["importance"])
 
@@ -189,7 +189,7 @@ def relevant_numbers(project: str, topics: Sequence[str], *, also: Collection[in
 def by_relevance(entries: Iterable[CompanyEntry], project: str, topics: Sequence[str]) -> list[CompanyEntry]:
     """Put entries in the order in which a session of this project and these topics should hear them.
 
-    What was told often and never cited comes behind all others: it stays, and whoever searches finds it as before.
+    What was sent often and never cited comes behind all others: it stays, and anyone who searches finds it as before.
     """
     ranked = sorted(entries, key=relevance_to(project, topics))
     return sorted(ranked, key=lambda entry: comes_behind(getattr(entry, "proof", None)))

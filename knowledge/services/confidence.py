@@ -1,6 +1,6 @@
 """Confidence sequences: how much something changes, by an interval that holds however often one looks.
 
-An interval for a fixed number of sessions lies too often when somebody looks every day and stops when they like what
+An interval for a fixed number of sessions lies too often when someone looks every day and stops when they like what
 they see. These intervals hold for all looks at once, from the first on. That of the difference of two means after `h`
 sessions of information is d ± sqrt(v (a² + log(h / START))), with v the estimated variance of d and a² the 95 %
 quantile of χ² with three degrees of freedom: Brownian motion crosses sqrt(t (a² + log(t / m))) somewhere in [m, ∞) with
@@ -47,9 +47,9 @@ class MeanDifference:
 
 
 def compare(told: Sample, withheld: Sample) -> MeanDifference | None:
-    """Return how much the mean of those that were told exceeds that of the others; None before the first look.
+    """Return how much the mean of those that received it exceeds that of the others; None before the first look.
 
-    The randomization is the only assumption: each session was told or not by lot. What happens in it may be counts,
+    The randomization is the only assumption: each session received it or not by lot. What happens in it may be counts,
     yes or no, or anything else with a variance.
     """
     both = told.number + withheld.number

@@ -88,9 +88,9 @@ LONG_LINE_CHARS = 300
 SENTENCE_END = re.compile(r"(?<=[^\d\s][.!?]) +(?=\S)")
 OPEN_SESSIONS_SHOWN = 3
 SESSIONS_ELSEWHERE = 2
-"""Sessions of other projects are told if fewer are known of this one; more of them only when there is room."""
+"""Sessions of other projects are sent if fewer are known of this one; more of them only when there is room."""
 RECENT_SESSIONS = 3
-"""Sessions of the project whose topics count a little for what is told."""
+"""Sessions of the project whose topics count a little for what is sent."""
 CITED_DAYS = 180
 CITED_READ = 200
 SESSIONS_READ = 50
@@ -222,7 +222,7 @@ class Context:
 
 @dataclass(frozen=True)
 class ContextAsTold:
-    """What an earlier session was told at its start, without what was erased since; each item as it is now."""
+    """What an earlier session received at its start, without what was erased since; each item as it is now."""
 
     markdown: str
     lines: list[ShownLine]

@@ -1,4 +1,4 @@
-"""The facts of a start context: which are told, by class and by usefulness.
+"""The facts of a start context: which are sent, by class and by usefulness.
 
 Identity, instructions and preferences apply to every task and are chosen by class; facts about the work compete by what
 they help this session.
@@ -75,7 +75,7 @@ class ContextFact(NamedTuple):
 
 
 class FactAgainst(NamedTuple):
-    """An older fact that contradicts a newer one, and what is told of it beside that."""
+    """An older fact that contradicts a newer one, and what is said of it beside that."""
 
     id: str
     words: str
@@ -98,7 +98,7 @@ def fact_parts(
 
     Args:
         cited: The ids of facts that sessions said they used.
-        against: What is told beside a fact: the older one that it contradicts.
+        against: What is sent beside a fact: the older one that it contradicts.
     """
     said = {normalise(line.lstrip("-* ")) for line in (*profile.pinned_facts, *profile.preferences.splitlines())}
     of_part: dict[str, list[ContextFact]] = {name: [] for name in FACT_PARTS}
@@ -189,7 +189,7 @@ def read_facts(actor: Actor, project: str, topics: Sequence[str]) -> list[Contex
 
 
 def _facts_to_tell(user_id: UUID, now: datetime, project: str, *words: str) -> QuerySet[Any, Any]:
-    # What a newer fact contradicts is told beside that one, for as long as that one holds.
+    # What a newer fact contradicts is sent beside that one, for as long as that one holds.
     settled = Q(contradicted_by=None) | Q(contradicted_by__valid_until__lte=now)
     current = (
         Fact.objects.of(user_id)
@@ -214,7 +214,7 @@ _FACTS_TO_TELL = FixedQuery(_facts_to_tell)
 
 
 def say_unsettled(actor: Actor) -> dict[int, FactAgainst]:
-    """Return for each fact that contradicts an older one what the older one says: it is told beside it."""
+    """Return for each fact that contradicts an older one what the older one says: it is sent beside it."""
     return {
         newer: FactAgainst(str(pk), f"; unsettled, F{number_of(pk)} of {since:%Y-%m-%d}: {echo(inline(text))}")
         for newer, pk, since, text in _UNSETTLED(actor.user.pk, timezone.now())

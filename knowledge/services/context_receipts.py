@@ -1,6 +1,6 @@
 """Context receipts: why each line of a start context was chosen, and what it cost.
 
-A receipt names things by their ids. The lines as they were told are kept beside it (`as_told`), and go with the things.
+A receipt names things by their ids. The lines as they were sent are kept beside it (`as_told`), and go with the things.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -47,7 +47,7 @@ class ReceiptLine:
 class ShownLine:
     """A line as its owner reads it: the words it stands for now, from whom it is, and when anybody last cited it.
 
-    `changed` says what became of it since, where it was told: “archived”, “changed since”.
+    `changed` says what became of it since, where it was sent: “archived”, “changed since”.
     """
 
     tier: str
@@ -63,10 +63,10 @@ class ShownLine:
 
 @dataclass(frozen=True)
 class ShownReceipt:
-    """What a start context cost in all, its items as they are now, and its lines as they were told.
+    """What a start context cost in all, its items as they are now, and its lines as they were sent.
 
     `withheld` is what the session was not told by lot, then or in a recall. It is said once the session has ended: else
-    an agent that reads its own receipt would be told after all.
+    an agent that reads its own receipt would receive it after all.
     """
 
     tokens: int
@@ -76,7 +76,7 @@ class ShownReceipt:
 
     @property
     def as_told(self) -> str:
-        """The whole text as it was told, without what was erased since."""
+        """The whole text as it was sent, without what was erased since."""
         return "\n".join(line.text for line in self.texts)
 
 
@@ -136,7 +136,7 @@ def show_lines(user: User, lines: Sequence[ReceiptLine], *, told: Iterable[LineA
     """Say what each line stands for. What was erased or is no longer the person's to see has no words left.
 
     Args:
-        told: The lines as they were told, to say which of them would read otherwise now.
+        told: The lines as they were sent, to say which of them would read otherwise now.
     """
     company = _ids(lines, "company", int)
     titles: dict[tuple[str, str], str] = {}
@@ -173,7 +173,7 @@ def show_lines(user: User, lines: Sequence[ReceiptLine], *, told: Iterable[LineA
 
 
 def _change(line: ReceiptLine, said: dict[tuple[str, str], str], titles: dict[tuple[str, str], str]) -> str:
-    """Say that a thing reads otherwise now than it was told. A long one was told by its beginning."""
+    """Say that a thing reads otherwise now than it was sent. Of a long one the beginning was sent."""
     before, now = said.get((line.kind, line.id), ""), titles.get((line.kind, line.id), "")
     return "changed since" if before and now and inline(now)[:COMPARED_CHARS] not in before else ""
 

@@ -329,7 +329,7 @@ def _is_shared(only: _Clause, other: _Clause) -> bool:
 
 
 def _is_joined(holder: frozenset[str], other: _Clause) -> bool:
-    """Whether somebody else is named beside the holder: “by Ada or Grace”."""
+    """Whether someone else is named beside the holder: “by Ada or Grace”."""
     joints = (place for place, word in enumerate(other.words) if word in _ADDING and 0 < place < len(other.words) - 1)
     return any(not holder.isdisjoint((other.stems[place - 1], other.stems[place + 1])) for place in joints)
 

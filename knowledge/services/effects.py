@@ -1,4 +1,4 @@
-"""Effects: what changes in sessions that are told something, against those from which it was withheld by lot.
+"""Effects: what changes in sessions that received something, against those from which it was withheld by lot.
 
 Of everybody's sessions nothing is shown that fewer than three others on either side had a part in.
 """
@@ -144,7 +144,7 @@ class MeasuredEffect:
 
 @dataclass(frozen=True)
 class ThingCounts:
-    """What came of the sessions that were told something; None of all where too few people had a part in it."""
+    """What came of the sessions that received something; None of all where too few people had a part in it."""
 
     told: int
     cited: int
@@ -172,7 +172,7 @@ def effects_of(actor: Actor, kind: str, ids: Iterable[str | int]) -> dict[str, M
 
 
 def counts_of(actor: Actor, kind: str, id: str | int) -> ThingCounts | None:
-    """Return what came of the sessions that were told something; None where too few people were told it."""
+    """Return what came of the sessions that received something; None where too few people received it."""
     is_shared = kind != Kind.FACT
     told = Serving.objects.filter(kind=kind, source_id=str(id))
     with rls_bypass():
@@ -224,7 +224,7 @@ def list_harmful() -> "QuerySet[Proof, int]":
 
 
 Sides = Mapping[bool, Mapping[str, Any]]
-"""The sessions from which something was withheld (True) and those that were told it: number, people, mean and variance
+"""The sessions from which something was withheld (True) and those that received it: number, people, mean and variance
 of each measure."""
 
 
@@ -256,7 +256,7 @@ def _compare_sides(kind: str, ids: Collection[str] | None, *, reader: User | Non
 
 
 def _versions(kind: str, ids: Collection[str]) -> dict[str, str]:
-    """Return the digests of things as they read now: another text is another thing to be told."""
+    """Return the digests of things as they read now: another text is another thing to be sent."""
     row = KINDS[kind]
     things = row.model._default_manager.filter(pk__in=[row.read_id(id) for id in ids])
     return {str(pk): digest[:DIGEST_CHARS] for pk, digest in things.values_list("pk", "digest")}

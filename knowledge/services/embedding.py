@@ -81,7 +81,7 @@ class EmbeddingProgress:
 def embed_pending() -> int:
     """Make the vectors that wait, until none does or the embedder is away; return how many were made.
 
-    May run twice at once and be killed at any point: a batch is claimed for 30 seconds, and whoever comes later takes
+    May run twice at once and be killed at any point: a batch is claimed for 30 seconds, and who comes later takes
     over what was not finished.
     """
     embedder = provider()
@@ -325,7 +325,7 @@ def _mark_all(space: EmbeddingSpace) -> None:
 
 
 def _free(rows: QuerySet[PassageVector]) -> QuerySet[PassageVector]:
-    """Return those rows that nobody else changes just now, and let nobody until this transaction ends.
+    """Return those rows that no one else changes just now, and let nobody until this transaction ends.
 
     Anyone who does has just made their vector, or removes them with what is forgotten. To wait for them, holding others
     that they wait for, would be a deadlock.
@@ -337,7 +337,7 @@ def _claim(space: EmbeddingSpace, size: int, had_turn: set[Lane]) -> list[Passag
     """Take up to a batch of what waits, for as long as the lease lasts. No lock is held while the embedder works.
 
     What a person has just written comes first, and never shares a batch with what all share, which would take longer.
-    Whoever filled most of a batch, a person or a kind of what all share, comes behind everybody else: so imports take
+    Who filled most of a batch, a person or a kind of what all share, comes behind everybody else: so imports take
     turns, and none keeps a single entry waiting.
 
     Args:

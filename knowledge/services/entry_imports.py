@@ -175,5 +175,5 @@ def _orphans(rows: Mapping[int, NewEntry]) -> dict[int, str]:
 
 def _describe_known(known: Mapping[int, str]) -> dict[int, str]:
     ids = dict(Entry.objects.filter(digest__in=known.values()).values_list("digest", "pk"))
-    # Without an id when whoever stored it has deleted it again since.
+    # Without an id when the one who stored it has deleted it again since.
     return {row: f"Entry {row} is known already: {ids.get(known[row], 'deleted since')}." for row in known}

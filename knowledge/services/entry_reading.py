@@ -68,7 +68,7 @@ class EntryHit:
 class EntryHits:
     """Entries that were found, the best first. `fallback`: by their words alone, because the embedder is away.
 
-    `weak`: nothing of it answers the question, as far as can be told; `did_you_mean` has words that exist then.
+    `weak`: nothing of it answers the question, as far as that can be judged; `did_you_mean` has words that exist then.
     """
 
     items: list[EntryHit]

@@ -1,7 +1,7 @@
 """Where entries come from: which of them a source file made, and what importing it again adds and changes.
 
 What an import knows of an entry stands in its `provenance`, which nothing else writes: the source, its key there
-(`place`), and digests of what the source said, by which a later edit here is told from a later edit there.
+(`place`), and digests of what the source said, by which a later edit here is distinguished from a later edit there.
 """
 
 from collections import Counter
@@ -172,7 +172,7 @@ class _SourceImport:
             self.before[new] = self.before.pop(old)
 
     def look_up(self, entries: Sequence[SourceEntry]) -> None:
-        """Find what is known by its content, whoever added it."""
+        """Find what is known by its content, no matter who added it."""
         for batch in _batches(entries):
             self.known |= _ids([digest(entry.content) for entry in batch])
 

@@ -28,7 +28,7 @@ MOST_A_DAY = 10
 MOST_OPEN_WITH_ONE = 3
 ECHOED = 160
 ANSWERS = "answers"
-"""The domain of the notes that keep answers in the memory of whoever asked."""
+"""The domain of the notes that keep answers in the memory of the asker."""
 
 _TURNS = 7712
 
@@ -59,7 +59,7 @@ def find_person_to_ask(asker: User, username: str) -> PersonToAsk:
 
 @transaction.atomic
 def ask_expert(actor: Actor, *, username: Username, question: QuestionText) -> ExpertQuestion:
-    """Put a question to a colleague. They are told, and nobody else sees it. Returns the question.
+    """Put a question to a colleague. They are notified, and no one else sees it. Returns the question.
 
     Raises:
         NotFound: the actor sees nobody with this name.
@@ -90,7 +90,7 @@ def ask_expert(actor: Actor, *, username: Username, question: QuestionText) -> E
 
 @transaction.atomic
 def answer_question(actor: Actor, *, question_id: UUID, answer: AnswerText) -> ExpertQuestion:
-    """Answer a question that one was asked. The asker is told; the answer is kept among their notes, for their agents.
+    """Answer a question that one was asked. The asker is notified; the answer is kept among their notes.
 
     Raises:
         NotFound: the actor was not asked such a question.
@@ -108,7 +108,7 @@ def answer_question(actor: Actor, *, question_id: UUID, answer: AnswerText) -> E
 
 @transaction.atomic
 def decline_question(actor: Actor, *, question_id: UUID) -> ExpertQuestion:
-    """Say that one has no answer. The asker is told, without a reason.
+    """Say that one has no answer. The asker is notified, without a reason.
 
     Raises:
         NotFound: the actor was not asked such a question.
@@ -123,7 +123,7 @@ def decline_question(actor: Actor, *, question_id: UUID) -> ExpertQuestion:
 
 @transaction.atomic
 def withdraw_question(actor: Actor, *, question_id: UUID) -> ExpertQuestion:
-    """Take back a question that was not answered: whoever was asked does not see it any more.
+    """Take back a question that was not answered: the colleague does not see it any more.
 
     Raises:
         NotFound: the actor asked no such question.
@@ -180,7 +180,7 @@ def _settle(asked: ExpertQuestion, state: ExpertQuestionState, *, answer: str = 
 
 
 def _alert(user: User, kind: Alert.Kind, text: str, *, by: User) -> None:
-    """Tell one of the two. It is not audited: who asks whom what is nobody else's business."""
+    """Tell one of the two. It is not audited: who asks whom what is no one else's business."""
     Alert.objects.create(user=user, kind=kind, text=_cut(text), by_name=str(by)[:200])
 
 

@@ -22,14 +22,14 @@ from knowledge.services.outcomes import note_corrections, note_question, session
 
 SESSIONS_ASKED = 20
 PEOPLE_ASKED = 3
-"""An entry that so many sessions, of so many people, were told and said nothing of when they named what they had used,
+"""An entry that so many sessions, of so many people, received and said nothing of when they named what they had used,
 stands behind all others in the start context until someone cites it who neither proposed nor owns it. In personal mode
-one person is enough, and is whoever proposed it."""
+one person is enough, and is the proposer."""
 MOST_OF_ONE = -(-SESSIONS_ASKED // PEOPLE_ASKED)
 """Sessions of one person that count among these: else two others who say anything would be enough."""
 
 MEASURED = frozenset({Kind.COMPANY, Kind.ENTRY, Kind.FACT})
-"""Kinds of which is counted what came of the sessions that were told them."""
+"""Kinds of which is counted what came of the sessions that received them."""
 
 CITED = {kind for kind, row in KINDS.items() if row.takes_feedback}
 """Kinds with a handle that a session can cite."""

@@ -66,7 +66,7 @@ class TriggerTrial:
     """What triggers would have done to the acts on record: how many there are, on how many they fire, and some of them.
 
     Examples are the actor's own, and those of people who agreed to show them. `is_whole` is False where those of one or
-    two others are not counted; `is_for_all` is True where at least three others have a part in it, whoever reads it.
+    two others are not counted; `is_for_all` is True where at least three others have a part in it, for every reader.
     """
 
     acts: int = 0

@@ -274,7 +274,7 @@ def _private(question: UnansweredQuestion) -> ShownGap:
 
 @rls_bypass()
 def _name_anew(gaps: "QuerySet[Gap]") -> None:
-    """Give gaps the name that anybody may read, whoever asked, and drop those that nobody asks about any more."""
+    """Give gaps the name that anybody may read, no matter who asked, and drop those that nobody asks about any more."""
     gaps.filter(questions=None).delete()
     rows = list(gaps)
     questions = _questions_of(rows)

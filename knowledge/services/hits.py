@@ -79,7 +79,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class Hits:
-    """What was found, the best first. `weak`: nothing of it answers the question, as far as can be told.
+    """What was found, the best first. `weak`: nothing of it answers the question, as far as that can be judged.
 
     `asked_before`: this conversation asked the same before, and nothing answered it then either.
 

@@ -1,6 +1,6 @@
 """Holdout: withholds entries at random now and then, with consent, to learn whether being told them helps.
 
-Lots are drawn over exactly what a session was about to be told, each thing by itself, from a keyed hash of session and
+Lots are drawn over exactly what a session was about to receive, each thing by itself, from a keyed hash of session and
 thing: the same draw can be made again at any time, and a thing that is withheld once stays so for the session. Where
 nobody consented nothing is drawn, and every answer is what it would be without this module.
 """
@@ -43,7 +43,7 @@ log = structlog.get_logger()
 def kinds_withheld_from(actor: Actor) -> frozenset[str]:
     """Return the kinds of things that may be withheld from the agents of a user: none without consent.
 
-    The administration decides first, then the user: whoever said “nothing” is left out although the team takes part.
+    The administration decides first, then the user: anyone who said “nothing” is left out although the team takes part.
     """
     if live.HOLDOUT == "off" or is_read_only() or (actor.agent is None and actor.key is None):
         return frozenset()
@@ -69,7 +69,7 @@ def is_withheld(session_id: UUID, one: Exposure) -> bool:
 
 
 def draw(actor: Actor, session_id: UUID, things: Iterable[Exposure]) -> list[HoldoutDraw]:
-    """Draw for each thing that a session is about to be told and that may be withheld; nothing is kept yet."""
+    """Draw for each thing that a session is about to receive and that may be withheld; nothing is kept yet."""
     kinds = kinds_withheld_from(actor)
     if not kinds:
         return []
@@ -138,7 +138,7 @@ def _read_eligible(user: User, things: Collection[Exposure]) -> Mapping[Exposure
 
 
 def _is_safety(thing: Any) -> bool:
-    """Whether something must always be told: marked as safety, a user's constraint, or what blocks an act."""
+    """Whether something must always be sent: marked as safety, a user's constraint, or what blocks an act."""
     names = {name.casefold() for name in (*getattr(thing, "topics", ()), *getattr(thing, "tags", ()))}
     levels = (*getattr(thing, "trigger_levels", {}).values(), getattr(thing, "trigger_level", ""))
     return bool(names & SAFETY) or BLOCKING in levels or getattr(thing, "category", "") == Category.CONSTRAINT

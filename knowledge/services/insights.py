@@ -1,4 +1,4 @@
-"""Insights: how BigMind is used, what it delivered, what that was worth, and what came of what sessions were told.
+"""Insights: how BigMind is used, what it delivered, what that was worth, and what came of what sessions received.
 
 Figures about everybody are added up without names, from what at least three people other than the reader had a part in:
 see `accounts.services.usage`.
@@ -68,7 +68,7 @@ class Starts:
     `saved` is an estimate, and a low one: one look-up for each start context that told at least one company entry, fact
     or session. Without it the agent would have had to ask at least once, or the user would have had to say it again. A
     context that told nothing of the kind saves nothing, and one that told twenty things saves one. `proven` counts the
-    sessions that said at their end that something they were told had helped.
+    sessions that said at their end that something they received had helped.
     """
 
     daily: list[DayOfStarts]
@@ -92,7 +92,7 @@ class Starts:
 
 @dataclass(frozen=True)
 class ItemUse:
-    """What came of one company entry: how many sessions were told it, cited it, were misled by it."""
+    """What came of one company entry: how many sessions received it, cited it, were misled by it."""
 
     entry: CompanyEntry
     served: int

@@ -1,7 +1,7 @@
-"""The map: projects, topics, company knowledge and people, and how they hang together, as far as somebody may see it.
+"""The map: projects, topics, company knowledge and people, and how they hang together, as far as someone may see it.
 
 It is made of the viewer's own sessions and facts, of what everybody may read, and of the topics that people share: of
-each person the same ones as in the directory, and nobody else.
+each person the same ones as in the directory, and no one else.
 """
 
 from collections import Counter

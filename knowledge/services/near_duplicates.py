@@ -74,7 +74,7 @@ class Similar:
 
     @property
     def contradicts(self) -> bool:
-        """Whether it cannot hold beside the new text, as far as can be told."""
+        """Whether it cannot hold beside the new text, as far as that can be judged."""
         return self.relation == CONTRADICTS
 
 
@@ -90,7 +90,7 @@ def compare_with_stored(
     """Return what a text repeats, contradicts or may replace.
 
     Ask before the text is indexed: it would find itself. What someone is changing now is left out: to point there
-    would mean to wait for them, and they may wait for whoever asks.
+    would mean to wait for them, and they may wait for the asker.
 
     Args:
         among: Of each kind, what it is compared with.

@@ -114,7 +114,7 @@ def change_sharing(
 ) -> None:
     """Say what others see of the person, which headlines among it, whether the directory names them.
 
-    Also whether curators see what the person's agents had been told when they proposed something.
+    Also whether curators see what the person's agents had received when they proposed something.
     """
     choose_sharing(actor, sections=sections, in_directory=in_directory, curators_see_told=curators_see_told)
     choose_headlines(actor, session_ids=session_ids)
@@ -175,7 +175,7 @@ def _settle(user: User, difference: _Difference) -> None:
 
 
 def lines_of(users: Collection[UUID]) -> dict[UUID, Lines]:
-    """Return what each of these people is found by now; whoever shares nothing is left out."""
+    """Return what each of these people is found by now; anyone who shares nothing is left out."""
     topics = _among(users, ProfileSection.TOPICS)
     headlines = _among(users, ProfileSection.HEADLINES)
     found: dict[UUID, Lines] = {}
@@ -187,6 +187,6 @@ def lines_of(users: Collection[UUID]) -> dict[UUID, Lines]:
 
 
 def _among(users: Collection[UUID], section: ProfileSection) -> list[UUID]:
-    """Those of these people who share a section: in personal mode everybody, as nobody else is there to read it."""
+    """Those of these people who share a section: in personal mode everybody, as no one else is there to read it."""
     people = User.objects.all() if settings.BIGMIND_MODE == "personal" else people_sharing(section)
     return list(people.filter(pk__in=users).values_list("pk", flat=True))

@@ -53,7 +53,7 @@ def _of_sessions(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
 
 
 def _of_others(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
-    """Say through which agent the user stored what else is told of theirs."""
+    """Say through which agent the user stored what else is shown of theirs."""
     told: dict[Thing, str] = {}
     others = {kind for kind, _ in things if kind in Kind.values} - {Kind.FACT, Kind.COMPANY}
     for written in sorted(others):

@@ -1,4 +1,4 @@
-"""Recalls as they were told: the replies to an agent's questions, kept with the receipt of its session's start.
+"""Recalls as they were sent: the replies to an agent's questions, kept with the receipt of its session's start.
 
 What was asked is not kept. The lines are those of `as_told`: kept once, and gone with what they are of.
 """
@@ -35,7 +35,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class RecalledText:
-    """One line of a recall as it was told, and from whom it is."""
+    """One line of a recall as it was sent, and from whom it is."""
 
     told: LineAsTold
     lineage: str
@@ -51,12 +51,12 @@ class ShownRecall:
 
 
 def keep_recall(actor: Actor, reply: Any, *, template: str, hit_template: str) -> None:
-    """Keep what an agent is told in answer to a question, line by line, with the receipt of its session.
+    """Keep what an agent receives in answer to a question, line by line, with the receipt of its session.
 
     Nothing is kept where nothing was found, and of sessions without a receipt: those that no agent started.
 
     Args:
-        reply: Has the hits that are told as `items`.
+        reply: Has the hits that are sent as `items`.
         template: The template of the reply, below `templates/agent/`.
         hit_template: The template of one hit.
     """

@@ -83,7 +83,7 @@ class StartedSession:
 
     @property
     def owners(self) -> dict[str, LineOwner]:
-        """What the lines of the reply are of. Those that only this session was told are of itself."""
+        """What the lines of the reply are of. Those that only this session received are of itself."""
         this = LineOwner("session", str(self.session.pk))
         others = {f"session `{one.session}`, since": LineOwner("session", str(one.session_id)) for one in self.others}
         left = {self.hand_over: LineOwner("note", str(self.left.pk))} if self.left else {}
@@ -140,7 +140,7 @@ def _exposures_of(context: Context) -> list[Exposure]:
 
 
 def keep_as_told(started: StartedSession, text: str) -> list[int] | None:
-    """Keep the receipt of a start, and what its agent was told, word for word; return the ids of the lines."""
+    """Keep the receipt of a start, and what its agent received, word for word; return the ids of the lines."""
     texts = keep_texts(started.session.user, text, started.owners)
     keep_receipt(started.session, started.context.receipt, tokens=started.context.tokens, texts=texts)
     return texts
@@ -164,7 +164,7 @@ def begin_session(
         started_at=at or timezone.now(),
         conversation=actor.conversation or actor.connection,
     )
-    # Whoever ended the session before: what hooks keep from now on belongs to this one.
+    # No matter who ended the session before: what hooks keep from now on belongs to this one.
     if actor.conversation:
         Conversation.objects.filter(user=actor.user, digest=actor.conversation).update(session=session)
     # Project and topics are words of anyone who starts it: also of a session that nobody ever ends.

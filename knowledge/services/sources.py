@@ -37,7 +37,7 @@ def visible_things(
 
 
 class _Visible(Mapping[str, QuerySet[Any]]):
-    """Rows of several kinds. Those of a kind are put together when somebody asks for them: a search asks for few."""
+    """Rows of several kinds. Those of a kind are put together when someone asks for them: a search asks for few."""
 
     def __init__(self, kinds: Iterable[str], make: Callable[[str], QuerySet[Any]]) -> None:
         self._made: dict[str, QuerySet[Any] | None] = dict.fromkeys(kinds)

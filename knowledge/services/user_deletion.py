@@ -10,7 +10,7 @@ from knowledge.services.gaps import forget_questions, questions_asked
 
 
 def forget_texts_of(user: User, erased: Erased) -> None:
-    """Forget the passages of someone's memory, the vectors of texts that nobody else has, and what they asked."""
+    """Forget the passages of someone's memory, the vectors of texts that no one else has, and what they asked."""
     with rls_scope(user.pk):
         for kind in Passage.objects.filter(owner=user).order_by().values_list("kind", flat=True).distinct():
             passages = Passage.objects.filter(owner=user, kind=kind)

@@ -145,7 +145,7 @@ def _sentence(row: Recall) -> str:
 
 
 def _lines_of(exposures: Sequence[Exposure]) -> list[tuple[UUID, str, str]]:
-    """Return the sessions that were told lines of these things, by session, kind and id."""
+    """Return the sessions that received lines of these things, by session, kind and id."""
     kinds, ids = [str(one.kind) for one in exposures], [one.source_id for one in exposures]
     with connection.cursor() as cursor:
         cursor.execute(_LINES, [kinds, ids])

@@ -1,6 +1,6 @@
-"""What is no lasting truth: greetings, what is true for a moment only, and what every session is told anyway.
+"""What is no lasting truth: greetings, what is true for a moment only, and what every session receives anyway.
 
-Stored, it would be told at the start of every session to come. It is refused with the reason and what to do instead.
+Stored, it would be sent at the start of every session to come. It is refused with the reason and what to do instead.
 """
 
 import re
@@ -13,7 +13,7 @@ from bigmind.core.errors import Invalid
 from .near_duplicates import is_worded_alike
 
 MOST_WORDS = 30
-"""A longer text says more than a greeting or what somebody is doing."""
+"""A longer text says more than a greeting or what someone is doing."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _HANDED_OUT = re.compile(r"BigMind Context — loaded|\*\*\[(?:identity|preference|constraint|decision|codebase)\]\*\*")
@@ -86,7 +86,7 @@ def _is_greeting(words: list[str]) -> bool:
 
 
 def _is_momentary(words: list[str]) -> bool:
-    """Whether a text tells what somebody is doing, how something stands just now, or what surrounds the session."""
+    """Whether a text tells what someone is doing, how something stands just now, or what surrounds the session."""
     if not words or len(words) > MOST_WORDS:
         return False
     pairs = set(pairwise(words))
@@ -102,7 +102,7 @@ def _is_momentary(words: list[str]) -> bool:
 
 
 def _is_somebody(words: list[str]) -> bool:
-    """Whether these words before a verb say that somebody is at it: “I am now”, “the agent is still”, or nothing."""
+    """Whether these words before a verb say that someone is at it: “I am now”, “the agent is still”, or nothing."""
     rest = [word for word in words if word not in {"now", "currently", "still", "just", "the"}]
     who = {"i", "we", "user", "agent", "assistant", "he", "she", "i'm", "we're", "am", "are", "is", "been", "have"}
     return set(rest) <= who

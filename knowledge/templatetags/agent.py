@@ -59,7 +59,7 @@ def told(text: str) -> Told:
 
 @register.filter
 def tokens(text: str, budget: int) -> str:
-    """Cut a text between words so that it costs at most this many tokens. What was told or quoted stays so."""
+    """Cut a text between words so that it costs at most this many tokens. What was marked or quoted stays so."""
     if not isinstance(text, Told):
         return cut_to_tokens(text, budget)
     if text.startswith("“") and text.endswith("”"):

@@ -36,7 +36,7 @@ from knowledge.services.archive import KindName
 
 UNUSED_AFTER = timedelta(days=180)
 UNUSED_CATEGORIES = (Category.CODEBASE, Category.DECISION)
-"""What is about the work goes out of use. Who somebody is, what they prefer and what must not be done does not."""
+"""What is about the work goes out of use. Who someone is, what they prefer and what must not be done does not."""
 UNSUMMARIZED_SINCE = timedelta(days=90)
 MOST = 200
 """So many of one concern are read: nobody decides more in one sitting."""
@@ -145,7 +145,7 @@ def _find_contradictions(user: User) -> Found:
 
 
 def _find_duplicates(user: User) -> Found:
-    """Yield groups of current facts that say nearly the same, without pairs that somebody decided to keep."""
+    """Yield groups of current facts that say nearly the same, without pairs that someone decided to keep."""
     facts = Fact.objects.of(user).current()
     pointing = facts.filter(similar_to__deprecated_at=None).exclude(similar_to=None)
     pairs = {(fact.pk, int(fact.similar_to_id or 0)) for fact in pointing.only("pk", "similar_to_id")}

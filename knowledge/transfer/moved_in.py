@@ -21,7 +21,7 @@ class MovedIn:
     kept: list[str] = field(default_factory=list)
     """What is there, but says otherwise: it stayed as it is, and someone may want to look."""
     removed: list[str] = field(default_factory=list)
-    """What an import of this source brought earlier and the source has no more. It stays until somebody deletes it."""
+    """What an import of this source brought earlier and the source has no more. It stays until someone deletes it."""
     refused: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
 

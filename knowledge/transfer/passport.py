@@ -109,7 +109,7 @@ def _of_session(session: ExportedSession) -> Iterator[tuple[Item, dict[str, Any]
     fields = _plain(session, "session") | {"session": str(session.id)}
     fields |= _plain(session.summary, "session") if session.summary else {}
     fields["one_liner"] = session.one_liner or f"Session of {session.started_at:%Y-%m-%d}"
-    # When it was told is not kept apart from when the session ended.
+    # When it was said is not kept apart from when the session ended.
     fields.pop("created_at", None)
     yield Item("session", fields), _drop_empty(session=session.id)
     for chunk in session.chunks:

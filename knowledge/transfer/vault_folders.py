@@ -24,7 +24,7 @@ class WrittenVault:
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
-    """What was edited there and here: the file stays, and somebody should look."""
+    """What was edited there and here: the file stays, and someone should look."""
     unchanged: int = 0
     newer: int = 0
     """What was edited there alone: an import brings it in."""
@@ -113,7 +113,7 @@ def _path_within(folder: Path, path: str) -> Path | None:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file in one step: whoever reads it meanwhile sees the old text or the new."""
+    """Write a file in one step: anyone who reads it meanwhile sees the old text or the new."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".bigmind-")

@@ -1,7 +1,7 @@
 """Vaults: folders of files that become notes of one's own, follow their files, and are taken out again to the byte.
 
 A note knows the file that it came from (`provenance`): the source, the place in it, and a digest of what the file said
-when it was last the same here and there. By that an edit here is told from an edit there.
+when it was last the same here and there. By that an edit here is distinguished from an edit there.
 """
 
 import json
@@ -321,7 +321,7 @@ def _safe_path(place: str) -> str:
 
 
 def free_path(path: str, source: str, taken: dict[str, int]) -> str:
-    """Return the path, or one like it where another note goes by this one, whatever the case of its letters.
+    """Return the path, or one like it where another note has this one, whatever the case of its letters.
 
     Args:
         taken: The paths that are in use, each with the last number that was tried behind it: thousands of one name

@@ -313,7 +313,7 @@ def _place(place: str, names: Mapping[str, str]) -> str:
 
 
 def _arguments_naming(shown: App, kind: str, part_id: int) -> dict[str, str]:
-    """What the operation is told about what goes."""
+    """What the operation gets about what goes."""
     if kind == "entity":
         entity = get_object_or_404(AppEntity, pk=part_id, table__app=shown)
         return {"table": entity.table.table_id or entity.table.name, "entity": entity.name}

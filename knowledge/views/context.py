@@ -1,4 +1,4 @@
-"""The start context: exactly what an agent is told, what it costs, and the profile that every session hears."""
+"""The start context: exactly what an agent receives, what it costs, and the profile that every session hears."""
 
 import re
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ class ProfileForm(OperationForm):
 @own_page
 @require_safe
 def context(request: HttpRequest) -> HttpResponse:
-    """Show what an agent is told at its start, as it is sent, and what each part costs."""
+    """Show what an agent receives at its start, as it is sent, and what each part costs."""
     actor = actor_of(request)
     form = ContextQuestion(request, actor.user)
     answer = form.answer(get_context, actor)
@@ -118,6 +118,6 @@ def _budgets(markdown: str) -> list[Budget]:
 
 
 def _cost_of(profile: Profile) -> Budget:
-    """Count a profile as it would be told, had it all the room it wants."""
+    """Count a profile as it would be sent, had it all the room it wants."""
     tokens, _rest = tokens_by_tier(whole_profile(profile).markdown)
     return Budget(_("Your profile"), tokens, PROFILE_TOKENS)

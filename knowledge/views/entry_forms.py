@@ -117,7 +117,7 @@ def correct(actor: Actor, entry: Entry, values: dict[str, Any]) -> Entry:
     """
     sent = {name: value for name, value in values.items() if name != "seen"}
     wanted = validate_arguments(update_entry, {"id": str(entry.pk), **sent})
-    # Locked, so that of two who save at once the second is told.
+    # Locked, so that of two who save at once the second hears of it.
     stored = Entry.objects.select_for_update().filter(pk=entry.pk).first()
     if stored and stored.updated_at != _moment(values["seen"]):
         raise StaleEntry(stored)

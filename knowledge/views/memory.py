@@ -26,7 +26,7 @@ KIND_OF_FINDING = {
 @own_page
 @require_safe
 def memory(request: HttpRequest) -> HttpResponse:
-    """Show how much is remembered, what agents are told of it, and what deserves a look."""
+    """Show how much is remembered, what agents receive of it, and what deserves a look."""
     actor = actor_of(request)
     user = actor.user
     findings = [(finding, KIND_OF_FINDING.get(finding.check, "")) for finding in check_health(actor).findings]

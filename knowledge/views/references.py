@@ -147,7 +147,7 @@ def correct(actor: Actor, reference: Reference, values: dict[str, Any]) -> Refer
         Overtaken: it was changed meanwhile.
     """
     wanted = read_correction(reference, values)
-    # Locked, so that of two who save at once the second is told.
+    # Locked, so that of two who save at once the second hears of it.
     stored = Reference.objects.select_for_update().get(pk=reference.pk)
     if stored.updated_at != _moment(values["seen"]):
         raise StaleReference(stored)

@@ -37,7 +37,7 @@ def triggers_of(
     Args:
         choices: The levels that the actor may choose.
         tries: Whether they are tried on what agents did.
-        holds: Whether hooks are told of the entry, which they are not of one that waits.
+        holds: Whether hooks receive the entry, which they are not of one that waits.
     """
     if not thing.triggers:
         return {}

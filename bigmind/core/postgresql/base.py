@@ -1,4 +1,4 @@
-"""The backend that `DATABASES` names: Django's own, but each transaction is told whose private rows it may see."""
+"""The backend that `DATABASES` names: Django's own, but each transaction says whose private rows it may see."""
 
 import re
 import select
@@ -18,7 +18,7 @@ RESTED_SECONDS = 1.0
 
 # They touch no row, and some of them PostgreSQL runs only by themselves.
 _WITHOUT_ROWS = re.compile(r"(?i)\s*+(?:ALTER|ANALYZE|CREATE|DROP|GRANT|REINDEX|RESET|REVOKE|SET|SHOW|VACUUM)\b")
-# Whether the process at the other end is the one that we were told of when we connected: before a pool it is not.
+# Whether the process at the other end is the one that the server named when we connected: before a pool it is not.
 _BEGIN_SESSION = "SELECT pg_backend_pid() = {pid}"
 _KEEP = ", CASE WHEN pg_backend_pid() = {pid} THEN set_config('{name}', '{value}', false) END"
 

@@ -1,4 +1,4 @@
-"""Secrets: where one was found, and how its value is told from words, placeholders and references."""
+"""Secrets: where one was found, and how its value is distinguished from words, placeholders and references."""
 
 import re
 from collections import Counter

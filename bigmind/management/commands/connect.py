@@ -73,7 +73,7 @@ class Key:
 
 @dataclass(frozen=True)
 class HookPlan:
-    """The hooks of a connection: what was consented to, and what the hook program is told.
+    """The hooks of a connection: what was consented to, and what the hook program receives.
 
     Attributes:
         is_wanted: Whether hooks are installed; otherwise those that are there are taken out.

@@ -19,7 +19,7 @@ from bigmind.core.roles import grant_to_application, migrating, owner_alias
 from bigmind.embedded.database import install_vector
 from bigmind.embedded.home import CannotStart
 
-# Whoever comes after a statement that waits for a lock waits as well. So it gives up soon, and tries again.
+# Anyone who comes after a statement that waits for a lock waits as well. So it gives up soon, and tries again.
 LOCK_TIMEOUT = "500ms"
 PATIENCE_SECONDS = 180.0
 PAUSE_SECONDS = 1.0

@@ -14,7 +14,7 @@ NAMED = 50
 class Command(OperatorCommand):
     """Check OpenAPI documents, curated entries or other sources of references.
 
-    Nothing is stored. Exit code 0: no error (warnings are told), 1: errors, 2: misused.
+    Nothing is stored. Exit code 0: no error (warnings are reported), 1: errors, 2: misused.
     """
 
     arguments = (

@@ -109,7 +109,7 @@ async def _authenticate(request: Request, request_id: str, guard: Guard) -> Acto
         return known
     work = partial(_actor_for, token, guard, address_of(request))
     try:
-        # That too much waits, the call is told: agents read tool errors, and clients keep the others to themselves.
+        # That too much waits, the call says: agents read tool errors, and clients keep the others to themselves.
         with share_of(People.find(shown, address_of(request)), is_limited=False):
             actor = await on_a_thread(work, request_id=request_id)
         People.note(shown, actor.user.pk)

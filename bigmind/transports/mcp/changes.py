@@ -1,6 +1,6 @@
 """Change events: sent to the open `subscriptions/listen` streams of the user whose memory changed, and to no others.
 
-Whoever changed something tells all processes (`bigmind/core/changes.py`). A process in which a stream is open listens
+Each change is sent to all processes (`bigmind/core/changes.py`). A process in which a stream is open listens
 on a connection of its own, on which nothing else is asked.
 """
 
@@ -101,7 +101,7 @@ async def listen(
         _STREAMS.add(stream)
         STREAMS.inc()
         try:
-            # What changes from the acknowledgement on is told. While the database is away, nothing changes.
+            # What changes from the acknowledgement on is reported. While the database is away, nothing changes.
             with move_on_after(HEARS_WITHIN):
                 await _listen_here().hears.wait()
             return await ListenHandler(stream.bus)(ctx, params)

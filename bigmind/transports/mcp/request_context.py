@@ -39,7 +39,7 @@ class Caller:
         request_id: The id of this request in the reply, the log and the usage record.
         client: What is known about the client before it introduces itself.
         connection: The id of this connection for as long as it lasts; empty where there is none.
-        person: Whose turn its calls take; empty where nobody else is served.
+        person: Whose turn its calls take; empty where no one else is served.
     """
 
     identify: Identify

@@ -118,7 +118,7 @@ def _table(found: Mapping[str, Any], others: list[dict[str, Any]]) -> Discovered
     fields = {
         name: _field(known, by_id, is_primary=name == found.get("primaryDisplay"))
         for name, known in _schema(found).items()
-        # What Budibase fills in itself is of no use to whoever writes a row.
+        # What Budibase fills in itself is of no use to the one who writes a row.
         if not known.get("autocolumn") and not name.startswith("_")
     }
     return DiscoveredTable(str(found["_id"]), str(found.get("name") or found["_id"]), fields)

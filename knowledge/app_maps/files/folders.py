@@ -182,14 +182,14 @@ class _MapFile:
         return [self.text(one, what) for one in node.value]
 
     def day(self, node: YamlNode, what: str) -> str:
-        """A day, out of a moment where one is told."""
+        """A day, out of a moment where there is one."""
         found = _DAY.fullmatch(self.text(node, what))
         if found is None and node.value is not None:
             raise self.refusal(node, f"{what} must be a day such as 2026-02-03")
         return found[1] if found else ""
 
     def model(self, kind: type[Model], node: YamlNode | None, what: str, values: dict[str, Any]) -> Model:
-        """Check what is told by the rules of the operations."""
+        """Check what was said by the rules of the operations."""
         try:
             return kind.model_validate(values)
         except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Bundle: the files that somebody hands over, whether one file, a folder or a zip archive, read within limits.
+"""Bundle: the files that someone hands over, whether one file, a folder or a zip archive, read within limits.
 
 No member is unpacked to disk, no link is followed, and no name leads anywhere: names are only looked up in the bundle.
 """

@@ -73,7 +73,7 @@ def _branch(told: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _message(told: Mapping[str, Any]) -> Message | None:
-    """A message that was said to somebody: not the calls of tools, and nothing that is hidden in the conversation."""
+    """A message that was said to someone: not the calls of tools, and nothing that is hidden in the conversation."""
     metadata = told.get("metadata")
     is_hidden = isinstance(metadata, Mapping) and metadata.get("is_visually_hidden_from_conversation")
     if is_hidden or told.get("recipient") not in (None, "all"):
@@ -113,7 +113,7 @@ def _text(told: Mapping[str, Any]) -> str:
 def _files(bundle: Bundle) -> list[str]:
     names = bundle.names()
     if len(names) == 1 and names[0].lower().endswith(".json"):
-        return names  # Whatever somebody called it.
+        return names  # Whatever someone called it.
     return [name for name in names if FILE.fullmatch(PurePosixPath(name).name)]
 
 

@@ -74,7 +74,7 @@ def _conversation(bundle: Bundle, name: str) -> Iterator[Row]:
             elif line.get("type") == "event_msg" and (prompt := _read_typed(payload, line)):
                 typed.append(prompt)
                 transcript.events.append(prompt)
-    if not typed:  # Records of earlier versions have no events: there the prompts stand among what the model was told.
+    if not typed:  # Records of earlier versions have no events: there the prompts stand among what the model received.
         transcript.events = sorted([*told, *transcript.events], key=lambda event: str(event.at))
     yield from transcript.session()
 

@@ -13,7 +13,7 @@ from .obsidian import copy_name, file_row, page_row, places_by_name
 from .words import headline
 
 WRITTEN = "<!-- Written by BigMind from the files beside it. -->"
-"""Marks a file that only lists others: it is made anew each time, and nobody's note."""
+"""Marks a file that only lists others: it is made again each time, and nobody's note."""
 
 Told = Callable[[str, Mapping[str, Any], str, int], Iterator[Row]]
 """Yields what a file says besides being a note: of its name, its front matter, its text, and the text's first line."""

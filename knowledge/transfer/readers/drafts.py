@@ -167,7 +167,7 @@ class ProfileDraft(MemoryDraft):
 
 
 class CompanyDraft(MemoryDraft):
-    """What everybody should know: it becomes a proposal of whoever imports it."""
+    """What everybody should know: it becomes a proposal of the one who imports it."""
 
     category: CompanyCategoryName
     title: Annotated[str, Field(min_length=1, max_length=80)]

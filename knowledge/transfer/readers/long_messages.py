@@ -9,7 +9,7 @@ from bigmind.core.vocabulary import CONTENT_BYTES
 
 
 def split_long_messages(messages: Sequence[Any]) -> list[Any]:
-    """Return messages with several in place of each that is too long, and those after it moved on. Callers are told.
+    """Return messages with several in place of each that is too long, and those after it moved on. Callers say so.
 
     Messages are as they arrived: mappings with a `content`, and a `seq` where they have a place. What is no such thing
     is returned as it is, to be refused in the usual words.

@@ -122,7 +122,7 @@ def file_row(place: str, text: str, bundle: Bundle, name: str) -> DraftRow:
 def _newline(bundle: Bundle, name: str, text: str) -> str:
     """What ends the lines of a file, where that is not one line feed each; and a mark before its first, if it has one.
 
-    Only what can be put back the same is told: line ends of one kind.
+    Only what can be put back the same is noted: line ends of one kind.
     """
     with bundle.open(name) as file:
         raw = file.read(len(text.encode()) + text.count("\n") + len(MARK.encode()))

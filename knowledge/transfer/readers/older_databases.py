@@ -1,7 +1,7 @@
 """The first BigMind's SQLite file, read as the document that its export would have been, and trusted in nothing.
 
 It is opened read-only and immutable, with a bound on time, length and columns. Only known columns of known tables are
-read: a view or a trigger that somebody put into the file is never run.
+read: a view or a trigger that someone put into the file is never run.
 """
 
 import shutil

@@ -1,7 +1,7 @@
 """Provenance beside a memory that was taken out: which text came from where, signed by the BigMind that wrote it.
 
 It lies beside the files of any format. On the way in it is believed as far as its signature and the texts go: a text
-that somebody changed has none. It never says that anything is approved here.
+that someone changed has none. It never says that anything is approved here.
 """
 
 from collections.abc import Iterable, Mapping

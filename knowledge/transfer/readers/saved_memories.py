@@ -1,4 +1,4 @@
-"""Saved memories as text: what somebody copied from the list of memories that ChatGPT or Claude shows."""
+"""Saved memories as text: what someone copied from the list of memories that ChatGPT or Claude shows."""
 
 import re
 from collections.abc import Iterator

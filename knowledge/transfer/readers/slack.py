@@ -1,4 +1,4 @@
-"""Slack: the export of a workspace. A thread is worth keeping where somebody asked and somebody else answered.
+"""Slack: the export of a workspace. A thread is worth keeping where someone asked and someone else answered.
 
 Only public channels are read: what was said in private channels and direct messages is not for everybody.
 """
@@ -76,7 +76,7 @@ def looks_like(bundle: Bundle) -> bool:
 
 
 def rows(bundle: Bundle, *, into: str = "") -> Iterator[Row]:
-    """Yield a thread for each question in a public channel that somebody answered."""
+    """Yield a thread for each question in a public channel that someone answered."""
     root = _root(bundle)
     try:
         channels = _ids_by_name(_document(bundle, f"{root}{CHANNELS}"))

@@ -278,6 +278,6 @@ def _on_one_line(text: str) -> str:
 
 
 def _end_of(text: str) -> str:
-    """The end of an output, where errors are told."""
+    """The end of an output, where errors are reported."""
     plain = text.replace("````", "```").strip()
     return plain if len(plain) <= ERROR_CHARS else f"…{plain[-ERROR_CHARS:]}"

@@ -1,7 +1,7 @@
 """Commands that a source declares with commander, cac or yargs: read, not followed.
 
 The calls of these libraries name everything: `program.command("serve <dir>").option("-p, --port <n>")`. They are gone
-through in the order of the file, with what variables and parameters stand for; what is declared elsewhere is told.
+through in the order of the file, with what variables and parameters stand for; what is declared elsewhere is reported.
 """
 
 import re
@@ -316,7 +316,7 @@ class Declarations:
             command.children[child.name] = child
 
     def _attach_the_rest(self) -> None:
-        """Take the command that is run for the program, else the first that is no other one's; the others are told."""
+        """Take the command that is run for the program, else the first that is no other one's; others are reported."""
         alone = sorted((each for each in self.made if each.parent is None), key=lambda each: not each.runs)
         for made in alone[1:]:
             if made.node is not None:
