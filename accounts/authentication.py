@@ -65,7 +65,7 @@ def authenticate_token(text: str) -> Actor:
     Raises:
         BadKey: the token is unknown, has expired, or opens nothing any more.
     """
-    token = find_token(text, AppToken.Kind.ACCESS)
+    token = find_token(text, AppToken.Type.ACCESS)
     if token is None or token.key.user is None:
         raise BadKey("This token opens nothing, or no more. Refresh it, or ask the user to connect again.")
     _note_use(token.key, by="")

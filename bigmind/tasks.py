@@ -30,7 +30,7 @@ def back_up_now() -> None:
 @shared_task
 def rehearse_when_due() -> None:
     """Rehearse a restore, if the last rehearsal is old enough and there is something that can be opened."""
-    every, last = live.BACKUP_REHEARSE_DAYS, last_run(recent_runs(), BackupRun.Kind.REHEARSED)
+    every, last = live.BACKUP_REHEARSE_DAYS, last_run(recent_runs(), BackupRun.Step.REHEARSED)
     if every and (last is None or timezone.now() - last.at >= timedelta(days=every)):
         _rehearse(is_asked=False)
 

@@ -94,7 +94,7 @@ def make_one_of_everything() -> User:
     user = make_user("ada")
     create_key(user)
     make_sign_in_link(user)
-    Alert.objects.create(user=user, kind=Alert.Kind.KEY_ENDS, text="ada's key ends.")
+    Alert.objects.create(user=user, kind=Alert.Topic.KEY_ENDS, text="ada's key ends.")
     app = introduce_app("c1", name="Ada's chat", redirect_uris=["https://chat.example/back"], address="192.0.2.8")
     let_in(
         make_actor(user), app, scopes=["read"], challenge="c" * 43, redirect_uri="", resource="https://b.example/mcp"
@@ -105,7 +105,7 @@ def make_one_of_everything() -> User:
     browser.get(reverse("keys"))
     count_try("ada", "192.0.2.7")
     tally_task("knowledge.tasks.embed_pending", seconds=0.1, scheduled=True, request_id="1")
-    BackupRun.objects.create(kind=BackupRun.Kind.MADE, name="bigmind-20260101T000000Z", place="/backups", seconds=1)
+    BackupRun.objects.create(kind=BackupRun.Step.MADE, name="bigmind-20260101T000000Z", place="/backups", seconds=1)
     SettingOverride.objects.create(name="review_days", value=4)
     actor = make_agent(user, "claude-code")
     perform(

@@ -57,7 +57,7 @@ def sources():
 def test_a_class_name_stands_for_one_thing(sources):
     paths = defaultdict(list)
     for path, module in sources.items():
-        for node in module.body:
+        for node in ast.walk(module):
             if isinstance(node, ast.ClassDef) and node.name not in NAMED_BY_DJANGO:
                 paths[node.name].append(path)
 

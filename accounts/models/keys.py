@@ -141,7 +141,7 @@ class AppToken(models.Model):
     stays until it would have expired: anyone who shows it again has stolen it, or was stolen from.
     """
 
-    class Kind(models.TextChoices):
+    class Type(models.TextChoices):
         """What it is good for."""
 
         CODE = "code"
@@ -149,7 +149,7 @@ class AppToken(models.Model):
         REFRESH = "refresh"
 
     key = models.ForeignKey(ApiKey, models.CASCADE, related_name="tokens")
-    kind = models.CharField(max_length=10, choices=Kind)
+    kind = models.CharField(max_length=10, choices=Type)
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of its text, in hexadecimal.")
     scopes = ArrayField(models.CharField(max_length=10))
     resource = models.CharField(max_length=500, help_text="The address it opens, and no other.")

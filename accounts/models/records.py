@@ -91,14 +91,14 @@ class TaskTally(models.Model):
 class BackupRun(models.Model):
     """One backup that was made or copied, or one rehearsal of a restore, and what came of it."""
 
-    class Kind(models.TextChoices):
+    class Step(models.TextChoices):
         """What was done."""
 
         MADE = "made"
         COPIED = "copied"
         REHEARSED = "rehearsed"
 
-    kind = models.CharField(max_length=10, choices=Kind)
+    kind = models.CharField(max_length=10, choices=Step)
     at = models.DateTimeField(default=timezone.now, help_text="When it ended.")
     name = models.CharField(max_length=60, blank=True, help_text="Of the backup, which says when it was made.")
     place = models.CharField(max_length=300, help_text="The folder or the bucket.")
@@ -118,7 +118,7 @@ class BackupRun(models.Model):
 class Alert(PrivateModel):
     """One line for one person. The row is the record as well: what happened, when, and who did it."""
 
-    class Kind(models.TextChoices):
+    class Topic(models.TextChoices):
         """What it is about."""
 
         KEY_ENDS = "key_ends"
@@ -135,7 +135,7 @@ class Alert(PrivateModel):
         TEXT_REMOVED = "text_removed"
 
     user = models.ForeignKey(User, models.CASCADE, related_name="alerts")
-    kind = models.CharField(max_length=20, choices=Kind)
+    kind = models.CharField(max_length=20, choices=Topic)
     key = models.ForeignKey(ApiKey, models.CASCADE, null=True, blank=True, related_name="alerts")
     text = models.CharField(max_length=300)
     by_name = models.CharField(max_length=200, blank=True, help_text="Who did it, where it was somebody else.")
@@ -159,12 +159,12 @@ class Alert(PrivateModel):
     @property
     def is_urgent(self) -> bool:
         """Whether a letter about it must not wait for the day or the week to end."""
-        return self.kind not in {Alert.Kind.KEY_ENDS, Alert.Kind.QUESTION_ASKED, Alert.Kind.QUESTION_SETTLED}
+        return self.kind not in {Alert.Topic.KEY_ENDS, Alert.Topic.QUESTION_ASKED, Alert.Topic.QUESTION_SETTLED}
 
     @property
     def is_question(self) -> bool:
         """Whether it is about a question between two people, which has a page."""
-        return self.kind in {Alert.Kind.QUESTION_ASKED, Alert.Kind.QUESTION_SETTLED}
+        return self.kind in {Alert.Topic.QUESTION_ASKED, Alert.Topic.QUESTION_SETTLED}
 
 
 class AuditEvent(models.Model):

@@ -21,7 +21,7 @@ from bigmind.core.errors import Forbidden, Invalid
 CODE_LASTS = timedelta(minutes=5)
 ACCESS_LASTS = timedelta(hours=1)
 REFRESH_LASTS = timedelta(days=30)
-PREFIXES = {AppToken.Kind.CODE: "bmc_", AppToken.Kind.ACCESS: "bma_", AppToken.Kind.REFRESH: "bmr_"}
+PREFIXES = {AppToken.Type.CODE: "bmc_", AppToken.Type.ACCESS: "bma_", AppToken.Type.REFRESH: "bmr_"}
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def let_in(
     made.key.save(update_fields=["app"])
     ConnectedApp.objects.filter(pk=app.pk, let_in_at=None).update(let_in_at=now)
     values = {"challenge": challenge, "redirect_uri": redirect_uri}
-    return _new_token(made.key, AppToken.Kind.CODE, made.key.scopes, resource, now + CODE_LASTS, **values)
+    return _new_token(made.key, AppToken.Type.CODE, made.key.scopes, resource, now + CODE_LASTS, **values)
 
 
 def find_token(text: str, *kinds: str, app: ConnectedApp | None = None) -> AppToken | None:
@@ -111,8 +111,8 @@ def exchange(token: AppToken, *, scopes: Collection[str] = ()) -> Pair | None:
         return None
     narrowed = [scope for scope in SCOPES if scope in (scopes or token.scopes)]
     ApiKey.objects.filter(pk=token.key_id).update(expires_at=now + REFRESH_LASTS)
-    access = _new_token(token.key, AppToken.Kind.ACCESS, narrowed, token.resource, now + ACCESS_LASTS)
-    refresh = _new_token(token.key, AppToken.Kind.REFRESH, token.scopes, token.resource, now + REFRESH_LASTS)
+    access = _new_token(token.key, AppToken.Type.ACCESS, narrowed, token.resource, now + ACCESS_LASTS)
+    refresh = _new_token(token.key, AppToken.Type.REFRESH, token.scopes, token.resource, now + REFRESH_LASTS)
     return Pair(access, refresh, tuple(narrowed), int(ACCESS_LASTS.total_seconds()))
 
 
@@ -132,7 +132,7 @@ def forget_expired_tokens() -> int:
 
 
 def _new_token(
-    key: ApiKey, kind: AppToken.Kind, scopes: Collection[str], resource: str, expires_at: datetime, **values: str
+    key: ApiKey, kind: AppToken.Type, scopes: Collection[str], resource: str, expires_at: datetime, **values: str
 ) -> str:
     text = new_key_text(PREFIXES[kind])
     AppToken.objects.create(

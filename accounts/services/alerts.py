@@ -19,12 +19,12 @@ from .audit import audit
 # A letter about something older says nothing new: a mail server may be configured long after.
 MAILED_WITHIN = timedelta(days=14)
 # The nearer one comes first: after a long pause only that one is sent.
-_WARNINGS = ((Alert.Kind.KEY_ENDS_SOON, EXPIRY_WARNING), (Alert.Kind.KEY_ENDS, KEYS_END_SOON))
+_WARNINGS = ((Alert.Topic.KEY_ENDS_SOON, EXPIRY_WARNING), (Alert.Topic.KEY_ENDS, KEYS_END_SOON))
 
 log = structlog.get_logger()
 
 
-def tell(user: User, kind: Alert.Kind, text: str, *, by: User | None = None, **details: Any) -> Alert:
+def tell(user: User, kind: Alert.Topic, text: str, *, by: User | None = None, **details: Any) -> Alert:
     """Alert a user to a change of their sign-in or a look at their rows; `by` names who it was, if someone else."""
     by_name = str(by)[:200] if by else ""
     log.info("A user was alerted.", kind=str(kind), user=str(user.pk), by=str(by.pk) if by else "")

@@ -68,7 +68,7 @@ def open_private_rows(actor: Actor, owner: User, session: SessionBase, *, reason
     now = timezone.now()
     minutes, why = OPEN_FOR.seconds // 60, echo(reason, limit=1_000)
     text = f"{actor.user} opened your private rows in the admin site for {minutes} minutes: {why}"
-    tell(owner, Alert.Kind.PRIVATE_OPENED, text, by=actor.user, reason=reason)
+    tell(owner, Alert.Topic.PRIVATE_OPENED, text, by=actor.user, reason=reason)
     since = {"since": now.timestamp(), "by": str(actor.user.pk), "shown": []}
     session[_KEY] = {**_open_now(session, actor.user), str(owner.pk): since}
     return now + OPEN_FOR

@@ -116,7 +116,7 @@ def set_up_second_factor(user: User, enrolment: Enrolment, *, code: str) -> list
     if not _app_made(user, code):
         raise _wrong_code()
     codes: list[str] = RecoveryCodes.activate(user).generate_codes()
-    tell(user, Alert.Kind.FACTOR_SET_UP, "Your second factor was set up: signing in asks for a code.")
+    tell(user, Alert.Topic.FACTOR_SET_UP, "Your second factor was set up: signing in asks for a code.")
     return codes
 
 
@@ -141,7 +141,7 @@ def renew_recovery_codes(user: User, *, code: str) -> list[str]:
     check_code(user, code)
     Authenticator.objects.filter(user=user, type=Authenticator.Type.RECOVERY_CODES).delete()
     codes: list[str] = RecoveryCodes.activate(user).generate_codes()
-    tell(user, Alert.Kind.CODES_RENEWED, "Your recovery codes were replaced: the old ones open nothing any more.")
+    tell(user, Alert.Topic.CODES_RENEWED, "Your recovery codes were replaced: the old ones open nothing any more.")
     return codes
 
 
@@ -157,7 +157,7 @@ def remove_second_factor(user: User, *, code: str) -> None:
         raise Conflict("This BigMind demands a second factor of you.", hint="An admin can reset it, to set up another.")
     check_code(user, code)
     Authenticator.objects.filter(user=user).delete()
-    tell(user, Alert.Kind.FACTOR_REMOVED, "Your second factor was removed: signing in asks for no code any more.")
+    tell(user, Alert.Topic.FACTOR_REMOVED, "Your second factor was removed: signing in asks for no code any more.")
 
 
 @transaction.atomic
@@ -185,7 +185,7 @@ def forget_second_factor(person: User, *, by: User | None = None) -> None:
         raise Conflict(f"{person} has no second factor.", hint="There is nothing to reset.")
     end_sign_ins(person)
     who = "an admin" if by else "whoever runs this BigMind"
-    tell(person, Alert.Kind.FACTOR_RESET, f"Your second factor was reset by {who}. Set up a new one.", by=by)
+    tell(person, Alert.Topic.FACTOR_RESET, f"Your second factor was reset by {who}. Set up a new one.", by=by)
 
 
 @transaction.atomic
@@ -217,7 +217,7 @@ def _is_recovery_code(user: User, code: str) -> bool:
     if row is None or not RecoveryCodes(row).validate_code(_digits(code)):
         return False
     Authenticator.objects.get(pk=row.pk).record_usage()
-    tell(user, Alert.Kind.CODE_USED, "A recovery code was used. It opens nothing any more.")
+    tell(user, Alert.Topic.CODE_USED, "A recovery code was used. It opens nothing any more.")
     return True
 
 

@@ -128,7 +128,7 @@ def _link_user(identity: Identity) -> User | None:
         )
     if user.is_active:
         _link(user, identity)
-        tell(user, Alert.Kind.SSO_LINKED, f"You sign in with {settings.OIDC_NAME} from now on, as {identity.email}.")
+        tell(user, Alert.Topic.SSO_LINKED, f"You sign in with {settings.OIDC_NAME} from now on, as {identity.email}.")
     return user
 
 

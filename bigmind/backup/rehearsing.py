@@ -100,11 +100,11 @@ def rehearse(folder: Path, *, place: str, identity_file: Path | None = None) -> 
     except Conflict:
         raise  # The other one notes what came of it.
     except Invalid as error:
-        note_run(BackupRun.Kind.REHEARSED, name=folder.name, place=place, began=began, error=error)
+        note_run(BackupRun.Step.REHEARSED, name=folder.name, place=place, began=began, error=error)
         raise
     trouble = Invalid(f"{folder.name}: {'; '.join(report.troubles)}.") if report.troubles else None
     told = report.model_dump()
-    note_run(BackupRun.Kind.REHEARSED, name=folder.name, place=place, began=began, error=trouble, report=told)
+    note_run(BackupRun.Step.REHEARSED, name=folder.name, place=place, began=began, error=trouble, report=told)
     return report
 
 

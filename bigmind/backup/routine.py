@@ -53,9 +53,9 @@ def back_up(plan: BackupPlan) -> Backup:
     except Conflict:
         raise  # Someone makes one now, and notes it.
     except BigMindError as error:
-        note_run(BackupRun.Kind.MADE, place=str(plan.folder), began=began, error=error)
+        note_run(BackupRun.Step.MADE, place=str(plan.folder), began=began, error=error)
         raise
-    note_run(BackupRun.Kind.MADE, backup, place=str(plan.folder), began=began)
+    note_run(BackupRun.Step.MADE, backup, place=str(plan.folder), began=began)
     if plan.bucket:
         copy_backup(backup, plan)
     return backup
@@ -74,9 +74,9 @@ def copy_backup(backup: Backup, plan: BackupPlan) -> None:
         bucket.upload_notes(environment().home / NOTES)
         bucket.remove_outdated(plan.keep)
     except BigMindError as error:
-        note_run(BackupRun.Kind.COPIED, backup, place=plan.bucket, began=began, error=error)
+        note_run(BackupRun.Step.COPIED, backup, place=plan.bucket, began=began, error=error)
         raise
-    note_run(BackupRun.Kind.COPIED, backup, place=plan.bucket, began=began)
+    note_run(BackupRun.Step.COPIED, backup, place=plan.bucket, began=began)
 
 
 def back_up_when_due(plan: BackupPlan, *, every: timedelta) -> Backup | None:
@@ -90,7 +90,7 @@ def back_up_when_due(plan: BackupPlan, *, every: timedelta) -> Backup | None:
             return back_up(plan)
         except Conflict:
             return None  # Someone makes one now.
-    kinds, of_newest = BackupRun.Kind, BackupRun.objects.filter(name=newest.name, error="")
+    kinds, of_newest = BackupRun.Step, BackupRun.objects.filter(name=newest.name, error="")
     if not of_newest.filter(kind=kinds.MADE).exists():  # The database was restored since, or someone laid it there.
         at = time_of_backup(newest.name)
         note_run(kinds.MADE, newest, place=str(plan.folder), began=time.monotonic(), at=at)

@@ -24,7 +24,7 @@ LATE = 2
 
 
 def note_run(
-    kind: BackupRun.Kind,
+    kind: BackupRun.Step,
     backup: Backup | None = None,
     *,
     place: str,
@@ -66,7 +66,7 @@ def recent_runs() -> list[BackupRun]:
     return list(BackupRun.objects.order_by("-at", "-pk"))
 
 
-def last_run(runs: list[BackupRun], kind: BackupRun.Kind, *, is_done: bool = False) -> BackupRun | None:
+def last_run(runs: list[BackupRun], kind: BackupRun.Step, *, is_done: bool = False) -> BackupRun | None:
     """Return the last run of a kind; with `is_done` the last one that did not fail."""
     return next((run for run in runs if run.kind == kind and not (is_done and run.error)), None)
 
@@ -81,7 +81,7 @@ def backups_error() -> str:
 
 def error_of(runs: list[BackupRun]) -> str:
     """Say what is the matter, as far as these runs tell."""
-    kinds, folder = BackupRun.Kind, str(Path(settings.BACKUP_DIR).expanduser())
+    kinds, folder = BackupRun.Step, str(Path(settings.BACKUP_DIR).expanduser())
     # What someone makes elsewhere by hand says nothing of those that the scheduler makes.
     ours = [run for run in runs if run.place in {folder, settings.BACKUP_BUCKET}]
     tried, made, copied = last_run(ours, kinds.MADE), last_run(ours, kinds.MADE, is_done=True), _last_copy(ours)
@@ -100,5 +100,5 @@ def error_of(runs: list[BackupRun]) -> str:
 
 
 def _last_copy(runs: list[BackupRun]) -> str:
-    last = last_run(runs, BackupRun.Kind.COPIED, is_done=True)
+    last = last_run(runs, BackupRun.Step.COPIED, is_done=True)
     return last.name if last else ""

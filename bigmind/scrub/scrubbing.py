@@ -255,7 +255,7 @@ def _tell(scrub: Scrub, rows: Rows, heard: Heard, *, by: User | None) -> None:
             places = rows.owners[owner.pk]
             count = "one place" if places == 1 else f"{places:,} places"
             text = f"A text was removed from {count} of your memory, and with it what was told of them: {scrub.why}"
-            tell(owner, Alert.Kind.TEXT_REMOVED, text, by=by, places=places, scrub=scrub.pk)
+            tell(owner, Alert.Topic.TEXT_REMOVED, text, by=by, places=places, scrub=scrub.pk)
     audit("scrubbed", about=scrub.whose, scrub=scrub.pk, places=sum(rows.counts.values()))
 
 

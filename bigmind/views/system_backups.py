@@ -37,11 +37,11 @@ def system_backups(request: HttpRequest) -> HttpResponse:
     actor = actor_of(request)
     actor.require("admin")
     runs = recent_runs()
-    rehearsal = last_run(runs, BackupRun.Kind.REHEARSED)
+    rehearsal = last_run(runs, BackupRun.Step.REHEARSED)
     context = {
         "is_set": bool(settings.BACKUP_DIR),
         "error": error_of(runs) if settings.BACKUP_DIR else "",
-        "newest": last_run(runs, BackupRun.Kind.MADE, is_done=True),
+        "newest": last_run(runs, BackupRun.Step.MADE, is_done=True),
         "rehearsal": rehearsal,
         "report": rehearsal.report if rehearsal else {},
         "runs": runs[:SHOWN],

@@ -77,7 +77,7 @@ def _list_notices(actor: Actor) -> list[InboxLine]:
 
 def _list_alerts(actor: Actor) -> list[InboxLine]:
     # A question that waits for an answer has a line of its own.
-    new = unseen_alerts(actor.user).exclude(kind=Alert.Kind.QUESTION_ASKED)
+    new = unseen_alerts(actor.user).exclude(kind=Alert.Topic.QUESTION_ASKED)
     return [InboxLine(alert, alert.created_at) for alert in new[:MOST_READ]]
 
 

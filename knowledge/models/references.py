@@ -215,7 +215,7 @@ class ReferenceDrift(models.Model):
         now: The draft as the source tells it now; nothing when the source has it no more.
     """
 
-    class Decision(models.TextChoices):
+    class Resolution(models.TextChoices):
         """Which text stands."""
 
         MINE = "mine"
@@ -227,7 +227,7 @@ class ReferenceDrift(models.Model):
     now = models.JSONField(null=True)
     digest = models.CharField(max_length=64, blank=True, help_text="Of the draft as the source tells it now.")
     opened_at = models.DateTimeField(default=timezone.now)
-    decision = models.CharField(max_length=10, choices=Decision, blank=True)
+    decision = models.CharField(max_length=10, choices=Resolution, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
     decided_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
 

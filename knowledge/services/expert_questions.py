@@ -84,7 +84,7 @@ def ask_expert(actor: Actor, *, username: Username, question: QuestionText) -> E
     if mine.filter(asked_at__gt=day_ago).count() >= MOST_A_DAY:
         raise TooMany(f"You asked {MOST_A_DAY} questions within a day, which is the limit.", retry_after=3600)
     asked = ExpertQuestion.objects.create(user=actor.user, expert=expert, text=question)
-    _alert(expert, Alert.Kind.QUESTION_ASKED, _asking(actor, question), by=actor.user)
+    _alert(expert, Alert.Topic.QUESTION_ASKED, _asking(actor, question), by=actor.user)
     return asked
 
 
@@ -99,7 +99,7 @@ def answer_question(actor: Actor, *, question_id: UUID, answer: AnswerText) -> E
     asked = _open_question(actor, question_id)
     _settle(asked, ExpertQuestionState.ANSWERED, answer=answer)
     text = f"{actor.user} answered: {echo(asked.text, limit=ECHOED)}"
-    _alert(asked.user, Alert.Kind.QUESTION_SETTLED, text, by=actor.user)
+    _alert(asked.user, Alert.Topic.QUESTION_SETTLED, text, by=actor.user)
     told = f"Question: {asked.text}\n\nAnswer of {asked.expert} ({timezone.localdate()}):\n\n{answer}"
     with rls_scope(asked.user_id):
         set_note(Actor.of(asked.user), domain=ANSWERS, key=f"question-{str(asked.pk)[:8]}", content=told)
@@ -117,7 +117,7 @@ def decline_question(actor: Actor, *, question_id: UUID) -> ExpertQuestion:
     asked = _open_question(actor, question_id)
     _settle(asked, ExpertQuestionState.DECLINED)
     text = f"{actor.user} has no answer to: {echo(asked.text, limit=ECHOED)}"
-    _alert(asked.user, Alert.Kind.QUESTION_SETTLED, text, by=actor.user)
+    _alert(asked.user, Alert.Topic.QUESTION_SETTLED, text, by=actor.user)
     return asked
 
 
@@ -131,7 +131,7 @@ def withdraw_question(actor: Actor, *, question_id: UUID) -> ExpertQuestion:
     """
     asked = _lock_open(ExpertQuestion.objects.filter(user=actor.user), question_id)
     _settle(asked, ExpertQuestionState.WITHDRAWN)
-    told = Alert.objects.filter(user=asked.expert, kind=Alert.Kind.QUESTION_ASKED, by_name=str(actor.user)[:200])
+    told = Alert.objects.filter(user=asked.expert, kind=Alert.Topic.QUESTION_ASKED, by_name=str(actor.user)[:200])
     told.filter(text=_cut(_asking(actor, asked.text))).delete()
     return asked
 
@@ -179,7 +179,7 @@ def _settle(asked: ExpertQuestion, state: ExpertQuestionState, *, answer: str = 
     asked.save(update_fields=["state", "answer", "settled_at"])
 
 
-def _alert(user: User, kind: Alert.Kind, text: str, *, by: User) -> None:
+def _alert(user: User, kind: Alert.Topic, text: str, *, by: User) -> None:
     """Tell one of the two. It is not audited: who asks whom what is no one else's business."""
     Alert.objects.create(user=user, kind=kind, text=_cut(text), by_name=str(by)[:200])
 

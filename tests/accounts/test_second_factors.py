@@ -67,7 +67,7 @@ def test_it_is_set_up_with_the_password_and_the_first_code_and_shows_recovery_co
     assert has_second_factor(ada)
     assert again["Location"] == reverse("second-factor")
     assert codes[0] not in browser.get(reverse("second-factor")).text
-    assert alerts_of(ada)[0].kind == Alert.Kind.FACTOR_SET_UP
+    assert alerts_of(ada)[0].kind == Alert.Topic.FACTOR_SET_UP
 
 
 def test_the_picture_comes_with_the_page_and_the_secret_stays_until_the_code_is_right(browser: Client) -> None:
@@ -175,7 +175,7 @@ def test_a_recovery_code_works_once_whatever_stands_between_its_digits_and_is_to
 
     assert is_signed_in(first)
     assert not is_signed_in(second)
-    assert alerts_of(ada)[0].kind == Alert.Kind.CODE_USED
+    assert alerts_of(ada)[0].kind == Alert.Topic.CODE_USED
     assert "<dd>9</dd>" in first.get(reverse("second-factor")).text
 
 
@@ -271,7 +271,7 @@ def test_an_admin_sees_who_has_one_and_resets_it_and_the_person_is_told(ada: Use
     assert people.text.count("<td>set up</td>") == 1
     assert not has_second_factor(ada)
     assert signed_in.get(reverse("keys")).status_code == 302
-    assert (alerts_of(ada)[0].kind, alerts_of(ada)[0].by_name) == (Alert.Kind.FACTOR_RESET, "Root")
+    assert (alerts_of(ada)[0].kind, alerts_of(ada)[0].by_name) == (Alert.Topic.FACTOR_RESET, "Root")
     assert "was reset by an admin" in page.text
 
 

@@ -107,7 +107,7 @@ def test_whoever_is_here_with_an_address_an_admin_gave_is_linked_and_told(provid
     client, _ = come()
 
     assert signed_in(client) == countess
-    assert alerts_of(countess)[0].kind == Alert.Kind.SSO_LINKED
+    assert alerts_of(countess)[0].kind == Alert.Topic.SSO_LINKED
 
 
 def test_whoever_gets_the_address_of_somebody_who_came_before_is_not_taken_for_them(provider: OutsideProvider) -> None:

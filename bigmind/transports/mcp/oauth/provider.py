@@ -93,7 +93,7 @@ class OAuthProvider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
         self, client: OAuthClientInformationFull, authorization_code: str
     ) -> AuthorizationCode | None:
         """Return a code of this app that was not exchanged yet."""
-        token = await self._find(authorization_code, AppToken.Kind.CODE, client=client)
+        token = await self._find(authorization_code, AppToken.Type.CODE, client=client)
         if token is None:
             return None
         redirect_uri = token.redirect_uri or str(client.validate_redirect_uri(None))
@@ -112,32 +112,32 @@ class OAuthProvider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
         self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
     ) -> OAuthToken:
         """Exchange a code for the first pair of tokens."""
-        return await self._exchange(client, authorization_code.code, AppToken.Kind.CODE)
+        return await self._exchange(client, authorization_code.code, AppToken.Type.CODE)
 
     async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
         """Return a refresh token of this app that was not exchanged yet."""
-        token = await self._find(refresh_token, AppToken.Kind.REFRESH, client=client)
+        token = await self._find(refresh_token, AppToken.Type.REFRESH, client=client)
         return None if token is None else RefreshToken(**_token_fields(token, refresh_token))
 
     async def exchange_refresh_token(
         self, client: OAuthClientInformationFull, refresh_token: RefreshToken, scopes: list[str]
     ) -> OAuthToken:
         """Exchange a refresh token for the next pair."""
-        return await self._exchange(client, refresh_token.token, AppToken.Kind.REFRESH, scopes)
+        return await self._exchange(client, refresh_token.token, AppToken.Type.REFRESH, scopes)
 
     async def load_access_token(self, token: str) -> AccessToken | None:
         """Return an access token that is good."""
-        found = await self._find(token, AppToken.Kind.ACCESS)
+        found = await self._find(token, AppToken.Type.ACCESS)
         return None if found is None else AccessToken(**_token_fields(found, token))
 
     async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
         """End the app's access."""
-        found = await self._find(token.token, AppToken.Kind.ACCESS, AppToken.Kind.REFRESH)
+        found = await self._find(token.token, AppToken.Type.ACCESS, AppToken.Type.REFRESH)
         if found is not None:
             await self._ask(partial(end_access, found))
 
     async def _exchange(
-        self, client: OAuthClientInformationFull, text: str, kind: AppToken.Kind, scopes: list[str] | None = None
+        self, client: OAuthClientInformationFull, text: str, kind: AppToken.Type, scopes: list[str] | None = None
     ) -> OAuthToken:
         token = await self._find(text, kind, client=client)
         try:
@@ -149,7 +149,7 @@ class OAuthProvider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
         return _as_reply(pair)
 
     async def _find(
-        self, text: str, *kinds: AppToken.Kind, client: OAuthClientInformationFull | None = None
+        self, text: str, *kinds: AppToken.Type, client: OAuthClientInformationFull | None = None
     ) -> AppToken | None:
         def find() -> AppToken | None:
             app = app_called(client.client_id) if client else None
