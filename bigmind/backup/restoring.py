@@ -152,14 +152,7 @@ def restore_backup(
     backup = verify_backup(folder, identities)
     opened = _Opened(backup, identities or [])
     _refuse_newer(backup.manifest)
-    if vector_version() is None:
-        raise Invalid(vector_advice())
-    if not replace and (people := _people()):
-        raise Conflict(
-            f"The database is not empty: it has {people:,} users.",
-            hint="Say --replace to put the backup in its place, and make a backup of it first.",
-        )
-    _refuse_while_used()
+    _require_room(replace=replace)
     kept_key = opened.secret_key()
     keys = [*secret_keys(), *([kept_key.decode().strip()] if kept_key else [])]
     notes = [] if without_scrubs else _scrubs_since(folder, scrubs, keys)
@@ -178,6 +171,17 @@ def restore_backup(
         keep_note(note)
     hang_up()
     return backup
+
+
+def _require_room(*, replace: bool) -> None:
+    if vector_version() is None:
+        raise Invalid(vector_advice())
+    if not replace and (people := _people()):
+        raise Conflict(
+            f"The database is not empty: it has {people:,} users.",
+            hint="Say --replace to put the backup in its place, and make a backup of it first.",
+        )
+    _refuse_while_used()
 
 
 def _scrubs_since(folder: Path, given: Path | None, keys: list[str]) -> list[ScrubNote]:

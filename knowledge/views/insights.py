@@ -21,7 +21,7 @@ from bigmind.web.pages import own_page
 from bigmind.web.words import word_of
 from knowledge.services.exposures import PEOPLE_ASKED, SESSIONS_ASKED
 from knowledge.services.gaps import list_open_gaps
-from knowledge.services.insights import Insights, KnowledgeInsights, look_at_knowledge, look_at_use
+from knowledge.services.insights import Insights, ItemUse, KnowledgeInsights, look_at_knowledge, look_at_use
 from knowledge.views.pages import MemoryTab
 
 RANGES = [("7", gettext_lazy("7 days")), ("30", gettext_lazy("30 days")), ("90", gettext_lazy("90 days"))]
@@ -149,106 +149,116 @@ def _tiles(use: Insights) -> list[Tile]:
 def _charts_of_use(use: Insights) -> list[Chart | Ranking]:
     if use.withheld == use.days:
         return [Chart(_("Calls"), "", [], [], nothing=TOO_FEW)]
-    days = [day.day for day in use.daily]
+    return [_calls(use), _slowest(use), _tokens(use), _saved(use)]
+
+
+def _calls(use: Insights) -> Chart:
     busiest = max(use.daily, key=lambda day: day.calls)
+    other = [_but(day.is_withheld, day.calls - day.refused - day.searches) for day in use.daily]
+    return Chart(
+        _("Calls"),
+        _("The busiest day was %(day)s, with %(calls)s calls.")
+        % {"day": step_words(busiest.day), "calls": amount(busiest.calls)},
+        [day.day for day in use.daily],
+        [
+            Series(_("searches"), [_but(day.is_withheld, day.searches) for day in use.daily]),
+            Series(_("other calls"), other, 2),
+            Series(_("errors"), [_but(day.is_withheld, day.refused) for day in use.daily], 5),
+        ],
+        "stacked",
+        nothing=_("No calls in these days. They are counted as soon as an agent calls BigMind."),
+        hidden=FEW,
+        links=[_calls_by_tool(), ListBehind(_("How calls ended"), "#ends")],
+    )
+
+
+def _slowest(use: Insights) -> Ranking:
     slow = sorted(use.tools, key=lambda tool: -tool.most_within)[:SLOW_SHOWN]
-    own = [ListBehind(_("Sessions"), reverse("memory-sessions"))]
-    return [
-        Chart(
-            _("Calls"),
-            _("The busiest day was %(day)s, with %(calls)s calls.")
-            % {"day": step_words(busiest.day), "calls": amount(busiest.calls)},
-            days,
-            [
-                Series(_("searches"), [None if day.is_withheld else day.searches for day in use.daily]),
-                Series(
-                    _("other calls"),
-                    [_but(day.is_withheld, day.calls - day.refused - day.searches) for day in use.daily],
-                    2,
-                ),
-                Series(_("errors"), [_but(day.is_withheld, day.refused) for day in use.daily], 5),
-            ],
-            "stacked",
-            nothing=_("No calls in these days. They are counted as soon as an agent calls BigMind."),
-            hidden=FEW,
-            links=[ListBehind(_("Calls by tool"), "#tools"), ListBehind(_("How calls ended"), "#ends")],
-        ),
-        Ranking(
-            _("Slowest operations"),
-            _("%(name)s was slowest: 95 of 100 calls took at most %(most_within)s ms.")
-            % {"name": slow[0].name, "most_within": amount(slow[0].most_within)}
-            if slow
-            else "",
-            [Bar(tool.name, [tool.half_within, tool.most_within], "#tools") for tool in slow],
-            [_("median"), _("95th percentile")],
-            _("Operation"),
-            unit="ms",
-            nothing=_("No calls in these days."),
-            links=[ListBehind(_("Calls by tool"), "#tools")],
-        ),
-        Chart(
-            _("Tokens that agents read"),
-            _("Agents read %(tokens)s tokens; start contexts told %(tokens2)s.")
-            % {"tokens": amount(use.tokens), "tokens2": amount(use.starts.tokens)},
-            days,
-            [Series("tokens", [_but(day.is_withheld, day.tokens) for day in use.daily])],
-            "area",
-            nothing=_("Agents read nothing over MCP in these days."),
-            hidden=FEW,
-            links=[ListBehind(_("Calls by tool"), "#tools")],
-        ),
-        Chart(
-            _("Look-ups and tokens saved, estimated"),
-            _("Start contexts saved %(saved)s look-ups, or about %(tokens_saved)s tokens of searches.")
-            % {"saved": amount(use.starts.saved), "tokens_saved": amount(use.tokens_saved)},
-            days,
-            [Series(_("look-ups saved"), [_but(day.is_withheld, day.saved) for day in use.starts.daily])],
-            nothing=_("No start context saved a look-up in these days."),
-            hidden=FEW,
-            links=own if use.whose == "mine" else [],
-        ),
-    ]
+    return Ranking(
+        _("Slowest operations"),
+        _("%(name)s was slowest: 95 of 100 calls took at most %(most_within)s ms.")
+        % {"name": slow[0].name, "most_within": amount(slow[0].most_within)}
+        if slow
+        else "",
+        [Bar(tool.name, [tool.half_within, tool.most_within], "#tools") for tool in slow],
+        [_("median"), _("95th percentile")],
+        _("Operation"),
+        unit="ms",
+        nothing=_("No calls in these days."),
+        links=[_calls_by_tool()],
+    )
+
+
+def _tokens(use: Insights) -> Chart:
+    return Chart(
+        _("Tokens that agents read"),
+        _("Agents read %(tokens)s tokens; start contexts told %(tokens2)s.")
+        % {"tokens": amount(use.tokens), "tokens2": amount(use.starts.tokens)},
+        [day.day for day in use.daily],
+        [Series("tokens", [_but(day.is_withheld, day.tokens) for day in use.daily])],
+        "area",
+        nothing=_("Agents read nothing over MCP in these days."),
+        hidden=FEW,
+        links=[_calls_by_tool()],
+    )
+
+
+def _saved(use: Insights) -> Chart:
+    return Chart(
+        _("Look-ups and tokens saved, estimated"),
+        _("Start contexts saved %(saved)s look-ups, or about %(tokens_saved)s tokens of searches.")
+        % {"saved": amount(use.starts.saved), "tokens_saved": amount(use.tokens_saved)},
+        [day.day for day in use.daily],
+        [Series(_("look-ups saved"), [_but(day.is_withheld, day.saved) for day in use.starts.daily])],
+        nothing=_("No start context saved a look-up in these days."),
+        hidden=FEW,
+        links=[ListBehind(_("Sessions"), reverse("memory-sessions"))] if use.whose == "mine" else [],
+    )
+
+
+def _calls_by_tool() -> ListBehind:
+    return ListBehind(_("Calls by tool"), "#tools")
 
 
 def _charts_of_knowledge(known: KnowledgeInsights) -> list[Chart | Ranking]:
-    days = [day.day for day in known.growth]
-    charts: list[Chart | Ranking] = [_growth(known, kind) for kind in known.growth[-1].numbers]
+    return [*(_growth(known, kind) for kind in known.growth[-1].numbers), _unanswered(known), _impact(known.items)]
+
+
+def _unanswered(known: KnowledgeInsights) -> Chart:
     asked = sum(number or 0 for _day, number in known.unanswered)
-    charts.append(
-        Chart(
-            _("Questions without an answer"),
-            _("Agents asked %(asked)s new questions to which nothing was known.") % {"asked": amount(asked)},
-            days,
-            [Series(_("new questions"), [number for _day, number in known.unanswered], 4)],
-            nothing=_("No new question went without an answer in these days."),
-            hidden=FEW,
-            links=[ListBehind(_("Unanswered questions"), reverse("insights-gaps"))],
-        )
+    return Chart(
+        _("Questions without an answer"),
+        _("Agents asked %(asked)s new questions to which nothing was known.") % {"asked": amount(asked)},
+        [day.day for day in known.growth],
+        [Series(_("new questions"), [number for _day, number in known.unanswered], 4)],
+        nothing=_("No new question went without an answer in these days."),
+        hidden=FEW,
+        links=[ListBehind(_("Unanswered questions"), reverse("insights-gaps"))],
     )
-    items = sorted(known.items, key=lambda item: (-item.cited, -item.served))[:IMPACT_SHOWN]
-    told, cited = sum(item.served for item in known.items), sum(item.cited for item in known.items)
-    charts.append(
-        Ranking(
-            _("Impact of company knowledge"),
-            _("Sessions were told an entry %(told)s times, and said %(cited)s times that it had helped.")
-            % {"told": amount(told), "cited": amount(cited)},
-            [
-                Bar(
-                    f"{item.entry.handle} {item.entry.title}",
-                    [item.cited, item.misled, max(0, item.served - item.cited - item.misled)],
-                    reverse("company-entry", args=[item.entry.pk]),
-                )
-                for item in items
-            ],
-            [_("cited"), _("misled"), _("told only")],
-            _("Entry"),
-            is_stacked=True,
-            tones=(1, 5, 4),
-            nothing=_("No session was told company knowledge in these days."),
-            links=[ListBehind(_("All entries that were told"), "#came")],
+
+
+def _impact(items: Sequence[ItemUse]) -> Ranking:
+    told, cited = sum(item.served for item in items), sum(item.cited for item in items)
+    bars = [
+        Bar(
+            f"{item.entry.handle} {item.entry.title}",
+            [item.cited, item.misled, max(0, item.served - item.cited - item.misled)],
+            reverse("company-entry", args=[item.entry.pk]),
         )
+        for item in sorted(items, key=lambda item: (-item.cited, -item.served))[:IMPACT_SHOWN]
+    ]
+    return Ranking(
+        _("Impact of company knowledge"),
+        _("Sessions were told an entry %(told)s times, and said %(cited)s times that it had helped.")
+        % {"told": amount(told), "cited": amount(cited)},
+        bars,
+        [_("cited"), _("misled"), _("told only")],
+        _("Entry"),
+        is_stacked=True,
+        tones=(1, 5, 4),
+        nothing=_("No session was told company knowledge in these days."),
+        links=[ListBehind(_("All entries that were told"), "#came")],
     )
-    return charts
 
 
 def _growth(known: KnowledgeInsights, kind: str) -> Chart:
