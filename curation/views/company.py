@@ -20,14 +20,14 @@ from bigmind.web.words import choices_in_words
 from curation.decisions.decisions import Decisions, decide_many
 from curation.decisions.rules import may_decide
 from curation.proposals.queue import list_queue
-from knowledge.models import CompanyCategory
+from knowledge.models import CompanyCategory, CompanyEntry
 from knowledge.services.company import (
     HITS,
     CompanyListing,
-    ShelvedCompanyEntry,
     browse_company,
     projects_with_company_entries,
 )
+from knowledge.services.found_entries import FoundEntry
 from knowledge.views.entries import Facet, address_with, risk_choice, words_of
 
 FRESHNESS = {
@@ -71,9 +71,9 @@ class CompanyQuestion(Question):
         return any(field.name in self.asked or field.errors for field in self.more)
 
 
-def category_facets(request: HttpRequest, form: CompanyQuestion, shelf: CompanyListing | None) -> list[Facet]:
+def category_facets(request: HttpRequest, form: CompanyQuestion, listing: CompanyListing | None) -> list[Facet]:
     """Return a link for each category and for all, with the numbers of entries, if known."""
-    counts = shelf.categories if shelf else None
+    counts = listing.categories if listing else None
     numbers = {"": sum(counts.values()), **counts} if counts is not None else None
     chosen = form.asked.get("category", "")
     return [
@@ -100,7 +100,7 @@ def company(request: HttpRequest) -> HttpResponse:
     listing = form.answer(browse_company, actor)
     context = {
         "form": form,
-        "shelf": listing,
+        "listing": listing,
         "page": listing.page if listing else None,
         "rows": [_row(one) for one in listing.page.items] if listing else [],
         "categories": category_facets(request, form, listing),
@@ -145,15 +145,15 @@ def sections_for(actor: Actor, *, current: str) -> list[CompanyTab]:
     return [CompanyTab(label, reverse(route), route == current) for label, route in rows]
 
 
-def _row(shelved: ShelvedCompanyEntry) -> dict[str, Any]:
-    entry = shelved.entry
+def _row(hit: FoundEntry[CompanyEntry]) -> dict[str, Any]:
+    entry = hit.entry
     # A passage begins with the title, which the page shows right above it.
-    found = shelved.excerpt.removeprefix(entry.title) if shelved.matched else entry.content
+    found = hit.excerpt.removeprefix(entry.title) if hit.matched else entry.content
     return {
         "entry": entry,
         "excerpt": _excerpt(found or entry.content),
-        "matched": shelved.matched,
-        "relevance": shelved.relevance,
+        "matched": hit.matched,
+        "relevance": hit.relevance,
     }
 
 

@@ -181,17 +181,17 @@ def browse_references(
 @rls_bypass()
 def cover(actor: Actor, *, collection: CollectionName) -> Coverage:
     """Report how well a collection is covered: what there is, what is missing, what drifted, what is asked for."""
-    shelf = see_collection(actor, collection=collection)
-    there = Reference.objects.current().filter(collection=shelf)
+    found = see_collection(actor, collection=collection)
+    there = Reference.objects.current().filter(collection=found)
     said = Feedback.objects.filter(kind=Kind.REFERENCE, verdict__in=COMPLAINTS, settled_at=None)
     wrong = said.annotate(about=Cast("source_id", UUIDField())).values("about")
     asked = there.filter(use__asked__gt=0).select_related("use").order_by("-use__asked", "name")
     return Coverage(
-        collection=shelf,
+        collection=found,
         kinds=list(there.order_by("kind", "category").values_list("kind", "category").annotate(Count("pk"))),
         missing=[_missing(there, *gap) for gap in _GAPS],
-        drifts=list(open_drifts().filter(reference__collection=shelf)[: 5 * SHOWN]),
-        imports=list(shelf.imports.select_related("by").order_by("-at")[:SHOWN]),
+        drifts=list(open_drifts().filter(reference__collection=found)[: 5 * SHOWN]),
+        imports=list(found.imports.select_related("by").order_by("-at")[:SHOWN]),
         asked=list(asked[:SHOWN]),
         never_asked=there.filter(use=None).count(),
         complained=list(there.filter(pk__in=wrong).order_by("name", "title")[:SHOWN]),

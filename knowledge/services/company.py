@@ -16,14 +16,13 @@ from bigmind.core.vocabulary import Cursor, Limit, Offset, Project, Query
 from knowledge.models import AskedForm, CompanyEntry, Dispatch, Kind, Status
 from knowledge.models.company import CompanyEntryQuerySet
 from knowledge.models.signs import filter_by_risk
-from knowledge.search.abstention import best_score, judge, name_relevance
-from knowledge.search.excerpts import excerpt_of
-from knowledge.search.hybrid import Filters, Finding, search
+from knowledge.search.hybrid import Filters, search
 from knowledge.search.passages import erase_passages, index_passages
-from knowledge.vocabulary import CompanyCategoryName, Relevance, Risk
+from knowledge.vocabulary import CompanyCategoryName, Risk
 
 from .asked import keep_question
 from .exposures import Exposure, comes_behind, serve_found
+from .found_entries import FoundEntries, FoundEntry, entries_found, page_of_found, page_of_listed
 from .gaps import note_gap
 
 ENTRIES_SHOWN = 5
@@ -40,33 +39,6 @@ _ORDERS: dict[Order, tuple[str, ...]] = {
     "importance": ("-importance", "-decided_at", "-pk"),
     "newest": ("-decided_at", "-pk"),
 }
-
-
-@dataclass(frozen=True)
-class CompanyHit:
-    """A company entry that was found, and why."""
-
-    entry: CompanyEntry
-    score: float
-    excerpt: str
-    matched: list[str]
-    arms: tuple[str, ...]
-    relevance: Relevance
-
-
-@dataclass(frozen=True)
-class CompanyHits:
-    """Company entries that were found, the best first. `fallback`: by words alone, because the embedder is away.
-
-    `weak`: nothing of it answers the question, as far as can be judged; `did_you_mean` has words of it that look alike.
-    """
-
-    items: list[CompanyHit]
-    total: int
-    fallback: bool
-    weak: bool = False
-    did_you_mean: list[str] = field(default_factory=list)
-    notice: str = ""
 
 
 def list_global(
@@ -103,7 +75,7 @@ def search_global(
     project: Project = "",
     strict: Strict = False,
     limit: Limit = 5,
-) -> CompanyHits:
+) -> FoundEntries[CompanyEntry]:
     """Search approved company knowledge by words and meaning.
 
     Call this before you decide how to build something: there may be a standard. Returns the best first, each with
@@ -121,7 +93,7 @@ def search_global(
 
 def find_among(
     actor: Actor, eligible: CompanyEntryQuerySet, *, query: str, project: str, narrows: bool, limit: int
-) -> CompanyHits:
+) -> FoundEntries[CompanyEntry]:
     """Search some of the approved entries. `narrows`: whether they are not all of them."""
     narrowed: dict[str, QuerySet[Any]] = {Kind.COMPANY: eligible} if narrows else {}
     filters = Filters([Kind.COMPANY], shared=True, project=project, eligible=narrowed)
@@ -130,14 +102,7 @@ def find_among(
         note_gap(actor, query, found)
         keep_question(actor, query, how=AskedForm.COMPANY, found=found, project=project, limit=limit)
     entries = eligible.in_bulk([int(item.source_id) for item in found.items])
-    judgement = judge(query, found)
-    hits = [
-        _hit(item, entries[int(item.source_id)], is_known=not judgement.weak, best=best_score(found.items))
-        for item in found.items
-        if int(item.source_id) in entries
-    ]
-    total = found.total - len(found.items) + len(hits)
-    return CompanyHits(hits, total, found.fallback, judgement.weak, judgement.did_you_mean, found.notice)
+    return entries_found(query, found, {str(pk): entry for pk, entry in entries.items()})
 
 
 def select_approved_entries() -> CompanyEntryQuerySet:
@@ -234,21 +199,6 @@ def relevance_to(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry]
     return key
 
 
-def _hit(item: Finding, entry: CompanyEntry, *, is_known: bool, best: float) -> CompanyHit:
-    excerpt, relevance = excerpt_of(item.text, item.matched), name_relevance(item, is_known=is_known, best=best)
-    return CompanyHit(entry, item.score, excerpt, item.matched, item.retrievers, relevance)
-
-
-@dataclass(frozen=True)
-class ShelvedCompanyEntry:
-    """One entry on the shelf; `excerpt` and `matched` say why it was found, where something was looked for."""
-
-    entry: CompanyEntry
-    excerpt: str = ""
-    matched: list[str] = field(default_factory=list)
-    relevance: Relevance = "strong"
-
-
 @dataclass(frozen=True)
 class CompanyListing:
     """A page of what is approved. Categories are not counted where something was looked for: only the best are known.
@@ -256,7 +206,7 @@ class CompanyListing:
     `fallback` says that matches were found by their words alone, `weak` that none answers the question.
     """
 
-    page: Page[ShelvedCompanyEntry]
+    page: Page[FoundEntry[CompanyEntry]]
     categories: dict[str, int] | None
     fallback: bool = False
     weak: bool = False
@@ -282,16 +232,12 @@ def browse_company(
     if query:
         narrows = bool(category or freshness or risk)
         found = find_among(actor, entries, query=query, project=project, narrows=narrows, limit=HITS)
-        hits = [ShelvedCompanyEntry(hit.entry, hit.excerpt, hit.matched, hit.relevance) for hit in found.items]
-        for name in reversed(_ORDERS[order] if order else ()):
-            hits.sort(key=lambda hit: getattr(hit.entry, name.lstrip("-")), reverse=True)
-        page = Page(hits[offset : offset + limit], len(hits), limit, offset)
+        page = page_of_found(found.items, _ORDERS[order] if order else (), limit, offset)
         return CompanyListing(page, None, found.fallback, found.weak, found.did_you_mean)
     if project:
         beside, entries = beside.filter(project=project), entries.filter(project=project)
     listed = page_of(entries.order_by(*_ORDERS[order or "importance"]), limit=limit, offset=offset)
-    shelved = listed.of([ShelvedCompanyEntry(entry) for entry in listed.items])
-    return CompanyListing(shelved, _categories_in(beside))
+    return CompanyListing(page_of_listed(listed), _categories_in(beside))
 
 
 def lately_approved(number: int) -> CompanyEntryQuerySet:

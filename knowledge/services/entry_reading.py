@@ -16,15 +16,14 @@ from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import TAG_CHARS, Confidence, Cursor, Offset, Project, Query
 from knowledge.models import CachedVector, Entry, Kind, Passage
 from knowledge.models.signs import filter_by_risk, signs_of
-from knowledge.search.abstention import best_score, judge, name_relevance
-from knowledge.search.excerpts import excerpt_of
-from knowledge.search.hybrid import Filters, Finding, search
+from knowledge.search.hybrid import Filters, search
 from knowledge.search.names import SUGGEST_FROM
 from knowledge.shapes.entries import EntryStatsShape
-from knowledge.vocabulary import EntryId, EntryTags, EntryTypeName, MinConfidence, Relevance, Risk, RoleName
+from knowledge.vocabulary import EntryId, EntryTags, EntryTypeName, MinConfidence, Risk, RoleName
 
 from . import embedding
 from .budgets import MaxTokens, within_tokens
+from .found_entries import FoundEntries, FoundEntry, entries_found, page_of_found, page_of_listed
 from .gaps import note_gap
 
 HITS = 50
@@ -52,38 +51,6 @@ class _InCommon(Func):
         super().__init__(F(field), Value(tags, ArrayField(CharField(max_length=TAG_CHARS))))
 
 
-@dataclass(frozen=True)
-class EntryHit:
-    """An entry that was found, and why."""
-
-    entry: Entry
-    score: float
-    excerpt: str
-    matched: list[str]
-    arms: tuple[str, ...]
-    relevance: Relevance
-
-
-@dataclass(frozen=True)
-class EntryHits:
-    """Entries that were found, the best first. `fallback`: by their words alone, because the embedder is away.
-
-    `weak`: nothing of it answers the question, as far as that can be judged; `did_you_mean` has words that exist then.
-    """
-
-    items: list[EntryHit]
-    total: int
-    fallback: bool
-    did_you_mean: list[str] = field(default_factory=list)
-    weak: bool = False
-    notice: str = ""
-
-    @property
-    def left(self) -> int:
-        """How many more were found."""
-        return max(0, self.total - len(self.items))
-
-
 def search_entries(
     actor: Actor,
     *,
@@ -95,7 +62,7 @@ def search_entries(
     limit: Annotated[int, Field(ge=1, le=50)] = 10,
     min_confidence: MinConfidence = 0.5,
     max_tokens: MaxTokens | None = None,
-) -> EntryHits:
+) -> FoundEntries[Entry]:
     """Search the knowledge base by words and meaning, for a role, tags or type.
 
     Call this before you begin work, and when you meet an error or write something that others may have written before.
@@ -107,13 +74,7 @@ def search_entries(
     if not (role or tags or entry_type):
         note_gap(actor, query, found)
     entries = Entry.objects.select_related("created_by").in_bulk([UUID(item.source_id) for item in found.items])
-    judgement = judge(query, found, names=_names)
-    hits = [
-        _hit(item, entries[UUID(item.source_id)], is_known=not judgement.weak, best=best_score(found.items))
-        for item in found.items
-        if UUID(item.source_id) in entries
-    ]
-    reply = EntryHits(hits, found.total, found.fallback, judgement.did_you_mean, judgement.weak, found.notice)
+    reply = entries_found(query, found, {str(pk): entry for pk, entry in entries.items()}, names=_names)
     return within_tokens(reply, max_tokens, template="entry_hits.md", hit_template="_entry_hit.md")
 
 
@@ -228,30 +189,15 @@ def _filter(role: str | None, tags: Sequence[str] | None, entry_type: str | None
     return entries.filter(entry_type=entry_type) if entry_type else entries
 
 
-def _hit(item: Finding, entry: Entry, *, is_known: bool, best: float) -> EntryHit:
-    excerpt, relevance = excerpt_of(item.text, item.matched), name_relevance(item, is_known=is_known, best=best)
-    return EntryHit(entry, item.score, excerpt, item.matched, item.retrievers, relevance)
-
-
-@dataclass(frozen=True)
-class Shelved:
-    """One entry on the shelf; `excerpt` and `matched` say why it was found, where something was looked for."""
-
-    entry: Entry
-    excerpt: str = ""
-    matched: list[str] = field(default_factory=list)
-    relevance: Relevance = "strong"
-
-
 @dataclass(frozen=True)
 class EntryListing:
-    """What stands on the shelf: a page of it, how many of each type there are beside it, and its most frequent tags.
+    """A page of entries, how many of each type there are beside it, and its most frequent tags.
 
     Types are not counted where something was looked for: only the best matches are known then. `fallback` says that
     they were found by their words alone, `weak` that nothing answers the question; `did_you_mean` has words that exist.
     """
 
-    page: Page[Shelved]
+    page: Page[FoundEntry[Entry]]
     types: dict[str, int] | None
     tags: dict[str, int]
     fallback: bool = False
@@ -278,38 +224,21 @@ def browse_entries(
         narrowed = {"role": role, "tags": tags, "entry_type": entry_type, "project": project}
         found = search_entries(actor, query=query, limit=HITS, min_confidence=min_confidence, **narrowed)  # type: ignore[arg-type]
         hits = [hit for hit in found.items if not risk or bool(signs_of(hit.entry)) is (risk == "flagged")]
-        page = _page_of_hits(hits, order, limit, offset)
+        page = page_of_found(hits, _ORDERS[order] if order else (), limit, offset)
         return EntryListing(page, None, _tags_of(hits), found.fallback, found.did_you_mean, found.weak)
-    beside = filter_by_risk(_standing(role, tags, project, min_confidence), risk)
+    beside = filter_by_risk(_filter(role, tags, None), risk).filter(confidence__gte=min_confidence)
+    if project:
+        beside = beside.filter(project=project)
     entries = beside.filter(entry_type=entry_type) if entry_type else beside
     ordered = entries.select_related("created_by").order_by(*_ORDERS[order or "newest"])
     listed = page_of(ordered, limit=limit, offset=offset)
-    shelved = listed.of([Shelved(entry) for entry in listed.items])
-    return EntryListing(shelved, _types_in(beside), _tags_in(entries))
+    return EntryListing(page_of_listed(listed), _types_in(beside), _tags_in(entries))
 
 
 def projects_with_entries() -> list[str]:
     """Return the projects that entries belong to."""
     names = Entry.objects.exclude(project="").order_by("project").values_list("project", flat=True)
     return list(names.distinct()[:PROJECTS_SHOWN])
-
-
-def _page_of_hits(hits: list[EntryHit], order: Order | None, limit: int, offset: int) -> Page[Shelved]:
-    found = [Shelved(hit.entry, hit.excerpt, hit.matched, hit.relevance) for hit in hits]
-    for name in reversed(_ORDERS[order] if order else ()):
-        found.sort(key=lambda one: getattr(one.entry, name.lstrip("-")), reverse=name.startswith("-"))
-    return Page(found[offset : offset + limit], len(found), limit, offset)
-
-
-def _standing(role: str | None, tags: list[str] | None, project: str, min_confidence: float) -> QuerySet[Entry]:
-    entries = Entry.objects.all()
-    if role and role != "all":
-        entries = entries.filter(Q(roles__contains=[role]) | Q(roles__contains=["all"]) | Q(roles=[]))
-    if tags:
-        entries = entries.filter(tags__contains=tags)
-    if project:
-        entries = entries.filter(project=project)
-    return entries.filter(confidence__gte=min_confidence) if min_confidence else entries
 
 
 def _types_in(entries: QuerySet[Entry]) -> dict[str, int]:
@@ -322,5 +251,5 @@ def _tags_in(entries: QuerySet[Entry]) -> dict[str, int]:
     return dict(counted.order_by("-count", "tag")[:TAGS_SHOWN])
 
 
-def _tags_of(hits: list[EntryHit]) -> dict[str, int]:
+def _tags_of(hits: list[FoundEntry[Entry]]) -> dict[str, int]:
     return dict(Counter(tag for hit in hits for tag in hit.entry.tags).most_common(TAGS_SHOWN))

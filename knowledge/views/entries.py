@@ -25,12 +25,12 @@ from knowledge.services.entries import add_entry, delete_entry, may_change
 from knowledge.services.entry_reading import (
     HITS,
     EntryListing,
-    Shelved,
     browse_entries,
     get_entry,
     get_related_entries,
     projects_with_entries,
 )
+from knowledge.services.found_entries import FoundEntry
 from knowledge.services.trigger_levels import set_entry_trigger_level
 from knowledge.views.entry_forms import EntryCorrection, NewEntryForm, correct, initial_of, readable
 from knowledge.views.triggers import triggers_of
@@ -212,7 +212,7 @@ def entries(request: HttpRequest) -> HttpResponse:
     listing = form.answer(browse_entries, actor_of(request))
     context = {
         "form": form,
-        "shelf": listing,
+        "listing": listing,
         "page": listing.page if listing else None,
         "rows": [_row(one) for one in listing.page.items] if listing else [],
         "types": type_facets(request, form, listing),
@@ -331,19 +331,19 @@ def _noun(form: EntryQuestion, total: int) -> str:
     return _("best matches") if total == HITS else "matches"
 
 
-def _row(shelved: Shelved) -> dict[str, Any]:
-    words = words_of(shelved.entry.content)
+def _row(hit: FoundEntry[Entry]) -> dict[str, Any]:
+    words = words_of(hit.entry.content)
     excerpt = words.excerpt
-    if shelved.matched:
-        found = plain(shelved.excerpt)
+    if hit.matched:
+        found = plain(hit.excerpt)
         # A passage from the beginning repeats the title, which stands right above it.
         excerpt = excerpt if found.startswith(words.title.rstrip("…")) else shorten(found, HIT_CHARS)
     return {
-        "entry": shelved.entry,
+        "entry": hit.entry,
         "title": words.title,
         "excerpt": excerpt,
-        "matched": shelved.matched,
-        "relevance": shelved.relevance,
+        "matched": hit.matched,
+        "relevance": hit.relevance,
     }
 
 

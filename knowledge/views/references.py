@@ -186,7 +186,7 @@ def collection(request: HttpRequest, slug: str) -> HttpResponse:
     listing = form.answer(browse_references, actor, collection=slug) or browse_references(actor, collection=slug)
     context = {
         "form": form,
-        "shelf": listing,
+        "listing": listing,
         "page": listing.page,
         "types": _kind_tabs(form, listing),
         "categories": _category_facets(form, listing),
