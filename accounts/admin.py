@@ -126,21 +126,30 @@ class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 show(Profile, "user role updated_at", search="user__username", filters="updated_at")
 
 
-@admin.register(Agent)
-class AgentAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Clients that have acted for people."""
+class MadeElsewhereAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Rows that are changed here and not made: one made here would have a text that nobody has seen."""
 
-    list_display = ("client_name", "client_version", "host", "user", "first_seen", "last_seen")
-    list_filter = ("client_name", "last_seen")
-    list_select_related = ("user",)
-    search_fields = ("client_name", "host", "user__username")
-    ordering = ("-last_seen",)
-    raw_id_fields = ("user",)
-    readonly_fields = ("first_seen",)
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nothing is made here."""
+        return False
+
+
+# Clients that have acted for people.
+show(
+    Agent,
+    "client_name client_version host user first_seen last_seen",
+    search="client_name host user__username",
+    filters="client_name last_seen",
+    order="-last_seen",
+    base=admin.ModelAdmin,
+    list_select_related=("user",),
+    raw_id_fields=("user",),
+    readonly_fields=("first_seen",),
+)
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ApiKeyAdmin(MadeElsewhereAdmin):
     """Keys. They are made where their text can be shown: on the page and on the command line."""
 
     list_display = (
@@ -185,77 +194,53 @@ class ApiKeyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             revoke_key(key)
         messages.success(request, f"Revoked {len(queryset)}.")
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """A key made here would have a text that nobody has seen."""
-        return False
 
-
-@admin.register(ConnectedApp)
-class ConnectedAppAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Apps that have introduced themselves. One that a user has authorised stays until its keys are deleted."""
-
-    list_display = ("name", "client_id", "hosts", "introduced_from", "introduced_at", "let_in_at")
-    list_filter = ("introduced_at", "let_in_at")
-    search_fields = ("name", "client_id")
-    ordering = ("-introduced_at",)
-    readonly_fields = ("client_id", "introduced_from", "introduced_at", "read_at", "let_in_at")
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Apps introduce themselves."""
-        return False
-
-
-@admin.register(AppToken)
-class AppTokenAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """What connected apps come in with. To end one's access, revoke its key."""
-
-    list_display = ("kind", "key", "scopes", "created_at", "expires_at", "exchanged_at")
-    list_filter = ("kind", "expires_at")
-    list_select_related = ("key",)
-    search_fields = ("digest", "key__label", "key__user__username")
-    ordering = ("-created_at",)
-    raw_id_fields = ("key",)
-    readonly_fields = ("digest", "created_at", "challenge", "redirect_uri", "resource", "exchanged_at")
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """A token made here would have a text that nobody has seen."""
-        return False
-
-
-@admin.register(SignInLink)
-class SignInLinkAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Links that sign a user in once. Deleting one makes it useless."""
-
-    list_display = ("user", "created_at", "expires_at", "used_at")
-    list_filter = ("created_at", "used_at")
-    list_select_related = ("user",)
-    search_fields = ("user__username",)
-    ordering = ("-created_at",)
-    raw_id_fields = ("user",)
-    readonly_fields = ("user", "digest", "created_at", "used_at")
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """A link made here would have a token that nobody has seen."""
-        return False
-
-
-@admin.register(Invitation)
-class InvitationAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Invitations. They are made where their link can be shown: on the page “People” and on the command line."""
-
-    list_display = ("__str__", "email", "role", "invited_by", "created_at", "expires_at", "accepted_at", "revoked_at")
-    list_filter = ("role", "created_at", "accepted_at")
-    list_select_related = ("invited_by",)
-    search_fields = ("name", "email", "invited_by__username")
-    ordering = ("-created_at",)
-    fields = ("name", "email", "role", "invited_by", "created_at", "expires_at", "accepted_at", "revoked_at")
-    readonly_fields = ("role", "invited_by", "created_at", "accepted_at")
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """An invitation made here would have a link that nobody has seen."""
-        return False
-
-
+# Apps introduce themselves. One that a user has authorised stays until its keys are deleted.
+show(
+    ConnectedApp,
+    "name client_id hosts introduced_from introduced_at let_in_at",
+    search="name client_id",
+    filters="introduced_at let_in_at",
+    order="-introduced_at",
+    base=MadeElsewhereAdmin,
+    readonly_fields=("client_id", "introduced_from", "introduced_at", "read_at", "let_in_at"),
+)
+# What connected apps come in with. To end one's access, revoke its key.
+show(
+    AppToken,
+    "kind key scopes created_at expires_at exchanged_at",
+    search="digest key__label key__user__username",
+    filters="kind expires_at",
+    order="-created_at",
+    base=MadeElsewhereAdmin,
+    list_select_related=("key",),
+    raw_id_fields=("key",),
+    readonly_fields=("digest", "created_at", "challenge", "redirect_uri", "resource", "exchanged_at"),
+)
+# Links that sign a user in once. Deleting one makes it useless.
+show(
+    SignInLink,
+    "user created_at expires_at used_at",
+    search="user__username",
+    filters="created_at used_at",
+    order="-created_at",
+    base=MadeElsewhereAdmin,
+    list_select_related=("user",),
+    raw_id_fields=("user",),
+    readonly_fields=("user", "digest", "created_at", "used_at"),
+)
+# Invitations are made where their link can be shown: on the page “People” and on the command line.
+show(
+    Invitation,
+    "__str__ email role invited_by created_at expires_at accepted_at revoked_at",
+    search="name email invited_by__username",
+    filters="role created_at accepted_at",
+    order="-created_at",
+    base=MadeElsewhereAdmin,
+    list_select_related=("invited_by",),
+    fields=("name", "email", "role", "invited_by", "created_at", "expires_at", "accepted_at", "revoked_at"),
+    readonly_fields=("role", "invited_by", "created_at", "accepted_at"),
+)
 # Only people themselves choose what they show, and only another BigMind says that it is there.
 show(
     Sharing,

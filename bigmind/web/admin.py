@@ -120,10 +120,10 @@ def show(
     search: str,
     filters: str = "",
     order: str = "",
-    base: type[ReadOnlyAdmin] = ReadOnlyAdmin,
+    base: "type[admin.ModelAdmin[Any]]" = ReadOnlyAdmin,
     **options: Any,
 ) -> None:
-    """Let a model be looked at in the admin. Names stand in one text, with spaces between.
+    """Let a model be looked at in the admin, or as `base` says. Names stand in one text, with spaces between.
 
     Args:
         model: Its rows.
