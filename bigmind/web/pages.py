@@ -1,6 +1,7 @@
 """What pages share: who may see them, where in a list they begin, what is said on the next one, and the way back."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
@@ -14,6 +15,16 @@ from django.views.decorators.cache import never_cache
 from bigmind.core.errors import NotFound
 
 View = Callable[..., HttpResponse]
+
+
+@dataclass(frozen=True)
+class Tab:
+    """One tab of a page: its label, its address, and how much is behind it, where that is a number."""
+
+    label: str
+    address: str
+    count: int | None = None
+    is_current: bool = False
 
 
 def own_page(view: View) -> View:

@@ -1,6 +1,5 @@
 """Company knowledge: browse approved entries, filter them, and verify those that are due."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -15,7 +14,7 @@ from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice, search_field
-from bigmind.web.pages import offset_in, own_page, tell
+from bigmind.web.pages import Tab, offset_in, own_page, tell
 from bigmind.web.words import choices_in_words
 from curation.decisions.decisions import Decisions, decide_many
 from curation.decisions.rules import may_decide
@@ -82,16 +81,6 @@ def category_facets(request: HttpRequest, form: CompanyQuestion, listing: Compan
     ]
 
 
-@dataclass(frozen=True)
-class CompanyTab:
-    """A tab: its label, its address, and its number of items, if known."""
-
-    label: str
-    address: str
-    is_current: bool
-    count: int | None = None
-
-
 @own_page
 @require_safe
 def company(request: HttpRequest) -> HttpResponse:
@@ -137,12 +126,12 @@ def verifying(request: HttpRequest) -> HttpResponse:
     return redirect("company-due")
 
 
-def sections_for(actor: Actor, *, current: str) -> list[CompanyTab]:
+def sections_for(actor: Actor, *, current: str) -> list[Tab]:
     """Return the tabs of company knowledge; what is due, golden questions and packs are for curators."""
     rows = [(_("Approved"), "company"), (_("My proposals"), "company-mine")]
     if may_decide(actor):
         rows += [(_("Due"), "company-due"), (_("Golden questions"), "golden-questions"), (_("Packs"), "packs")]
-    return [CompanyTab(label, reverse(route), route == current) for label, route in rows]
+    return [Tab(label, reverse(route), is_current=route == current) for label, route in rows]
 
 
 def _row(hit: FoundEntry[CompanyEntry]) -> dict[str, Any]:

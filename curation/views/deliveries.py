@@ -10,10 +10,8 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
 from bigmind.core.translation import _, gettext_lazy
-from bigmind.web.pages import offset_in, own_page, tell
+from bigmind.web.pages import Tab, offset_in, own_page, tell
 from curation.notifications.deliveries import count_deliveries, list_deliveries, try_again
-
-from .company import CompanyTab
 
 DELIVERIES_SHOWN = 50
 STATES = {"waiting": gettext_lazy("Waiting"), "failed": gettext_lazy("Failed"), "arrived": gettext_lazy("Arrived")}
@@ -41,7 +39,7 @@ def trying_again(request: HttpRequest, delivery_id: UUID) -> HttpResponse:
     return redirect("deliveries")
 
 
-def _sections(counts: dict[str, int], current: str) -> list[CompanyTab]:
+def _sections(counts: dict[str, int], current: str) -> list[Tab]:
     start = reverse("deliveries")
     addresses = {state: start if state == "waiting" else f"{start}?state={state}" for state in STATES}
-    return [CompanyTab(label, addresses[state], state == current, counts[state]) for state, label in STATES.items()]
+    return [Tab(label, addresses[state], counts[state], state == current) for state, label in STATES.items()]

@@ -17,12 +17,11 @@ from accounts.services.usage import COLLEAGUES
 from bigmind.core.translation import _, format_lazy, gettext_lazy
 from bigmind.web.charts import Bar, Chart, ListBehind, Ranking, Series, amount, step_words
 from bigmind.web.forms import Question, choice
-from bigmind.web.pages import own_page
+from bigmind.web.pages import Tab, own_page
 from bigmind.web.words import word_of
 from knowledge.services.exposures import PEOPLE_ASKED, SESSIONS_ASKED
 from knowledge.services.gaps import list_open_gaps
 from knowledge.services.insights import Insights, ItemUse, KnowledgeInsights, look_at_knowledge, look_at_use
-from knowledge.views.pages import MemoryTab
 
 RANGES = [("7", gettext_lazy("7 days")), ("30", gettext_lazy("30 days")), ("90", gettext_lazy("90 days"))]
 PEOPLE = [("mine", gettext_lazy("Only me")), ("everybody", gettext_lazy("Whole team"))]
@@ -48,15 +47,15 @@ class UseQuestion(Question):
         # What the address leaves out is shown as it is meant.
         super().__init__({"days": "30", "whose": "mine", **request.GET.dict()})
 
-    def links(self, name: str, choices: Sequence[tuple[str, str]]) -> list[MemoryTab]:
+    def links(self, name: str, choices: Sequence[tuple[str, str]]) -> list[Tab]:
         """Return a link for each choice of one field; the other field stays as it is."""
         asked = {field: self.asked.get(field, "") for field in ("days", "whose")}
         return [
-            MemoryTab(label, f"?{urlencode({**asked, name: value})}", is_current=asked[name] == value)
+            Tab(label, f"?{urlencode({**asked, name: value})}", is_current=asked[name] == value)
             for value, label in choices
         ]
 
-    def choosers(self) -> list[tuple[str, list[MemoryTab]]]:
+    def choosers(self) -> list[tuple[str, list[Tab]]]:
         """Return the links for the period, and where there is a team for the scope."""
         period = (_("Period"), self.links("days", RANGES))
         return [period] if settings.BIGMIND_MODE == "personal" else [period, (_("Scope"), self.links("whose", PEOPLE))]
@@ -115,7 +114,7 @@ def page_of_insights(actor: Actor, form: UseQuestion, *, current: str) -> dict[s
     }
 
 
-def sections_for(actor: Actor, *, current: str, asked: dict[str, Any] | None = None) -> list[MemoryTab]:
+def sections_for(actor: Actor, *, current: str, asked: dict[str, Any] | None = None) -> list[Tab]:
     """Return the pages about use, with how many gaps are open. Period and scope go along to the other charts."""
     kept = {name: value for name, value in (asked or {}).items() if name in {"days", "whose"}}
     chosen = f"?{urlencode(kept)}" if kept else ""
@@ -127,7 +126,7 @@ def sections_for(actor: Actor, *, current: str, asked: dict[str, Any] | None = N
         (_("Unanswered questions"), "insights-gaps", len(list_open_gaps(actor))),
     )
     return [
-        MemoryTab(label, reverse(route) + (chosen if route in CHARTED else ""), count, route == current)
+        Tab(label, reverse(route) + (chosen if route in CHARTED else ""), count, route == current)
         for label, route, count in rows
     ]
 

@@ -17,6 +17,7 @@ from accounts.authentication import actor_of
 from accounts.models import User
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice
+from bigmind.web.pages import Tab
 from knowledge.kinds import KIND_OF_WORD, KINDS, OWN, MemoryKind
 from knowledge.models import Category, Fact, Hypothesis, Note, Session
 from knowledge.services.projects import projects_of
@@ -59,16 +60,6 @@ def _since(rows: QuerySet[Any], kind: str, moment: str) -> QuerySet[Any, dict[st
     named = rows.exclude(**{moment: None}).annotate(kind=Value(kind), id_text=Cast("pk", TextField()), since=F(moment))
     rows_of_text: QuerySet[Any, dict[str, Any]] = named.values("kind", "id_text", "since")
     return rows_of_text
-
-
-@dataclass(frozen=True)
-class MemoryTab:
-    """One section of the memory: its name, its address, and how much is in it, where that is a number."""
-
-    label: str
-    address: str
-    count: int | None = None
-    is_current: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,7 +124,7 @@ def _number_of(name: str, rows: QuerySet[Any]) -> QuerySet[Any]:
     return counted
 
 
-def _sections(counts: Counts, *, current: str) -> list[MemoryTab]:
+def _sections(counts: Counts, *, current: str) -> list[Tab]:
     rows = (
         (_("Overview"), "memory", None),
         (_("Facts"), "memory-facts", counts.facts),
@@ -146,7 +137,7 @@ def _sections(counts: Counts, *, current: str) -> list[MemoryTab]:
         (_("Tidy up"), "memory-tidy", None),
         (_("Set aside"), "memory-aside", counts.aside),
     )
-    return [MemoryTab(label, reverse(route), count, route == current) for label, route, count in rows]
+    return [Tab(label, reverse(route), count, route == current) for label, route, count in rows]
 
 
 class ProjectQuestion(Question):
