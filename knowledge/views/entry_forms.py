@@ -113,7 +113,7 @@ def correct(actor: Actor, entry: Entry, values: dict[str, Any]) -> Entry:
     """Write a correction, unless the entry is not what was seen.
 
     Raises:
-        Overtaken: it was changed meanwhile.
+        StaleEntry: it was changed meanwhile.
     """
     sent = {name: value for name, value in values.items() if name != "seen"}
     wanted = validate_arguments(update_entry, {"id": str(entry.pk), **sent})

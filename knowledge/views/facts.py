@@ -58,7 +58,7 @@ class FactCorrection(OperationForm):
 
 
 class FactTriggers(OperationForm):
-    """Says at which acts the fact is sent."""
+    """Says at which acts the fact is told."""
 
     triggers = triggers_field()
 
@@ -119,7 +119,7 @@ def _alone(actor: Actor) -> Actor:
 @own_page
 @require_POST
 def fact_level(request: HttpRequest, fact_id: int) -> HttpResponse:
-    """Choose at which acts an own fact is sent, or how far that goes."""
+    """Choose at which acts an own fact is told, or how far that goes."""
     actor = actor_of(request)
     form = FactTriggers(request.POST)
     if "level" in request.POST:

@@ -144,7 +144,7 @@ def correct(actor: Actor, reference: Reference, values: dict[str, Any]) -> Refer
     """Write a correction, unless the reference is not what was seen.
 
     Raises:
-        Overtaken: it was changed meanwhile.
+        StaleReference: it was changed meanwhile.
     """
     wanted = read_correction(reference, values)
     # Locked, so that of two who save at once the second hears of it.
