@@ -83,7 +83,7 @@ class MemoryKind:
         project: The project of one that is promoted.
         session: The field with the session it was stored in, where it keeps that.
         index: Path of the function that writes the passages of one; of one's own `own` names it.
-        searchable: All that must have passages, no matter whose it is; None: nothing can be said of the kind.
+        searchable: All that must have passages, whoever it belongs to; None: nothing can be said of the kind.
     """
 
     model: type[Model]
