@@ -70,7 +70,7 @@ class RehearsalReport(BaseModel):
     restore_seconds: float
 
     @property
-    def troubles(self) -> list[str]:
+    def problems(self) -> list[str]:
         """What is the matter, in words; nothing when the backup can be relied on."""
         found = []
         if self.audit_broken:
@@ -102,9 +102,9 @@ def rehearse(folder: Path, *, place: str, identity_file: Path | None = None) -> 
     except Invalid as error:
         note_run(BackupRun.Step.REHEARSED, name=folder.name, place=place, began=began, error=error)
         raise
-    trouble = Invalid(f"{folder.name}: {'; '.join(report.troubles)}.") if report.troubles else None
+    failed = Invalid(f"{folder.name}: {'; '.join(report.problems)}.") if report.problems else None
     told = report.model_dump()
-    note_run(BackupRun.Step.REHEARSED, name=folder.name, place=place, began=began, error=trouble, report=told)
+    note_run(BackupRun.Step.REHEARSED, name=folder.name, place=place, began=began, error=failed, report=told)
     return report
 
 

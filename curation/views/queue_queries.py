@@ -14,6 +14,7 @@ from bigmind.core.operations import validate_arguments
 from bigmind.core.pages import Page
 from bigmind.core.translation import gettext_lazy
 from bigmind.web.forms import Question, choice, search_field
+from bigmind.web.pages import Tab
 from curation.proposals.queue import QueueItem, QueueSummary, list_queue, place_of, read_around
 from knowledge.models import CompanyCategory, CompanyEntry
 
@@ -88,16 +89,6 @@ class QueueQuestion(Question):
             Invalid: a filter in the address is not valid.
         """
         return validate_arguments(list_queue, {name: value for name, value in self.asked.items() if name != "offset"})
-
-
-@dataclass(frozen=True)
-class Tab:
-    """One reason to be in the queue, with the number of entries."""
-
-    label: str
-    address: str
-    count: int
-    is_current: bool
 
 
 def tabs(question: QueueQuestion, summary: QueueSummary) -> list[Tab]:

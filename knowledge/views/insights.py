@@ -148,7 +148,7 @@ def _tiles(use: Insights) -> list[Tile]:
 def _charts_of_use(use: Insights) -> list[Chart | Ranking]:
     if use.withheld == use.days:
         return [Chart(_("Calls"), "", [], [], nothing=TOO_FEW)]
-    return [_calls(use), _slowest(use), _tokens(use), _saved(use)]
+    return [_calls(use), _slowest(use), _tokens(use), _look_ups_saved(use)]
 
 
 def _calls(use: Insights) -> Chart:
@@ -202,7 +202,7 @@ def _tokens(use: Insights) -> Chart:
     )
 
 
-def _saved(use: Insights) -> Chart:
+def _look_ups_saved(use: Insights) -> Chart:
     return Chart(
         _("Look-ups and tokens saved, estimated"),
         _("Start contexts saved %(saved)s look-ups, or about %(tokens_saved)s tokens of searches.")
@@ -220,10 +220,14 @@ def _calls_by_tool() -> ListBehind:
 
 
 def _charts_of_knowledge(known: KnowledgeInsights) -> list[Chart | Ranking]:
-    return [*(_growth(known, kind) for kind in known.growth[-1].numbers), _unanswered(known), _impact(known.items)]
+    return [
+        *(_growth(known, kind) for kind in known.growth[-1].numbers),
+        _questions_without_answer(known),
+        _impact(known.items),
+    ]
 
 
-def _unanswered(known: KnowledgeInsights) -> Chart:
+def _questions_without_answer(known: KnowledgeInsights) -> Chart:
     asked = sum(number or 0 for _day, number in known.unanswered)
     return Chart(
         _("Questions without an answer"),

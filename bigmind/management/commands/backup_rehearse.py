@@ -49,9 +49,9 @@ class Command(OperatorCommand):
         identity = identity_file(options["identity"])
         with backup_at(place) as folder:
             report = self._rehearse(folder, place, identity)
-        self.reply({**report.model_dump(), "ok": not report.troubles, "troubles": report.troubles}, _words(report))
-        if report.troubles:
-            raise Refused(f"The backup cannot be relied on: {'; '.join(report.troubles)}.")
+        self.reply({**report.model_dump(), "ok": not report.problems, "troubles": report.problems}, _words(report))
+        if report.problems:
+            raise Refused(f"The backup cannot be relied on: {'; '.join(report.problems)}.")
 
     def _rehearse(self, folder: Path, place: str, identity: Path | None) -> RehearsalReport:
         """Rehearse, with the database of this instance at hand for the note, if there is one."""

@@ -16,12 +16,12 @@ _DECODER = json.JSONDecoder()
 
 
 class Element(NamedTuple):
-    """One element of a list: its number, its line, and what it says; `trouble` is why it cannot be read."""
+    """One element of a list: its number, its line, and what it says; `error` is why it cannot be read."""
 
     number: int
     line: int
     value: Any
-    trouble: str = ""
+    error: str = ""
 
 
 def elements_of(file: IO[bytes], name: str) -> Iterator[Element]:

@@ -87,8 +87,8 @@ def _item(entity: Any) -> Item | None:
 
 def _rows(place: str, element: Element) -> Iterator[Row]:
     value = element.value
-    if element.trouble:
-        yield Unread(place, f"{element.trouble}.")
+    if element.error:
+        yield Unread(place, f"{element.error}.")
     elif not isinstance(value, Mapping):
         yield Unread(place, "is no JSON object.")
     elif value.get("type") == "entity":

@@ -141,7 +141,7 @@ def objects_in(elements: Iterable[Element], name: str) -> Iterator[Mapping[str, 
         if isinstance(element.value, Mapping):
             yield element.value
         else:
-            yield Unread(f"{name}, line {element.line}", f"{element.trouble or 'is no JSON object'}.")
+            yield Unread(f"{name}, line {element.line}", f"{element.error or 'is no JSON object'}.")
 
 
 def first_line_of(bundle: Bundle, name: str) -> Mapping[str, Any]:
