@@ -39,6 +39,8 @@ SECURITY = (Path(__file__).parents[2] / "SECURITY.md").read_text().split("## Who
 TEXT = r"\S"
 SIZE = "size of the database"
 
+Stored = list[tuple[Any, ...]]
+
 
 def _id_of(owned: Owned) -> object:
     return User.objects.values_list("pk", flat=True).get(username=owned.username)
@@ -262,14 +264,22 @@ def owned(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
         yield owned
 
 
+@pytest.fixture(scope="module")
+def before(owned: Owned) -> Stored:
+    """What they own and what is shared before anybody asks: each answer is taken back."""
+    return stored_by(User.objects.get(username=owned.username), owned)
+
+
 @pytest.mark.parametrize(("row", "column", "word"), CELLS)
-def test_the_answer_is_what_the_table_says(row: str, column: str, word: str, owned: Owned, settings: Any) -> None:
+def test_the_answer_is_what_the_table_says(
+    row: str, column: str, word: str, owned: Owned, before: Stored, settings: Any
+) -> None:
     settings.BIGMIND_MODE = "team"
     owner = Actor.of(User.objects.get(username=owned.username))
     visitor = VISITORS[column](owner.user)
     if "shares nothing" in row:
         change_sharing(owner, sections=[], in_directory=True, session_ids=[])
-    before = stored_by(owner.user, owned)
+        before = stored_by(owner.user, owned)
 
     for subject in ROWS.get(row, (row,)):
         is_shared = subject in SHARED_SUBJECTS or subject.startswith(("kb_", "app_"))
@@ -319,7 +329,7 @@ def _call(name: str, arguments: Arguments) -> Ask:
     return lambda visitor: getattr(visitor.rest, send)(path, others, content_type="application/json")
 
 
-def _answer(visitor: Visitor, ask: Ask, owner: User, owned: Owned, before: list[tuple[Any, ...]]) -> Answer:
+def _answer(visitor: Visitor, ask: Ask, owner: User, owned: Owned, before: Stored) -> Answer:
     """Ask, see what changed, and take it back: the next request finds everything as it was `before`."""
     with transaction.atomic():
         response = ask(visitor)
