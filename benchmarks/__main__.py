@@ -13,7 +13,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH = "figures", "search", "retrieval", "operations", "growth"
 COST, EFFECTS, DECISIONS, TRIGGERS, DESK = "cost", "effects", "decisions", "triggers", "desk"
 CONTEXT, TRUTH, UNKNOWN, THEN, LOOKUP, ANCHORS = "context", "truth", "unknown", "then", "documentation", "anchors"
-PEERS = "peers"
+PEERS, COMPANY = "peers", "company"
 """What is measured, by the name that its table's markers have in the page."""
 
 
@@ -32,9 +32,9 @@ def main() -> None:
     if arguments.golden:
         print("\n".join(_golden()))
         return
-    # One takes hours at its full size, two need the network, one a browser, one programs of others, and one asks
-    # everything seven times.
-    usual = _MEASURES.keys() - {GROWTH, LOOKUP, ANCHORS, DESK, PEERS, DECISIONS}
+    # One takes hours at its full size, one measures nothing, two need the network, one a browser, one programs of
+    # others, and one asks everything seven times.
+    usual = _MEASURES.keys() - {GROWTH, COMPANY, LOOKUP, ANCHORS, DESK, PEERS, DECISIONS}
     chosen = {arguments.only} if arguments.only else usual
     measures = {name: measure for name, measure in _MEASURES.items() if name in chosen}
     if arguments.write and UNKNOWN in measures:
@@ -62,7 +62,7 @@ def _golden() -> list[str]:
 
 
 def _write(name: str, table: str) -> None:
-    page = DOCS / ("growing.md" if name == GROWTH else "benchmarks.md")
+    page = DOCS / ("growing.md" if name in {GROWTH, COMPANY} else "benchmarks.md")
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
     head, _, rest = page.read_text().partition(begin)
     page.write_text(f"{head}{begin}\n{table}\n{end}{rest.partition(end)[2]}")
@@ -193,6 +193,13 @@ def _growth() -> str:
     return _table(growth.measure(), f"python -m benchmarks --only {GROWTH}")
 
 
+def _company() -> str:
+    from benchmarks import company
+
+    lines = ["| what | simulated | by |", "|---|---|---|", *company.measure()]
+    return "\n".join([f"{_today()}, `python -m benchmarks --only {COMPANY}`:", "", *lines, ""])
+
+
 def _table(rows: list[str], command: str) -> str:
     machine = f"{platform.python_implementation()} {platform.python_version()}, {os.cpu_count()} cores"
     lines = ["| what | figure | target | measured |", "|---|---|---|---|", *rows]
@@ -234,6 +241,7 @@ _MEASURES = {
     OPERATIONS: _operations,
     EFFECTS: _effects,
     GROWTH: _growth,
+    COMPANY: _company,
 }
 
 
