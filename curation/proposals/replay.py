@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -52,6 +52,8 @@ WHERE passage.owner_id IS NULL AND passage.kind = 'company' AND NOT passage.past
 
 Scores = NDArray[np.float32]
 Told = tuple[int, ...]
+_Made = TypeVar("_Made")
+_NO_ROWS = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ def replay(questions: Sequence[Asked], passages: Sequence[CompanyPassage], *, di
     for start in range(0, len(questions), AT_ONCE):
         chunk = [_ReplayedQuestion(one, index) for one in questions[start : start + AT_ONCE]]
         cosines = _compare(chunk, index)
-        keywords = _keyword_scores(chunk, index, 0), _keyword_scores(chunk, index, 1)
+        keywords = _keyword_scores(chunk, index)
         for number in _find_near(chunk, cosines, keywords, index):
             words = keywords[0][number], keywords[1][number]
             before, after = _answer(chunk[number], cosines[number], words, index)
@@ -150,12 +152,17 @@ class _RankedPassages(NamedTuple):
     scores: NDArray[np.float64]
 
 
-class _Rows(NamedTuple):
+@dataclass(frozen=True)
+class _Rows:
     """The passages that have a word, and how many of them are in each world."""
 
     rows: NDArray[np.int64]
     counts: tuple[int, int]
-    members: frozenset[int]
+
+    @cached_property
+    def members(self) -> frozenset[int]:
+        """The same passages, for whoever asks about one."""
+        return frozenset(self.rows.tolist())
 
 
 @dataclass(frozen=True)
@@ -172,6 +179,7 @@ class _Index:
     tokens: PassageTokens
     known: dict[tuple[str, ...], _Rows] = field(default_factory=dict)
     of_project: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
+    found_by: dict[tuple[str, int], tuple[NDArray[np.int64], bool]] = field(default_factory=dict)
     prices: dict[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -205,9 +213,9 @@ class _Index:
                 rows = np.array([row for row, one in enumerate(self.passages) if word in one.text], dtype=np.int64)
             else:
                 found = [self.by_word[one] for one in {word, *others} if one in self.by_word]
-                rows = np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
+                rows = np.unique(np.concatenate(found)) if len(found) > 1 else found[0] if found else _NO_ROWS
             before, after = (int(world[rows].sum()) for world in self.worlds)
-            self.known[key] = _Rows(rows, (before, after), frozenset(rows.tolist()))
+            self.known[key] = _Rows(rows, (before, after))
         return self.known[key]
 
     def within(self, project: str) -> NDArray[np.bool_]:
@@ -215,6 +223,18 @@ class _Index:
         if project not in self.of_project:
             self.of_project[project] = np.array([one.project == project for one in self.passages], dtype=bool)
         return self.of_project[project]
+
+    def there(self, project: str, world: int) -> NDArray[np.bool_]:
+        """Return which passages are there in a world, of a project or of all."""
+        return self.worlds[world] & self.within(project) if project else self.worlds[world]
+
+    def rows_there(self, project: str, world: int) -> tuple[NDArray[np.int64], bool]:
+        """Return the rows of these passages, and whether both retrievers bring all of them."""
+        key = project, world
+        if key not in self.found_by:
+            rows = np.flatnonzero(self.there(project, world))
+            self.found_by[key] = rows, len(rows) <= CANDIDATES and bool(self.has_vector[rows].all())
+        return self.found_by[key]
 
     def price(self, text: str) -> int:
         """Return what the line of a passage costs before a prompt, about."""
@@ -234,9 +254,16 @@ class _ReplayedQuestion:
         # A search of company knowledge alone weighs words by what company knowledge has; one of everything by the
         # counts of then, with what the decision adds or takes.
         self.is_of_company = asked.how in {AskedForm.RECALL, AskedForm.COMPANY}
-        self.weights = [self._weigh(world) for world in (0, 1)]
-        self.shares = [np.array(weights) / (sum(weights) or 1.0) for weights in self.weights]
+        self.has_changed_words = any(found.counts[0] != found.counts[1] for found in self.found)
+        self.weights = self._in_both(self._weigh)
+        self.shares = self._in_both(lambda world: np.array(self.weights[world]) / (sum(self.weights[world]) or 1.0))
         self.only = asked.project if asked.how in {AskedForm.SEARCH, AskedForm.COMPANY} else ""
+        self.matched: dict[int, list[str]] = {}
+
+    def _in_both(self, make: Callable[[int], _Made]) -> tuple[_Made, _Made]:
+        """Return what each world makes of the words: the same, unless what changes has one of them."""
+        before = make(0)
+        return before, make(1) if self.has_changed_words else before
 
     def _weigh(self, world: int) -> list[float]:
         counts = [float(found.counts[world]) for found in self.found]
@@ -249,7 +276,7 @@ class _ReplayedQuestion:
     def shifts(self) -> bool:
         """Whether the words of what changes make the others weigh otherwise."""
         before, after = self.shares
-        return bool(len(before)) and float(np.abs(before - after).max()) > SHIFT
+        return self.has_changed_words and float(np.abs(before - after).max()) > SHIFT
 
     def missing(self, world: int) -> frozenset[str]:
         """Return the words that no passage has, nor another form of them."""
@@ -259,13 +286,11 @@ class _ReplayedQuestion:
         known = {word[:FORM_CHARS] for word, count in counts.items() if count}
         return frozenset(word for word, count in counts.items() if not (count or word[:FORM_CHARS] in known))
 
-    def there(self, index: _Index, world: int) -> NDArray[np.bool_]:
-        """Return which passages this question may find in a world."""
-        return index.worlds[world] & index.within(self.only) if self.only else index.worlds[world]
-
     @cached_property
     def words_change(self) -> bool:
         """Whether a word weighs otherwise in the world after, or is known in one world alone."""
+        if not self.has_changed_words:
+            return False
         return self.weights[0] != self.weights[1] or self.missing(0) != self.missing(1)
 
     @cached_property
@@ -275,8 +300,12 @@ class _ReplayedQuestion:
         matrix = np.frombuffer(self.asked.tokens or b"", dtype=np.uint8).reshape(len(places), -1)
         return as_words(matrix[[number for number, word in enumerate(places) if word]])
 
-    def token_shares(self, world: int) -> Scores:
-        """Return how much each of these tokens counts."""
+    @cached_property
+    def token_shares(self) -> tuple[Scores, Scores]:
+        """How much each of these tokens counts, in each world."""
+        return self._in_both(self._weigh_tokens)
+
+    def _weigh_tokens(self, world: int) -> Scores:
         weights = dict(zip(self.terms, self.weights[world], strict=True))
         of_forms = {other: weights[word] for word, others in self.terms.items() for other in others}
         return shares_of_words(self.asked.outline["places"], of_forms | weights)
@@ -286,6 +315,16 @@ class _ReplayedQuestion:
         if self.is_of_company or not self.words_change:
             return self._others_before
         return list(_others(self, world))
+
+    def matches(self, row: int) -> list[str]:
+        """Return the words that a passage has. Only what is joined from several searches is judged by them."""
+        if self.asked.how != AskedForm.RECALL:
+            return []
+        if row not in self.matched:
+            self.matched[row] = [
+                word for word, found in zip(self.terms, self.found, strict=True) if row in found.members
+            ]
+        return self.matched[row]
 
     @cached_property
     def _others_before(self) -> list[tuple[int, int, Finding]]:
@@ -310,15 +349,18 @@ def _find_near(
     if live.SEARCH_FUSION != "blend":
         return list(range(len(questions)))
     is_near = np.zeros(len(questions), dtype=bool)
+    lists_all, others = _lists_all(questions), _other_scores(questions)
+    near = MEANING * np.maximum(cosines, 0)
     for world, keyword in enumerate(keywords):
-        there = np.array([one.there(index, world) for one in questions])
-        scores = np.where(there, WORDS * keyword + MEANING * np.maximum(cosines, 0), -1)
+        there = np.array([index.there(one.only, world) for one in questions])
+        scores = np.where(there, WORDS * keyword + near, -1)
         best = scores[:, index.changed].max(axis=1)
         of_changed, words = cosines[:, index.changed], keyword[:, index.changed]
         answers = (of_changed + WORDS_COUNT * words >= FLOOR - ROUNDING) | (words >= ALL_WORDS - ROUNDING)
         answers |= ~index.has_vector[index.changed]
         may = (answers & there[:, index.changed]).any(axis=1)
-        is_near |= (best >= _ends(questions, scores) - NEAR) & (best >= 0) & (may | _lists_all(questions))
+        ends = _ends(questions, np.hstack((scores, others)))
+        is_near |= (best >= ends - NEAR) & (best >= 0) & (may | lists_all)
     return [number for number, one in enumerate(questions) if is_near[number] or one.shifts]
 
 
@@ -329,7 +371,6 @@ def _lists_all(questions: Sequence[_ReplayedQuestion]) -> NDArray[np.bool_]:
 
 def _ends(questions: Sequence[_ReplayedQuestion], scores: Scores) -> Scores:
     """Return for each question the score of the last passage that an answer has room for, beside what else it found."""
-    scores = np.hstack((scores, _other_scores(questions)))
     ends = np.full(len(questions), -1, dtype=np.float32)
     for limit in {one.limit for one in questions}:
         of_limit = np.array([one.limit == limit for one in questions])
@@ -347,14 +388,27 @@ def _other_scores(questions: Sequence[_ReplayedQuestion]) -> Scores:
     return scores
 
 
-def _keyword_scores(questions: Sequence[_ReplayedQuestion], index: _Index, world: int) -> Scores:
+def _keyword_scores(questions: Sequence[_ReplayedQuestion], index: _Index) -> tuple[Scores, Scores]:
+    """Return for both worlds the share of each question's words that each passage has."""
+    before = _share_words(questions, index, 0)
+    moved = [number for number, one in enumerate(questions) if one.has_changed_words]
+    if not moved:
+        return before, before
+    after = before.copy()
+    after[moved] = _share_words([questions[number] for number in moved], index, 1)
+    return before, after
+
+
+def _share_words(questions: Sequence[_ReplayedQuestion], index: _Index, world: int) -> Scores:
     width = len(index.ids)
-    rows = [number * width + found.rows for number, one in enumerate(questions) for found in one.found]
-    shares = [share for one in questions for share in one.shares[world]]
+    rows = [found.rows for one in questions for found in one.found]
     if not rows:
         return np.zeros((len(questions), width), dtype=np.float32)
-    each = np.repeat(shares, [len(one) for one in rows])
-    flat = np.bincount(np.concatenate(rows), weights=each, minlength=len(questions) * width)
+    lengths = np.array([len(one) for one in rows])
+    starts = np.repeat(np.arange(len(questions)) * width, [len(one.found) for one in questions])
+    shares = np.concatenate([one.shares[world] for one in questions])
+    places = np.concatenate(rows) + np.repeat(starts, lengths)
+    flat = np.bincount(places, weights=np.repeat(shares, lengths), minlength=len(questions) * width)
     return flat.reshape(len(questions), width).astype(np.float32)
 
 
@@ -389,13 +443,13 @@ def _list_entries(
     question: _ReplayedQuestion, ranked: _RankedPassages, cosines: Scores, keyword: Scores, index: _Index
 ) -> list[Finding]:
     found: dict[int, Finding] = {}
-    for place in np.lexsort((-index.ids[ranked.rows], -np.round(ranked.scores, 4))):
-        row = ranked.rows[place]
+    order = np.lexsort((-index.ids[ranked.rows], -np.round(ranked.scores, 4)))
+    for row, score in zip(ranked.rows[order].tolist(), ranked.scores[order].tolist(), strict=True):
         passage = index.passages[row]
         if passage.entry_id not in found:
             share = float(keyword[row]) if keyword[row] > 0 else None
             near = float(cosines[row]) if index.has_vector[row] else None
-            found[passage.entry_id] = _finding(question, passage, float(ranked.scores[place]), share, near, int(row))
+            found[passage.entry_id] = _finding(question, passage, score, share, near, row)
         if len(found) == question.limit:
             break
     return list(found.values())
@@ -419,10 +473,10 @@ def _candidates(
     question: _ReplayedQuestion, cosines: Scores, keyword: Scores, index: _Index, world: int
 ) -> NDArray[np.int64]:
     """Return the passages that either retriever brings."""
-    there = np.flatnonzero(question.there(index, world))
-    named, near = there[keyword[there] > 0], there[index.has_vector[there]]
-    if len(near) == len(there) <= CANDIDATES:
+    there, are_all = index.rows_there(question.only, world)
+    if are_all:
         return there
+    named, near = there[keyword[there] > 0], there[index.has_vector[there]]
     return np.union1d(_first(near, cosines), _first(named, keyword))
 
 
@@ -436,7 +490,8 @@ def _add_late(question: _ReplayedQuestion, worlds: Sequence[_RankedPassages], in
 
     Both worlds have most of the passages in common, and their tokens are compared once.
     """
-    best = [rows[:RERANKED][index.tokens.lengths[rows[:RERANKED]] > 0] for rows, _ in worlds]
+    has_tokens = [index.tokens.lengths[rows[:RERANKED]] > 0 for rows, _ in worlds]
+    best = [rows[:RERANKED][has] for (rows, _), has in zip(worlds, has_tokens, strict=True)]
     compared = np.union1d(*best)
     if not question.asked.tokens or not len(question.signs) or not len(compared):
         return list(worlds)
@@ -445,10 +500,10 @@ def _add_late(question: _ReplayedQuestion, worlds: Sequence[_RankedPassages], in
     usual = None if question.is_of_company else question.asked.outline["usual"]
     moved = []
     for world, (rows, scores) in enumerate(worlds):
-        late = (question.token_shares(world) @ nearest)[np.searchsorted(compared, best[world])]
+        late = (question.token_shares[world] @ nearest)[np.searchsorted(compared, best[world])]
         average = late.sum() / max(1, len(late)) if usual is None else usual
         more = np.zeros(len(rows))
-        more[np.isin(rows, best[world])] = LATE * (late - average)
+        more[np.flatnonzero(has_tokens[world])] = LATE * (late - average)
         moved.append(_RankedPassages(rows, scores + more))
     return moved
 
@@ -461,9 +516,15 @@ def _finding(
     vector: float | None,
     row: int,
 ) -> Finding:
-    matched = [word for word, found in zip(question.terms, question.found, strict=True) if row in found.members]
     return _make_finding(
-        "company", str(passage.entry_id), score, keyword, vector, matched, passage.project, passage.text
+        "company",
+        str(passage.entry_id),
+        score,
+        keyword,
+        vector,
+        question.matches(row),
+        passage.project,
+        passage.text,
     )
 
 

@@ -8,7 +8,7 @@ whose differing bits estimate the angle (Charikar, 2002).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from statistics import fmean
 
 import numpy as np
@@ -83,7 +83,7 @@ class PassageTokens:
     def choose(self, chosen: NDArray[np.int64]) -> "PassageTokens":
         """Return the tokens of some of the passages."""
         lengths = self.lengths[chosen]
-        starts, ends = (np.cumsum(self.lengths) - self.lengths)[chosen], np.cumsum(lengths)
+        starts, ends = self._starts[chosen], np.cumsum(lengths)
         places = np.repeat(starts - ends + lengths, lengths) + np.arange(lengths.sum())
         return PassageTokens(self.signs[:, places], lengths, self.bits)
 
@@ -98,8 +98,13 @@ class PassageTokens:
             pairs = zip(question.T[start : start + 3], self.signs[start : start + 3], strict=True)
             counts = [np.bitwise_count(of_question[:, np.newaxis] ^ of_passages) for of_question, of_passages in pairs]
             differing += reduce(np.add, counts)
-        least = np.minimum.reduceat(differing, np.cumsum(self.lengths) - self.lengths, axis=1)
+        least = np.minimum.reduceat(differing, self._starts, axis=1)
         return np.asarray(1 - 2 * least / self.bits)
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        """Where the tokens of each passage begin."""
+        return np.asarray(np.cumsum(self.lengths) - self.lengths)
 
 
 def similarities(question: QuestionTokens, passages: Mapping[int, bytes], *, bytes_each: int) -> dict[int, float]:
