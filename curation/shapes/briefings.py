@@ -124,10 +124,10 @@ class BlastRadiusShape(Shape):
 class TriggerTrialShape(Shape):
     """What the triggers of an entry would have done to the acts of agents on record."""
 
-    acts: int = Field(description="Acts of the last 30 days that they were tried on.")
+    acts: int = Field(description="Acts of the last 30 days that they were tried on; of others from three people on.")
     fired: int = Field(description="On how many they would have fired; of others once three people are concerned.")
     people: int
-    is_whole: bool = Field(description="False where those of one or two others are not counted.")
+    is_whole: bool = Field(description="False where those of others are not counted: fewer than three, or none.")
 
 
 class BriefingShape(Shape):

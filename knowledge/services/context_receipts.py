@@ -14,9 +14,10 @@ from django.utils import timezone
 from accounts.models import User
 from bigmind.core.text import inline
 from knowledge.kinds import KINDS
-from knowledge.models import CompanyEntry, Entry, Fact, Hypothesis, Proof, Receipt, Session
+from knowledge.models import CompanyEntry, Entry, Fact, Hypothesis, Receipt, Session
 
 from .as_told import LineAsTold, read_texts
+from .exposures import read_last_citations
 from .provenance import day_of, lineages_of
 
 GONE = "(no longer kept)"
@@ -45,7 +46,7 @@ class ReceiptLine:
 
 @dataclass(frozen=True)
 class ShownLine:
-    """A line as its owner reads it: the words it stands for now, from whom it is, and when anybody last cited it.
+    """A line as its owner reads it: the words it stands for now, from whom it is, and when it was last cited.
 
     `changed` says what became of it since, where it was sent: “archived”, “changed since”.
     """
@@ -155,7 +156,7 @@ def show_lines(user: User, lines: Sequence[ReceiptLine], *, told: Iterable[LineA
         titles["session", str(session.pk)] = str(session)
     said = {(line.kind, line.id): line.text for line in told}
     lineages = lineages_of(user, [(line.kind, line.id) for line in lines])
-    cited = dict(Proof.objects.filter(entry__in=company).values_list("entry_id", "last_cited_at"))
+    cited = read_last_citations(user, company)
     return [
         ShownLine(
             tier=line.tier,

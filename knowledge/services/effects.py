@@ -78,8 +78,8 @@ class Lift:
 class MeasuredEffect:
     """What being told something changes, as far as it may be shown.
 
-    `sessions` and `withheld` are 0 where nothing was compared, `measures` is empty where too little was: too few
-    sessions, or too few people.
+    `sessions` and `withheld` are 0 where nothing was compared, or by too few others (`has_people`): of them nothing is
+    told. `measures` is empty where too little was compared.
     """
 
     sessions: int = 0
@@ -126,12 +126,12 @@ class MeasuredEffect:
 
     @property
     def _why_nothing(self) -> str:
-        if not self.sessions:
-            return _("Not compared: it was not withheld from any session.")
         if not self.has_people:
             return _("Not enough yet to say: fewer than %(COLLEAGUES)s colleagues took part.") % {
                 "COLLEAGUES": COLLEAGUES
             }
+        if not self.sessions:
+            return _("Not compared: it was not withheld from any session.")
         share = _("%(sessions)s sessions, %(withheld)s of them without it") % {
             "sessions": write_number(self.sessions),
             "withheld": write_number(self.withheld),
@@ -168,7 +168,7 @@ def effects_of(actor: Actor, kind: str, ids: Iterable[str | int]) -> dict[str, M
     with rls_bypass():
         found = _compare_sides(kind, wanted, reader=actor.user, of=None if is_shared else actor.user)
     least = COLLEAGUES if is_shared and settings.BIGMIND_MODE != "personal" else 0
-    return {id: _effect_of(found[id], least) if id in found else MeasuredEffect() for id in wanted}
+    return {id: _effect_of(found.get(id, {}), least) for id in wanted}
 
 
 def counts_of(actor: Actor, kind: str, id: str | int) -> ThingCounts | None:
@@ -263,10 +263,12 @@ def _versions(kind: str, ids: Collection[str]) -> dict[str, str]:
 
 
 def _effect_of(sides: Sides, least: int) -> MeasuredEffect:
+    # Of one or two others not even that there are any: the first session of a colleague would show.
+    if least and any(side not in sides or sides[side]["people"] < least for side in (True, False)):
+        return MeasuredEffect(has_people=False)
     numbers = {side: row["number"] for side, row in sides.items()}
-    has_people = all(sides[side]["people"] >= least for side in sides)
-    lifts = [lift for measure in MEASURES if (lift := _lift(sides, measure))] if has_people else []
-    return MeasuredEffect(sum(numbers.values()), numbers.get(True, 0), has_people, lifts)
+    lifts = [lift for measure in MEASURES if (lift := _lift(sides, measure))]
+    return MeasuredEffect(sum(numbers.values()), numbers.get(True, 0), measures=lifts)
 
 
 def _lift(sides: Sides, measure: str) -> Lift | None:

@@ -1,19 +1,23 @@
 """Exposures: what each session was shown, what it says it used, and what that proves about company knowledge."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 
 from accounts.actor import Actor
+from accounts.models import User
+from accounts.services.usage import COLLEAGUES
 from bigmind.core.errors import Invalid
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.handles import read_handle
 from bigmind.core.numbers import number_in
 from bigmind.core.read_only import is_read_only
+from bigmind.core.rls import rls_bypass
 from bigmind.core.text import echo
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind, Proof, Serving, Session
@@ -129,6 +133,26 @@ def note_use(actor: Actor, session: Session, *, used: Sequence[str] | None, misl
     note_corrections(session, len(misled))
     for one in sorted(misled):
         _complain(actor, one)
+
+
+def read_last_citations(reader: User, entry_ids: Iterable[int]) -> dict[int, datetime]:
+    """Return when each of these entries was last cited: in the reader's own sessions, or in anybody's where enough
+    others cited it. Of fewer the moment would tell when one of them was at work, and on what.
+    """
+    mine = Q(user=reader)
+    with rls_bypass():
+        rows = (
+            Serving.objects.filter(kind=Kind.COMPANY, source_id__in=list(map(str, entry_ids)), cited=True)
+            .order_by()
+            .values("source_id")
+            .annotate(
+                others=Count("user", filter=~mine, distinct=True),
+                own=Max("session__ended_at", filter=mine),
+                last=Max("session__ended_at"),
+            )
+        )
+        found = {int(row["source_id"]): row["last" if row["others"] >= COLLEAGUES else "own"] for row in rows}
+    return {id: moment for id, moment in found.items() if moment}
 
 
 def find_demoted(entry_ids: Iterable[int | None]) -> set[int]:

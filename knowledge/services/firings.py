@@ -65,8 +65,9 @@ class TriedExample:
 class TriggerTrial:
     """What triggers would have done to the acts on record: how many there are, on how many they fire, and some of them.
 
-    Examples are the actor's own, and those of people who agreed to show them. `is_whole` is False where those of one or
-    two others are not counted; `is_for_all` is True where at least three others have a part in it, for every reader.
+    Examples are the actor's own, and those of people who agreed to show them. Others are counted once three of them
+    have a part; else `is_whole` is False, also where none has: that one of them did something would show by it.
+    `is_for_all` is True where at least three others have a part in it, for every reader.
     """
 
     acts: int = 0
@@ -81,7 +82,8 @@ class TriggerTrial:
     def in_words(self) -> str:
         """What came of it, as everyone may read it in the history of an entry."""
         if not self.is_for_all:
-            return f"Tried on what was done in the last {TRIED_DAYS} days, by too few people to say more of it here."
+            why = "they would have fired for too few people to say more of it here"
+            return f"Tried on what was done in the last {TRIED_DAYS} days: {why}."
         times = f"{self.fired:,} time{'' if self.fired == 1 else 's'}"
         return f"Tried on {self.acts:,} acts of the last {TRIED_DAYS} days, they would have fired {times}."
 
@@ -89,23 +91,25 @@ class TriggerTrial:
 def count_firings(actor: Actor, kind: str, source_id: object) -> list[FiringCount]:
     """Return how often the triggers of an entry or a fact fired, by team and level.
 
-    Call this for a page about an entry. A row that fewer than three others had a part in is left out, unless it is the
-    actor's own: it would say what one of them did.
+    Call this for a page about an entry. Where fewer than three others had a part, the actor's own are counted alone,
+    whether there are others or not: it would say what one of them did.
     """
+    everyone = Firing.objects.filter(kind=kind, source_id=str(source_id))
+    own = _count_by_team(everyone.filter(user=actor.user), actor)
     with rls_bypass():
-        rows = (
-            Firing.objects.filter(kind=kind, source_id=str(source_id))
-            .values("team", "level")
-            .annotate(
-                count=Count("pk"),
-                brought=Count("pk", filter=Q(brought=True)),
-                people=Count("user", distinct=True),
-                last_at=Max("at"),
-                others=Count("user", filter=~Q(user=actor.user), distinct=True),
-            )
-            .order_by("team", "level")
-        )
-        return [FiringCount(**row) for row in rows if _may_be_told(row["others"])]
+        of_all = {place: row for place, row in _count_by_team(everyone, actor).items() if _may_be_told(row.others)}
+    return [row for _, row in sorted({**own, **of_all}.items())]
+
+
+def _count_by_team(firings: "QuerySet[Firing]", actor: Actor) -> dict[tuple[str, str], FiringCount]:
+    rows = firings.values("team", "level").annotate(
+        count=Count("pk"),
+        brought=Count("pk", filter=Q(brought=True)),
+        people=Count("user", distinct=True),
+        last_at=Max("at"),
+        others=Count("user", filter=~Q(user=actor.user), distinct=True),
+    )
+    return {(row["team"], row["level"]): FiringCount(**row) for row in rows.order_by()}
 
 
 def count_firings_by_level(actor: Actor, kind: str, source_id: object) -> list[LevelCount]:
@@ -130,7 +134,7 @@ def count_firings_by_level(actor: Actor, kind: str, source_id: object) -> list[L
 
 
 def _may_be_told(others: int) -> bool:
-    return settings.BIGMIND_MODE == "personal" or others == 0 or others >= COLLEAGUES
+    return settings.BIGMIND_MODE == "personal" or others >= COLLEAGUES
 
 
 def may_be_told_to_all(people: int) -> bool:
@@ -154,24 +158,25 @@ def try_triggers(actor: Actor, triggers: Sequence[str]) -> TriggerTrial:
     their own acts alone.
     """
     compiled = [(text, *compile_trigger(text)) for text in triggers]
-    trial, fired_for, acting = TriggerTrial(), defaultdict[object, Counter[str]](Counter), set[object]()
+    trial, fired_for, acts_of = TriggerTrial(), defaultdict[object, Counter[str]](Counter), Counter[object]()
     with rls_bypass():
         shown = _who_shows(actor)
         for user, at, act, text in _read_record(actor):
-            trial.acts += 1
-            acting.add(user)
+            acts_of[user] += 1
             found = next((one[0] for one in compiled if act.fires(one[1], one[2], one[3])), "")
             if not found:
                 continue
             fired_for[user][found] += 1
             if user in shown and len(trial.examples) < EXAMPLES:
                 trial.examples.append(TriedExample(at, found, text[:EXAMPLE_CHARS], shown[user]))
-    trial.is_whole = _may_be_told(len(fired_for.keys() - shown.keys()))
-    told_to_all = may_be_told_to_all(len(acting)) and (not fired_for or may_be_told_to_all(len(fired_for)))
-    trial.is_for_all = trial.is_whole and told_to_all
+    is_alone = "curate" not in actor.scopes
+    trial.is_whole = is_alone or _may_be_told(len(fired_for.keys() - shown.keys()))
+    counts_all = is_alone or _may_be_told(len(acts_of.keys() - shown.keys()))
+    trial.acts = sum(number for user, number in acts_of.items() if counts_all or user in shown)
     counted = [found for user, found in fired_for.items() if trial.is_whole or user in shown]
     trial.by_trigger = sum(counted, Counter())
     trial.fired, trial.people = trial.by_trigger.total(), len(counted)
+    trial.is_for_all = trial.is_whole and may_be_told_to_all(trial.people)
     return trial
 
 

@@ -35,7 +35,7 @@ from bigmind.core.rls import rls_bypass
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind, Proof, Receipt, Serving, UnansweredQuestion
 from knowledge.services.effects import MeasuredEffect, effects_of
-from knowledge.services.exposures import comes_behind
+from knowledge.services.exposures import comes_behind, read_last_citations
 
 ITEMS_SHOWN = 20
 LONGEST_DAYS = 90
@@ -309,13 +309,14 @@ def _items(actor: Actor, since: datetime, user: User | None, reader: User | None
     ids = [int(row["source_id"]) for row in rows]
     entries = CompanyEntry.objects.readable_by(actor.user, curator="curate" in actor.scopes).in_bulk(ids)
     proofs, effects = Proof.objects.in_bulk(ids), effects_of(actor, Kind.COMPANY, ids)
+    cited = read_last_citations(actor.user, ids)
     return [
         ItemUse(
             entry=entries[pk],
             served=row["served"],
             cited=row["times_cited"],
             misled=row["times_misled"],
-            last_cited_at=proofs[pk].last_cited_at if pk in proofs else None,
+            last_cited_at=cited.get(pk),
             is_behind=pk in proofs and comes_behind(proofs[pk]),
             effect=effects[str(pk)],
         )

@@ -190,6 +190,29 @@ def test_an_effect_over_few_people_is_not_shown(settings):
     assert effects_of(reader, "company", [entry.pk])[str(entry.pk)].verdict == "helps"
 
 
+@pytest.mark.parametrize("people", [1, 2])
+def test_of_one_or_two_others_it_does_not_even_show_that_there_are_any(client, people):
+    entry, reader = approved_entry(), make_actor()
+    client.force_login(reader.user)
+    before = effects_of(reader, "company", [entry.pk])
+
+    _compared(entry, told=1, without=3, people=people)
+
+    assert effects_of(reader, "company", [entry.pk]) == before
+    assert before[str(entry.pk)].in_words in client.get(reverse("company-entry", args=[entry.pk])).text
+
+
+def test_one_person_alone_from_whom_it_was_withheld_does_not_show():
+    entry, reader = approved_entry(), make_actor()
+    _compared(entry, told=1, without=3)
+    HoldoutDraw.objects.filter(withheld=True).delete()
+    before = effects_of(reader, "company", [entry.pk])
+
+    HoldoutDraw.objects.filter(pk=HoldoutDraw.objects.values("pk")[:1]).update(withheld=True)
+
+    assert effects_of(reader, "company", [entry.pk]) == before
+
+
 def test_what_reads_otherwise_now_is_compared_anew():
     entry = approved_entry()
     _compared(entry, told=1, without=3)

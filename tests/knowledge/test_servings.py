@@ -1,5 +1,7 @@
 """Proof of use: what sessions were told, which of it they say helped or misled, and what follows from it."""
 
+from datetime import datetime
+
 import pytest
 
 from accounts.actor import Actor
@@ -12,6 +14,7 @@ from knowledge.services.context_receipts import GONE, receipt_of
 from knowledge.services.exposures import PEOPLE_ASKED, SESSIONS_ASKED, tally_servings
 from knowledge.services.facts import erase_fact
 from knowledge.services.feedback import give_feedback
+from knowledge.services.insights import look_at_knowledge
 from knowledge.services.semantic import semantic_search
 from knowledge.services.sessions import end_session, erase_session, start_session
 from tests.curation.factories import approved_entry, decide_at_latest
@@ -284,6 +287,27 @@ def test_the_receipt_says_what_was_told_why_and_what_it_cost():
     assert told["1", "session", str(earlier.pk)].title == "Chose a queue"
     assert receipt.tokens == started.context.tokens
     assert sum(line.tokens for line in receipt.lines) <= receipt.tokens
+
+
+def test_when_it_was_last_cited_shows_of_ones_own_sessions_and_of_three_others():
+    entry, reader = approved_entry(), make_actor()
+    session = start_session(reader).session
+
+    def last_cited() -> tuple[datetime | None, ...]:
+        on_page = look_at_knowledge(reader).items
+        return receipt_of(session).lines[0].last_cited_at, *(item.last_cited_at for item in on_page)
+
+    for _ in range(2):
+        _told(make_actor(), used=[entry.handle])
+    of_two = last_cited()
+    own = _told(reader, used=[entry.handle])
+    of_oneself = last_cited()
+    for _ in range(2):
+        third = _told(make_actor(), used=[entry.handle])
+
+    assert of_two == (None, None)
+    assert of_oneself == (own.ended_at, own.ended_at)
+    assert last_cited() == (third.ended_at, third.ended_at)
 
 
 def test_a_receipt_keeps_no_text_of_what_was_erased():

@@ -10,16 +10,19 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from django.template.loader import render_to_string
+from django.utils.html import strip_tags
 
 from accounts.actor import Actor
 from accounts.connecting.hook_files import HookConfig, HookFolder
 from accounts.connecting.hooks import ACT_FILE
+from accounts.models import User
 from bigmind.core.triggers import ERROR, AgentAct, act_of, compile_trigger
 from curation.decisions.decisions import approve_global
 from curation.decisions.levels import set_trigger_level
 from curation.proposals.proposals import promote_to_global
 from knowledge.capture.triggers import renew_triggers
-from knowledge.models import Act, CapturePolicy, Fact, Firing, Kind
+from knowledge.models import Act, CapturePolicy, CompanyEntry, Fact, Firing, Kind
 from knowledge.services.facts import store_fact
 from knowledge.services.firings import count_firings, try_triggers
 from knowledge.services.trigger_levels import set_fact_triggers
@@ -96,7 +99,7 @@ def test_a_trigger_goes_from_its_proposal_to_an_act_that_is_held(tmp_path: Path,
         triggers=[TRIGGER],
     ).entry
     trial = try_triggers(grace, entry.triggers)
-    assert (trial.acts, trial.fired, trial.people, trial.examples) == (2, 0, 0, [])  # Ada's acts are Ada's
+    assert (trial.acts, trial.fired, trial.people, trial.examples) == (0, 0, 0, [])  # Ada's acts are Ada's
     assert not trial.is_whole
     assert [one.text for one in try_triggers(ada, entry.triggers).examples] == ["git push --force origin main"]
 
@@ -144,7 +147,7 @@ def test_a_trigger_goes_from_its_proposal_to_an_act_that_is_held(tmp_path: Path,
     steps = [review.notes for review in entry.reviews.filter(action="set_level").order_by("number")]
     assert count_firings(grace, Kind.COMPANY, entry.pk) == []  # what one person did is nobody else's
     assert steps[0].startswith("For everyone: advise. Nothing is counted of it yet. Tried on what was done")
-    assert "by too few people to say more" in steps[0]  # in the history everyone reads it
+    assert "for too few people to say more" in steps[0]  # in the history everyone reads it
     assert steps[-1].startswith("For payments: off.")
 
 
@@ -290,3 +293,34 @@ def test_what_an_agent_did_is_its_persons_alone(tmp_path: Path) -> None:
     machine.act("git push --force")
     machine.exchange()
     assert (Act.objects.count(), Firing.objects.count()) == (1, 0)
+
+
+@pytest.mark.parametrize("others", [1, 2])
+def test_a_trigger_cannot_ask_what_one_of_few_colleagues_did(others: int, settings: Any) -> None:
+    settings.BIGMIND_MODE = "team"
+    grace, entry = make_actor(make_user("grace", role="curator")), approved_entry()
+    _do(grace.user, "git push --force", entry)
+    before = _answers_about(grace, entry)
+
+    for _ in range(others):
+        _do(make_user(), "git push --force", entry)
+
+    assert _answers_about(grace, entry) == before
+    assert "in 1 act" in before[2]
+    for _ in range(3 - others):
+        _do(make_user(), "git push --force", entry)
+    assert try_triggers(grace, [TRIGGER]).fired == 4
+    assert [one.count for one in count_firings(grace, Kind.COMPANY, entry.pk)] == [4]
+
+
+def _do(user: User, command: str, entry: CompanyEntry) -> None:
+    """Let an agent of someone do something on which a trigger of an entry fires."""
+    keys = {"user": user, "told_id": "1", "client": "claude-code"}
+    Act.objects.create(**keys, moment="before", tool="Bash", command=command)
+    Firing.objects.create(**keys, kind="company", source_id=str(entry.pk), level="shadow", brought=False)
+
+
+def _answers_about(actor: Actor, entry: CompanyEntry) -> tuple[Any, Any, str]:
+    trial = try_triggers(actor, [TRIGGER])
+    shown = render_to_string("knowledge/_trial.html", {"trial": trial})
+    return trial, count_firings(actor, Kind.COMPANY, entry.pk), " ".join(strip_tags(shown).split())
