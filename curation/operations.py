@@ -4,7 +4,6 @@ from bigmind.core.operations import Effect, Operation
 from curation.decisions import decisions, entries, forgetting
 from curation.proposals import briefing, proposals, queue
 from curation.services import anchors, golden_questions, weekly_letter
-from curation.shapes.anchors import AnchoredItemsShape, AnchorReportShape
 from curation.shapes.briefings import BriefingShape, ClaimShape
 from curation.shapes.golden_questions import GoldenCheckShape, GoldenQuestionShape, GoldenQuestionsShape
 from curation.shapes.reviews import (
@@ -17,6 +16,7 @@ from curation.shapes.reviews import (
     WaitingPageShape,
 )
 from curation.shapes.weekly_letter import WeeklyLetterShape
+from knowledge.shapes.anchors import AnchoredItemsShape, AnchorReportShape
 from knowledge.shapes.company import CompanyEntriesShape, CompanyEntryShape
 
 OPERATIONS: tuple[Operation, ...] = (

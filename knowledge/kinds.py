@@ -84,6 +84,7 @@ class MemoryKind:
         session: The field with the session it was stored in, where it keeps that.
         index: Path of the function that writes the passages of one; of one's own `own` names it.
         searchable: All that must have passages, whoever it belongs to; None: nothing can be said of the kind.
+        anchored: Those that a check of a repository is told of, if they cite code; None: the kind cites none.
     """
 
     model: type[Model]
@@ -108,6 +109,7 @@ class MemoryKind:
     session: str = ""
     index: str = ""
     searchable: Callable[[], QuerySet[Any]] | None = None
+    anchored: Rows | None = None
 
     def write_passages(self, thing: Any) -> None:
         """Write the passages of a thing again, or erase them where it is archived, undecided or removed."""
@@ -134,9 +136,12 @@ class MemoryKind:
 
     def of_id(self, user: User, id: str) -> QuerySet[Any]:
         """Return the row of an id, as a user writes it, of those that they may name; none where the text is no id."""
+        return self.readable(user).filter(pk__in=self.keys_of(user, id))
+
+    def keys_of(self, user: User, id: str) -> tuple[Any, ...]:
+        """Return the keys that the row of an id can have: none where the text is no id."""
         key = self.key_in(id)
-        keys = () if key is None else user.ids_of(key) if self.own and self.read_id is int else (key,)
-        return self.readable(user).filter(pk__in=keys)
+        return () if key is None else user.ids_of(key) if self.own and self.read_id is int else (key,)
 
     def readable(self, user: User) -> QuerySet[Any]:
         """Return what a user may name by its id: their own, archived too, and what is shared and visible."""
@@ -195,9 +200,14 @@ KINDS: dict[str, MemoryKind] = {
         held=lambda user, start, end: (
             Fact.objects.of(user).held(start, end).select_related("contradicted_by", "superseded_by")
         ),
-        told=lambda fact: {"contradicted_by": _contradiction(fact), "validity": fact.validity},
+        told=lambda fact: {
+            "contradicted_by": _contradiction(fact),
+            "validity": fact.validity,
+            "freshness": fact.freshness,
+        },
         promoted=lambda fact: str(fact.fact),
         session="source_session",
+        anchored=lambda user: Fact.objects.of(user).current(),
     ),
     Kind.SUMMARY: MemoryKind(
         Session,
@@ -296,8 +306,9 @@ KINDS: dict[str, MemoryKind] = {
         moment="updated_at",
         tags="tags",
         title=lambda entry: _first_line(entry.content),
-        told=lambda entry: {"owner": str(entry.created_by or "")},
+        told=lambda entry: {"owner": str(entry.created_by or ""), "freshness": entry.freshness},
         promoted=lambda entry: str(entry.content),
+        anchored=lambda user: Entry.objects.all(),
     ),
     Kind.COMPANY: MemoryKind(
         CompanyEntry,
@@ -317,6 +328,7 @@ KINDS: dict[str, MemoryKind] = {
             "approver": _approver(entry),
             "freshness": entry.freshness,
         },
+        anchored=lambda user: CompanyEntry.objects.approved().own(),
     ),
     Kind.REFERENCE: MemoryKind(
         Reference,

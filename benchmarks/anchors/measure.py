@@ -88,7 +88,7 @@ def _fill(live: list[Thing], there: dict[tuple[str, str], Thing], chance: random
 def _entry(number: int, thing: Thing) -> AnchoredEntry:
     says = f"{thing.name} is {thing.value}." if thing.value else f"{thing.name} does what we need."
     anchor = f"{thing.path}:{thing.name}"
-    return AnchoredEntry(entry_id=number, handle=f"C{number}", title="Seeded", content=says, anchors=[anchor])
+    return AnchoredEntry(id=str(number), handle=f"C{number}", title="Seeded", content=says, anchors=[anchor])
 
 
 def _count(
@@ -100,7 +100,7 @@ def _count(
 ) -> None:
     tally.commits += 1
     tally.checks += len(live)
-    results = {result.entry.entry_id: result for result in done.results}
+    results = {int(result.entry.id): result for result in done.results}
     for number, thing in enumerate(live):
         truth = what_became_of(thing, before, after)
         result = results.get(number)

@@ -1,28 +1,31 @@
-"""Anchors: company knowledge rests on code, and what a check of a repository found (`bigmind verify`)."""
+"""Anchors: what is remembered rests on code, and what a check of a repository found (`bigmind verify`)."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Annotated, Any, Literal
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from accounts.actor import Actor
+from bigmind.core.handles import handle_of
+from bigmind.core.numbers import number_in
 from bigmind.core.pages import Page, page_of
 from bigmind.core.text import check_content, one_line
 from bigmind.core.vocabulary import Cursor, Limit, Offset, SharedLongText
 from curation.decisions.history import record
 from curation.models import Action
-from curation.vocabulary import CompanyEntryId
 from knowledge.anchors.grammar import ANCHOR_CHARS, parse_anchor
 from knowledge.anchors.judging import AnchorVerdict
-from knowledge.models import CompanyEntry
+from knowledge.kinds import KINDS
+from knowledge.models import CompanyEntry, Kind
 from knowledge.models.company import STALE_AFTER_REVIEW
 from knowledge.services.feedback import give_feedback
+from knowledge.shapes.anchors import AnchoredItemShape, AnchorReportShape
 
 MOST_RESULTS = 500
 REASON_CHARS = 500
@@ -32,62 +35,40 @@ RepositoryName = Annotated[
     str, AfterValidator(check_content), Field(min_length=1, max_length=200, description="Such as acme/shop.")
 ]
 CommitId = Annotated[str, Field(pattern=r"^[0-9a-f]{7,64}$", description="The commit that was checked.")]
+AnchoredKind = Annotated[
+    Literal["company", "entry", "fact"],
+    Field(description="company; entry: of the knowledge base; fact: the user's own."),
+]
 
 
 class AnchorResult(BaseModel):
-    """What a check found for one anchor of one entry."""
+    """What a check found for one anchor."""
 
     model_config = ConfigDict(extra="forbid")
 
-    entry_id: CompanyEntryId
+    kind: AnchoredKind = "company"
+    id: Annotated[str, AfterValidator(check_content), Field(max_length=36, description="As anchors_list told it.")]
     anchor: Annotated[AnchorText, Field(description="As anchors_list told it.")]
     verdict: Literal["holds", "moved", "doubtful", "false"]
     reason: Annotated[SharedLongText, Field(max_length=REASON_CHARS)] = ""
     moved_to: Annotated[AnchorText, Field(description="The anchor at its new place.")] = ""
 
 
-@dataclass(frozen=True)
-class AnchoredItem:
-    """An entry and the code it rests on, where that code is now, as far as it was followed."""
-
-    entry_id: int
-    handle: str
-    title: str
-    content: str
-    category: str
-    importance: int
-    project: str
-    revision: int
-    url: str
-    anchors: list[str]
-
-
-@dataclass
-class AnchorReport:
-    """What a report changed. `unknown` counts results for what is not approved, or cites that no more."""
-
-    checked: int = 0
-    unknown: int = 0
-    false: list[str] = field(default_factory=list)
-    doubtful: list[str] = field(default_factory=list)
-    restored: list[str] = field(default_factory=list)
-
-
 def list_anchors(
     actor: Actor,
     *,
+    kind: AnchoredKind = "company",
     limit: Limit = 20,
     offset: Offset = 0,
     cursor: Cursor | None = None,
-) -> Page[AnchoredItem]:
-    """List the approved entries that cite code, each with its text and its anchors.
+) -> Page[AnchoredItemShape]:
+    """List what cites code: approved company knowledge, shared entries or the user's own facts, each with its anchors.
 
     Call this to check a repository: `bigmind verify` does. Returns a page; an anchor that was followed to another place
-    is told as it is there.
+    is told as it is there. A key that may decide for others is told of no facts.
     """
-    entries = CompanyEntry.objects.approved().own().exclude(anchors=[])
-    page = page_of(entries.order_by("pk"), limit=limit, offset=offset, cursor=cursor)
-    return page.of([_item(entry) for entry in page.items])
+    page = page_of(_things_with_anchors(actor, kind).order_by("pk"), limit=limit, offset=offset, cursor=cursor)
+    return page.of([_item(kind, thing) for thing in page.items])
 
 
 @transaction.atomic
@@ -97,47 +78,73 @@ def report_anchors(
     repository: RepositoryName,
     commit: CommitId,
     results: Annotated[list[AnchorResult], Field(min_length=1, max_length=MOST_RESULTS)],
-) -> AnchorReport:
+) -> AnchorReportShape:
     """Report what a check of a repository found at a commit of its main branch.
 
     Call this from CI (`bigmind verify --submit`). What holds is marked as checked at that commit. What became false is
-    labelled stale and waits for the curators with the reason; what is doubtful is due to be verified. When the code is
-    again as it was, the label is, too. Returns which entries that concerns.
+    labelled stale, and if it is company knowledge waits for the curators with the reason; what is doubtful is due to be
+    verified. When the code is again as it was, the label is, too. Returns which entries that concerns.
     """
-    done, by_entry = AnchorReport(), dict[int, list[AnchorResult]]()
-    for result in results:
-        by_entry.setdefault(result.entry_id, []).append(result)
-    known = CompanyEntry.objects.approved().own().exclude(anchors=[]).filter(pk__in=by_entry)
-    # In the order of their ids, so that two reports lock them in the same order.
-    for entry in known.select_for_update(of=("self",)).order_by("pk"):
-        _note(actor, entry, by_entry.pop(entry.pk), done, at=f"{one_line(repository)} at {commit[:12]}", commit=commit)
-    done.unknown += sum(map(len, by_entry.values()))
+    done, at = AnchorReportShape(), f"{one_line(repository)} at {commit[:12]}"
+    for kind in sorted({result.kind for result in results}):
+        of_kind = [result for result in results if result.kind == kind]
+        _note_all(actor, kind, of_kind, done, at=at, commit=commit)
     return done
 
 
-def _item(entry: CompanyEntry) -> AnchoredItem:
-    return AnchoredItem(
-        entry_id=entry.pk,
-        handle=entry.handle,
-        title=entry.title,
-        content=entry.content,
-        category=entry.category,
-        importance=entry.importance,
-        project=entry.project,
-        revision=entry.revision,
-        url=f"{settings.PUBLIC_URL}{reverse('company-entry', args=[entry.pk])}",
-        anchors=[now for anchor in entry.anchors if (now := _as_of_now(entry, anchor))],
+def _things_with_anchors(actor: Actor, kind: str) -> QuerySet[Any, Any]:
+    """Return what of a kind cites code, as far as the actor may have it checked.
+
+    A curator's key is one of a program that tells others what it finds, such as CI: it is told nothing private.
+    """
+    row = KINDS[kind]
+    assert row.anchored, "`AnchoredKind` has no other"
+    things = row.anchored(actor.user).exclude(anchors=[])
+    return things.none() if row.own and actor.key and "curate" in actor.scopes else things
+
+
+def _note_all(
+    actor: Actor, kind: str, results: Sequence[AnchorResult], done: AnchorReportShape, *, at: str, commit: str
+) -> None:
+    by_key: dict[object, list[AnchorResult]] = {}
+    for result in results:
+        for key in KINDS[kind].keys_of(actor.user, result.id):
+            by_key.setdefault(key, []).append(result)
+    # In the order of their ids, so that two reports lock them in the same order.
+    things = _things_with_anchors(actor, kind).filter(pk__in=by_key).select_for_update(of=("self",)).order_by("pk")
+    found = set[str]()
+    for thing in things:
+        found |= {result.id for result in by_key[thing.pk]}
+        _note(actor, kind, thing, by_key[thing.pk], done, at=at, commit=commit)
+    done.unknown += sum(result.id not in found for result in results)
+
+
+def _item(kind: str, thing: Any) -> AnchoredItemShape:
+    shared = isinstance(thing, CompanyEntry)
+    row = KINDS[kind]
+    return AnchoredItemShape(
+        kind=kind,
+        id=number_in(str(thing.pk)),
+        handle=handle_of(kind, str(thing.pk)),
+        title=thing.title if shared else "",
+        content=thing.fact if kind == Kind.FACT else thing.content,
+        category=getattr(thing, "category", ""),
+        importance=getattr(thing, "importance", 5),
+        project=thing.project,
+        revision=getattr(thing, "revision", 1),
+        url=f"{settings.PUBLIC_URL}{reverse(row.route, args=[thing.pk])}",
+        anchors=[now for anchor in thing.anchors if (now := _as_of_now(thing, anchor))],
     )
 
 
-def _as_of_now(entry: CompanyEntry, text: str) -> str:
+def _as_of_now(thing: Any, text: str) -> str:
     """Return an anchor where it is now, at the commit from which on changes count; nothing for what is none."""
-    check = entry.anchor_checks.get(text, {})
+    check = thing.anchor_checks.get(text, {})
     try:
         anchor = parse_anchor(check.get("moved_to") or text)
     except ValueError:
         return ""
-    verified_at = entry.verified_at
+    verified_at = getattr(thing, "verified_at", None)
     # Whoever verified the entry after the check has accepted the code as it was then.
     is_accepted = bool(verified_at and check.get("checked_at", "") < verified_at.isoformat())
     commit = check.get("commit" if is_accepted else "held_at", "")
@@ -146,16 +153,17 @@ def _as_of_now(entry: CompanyEntry, text: str) -> str:
 
 def _note(
     actor: Actor,
-    entry: CompanyEntry,
+    kind: str,
+    thing: Any,
     results: Iterable[AnchorResult],
-    done: AnchorReport,
+    done: AnchorReportShape,
     *,
     at: str,
     commit: str,
 ) -> None:
-    """Note what was found about one entry, and what follows from it."""
-    before, checks = entry.anchor_checks, dict(entry.anchor_checks)
-    cited = {_place(anchor): anchor for anchor in entry.anchors}
+    """Note what was found about one thing, and what follows from it."""
+    before, checks = thing.anchor_checks, dict(thing.anchor_checks)
+    cited = {_place(anchor): anchor for anchor in thing.anchors}
     cited |= {_place(check["moved_to"]): anchor for anchor, check in before.items() if check.get("moved_to")}
     for result in results:
         anchor = cited.get(_place(result.anchor))
@@ -164,9 +172,9 @@ def _note(
             continue
         done.checked += 1
         checks[anchor] = _check(checks.get(anchor, {}), result, commit)
-    entry.anchor_checks = {anchor: check for anchor, check in checks.items() if anchor in entry.anchors}
-    entry.save(update_fields=["anchor_checks"])
-    _follow(actor, entry, before, done, at)
+    thing.anchor_checks = {anchor: check for anchor, check in checks.items() if anchor in thing.anchors}
+    thing.save(update_fields=["anchor_checks"])
+    _follow(actor, kind, thing, before, done, at)
 
 
 def _check(known: Mapping[str, Any], result: AnchorResult, commit: str) -> dict[str, str]:
@@ -189,21 +197,21 @@ def _place(text: str) -> str:
         return ""
 
 
-def _follow(actor: Actor, entry: CompanyEntry, before: Mapping[str, Any], done: AnchorReport, at: str) -> None:
-    """Let the label of an entry follow from its checks, where they say something else than before."""
-    was, now = _worst(before), _worst(entry.anchor_checks)
-    if now == was and _reason(before) == _reason(entry.anchor_checks):
+def _follow(actor: Actor, kind: str, thing: Any, before: Mapping[str, Any], done: AnchorReportShape, at: str) -> None:
+    """Let the label follow from the checks, where they say something else than before; the curators hear of theirs."""
+    was, now = _worst(before), _worst(thing.anchor_checks)
+    if now == was and _reason(before) == _reason(thing.anchor_checks):
         return
-    notes = f"{_reason(entry.anchor_checks)} ({at})".strip()
+    told = {AnchorVerdict.FALSE: done.false, AnchorVerdict.DOUBTFUL: done.doubtful}.get(now, done.restored)
+    told.append(handle_of(kind, str(thing.pk)))
+    if not isinstance(thing, CompanyEntry):
+        return  # Its label is what the checks say.
+    notes = f"{_reason(thing.anchor_checks)} ({at})".strip()
     if now == AnchorVerdict.FALSE:
-        done.false.append(entry.handle)
-        give_feedback(actor, kind="company", id=str(entry.pk), verdict="outdated", note=notes)
-    elif now == AnchorVerdict.DOUBTFUL:
-        done.doubtful.append(entry.handle)
-    else:
-        done.restored.append(entry.handle)
+        give_feedback(actor, kind="company", id=str(thing.pk), verdict="outdated", note=notes)
+    elif now != AnchorVerdict.DOUBTFUL:
         notes = f"The code is again as it was ({at})."
-    _relabel(actor, entry, now, notes)
+    _relabel(actor, thing, now, notes)
 
 
 def _relabel(actor: Actor, entry: CompanyEntry, verdict: str, notes: str) -> None:
@@ -229,7 +237,7 @@ def _date_before_checks(entry: CompanyEntry) -> date | None:
     return found
 
 
-def _worst(checks: Mapping[str, Any]) -> str:
+def _worst(checks: Mapping[str, Any]) -> AnchorVerdict:
     verdicts = {check.get("verdict") for check in checks.values()}
     return next(
         (each for each in (AnchorVerdict.FALSE, AnchorVerdict.DOUBTFUL) if each in verdicts), AnchorVerdict.HOLDS
@@ -241,4 +249,4 @@ def _reason(checks: Mapping[str, Any]) -> str:
     worst = _worst(checks)
     if worst == AnchorVerdict.HOLDS:
         return ""
-    return " ".join(dict.fromkeys(str(check["reason"]) for check in checks.values() if check["verdict"] == worst))
+    return " ".join(dict.fromkeys(str(check["reason"]) for check in checks.values() if check.get("verdict") == worst))

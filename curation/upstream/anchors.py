@@ -9,6 +9,8 @@ from curation.vocabulary import TITLE_CHARS
 from knowledge.anchors.judging import AnchorVerdict
 from knowledge.anchors.reports import difference
 from knowledge.anchors.verifying import AnchoredEntry, EntryResult, Verification, read_entries
+from knowledge.kinds import KINDS
+from knowledge.models import Kind
 
 from .wire import CompanyWire
 
@@ -21,14 +23,15 @@ class AnchorServer:
 
     wire: CompanyWire
 
-    def entries(self) -> list[AnchoredEntry]:
-        """Return all entries that cite code.
+    def entries(self, *, own: bool) -> list[AnchoredEntry]:
+        """Return all that cites code and is shared; what the key's user alone is told of where it is asked for.
 
         Raises:
             Away: the server is unreachable.
             TurnedDown: it refuses.
         """
-        return read_entries(list(self.wire.read_anchors()))
+        kinds = [kind for kind, row in KINDS.items() if row.anchored and (own or row.is_shared)]
+        return read_entries([item for kind in kinds for item in self.wire.read_anchors(kind)])
 
     def submit(self, done: Verification) -> str:
         """Report what a check found; return what follows, in words."""
@@ -43,7 +46,7 @@ class AnchorServer:
     def propose(self, done: Verification) -> Iterator[str]:
         """Propose the suggested edits of company entries; yield the handle and what became of each."""
         for result in done.results:
-            if result.offers_edit:
+            if result.offers_edit and result.entry.kind == Kind.COMPANY:
                 body = _proposal(result, done)
                 # The same edit for the same commit is proposed once, however often the job runs.
                 key = uuid5(NAMESPACE_URL, f"{result.entry.handle} {done.head} {result.edited_content}")
@@ -56,7 +59,8 @@ def _rows(result: EntryResult, head: str) -> Iterator[dict[str, object]]:
         if found.verdict is not AnchorVerdict.UNKNOWN:
             moved_to = str(found.moved_to.at(head)) if found.moved_to else ""
             row = {
-                "entry_id": result.entry.entry_id,
+                "kind": result.entry.kind,
+                "id": result.entry.id,
                 "anchor": str(found.anchor),
                 "verdict": found.verdict.value,
                 "reason": found.reason[:REASON_CHARS],

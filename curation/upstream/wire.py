@@ -7,7 +7,7 @@ import ipaddress
 import json
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -92,9 +92,9 @@ class CompanyWire:
         """
         return _read(UpstreamReply, self._ask("POST", "company/", body=body, headers={"Idempotency-Key": str(key)}))
 
-    def read_anchors(self) -> Iterator[dict[str, object]]:
-        """Yield every entry that cites code, page by page. They are not validated yet."""
-        return self._pages("anchors/")
+    def read_anchors(self, kind: str) -> Iterator[dict[str, object]]:
+        """Yield everything of a kind that cites code, page by page. They are not validated yet."""
+        return self._pages("anchors/", kind=kind)
 
     def report_anchors(self, body: dict[str, Any]) -> UpstreamAnchorReport:
         """Report what a check of a repository found.
@@ -117,10 +117,10 @@ class CompanyWire:
         """Yield the proposals of the key's owner, the newest first. They are not validated yet."""
         return self._pages("company/mine/")
 
-    def _pages(self, path: str) -> Iterator[dict[str, object]]:
+    def _pages(self, path: str, **query: str | int) -> Iterator[dict[str, object]]:
         total, offset, size, ends = None, 0, 0, time.monotonic() + LIST_SECONDS
         for _ in range(MOST_PAGES):
-            page = _read(UpstreamPage, self._ask("GET", path, query={"limit": PAGE, "offset": offset}))
+            page = _read(UpstreamPage, self._ask("GET", path, query=query | {"limit": PAGE, "offset": offset}))
             if total not in {None, page.total}:
                 raise Away("Its list changed while it was read; it is read again later.")
             size += len(json.dumps(page.items))
@@ -137,7 +137,7 @@ class CompanyWire:
         method: str,
         path: str,
         *,
-        query: dict[str, int] | None = None,
+        query: Mapping[str, str | int] | None = None,
         body: dict[str, Any] | None = None,
         headers: dict[str, str] | None = None,
     ) -> Any:

@@ -8,8 +8,9 @@ from django.utils.translation import gettext_noop
 
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.translation import _, gettext_lazy
-from bigmind.web.forms import Lines, Names, OperationForm, TextField, choice
+from bigmind.web.forms import Names, OperationForm, TextField, choice
 from knowledge.models import CompanyCategory, CompanyEntry
+from knowledge.views.anchors import anchors_field
 from knowledge.views.pages import project_field
 from knowledge.views.triggers import triggers_field
 
@@ -29,7 +30,6 @@ OUTDATED = {
     "documentation": gettext_noop("Better as documentation."),
 }
 
-ANCHORS_HINT = gettext_lazy("One in each line: acme/shop#src/limits.py:RateLimiter.allow. Changes of it are reported.")
 CONTENT_HINT = gettext_lazy("Markdown, up to 500 tokens: one thing, for everybody.")
 EVIDENCE_HINT = gettext_lazy("What shows that it is true: links, figures.")
 
@@ -88,7 +88,7 @@ class Editing(DecisionForm):
         widget=forms.NumberInput(attrs={"min": 1, "max": 10}),
         help_text=gettext_lazy("From 1 to 10. The most important reach every agent."),
     )
-    anchors = Lines(rows=2, required=False, label=gettext_lazy("The code it rests on"), help_text=ANCHORS_HINT)
+    anchors = anchors_field()
 
     triggers = triggers_field(rows=3)
 
@@ -248,7 +248,7 @@ class ProposalForm(OperationForm):
         help_text=gettext_lazy("From 1 to 10. The most important reach every agent."),
     )
     evidence = TextField(rows=3, required=False, help_text=EVIDENCE_HINT)
-    anchors = Lines(rows=2, required=False, label=gettext_lazy("The code it rests on"), help_text=ANCHORS_HINT)
+    anchors = anchors_field()
     triggers = triggers_field()
 
     known: int = 0

@@ -8,9 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from bigmind.core.errors import Invalid
+from knowledge.shapes.anchors import AnchoredItemShape
 
 from .grammar import ANCHOR_CHARS, MOST_ANCHORS, Anchor, parse_anchor
 from .history import EMPTY_TREE, CodeChanges, Repository
@@ -20,20 +21,11 @@ LARGEST_SET = 64 * 1024 * 1024
 _WORST = (AnchorVerdict.FALSE, AnchorVerdict.DOUBTFUL, AnchorVerdict.MOVED, AnchorVerdict.UNKNOWN, AnchorVerdict.HOLDS)
 
 
-class AnchoredEntry(BaseModel):
+class AnchoredEntry(AnchoredItemShape):
     """An entry and what it rests on, as `anchors_list` returns it and a file of exported anchors holds it."""
 
     model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)
 
-    entry_id: int
-    handle: str
-    title: str = ""
-    content: str = ""
-    category: str = ""
-    importance: int = 5
-    project: str = ""
-    revision: int = 1
-    url: str = ""
     anchors: Annotated[list[Annotated[str, Field(max_length=ANCHOR_CHARS)]], Field(max_length=MOST_ANCHORS)]
 
     @property

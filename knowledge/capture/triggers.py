@@ -98,7 +98,7 @@ def _thing(kind: Kind, thing: Any, team: str) -> Iterator[tuple[Item, Item]]:
     level = TriggerLevel(thing.trigger_level) if is_fact else level_of(thing.trigger_levels, team)
     if level is TriggerLevel.OFF:
         return
-    if level in {TriggerLevel.ASK, TriggerLevel.BLOCK} and kind is Kind.COMPANY and thing.is_false_in_code:
+    if level in {TriggerLevel.ASK, TriggerLevel.BLOCK} and thing.is_false_in_code:
         level = TriggerLevel.ADVISE  # nobody is held back by what the code has made false
     handle = {Kind.COMPANY: f"C{thing.pk}", Kind.ENTRY: f"KB-{str(thing.pk)[:8]}"}.get(kind) or f"F{thing.number}"
     folded = "".join(char for char in fold_name(thing.project) if char.isalnum())

@@ -45,6 +45,26 @@ class Anchored(models.Model):
         abstract = True
 
     @property
+    def freshness(self) -> str:
+        """The label that the last checks make: stale if they found it false, due if doubtful, else none."""
+        verdicts = {state.verdict for state in self.anchor_states}
+        return "stale" if "false" in verdicts else "due" if "doubtful" in verdicts else ""
+
+    @property
+    def is_false_in_code(self) -> bool:
+        """Whether a check found the code to be otherwise."""
+        return self.freshness == "stale"
+
+    @property
+    def accepted_checks(self) -> dict[str, dict[str, str]]:
+        """Its checks once somebody has written it anew: the code as it was checked last is what it rests on."""
+        return {
+            state.anchor: {"held_at": state.commit, "moved_to": state.moved_to}
+            for state in self.anchor_states
+            if state.commit
+        }
+
+    @property
     def anchor_states(self) -> list[AnchorState]:
         """Its anchors, each with what the last check found."""
         return [AnchorState(anchor, **_as_texts(self.anchor_checks.get(anchor, {}))) for anchor in self.anchors]

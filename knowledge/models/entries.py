@@ -8,6 +8,7 @@ from django.db import models
 
 from accounts.models import User
 
+from .anchors import Anchored
 from .signs import FLAGGED, SharedKnowledge
 from .triggers import levels_column, triggers_column
 
@@ -20,7 +21,7 @@ class EntryType(models.TextChoices):
     TEMPLATE = "template"
 
 
-class Entry(SharedKnowledge):
+class Entry(SharedKnowledge, Anchored):
     """A piece of knowledge that everybody here shares: a fact, a summary or a template."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

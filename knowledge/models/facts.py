@@ -11,6 +11,7 @@ from accounts.models import User
 from bigmind.core.masking import PrivateModel
 from bigmind.core.numbers import HasNumber
 
+from .anchors import Anchored
 from .sessions import Session
 from .triggers import TriggerLevel, triggers_column
 
@@ -70,7 +71,7 @@ class FactQuerySet(models.QuerySet["Fact"]):
         return self.order_by("-created_at", "-id")
 
 
-class Fact(HasNumber, PrivateModel):
+class Fact(HasNumber, PrivateModel, Anchored):
     """One atomic personal truth. A fact that was set aside stays on record and is never recalled."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="facts")

@@ -45,7 +45,7 @@ OPERATIONS = (
     ),
     Operation(
         name="memory_set_fact_triggers",
-        title="Set the triggers of a fact",
+        title="Set the triggers and the code of a fact",
         call=trigger_levels.set_fact_triggers,
         shape=FactShape,
         route="PUT facts/{fact_id}/triggers/",

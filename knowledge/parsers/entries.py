@@ -105,6 +105,7 @@ class SourceEntry(BaseModel):
     confidence: Confidence = 1.0
     metadata: Metadata = {}
     triggers: Annotated[list[str], Field(max_length=20)] = []
+    anchors: Annotated[list[str], Field(max_length=20)] = []
     origin: Annotated[str, Field(max_length=64)] = ""
     """Digest of what the parser made, so that a person's edit is distinguished from a change of the source."""
     id: OrNothing[UUID] = None
@@ -127,8 +128,9 @@ class SourceEntry(BaseModel):
 
     def fingerprint(self) -> str:
         """Return a digest of everything an editor may change."""
-        # Files written before entries had a project keep their fingerprints.
-        left_out = {"origin", *OF_THE_KNOWLEDGE_BASE, *(() if self.project else ("project",))}
+        # Files written before entries had a project, or cited code, keep their fingerprints.
+        later = {name for name in ("project", "anchors") if not getattr(self, name)}
+        left_out = {"origin", *OF_THE_KNOWLEDGE_BASE, *later}
         fields = self.model_dump(exclude=left_out)
         return digest(json.dumps(fields, sort_keys=True, ensure_ascii=False))[:16]
 

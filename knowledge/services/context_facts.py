@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.contrib.postgres.search import SearchQuery
-from django.db.models import BigIntegerField, F, Q, QuerySet
+from django.db.models import BigIntegerField, BooleanField, F, Func, Q, QuerySet, Value
 from django.db.models.functions import Cast, Left
 from django.utils import timezone
 
@@ -65,6 +65,7 @@ class ContextFact(NamedTuple):
     valid_from: datetime | None
     valid_until: datetime | None
     replaced_from: datetime | None
+    is_false: bool
     start: str
 
     @property
@@ -159,7 +160,8 @@ class FactLine(ContextLine):
         """Its handle, its date, and what it contradicts."""
         fact = self._fact
         dated = f"{fact.created_at:%Y-%m-%d}" if fact.category in DATED and not fact.valid_from else ""
-        about = [part for part in (f"F{number_of(fact.pk)}", dated, fact.validity) if part]
+        stale = "stale: its code changed" if fact.is_false else ""
+        about = [part for part in (f"F{number_of(fact.pk)}", dated, fact.validity, stale) if part]
         return f" ({', '.join(about)}{self._against.words})"
 
     @cached_property
@@ -188,6 +190,15 @@ def read_facts(actor: Actor, project: str, topics: Sequence[str]) -> list[Contex
     return list(map(ContextFact._make, _FACTS_TO_TELL(actor.user.pk, timezone.now(), project, *words)))
 
 
+_FALSE_IN_CODE = Func(
+    F("anchor_checks"),
+    Value('$.* ? (@.verdict == "false")'),
+    function="jsonb_path_exists",
+    template="%(function)s(%(expressions)s::jsonpath)",
+    output_field=BooleanField(),
+)
+
+
 def _facts_to_tell(user_id: UUID, now: datetime, project: str, *words: str) -> QuerySet[Any, Any]:
     # What a newer fact contradicts is sent beside that one, for as long as that one holds.
     settled = Q(contradicted_by=None) | Q(contradicted_by__valid_until__lte=now)
@@ -196,7 +207,9 @@ def _facts_to_tell(user_id: UUID, now: datetime, project: str, *words: str) -> Q
         .current()
         .without_past(now)
         .filter(settled)
-        .annotate(start=Left("fact", ITEM_CHARS + 1), replaced_from=F("superseded_by__valid_from"))
+        .annotate(
+            start=Left("fact", ITEM_CHARS + 1), replaced_from=F("superseded_by__valid_from"), is_false=_FALSE_IN_CODE
+        )
     )
     groups = [current.filter(category=category) for category in Category.values]
     # Of a person with more preferences than are read here, those that instruct, whatever came after them.

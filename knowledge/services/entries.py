@@ -11,6 +11,7 @@ from accounts.actor import Actor
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import CONTENT_BYTES, Confidence, Project, SharedContent
+from knowledge.anchors.grammar import Anchors
 from knowledge.lessons.seen_errors import keep_fingerprints
 from knowledge.models import Entry, Kind
 from knowledge.search.passages import erase_passages, index_passages
@@ -74,6 +75,7 @@ def add_entry(
     metadata: Metadata | None = None,
     project: Project = "",
     triggers: Triggers | None = None,
+    anchors: Anchors | None = None,
 ) -> AddedEntry:
     """Add an entry to the knowledge base: a learning, a summary of a story, a template. Everybody here sees it.
 
@@ -96,6 +98,7 @@ def add_entry(
             "metadata": metadata or {},
             "project": project,
             "triggers": triggers or [],
+            "anchors": anchors or [],
             "created_by": actor.user,
         },
     )
@@ -116,6 +119,7 @@ def update_entry(
     confidence: Confidence | None = None,
     metadata: ChangedMetadata | None = None,
     triggers: Triggers | None = None,
+    anchors: Anchors | None = None,
 ) -> UpdatedEntry:
     """Change an entry of your own, or any as a curator. What you leave out stays as it is.
 
@@ -126,6 +130,7 @@ def update_entry(
     changed = content is not None and digest(content) != entry.digest
     merged = None if metadata is None else _merge_metadata(entry.metadata, metadata)
     sent = {"content": content, "roles": roles, "tags": tags, "confidence": confidence, "metadata": merged}
+    sent["anchors"] = anchors
     if triggers is not None and triggers != entry.triggers:
         # How far it goes was decided about other triggers.
         entry.triggers, entry.trigger_levels = triggers, {}
@@ -136,7 +141,7 @@ def update_entry(
         known = Entry.objects.filter(digest=digest(entry.content)).exclude(pk=entry.pk).first()
         if known:
             raise _duplicate_error(known)
-        entry.digest, entry.similar_to = digest(entry.content), None
+        entry.digest, entry.similar_to, entry.anchor_checks = digest(entry.content), None, entry.accepted_checks
     entry.save()
     if changed:
         _compare_and_index(actor, entry, made=False)

@@ -13,6 +13,7 @@ from bigmind.core.copying import copy_new
 from bigmind.core.operations import refusal
 from bigmind.core.text import digest, echo
 from bigmind.core.vocabulary import Confidence, Project, SharedContent
+from knowledge.anchors.grammar import Anchors
 from knowledge.lessons.seen_errors import keep_fingerprints
 from knowledge.models import Entry, Kind
 from knowledge.search.passages import Indexed, index_new
@@ -43,6 +44,7 @@ class NewEntry(BaseModel):
     confidence: Confidence = 1.0
     metadata: Metadata = {}
     triggers: Triggers = []
+    anchors: Anchors = []
     project: Project = ""
     key: Annotated[str, Field(max_length=200, description="What others of this import name as `parent`.")] = ""
     parent: Annotated[str, Field(max_length=200, description="The `key` of its summary in this import.")] = ""
@@ -58,6 +60,7 @@ OF_THE_STORE = {
     "signs": "They follow from the text.",
     "similar_to": "It is found anew: by meaning, once there is a vector.",
     "trigger_levels": "How far triggers go is decided here.",
+    "anchor_checks": "The next check of a repository makes them.",
 }
 """Columns of an entry that no document has, because they are made here."""
 COLUMNS = ColumnCopy(

@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import reduce
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -24,6 +25,7 @@ from bigmind.core.pages import Page, page_of
 from bigmind.core.rls import rls_bypass
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import AsOf, Confidence, Cursor, Limit, Offset, Project, Query, Reason
+from knowledge.anchors.grammar import join_anchors
 from knowledge.models import Category, CompanyEntry, Fact, Kind, Passage, Session
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import CategoryName, FactId, FactIds, FactText, SessionId, ValidFrom, ValidUntil
@@ -68,6 +70,7 @@ SUCCESSOR = ColumnCopy(
         "created_at": "It is known from now on.",
         "updated_at": "It is known from now on.",
         "provenance": "The new text comes from whoever corrected it.",
+        "anchor_checks": "Whoever corrected it knew the code as it was checked last.",
     },
 )
 
@@ -377,8 +380,15 @@ def replace_facts(
             user=stays.user,
             digest=digest(text),
             deprecated_at=None,
-            defaults={**SUCCESSOR.values(stays), "category": category or stays.category, "fact": text, **(days or {})},
+            defaults={
+                **SUCCESSOR.values(stays),
+                "anchor_checks": stays.accepted_checks,
+                "category": category or stays.category,
+                "fact": text,
+                **(days or {}),
+            },
         )
+    _take_over_anchors(holds, facts)
     for fact in facts:
         if fact.pk != holds.pk:
             _set_aside(fact, reason, by=holds)
@@ -452,7 +462,18 @@ def _supersede(old: Sequence[Fact], new: Fact) -> list[Fact]:
             fact.save(update_fields=["superseded_by", "contradicted_by", "updated_at"])
         elif fact.is_current:
             _set_aside(fact, f"Superseded by F{new.number}.", by=new)
+    _take_over_anchors(new, old)
     return list(old)
+
+
+def _take_over_anchors(fact: Fact, old: Sequence[Fact]) -> None:
+    """Let a fact rest on the code of those that it takes the place of as well, as it was checked last."""
+    joined = reduce(lambda anchors, one: join_anchors(anchors, one.anchors), old, fact.anchors)
+    if joined != fact.anchors:
+        known = {anchor: check for one in old for anchor, check in one.accepted_checks.items()}
+        fact.anchor_checks = {**{anchor: known[anchor] for anchor in joined if anchor in known}, **fact.anchor_checks}
+        fact.anchors = joined
+        fact.save(update_fields=["anchors", "anchor_checks"])
 
 
 def _compare_and_index(fact: Fact, kept: Collection[int] = (), *, made: bool = True) -> list[Similar]:

@@ -5,6 +5,7 @@ from django.db import transaction
 from accounts.actor import Actor
 from bigmind.core.errors import Conflict, Forbidden
 from bigmind.core.text import clean_name
+from knowledge.anchors.grammar import Anchors
 from knowledge.models import Entry, Fact, TriggerLevel
 from knowledge.vocabulary import EntryId, FactId, TeamName, TriggerLevelName, Triggers
 
@@ -20,12 +21,18 @@ def level_of(levels: dict[str, str], team: str) -> TriggerLevel:
 
 @transaction.atomic
 def set_fact_triggers(
-    actor: Actor, *, fact_id: FactId, triggers: Triggers | None = None, level: TriggerLevelName | None = None
+    actor: Actor,
+    *,
+    fact_id: FactId,
+    triggers: Triggers | None = None,
+    anchors: Anchors | None = None,
+    level: TriggerLevelName | None = None,
 ) -> Fact:
-    """Choose the acts just before which hooks tell this user's agents a fact: a command, path, tool, error or prompt.
+    """Choose the acts just before which hooks tell this user's agents a fact (`triggers`), and the code it rests on.
 
-    Call this when the user wants to be kept from a mistake. `triggers` replaces the list; other triggers begin with
-    advice. How far they go, `level`, only the user decides, on the page of the fact. Returns the fact.
+    Call this when the user wants to be kept from a mistake, or when a fact is about code that may change: `bigmind
+    verify` compares its `anchors`. Each list replaces that of before; other triggers begin with advice. How far they
+    go, `level`, only the user decides, on the page of the fact. Returns the fact.
     """
     fact = own_fact(actor, fact_id)
     if actor.key and level is not None:
@@ -36,7 +43,8 @@ def set_fact_triggers(
         if not fact.triggers:
             raise Conflict(f"Fact {fact.number} has no triggers.", hint="Send triggers as well.")
         fact.trigger_level = TriggerLevel(level)
-    fact.save(update_fields=["triggers", "trigger_level", "updated_at"])
+    fact.anchors = fact.anchors if anchors is None else anchors
+    fact.save(update_fields=["triggers", "trigger_level", "anchors", "updated_at"])
     return fact
 
 

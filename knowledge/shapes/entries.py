@@ -26,6 +26,8 @@ class EntryShape(SharedShape):
     similar_to_id: UUID | None = Field(description="An older entry that says nearly the same.")
     confidence: float
     metadata: dict[str, Any]
+    anchors: list[str] = Field(description="The code it rests on.")
+    freshness: str = Field(description="stale, if a check found that code to be otherwise; due, if it is doubtful.")
     created_by: str | None
     created_at: datetime
     updated_at: datetime

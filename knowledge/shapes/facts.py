@@ -25,6 +25,8 @@ class FactShape(Shape):
     valid_from: datetime | None = Field(description="Since when it holds; null: since it was stored.")
     valid_until: datetime | None = Field(description="From then on it no longer holds.")
     triggers: list[str] = Field(description="At which acts hooks bring it.")
+    anchors: list[str] = Field(description="The code it rests on.")
+    freshness: str = Field(description="stale, if a check found that code to be otherwise; due, if it is doubtful.")
     validity: str = Field(description="When it holds or held, in words: “until 2026-03-01”.")
     created_at: datetime
     deprecated_at: datetime | None

@@ -43,6 +43,7 @@ class HitShape(SharedShape):
     role: str = Field(description="Who spoke, in what was said: user, assistant or system.")
     contradicted_by: str = Field(description="A newer one that says otherwise: which holds is not settled.")
     validity: str = Field(description="When a fact holds or held: “until 2026-03-01”.")
+    freshness: str = Field(default="", description="stale: the code it rests on is otherwise; due: it may be.")
     alike: int = Field(description="How many more were found that say the same.")
     explain: ReckoningShape | None
 

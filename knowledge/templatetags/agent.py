@@ -102,8 +102,9 @@ def hit_label(hit: Any) -> Told:
     reviewed = "" if hit.tier not in SHARED_TIERS or hit.approver else UNREVIEWED
     flag = _flag(hit) if hit.tier in SHARED_TIERS else ""
     project = texts.quote(hit.project) if hit.project else ""
+    stale = "" if hit.approver else _say_stale(hit.freshness)
     where = (session, alike, project, title, against)
-    return _label(handle, _weakness(hit), shown, reviewed, flag, hit.created_at, hit.validity, *where)
+    return _label(handle, _weakness(hit), shown, reviewed, flag, hit.created_at, hit.validity, stale, *where)
 
 
 @register.filter
@@ -112,7 +113,8 @@ def entry_label(hit: Any) -> Told:
     entry = hit.entry
     sure = "" if entry.confidence == 1 else f"confidence {entry.confidence:.1f}"
     flag, source, by = _flag(entry), _quote(entry.source_story), _by(entry.created_by)
-    about = (entry.entry_type, by, UNREVIEWED, flag, entry.updated_at, sure, source)
+    stale = _say_stale(entry.freshness)
+    about = (entry.entry_type, by, UNREVIEWED, flag, entry.updated_at, sure, stale, source)
     return _label(f"entry:{entry.id}", _weakness(hit), *about)
 
 
@@ -126,6 +128,11 @@ def company_label(hit: Any) -> Told:
     flag, title = _flag(entry), _quote(entry.title)
     about = (entry.category, entry.freshness, by, flag, entry.updated_at, source, title)
     return _label(entry.handle, _weakness(hit), *about)
+
+
+def _say_stale(freshness: str) -> str:
+    """Say so of what rests on code that changed."""
+    return {"stale": "stale: its code changed", "due": "verify it: its code changed"}.get(freshness, "")
 
 
 def _weakness(hit: Any) -> str:

@@ -28,6 +28,7 @@ from bigmind.core.numbers import NumberWritten, number_in
 from bigmind.core.sections import ProfileSection
 from bigmind.core.text import check_content
 from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
+from knowledge.anchors.grammar import Anchors
 from knowledge.models import Chunk, Fact, Feedback, Hypothesis, Note, Session, ShownHeadline, Summary, Usefulness
 from knowledge.transfer.readers.bundles import MEMBERS
 from knowledge.transfer.readers.drafts import FactProvenance
@@ -68,6 +69,7 @@ class ExportedFact(_ExportedModel):
     valid_until: Moment | None = None
     triggers: Triggers = []
     trigger_level: TriggerLevelName = "advise"
+    anchors: Anchors = []
     deprecated_at: Moment | None = None
     deprecation_reason: LongText = ""
     created_at: Moment
@@ -250,7 +252,11 @@ COLUMNS = (
     ColumnCopy(
         "memory_export",
         Fact,
-        {"user": _OWNER, "digest": "It follows from the text."},
+        {
+            "user": _OWNER,
+            "digest": "It follows from the text.",
+            "anchor_checks": "The next check of a repository makes them.",
+        },
         ExportedFact.model_fields,
     ),
     ColumnCopy(

@@ -16,6 +16,7 @@ from bigmind.web.differences import TextChange, compare_lines
 from bigmind.web.forms import Names, OperationForm, TextField, choice
 from knowledge.models import Entry
 from knowledge.services.entries import update_entry
+from knowledge.views.anchors import anchors_field
 from knowledge.views.pages import confidence_field, project_field
 from knowledge.views.triggers import triggers_field
 
@@ -36,6 +37,7 @@ class EntryForm(OperationForm):
     roles = Names(required=False, help_text=gettext_lazy("Whom it is for: pm, dev, qa. Empty means everybody."))
     confidence = confidence_field(initial="1")
     triggers = triggers_field()
+    anchors = anchors_field()
 
     known: str = ""
     """The id of the entry that says the same, where that is why this was refused."""
@@ -66,6 +68,7 @@ class NewEntryForm(EntryForm):
         "source_file",
         "source_story",
         "triggers",
+        "anchors",
     )
 
     def clean(self) -> dict[str, Any]:
@@ -104,6 +107,7 @@ def initial_of(entry: Entry) -> dict[str, Any]:
         **{name: getattr(entry, name) for name in names},
         "confidence": f"{entry.confidence:g}",
         "triggers": "\n".join(entry.triggers),
+        "anchors": "\n".join(entry.anchors),
         "seen": _revision_of(entry),
     }
 
@@ -127,7 +131,7 @@ def correct(actor: Actor, entry: Entry, values: dict[str, Any]) -> Entry:
 def changes_between(stored: Entry, form: EntryCorrection) -> list[TextChange]:
     """Return where an entry as it is stored now differs from what was typed."""
     now = initial_of(stored)
-    labels = {name: str(form[name].label) for name in ("content", "tags", "roles", "confidence", "triggers")}
+    labels = {name: str(form[name].label) for name in ("content", "tags", "roles", "confidence", "triggers", "anchors")}
     pairs = {name: (_as_text(now[name]), _as_text(form.data.get(name, ""))) for name in labels}
     return [TextChange(labels[name], compare_lines(*pair)) for name, pair in pairs.items() if pair[0] != pair[1]]
 

@@ -23,6 +23,7 @@ from knowledge.services.effects import proof_of
 from knowledge.services.facts import correct_fact, list_facts, store_fact
 from knowledge.services.firings import list_own_firings, try_triggers
 from knowledge.services.trigger_levels import set_fact_triggers
+from knowledge.views.anchors import anchors_field
 from knowledge.views.pages import CATEGORIES, ProjectQuestion, Within, form_page, memory_page, project_field
 from knowledge.views.triggers import triggers_field
 
@@ -58,9 +59,10 @@ class FactCorrection(OperationForm):
 
 
 class FactTriggers(OperationForm):
-    """Says at which acts the fact is told."""
+    """Says at which acts the fact is told, and on which code it rests."""
 
     triggers = triggers_field()
+    anchors = anchors_field()
 
 
 class NewFact(FactCorrection):
@@ -93,7 +95,7 @@ def fact(request: HttpRequest, fact_id: int) -> HttpResponse:
     if corrected:
         tell(request, _("Corrected. Your agents will hear the new wording; the old one is set aside."))
         return redirect("memory-fact", corrected.pk)
-    return _page(request, actor, shown, form, FactTriggers(initial={"triggers": shown.triggers}))
+    return _page(request, actor, shown, form, FactTriggers(initial=model_to_dict(shown, FactTriggers.base_fields)))
 
 
 def _page(

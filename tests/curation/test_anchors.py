@@ -18,13 +18,19 @@ from accounts.actor import Actor
 from accounts.models import Role
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
 from curation.proposals.proposals import promote_to_global
 from curation.proposals.queue import waiting
-from curation.services.anchors import list_anchors
+from curation.services.anchors import AnchorResult, list_anchors, report_anchors
 from knowledge.capture.triggers import renew_triggers
-from knowledge.models import CompanyEntry
+from knowledge.models import CompanyEntry, Fact
+from knowledge.services.entries import add_entry, update_entry
+from knowledge.services.facts import correct_fact, store_fact
+from knowledge.services.trigger_levels import set_fact_triggers
 from tests.curation.factories import approved_entry, decide_at_latest
 from tests.factories import make_actor, make_key, make_user
+from tests.knowledge.factories import make_fact
 
 ANCHOR = "acme/shop#limits.py:RATE"
 
@@ -119,6 +125,103 @@ def test_anchors_are_reviewed_like_the_rest_of_a_proposal() -> None:
 
     assert proposal.anchors == [ANCHOR]
     assert decided.review.changed["anchors"] == ([ANCHOR], ["limits.py:setting RATE=60"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_facts_and_shared_entries_are_checked_as_company_knowledge_is(
+    live_server: Any, shop: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    alice, bob = make_actor(), make_actor()
+    fact = _anchored_fact(alice, "The rate is 60 a minute.")
+    _anchored_fact(bob, "Bob knows that the rate is 60.")
+    entry = add_entry(bob, content="Clients send 60 a minute.", entry_type="fact", anchors=[ANCHOR]).entry
+    monkeypatch.setenv("BIGMIND_API_KEY", make_key(alice.user).text)
+    server = {"server": live_server.url, "folder": shop}
+
+    told = json.loads(_verify(**server, base="HEAD^", json=True, submit=True, propose=True))
+
+    assert {row["handle"]: row["verdict"] for row in told["entries"]} == {
+        f"F{fact.number}": "false",
+        f"entry:{entry.pk}": "false",
+    }
+    assert not CompanyEntry.objects.exists()  # what is private, or nobody's to decide, is proposed to nobody
+    assert "stale: its code changed" in _told(alice, "memory_start_session")
+    assert "— stale: its code changed" in _told(alice, "memory_list_facts")
+    assert "(stale: it changed)" in _told(bob, "kb_get", id=str(entry.pk))
+    assert "stale: its code changed" in _told(bob, "kb_search", query="clients send")
+    assert "which the entry says" in _page_at("memory-fact", fact.pk, alice)
+
+    head = _git(shop, "rev-parse", "HEAD")
+    corrected = correct_fact(alice, fact_id=fact.pk, fact="The rate is 90 a minute.")
+    update_entry(bob, id=entry.pk, content="Clients send 90 a minute.")
+
+    assert (corrected.freshness, corrected.anchors) == ("", [ANCHOR])
+    assert list_anchors(alice, kind="fact").items[0].anchors == [f"{ANCHOR}@{head}"]
+    assert json.loads(_verify(**server, json=True))["counts"]["holds"] == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_private_is_not_told_where_others_read_the_result(
+    live_server: Any, shop: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    curator = make_actor(curator=True)
+    _anchored_fact(curator, "The rate is 60 a minute.")
+    server = {"server": live_server.url, "folder": shop, "base": "HEAD^"}
+
+    def facts_told(**options: Any) -> bool:
+        return "becomes false" in _verify(**server, **options)
+
+    monkeypatch.setenv("BIGMIND_API_KEY", make_key(curator.user, scopes=["read", "curate"]).text)
+    assert not facts_told()
+    monkeypatch.setenv("BIGMIND_API_KEY", make_key(curator.user).text)
+    assert facts_told()
+    assert not facts_told(format="github")
+    assert not facts_told(summary=shop / "summary.md")
+    monkeypatch.setenv("CI", "true")
+    assert not facts_told()
+
+
+@pytest.mark.django_db
+def test_a_fact_rests_on_the_code_of_what_it_takes_the_place_of() -> None:
+    actor = make_actor()
+    old = _anchored_fact(actor, "The rate is 60 a minute.")
+
+    new = store_fact(actor, category="codebase", fact="We allow 90.", supersedes=[old.number]).fact
+
+    assert new.anchors == [ANCHOR]
+    assert set_fact_triggers(actor, fact_id=new.number, anchors=[]).anchors == []
+
+
+@pytest.mark.django_db
+def test_nobody_is_told_of_the_code_that_facts_of_others_rest_on() -> None:
+    alice, bob = make_actor(), make_actor()
+    fact = _anchored_fact(alice, "The rate is 60 a minute.")
+    result = AnchorResult(kind="fact", id=str(fact.pk), anchor=ANCHOR, verdict="false", reason="It is 90.")
+    said = {"repository": "acme/shop", "commit": "3f2a1bc4", "results": [result]}
+
+    theirs, own = report_anchors(bob, **said), report_anchors(alice, **said)
+
+    assert not list_anchors(bob, kind="fact").items
+    assert (theirs.checked, theirs.unknown, theirs.false) == (0, 1, [])
+    assert (own.checked, own.unknown, own.false) == (1, 0, [f"F{fact.number}"])
+
+
+def _anchored_fact(actor: Actor, text: str) -> Fact:
+    fact = make_fact(actor, text, category="codebase")
+    return carry_out(set_fact_triggers, actor, {"fact_id": fact.number, "anchors": [ANCHOR]})
+
+
+def _told(actor: Actor, name: str, **arguments: Any) -> str:
+    """Return what an agent reads."""
+    return perform(CATALOGUE[name], actor, arguments, transport="mcp").markdown()
+
+
+def _page_at(route: str, key: object, actor: Actor) -> str:
+    client = Client()
+    client.force_login(actor.user)
+    return client.get(reverse(route, args=[key])).text
 
 
 def _verify(**options: Any) -> str:

@@ -204,7 +204,7 @@ def test_hostile_source_takes_no_longer_than_its_size_allows(source: str) -> Non
 
 
 def _entry(anchor: str, content: str = "") -> AnchoredEntry:
-    return AnchoredEntry(entry_id=1, handle="C1", title="Limits", content=content, anchors=[anchor])
+    return AnchoredEntry(id="1", handle="C1", title="Limits", content=content, anchors=[anchor])
 
 
 def _verify(folder: Path, cited: str, base: str, head: str, content: str) -> EntryResult:

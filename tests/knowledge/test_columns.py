@@ -148,6 +148,8 @@ def test_entries_with_something_in_every_column_come_back_byte_for_byte(tmp_path
         confidence=0.25,
         metadata={"weight": 3},
         triggers=["path: doors/*"],
+        anchors=["acme/depot#doors.py:lock@3f2a1bc"],
+        anchor_checks={"acme/depot#doors.py:lock@3f2a1bc": {"verdict": "holds"}},
         trigger_levels={"": "advise"},
         provenance={"created_by": "somebody"},
         created_by=author.user,
@@ -224,6 +226,7 @@ def _fill_every_column(actor) -> None:
             "provenance": {"source": "mem0:all.json", "row": {"id": "1"}},
             "triggers": ["command: git push --force"],
             "trigger_level": "block",
+            "anchors": ["acme/shop#limits.py:RATE@3f2a1bc"],
         },
     }
     rows[Session] |= {"started_at": LONG_AGO, "ended_at": LONG_AGO + timedelta(hours=1), "set_aside_at": LONG_AGO}

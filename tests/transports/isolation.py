@@ -479,7 +479,7 @@ ATTEMPTS: dict[str, Callable[[Owned], list[Arguments]]] = {
         {
             "repository": "acme/shop",
             "commit": "3f2a1bc4",
-            "results": [{"entry_id": owned.company, "anchor": "a.py:f", "verdict": "holds"}],
+            "results": [{"id": str(owned.company), "anchor": "a.py:f", "verdict": "holds"}],
         }
     ],
     "memory_forget_source": lambda owned: [{"session_id": owned.ended_session, "dry_run": False}],

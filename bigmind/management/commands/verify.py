@@ -23,8 +23,9 @@ class Command(OperatorCommand):
     """Name the entries that a change of code makes false or doubtful, in a git repository.
 
     Entries cite code (`acme/shop#src/limits.py:RateLimiter.allow@3f2a1bc`). They come from a server, with a key in
-    BIGMIND_API_KEY, or from a file that --save wrote. Exit code 0: none is false, 1: one is (--strict: or doubtful),
-    2: misused.
+    BIGMIND_API_KEY, or from a file that --save wrote; your own facts are checked with them unless others read the
+    result (`CI` is set, --save, --summary, --format github) or the key is a curator's. Exit code 0: none is false,
+    1: one is (--strict: or doubtful), 2: misused.
     """
 
     arguments = (
@@ -55,7 +56,11 @@ class Command(OperatorCommand):
         repository = Repository(options["folder"])
         name = plain_repository(options["repository"]) or repository.name
         try:
-            entries = read_anchor_set(options["anchors"]) if options["anchors"] else _of(server).entries()
+            entries = (
+                read_anchor_set(options["anchors"])
+                if options["anchors"]
+                else _of(server).entries(own=_is_private(options))
+            )
             if options["save"]:
                 self._save(entries, options["save"])
                 return
@@ -119,6 +124,12 @@ def _server(options: dict[str, Any]) -> AnchorServer | None:
     if not key:
         raise usage_error("The server asks for a key: set BIGMIND_API_KEY.")
     return AnchorServer(CompanyWire(url, key, settings.COMPANY_PLAIN_HTTP))
+
+
+def _is_private(options: dict[str, Any]) -> bool:
+    """Whether only the user reads the result, as far as is known: not in CI, in a repository, on a pull request."""
+    is_told = options["save"] or options["summary"] or options["format"] == "github"
+    return not (is_told or os.environ.get("CI"))
 
 
 def _of(server: AnchorServer | None) -> AnchorServer:

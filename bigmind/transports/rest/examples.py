@@ -173,7 +173,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "anchors_report": {
         "repository": "acme/shop",
         "commit": "3f2a1bc4",
-        "results": [{"entry_id": 142, "anchor": "acme/shop#src/limits.py:RateLimiter.allow", "verdict": "holds"}],
+        "results": [{"id": "142", "anchor": "acme/shop#src/limits.py:RateLimiter.allow", "verdict": "holds"}],
     },
     "memory_forget_source": {"session_id": SESSION, "dry_run": True},
     "directory_list": {"topic": "deploys", "limit": 5},
