@@ -49,7 +49,7 @@ OriginName = Annotated[
     Field(description="Who says so; inferred: you."),
 ]
 KeepHere = Annotated[bool, Field(description="Not for a company server.")]
-SourceKind = Literal["fact", "chunk", "entry", "hypothesis"]
+SourceKind = Literal["fact", "chunk", "entry", "hypothesis", "company"]
 SourceId = Annotated[
     str,
     Handle(kind_in="source_kind"),

@@ -328,6 +328,7 @@ KINDS: dict[str, MemoryKind] = {
             "approver": _approver(entry),
             "freshness": entry.freshness,
         },
+        promoted=lambda entry: str(entry.content),
         anchored=lambda user: CompanyEntry.objects.approved().own(),
     ),
     Kind.REFERENCE: MemoryKind(

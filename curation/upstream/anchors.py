@@ -80,6 +80,8 @@ def _proposal(result: EntryResult, done: Verification) -> dict[str, object]:
         "project": entry.project,
         "evidence": "\n".join([why, *difference(result)])[:EVIDENCE_CHARS],
         "anchors": result.anchors_after(done.head),
+        "source_kind": entry.kind,
+        "source_id": entry.id,
         "origin": "tool",
         "keep_here": True,
     }

@@ -64,7 +64,7 @@ def tell_story(actor: Actor, detail: CompanyEntryDetail, *, effect: MeasuredEffe
     ]
     for tell in _TELLING:
         steps += tell(actor, detail.entry)
-    steps += [*_tell_merged(actor, detail), *_tell_last_check(detail)]
+    steps += [*_tell_merged(actor, detail), *_tell_edits(actor, detail.entry), *_tell_last_check(detail)]
     steps += _tell_effect(effect)
     # What happened in one moment stands in the order in which it is read: the source before the proposal.
     order = sorted(enumerate(steps), key=lambda step: (step[1].moment, step[0]))
@@ -242,6 +242,22 @@ def _tell_merged(actor: Actor, detail: CompanyEntryDetail) -> Iterator[StoryStep
                 address=reverse("company-entry", args=[one.pk]),
                 link=f"{one.handle} {one.title}",
             )
+
+
+def _tell_edits(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
+    """The proposals that were made of it and are no part of it, or not yet; as far as the actor may read them."""
+    made_of_it = CompanyEntry.objects.filter(source_kind=Kind.COMPANY, source_id=str(entry.pk))
+    readable = made_of_it.readable_by(actor.user, curator=may_decide(actor))
+    for one in readable.exclude(superseded_by=entry).select_related("proposed_by", "agent").order_by("pk"):
+        yield StoryStep(
+            f"edit-{one.pk}",
+            one.created_at,
+            _("An edit was proposed"),
+            one.proposer or "",
+            str(one.agent or ""),
+            address=reverse("company-entry", args=[one.pk]),
+            link=f"{one.handle} {one.title}",
+        )
 
 
 def _tell_last_check(detail: CompanyEntryDetail) -> Iterator[StoryStep]:

@@ -83,6 +83,9 @@ def test_a_commit_makes_an_entry_false_and_its_edit_puts_it_right(
     assert (holds.freshness, holds.anchor_states[0].held_at) == ("verified", head)
     page = _page(entry)
     assert "which the entry says" in page
+    assert "An edit was proposed" not in page  # readers are told what is decided
+    story = _page_at("company-entry", entry.pk, make_actor(curator=True))
+    assert story.index("An edit was proposed") < story.index(f"{proposal.handle} {proposal.title}")
     assert head[:12] in page
 
     curator = make_actor(curator=True)
