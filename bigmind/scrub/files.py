@@ -105,7 +105,14 @@ def _scrub_key(client: Any, name: bytes, needles: Sequence[Needle], *, dry_run: 
         if names and not dry_run:
             client.hdel(name, *names)
         return len(names)
-    value = client.get(name) if kind == "string" else client.dump(name)
+    if kind in {"set", "zset"}:
+        members = client.smembers(name) if kind == "set" else client.zrange(name, 0, -1)
+        found = [one for one in members if _stands_in((one,), needles)]
+        if found and not dry_run:
+            (client.srem if kind == "set" else client.zrem)(name, *found)
+        return len(found)
+    # What `dump` returned would be compressed.
+    value = client.get(name) if kind == "string" else client.xrange(name) if kind == "stream" else b""
     is_there = _stands_in((name, value), needles)
     if is_there and not dry_run:
         client.delete(name)
