@@ -1,11 +1,13 @@
-"""What really changed, found by Python's own parser and by rules of another kind than those that are measured."""
+"""What really changed, found by Python's own parser, or acorn, and by rules of another kind than those measured."""
 
 import ast
+import json
+import subprocess
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
-from .histories import content_of, files_at
+from .histories import acorn_in, content_of, files_at
 
 SPOKEN = (int, float, str, bool)
 TELLING = 120
@@ -27,7 +29,8 @@ def things_at(repository: Path, commit: str) -> dict[tuple[str, str], Thing]:
     """Return the functions, classes and constants of a version, by path and name."""
     found = {}
     for path, object_id in files_at(repository, commit).items():
-        for name, (does, value) in _things_in(repository, object_id).items():
+        read = _things_in if path.endswith(".py") else _things_in_javascript
+        for name, (does, value) in read(repository, object_id).items():
             found[path, name] = Thing(path, name, does, value)
     return found
 
@@ -57,6 +60,25 @@ def _things_in(repository: Path, object_id: str) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     _collect(tree, "", found)
     return found
+
+
+@lru_cache(maxsize=20_000)
+def _things_in_javascript(repository: Path, object_id: str) -> dict[str, tuple[str, str]]:
+    asked = _acorn(acorn_in(repository.parent.parent))
+    assert asked.stdin
+    assert asked.stdout
+    asked.stdin.write(json.dumps(content_of(repository, object_id)) + "\n")
+    asked.stdin.flush()
+    found: dict[str, tuple[str, str]] = {}
+    for name, does, value in json.loads(asked.stdout.readline()):
+        _add(found, name, does, value)
+    return found
+
+
+@cache
+def _acorn(folder: Path) -> "subprocess.Popen[str]":
+    command = ["node", str(Path(__file__).with_name("things.mjs")), str(folder)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def _collect(node: ast.AST, around: str, found: dict[str, tuple[str, str]]) -> None:
