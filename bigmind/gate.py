@@ -23,6 +23,7 @@ from bigmind.core.metrics import CALL_SECONDS, CALLS, TOKENS
 from bigmind.core.operations import Effect, Operation
 from bigmind.core.parts import parse_part_number, part_of
 from bigmind.core.read_only import is_read_only, is_refused_write, require_writable
+from bigmind.core.replicas import answer_read, note_write
 from bigmind.core.rls import rls_scope
 from bigmind.core.screening.policy import collect_notices
 from bigmind.core.tokens import count_tokens
@@ -120,6 +121,7 @@ def perform(
                 arguments, part = _without_part(operation, arguments) if transport == "mcp" else (arguments, None)
                 performed = replace(_perform(operation, actor, arguments, idempotency_key, transport), part=part)
             if operation.effect is not Effect.READ:
+                note_write(actor.user.pk)
                 performed = replace(performed, notices=tuple(notices))
                 change = _change_of(actor, performed)
             outcome, seconds = "ok", perf_counter() - started
@@ -220,7 +222,9 @@ def _perform(
         with acts(actor):
             return operation.shape.model_validate(operation.call(actor, **accepted))
 
-    if idempotency_key is None or operation.effect is Effect.READ:
+    if operation.effect is Effect.READ:
+        return Outcome(operation, answer_read(actor.user.pk, call))
+    if idempotency_key is None:
         return Outcome(operation, call())
     if not 1 <= len(idempotency_key) <= IDEMPOTENCY_KEY_CHARS or not idempotency_key.isprintable():
         raise Invalid.of("Idempotency-Key", f"must be 1 to {IDEMPOTENCY_KEY_CHARS} printable characters")

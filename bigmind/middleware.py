@@ -26,6 +26,7 @@ from bigmind.core.errors import BigMindError, ReadOnly
 from bigmind.core.live_settings import live
 from bigmind.core.metrics import DATABASE_ERRORS, REQUEST_SECONDS, REQUESTS
 from bigmind.core.read_only import is_read_only, is_refused_write
+from bigmind.core.replicas import answer_read, note_failure, note_write
 from bigmind.core.rls import rls_bypass, rls_scope
 from bigmind.core.screening.policy import collect_notices
 from bigmind.core.tracing import describe, request_span
@@ -135,12 +136,16 @@ class RlsMiddleware:
             return self.get_response(request)
         People.note(request.COOKIES[settings.SESSION_COOKIE_NAME], request.user.pk)
         response = self._serve(request, request.user)
+        if request.method not in SAFE and request.user.pk:
+            note_write(request.user.pk)
         _tell_of_change(request, response)
         return response
 
     def _serve(self, request: HttpRequest, user: Any) -> HttpResponse:
         if not request.path_info.startswith(reverse("admin:index")):
             with rls_scope(user.pk), acts(Actor.of(user)):
+                if request.method in SAFE:
+                    return answer_read(user.pk, lambda: self.get_response(request))
                 return self.get_response(request)
         with (
             rls_bypass() if user.is_admin else rls_scope(user.pk),
@@ -216,6 +221,8 @@ class RefusalMiddleware:
         """Answer what a view has raised; None leaves it to Django."""
         if is_rest(request):
             return problem_of(exception)
+        if note_failure(exception):
+            return HttpResponse(status=503)  # Nobody gets it: the primary answers the request again.
         if isinstance(exception, BigMindError):
             return _page(request, exception)
         if is_refused_write(exception):

@@ -150,9 +150,19 @@ DATABASES = {
     }
 }
 # The owner of the tables, where it is another role: bigmind/core/roles.py.
+DATABASE_ROUTERS = []
 if _OWNER:
     DATABASES["owner"] = {**_database(_OWNER), "CONN_MAX_AGE": 0}
-    DATABASE_ROUTERS = ["bigmind.core.roles.AsOwnerWhileMigrating"]
+    DATABASE_ROUTERS += ["bigmind.core.roles.AsOwnerWhileMigrating"]
+# What answers reads. One that is away must not be felt for long: the primary answers then (bigmind/core/replicas.py).
+if (_REPLICA := ENVIRONMENT.database_replica_url.get_secret_value()) and not READ_ONLY:
+    DATABASES["replica"] = {**_database(_REPLICA), "CONN_MAX_AGE": 600}
+    DATABASES["replica"]["OPTIONS"] = {
+        "connect_timeout": 2,
+        "tcp_user_timeout": 3000,
+        **DATABASES["replica"]["OPTIONS"],
+    }
+    DATABASE_ROUTERS += ["bigmind.core.replicas.ReadsByReplica"]
 
 
 def _place_of(database: dict[str, Any]) -> dict[str, Any]:

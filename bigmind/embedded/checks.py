@@ -102,6 +102,7 @@ def examine(environment: Environment) -> Iterator[Check]:
 def check_readiness(is_known: bool) -> Iterator[Check]:
     """Look at what `/readyz` looks at and nothing above does, in its words."""
     advice = {
+        "replica": "Start it, or mend its replication; check BIGMIND_DATABASE_REPLICA_URL.",
         "disk": "Free some space on the disk of BIGMIND_HOME.",
         "embedder": "See BIGMIND_EMBEDDING_URL, and worker.log for the reason.",
         "index": "Run: bigmind reindex",
@@ -110,7 +111,7 @@ def check_readiness(is_known: bool) -> Iterator[Check]:
     }
     looks = (health.embedder, health.index, health.scrubs, health.backups)
     of_the_database = [look(is_known=is_known) for look in looks]
-    for part in [health.disk(), *of_the_database]:
+    for part in [*(health.replica() if is_known else ()), health.disk(), *of_the_database]:
         yield _part(part, advice[part.name])
 
 

@@ -39,6 +39,12 @@ class Storage(InstanceSettings):
         "role of BIGMIND_DATABASE_URL is let read and write rows and nothing else. Only processes that migrate or "
         "work need it. Default: one role does all; the embedded server has two by itself.",
     )
+    database_replica_url: SecretStr = Field(
+        default=SecretStr(""),
+        description="A streaming replica of the same database, for the role of BIGMIND_DATABASE_URL: it answers "
+        "operations and pages that only read, of a person once it has what they last wrote. While it is away or ten "
+        "seconds behind, the primary answers. Default: the primary answers everything.",
+    )
     read_only: bool = Field(
         default=False,
         description="Read and search only, such as on a replica or during maintenance: writes are refused with a word "

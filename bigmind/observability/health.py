@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
-from time import time
+from time import monotonic, sleep, time
 from typing import Any
 
 import psycopg
 import structlog
-from django.db import DatabaseError, connection
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 from django.db.migrations.loader import MigrationLoader
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.module_loading import import_string
 from kombu.exceptions import OperationalError as BrokerError
 
 from bigmind.celery import app as celery
+from bigmind.core.postgresql.base import REPLICA
+from bigmind.core.replicas import BEHIND_SECONDS, REPLAYED, WRITTEN, has_replica
 from bigmind.environment import environment
 from knowledge.services.embedding import embedder_error
 from knowledge.services.index_gaps import index_error
@@ -34,6 +36,8 @@ _NEWEST = """
 SELECT extract(epoch FROM greatest(
     (SELECT max(at) FROM accounts_call), (SELECT max(at) FROM accounts_auditevent)))::float8
 """
+_REPLAYED_AGO = "SELECT coalesce(extract(epoch FROM now() - pg_last_xact_replay_timestamp()), 0)::float8"
+PRIMARY_ANSWERS = "the primary answers all reads"
 FULL = "is full: writes are refused until some space is freed"
 READ_ALONE = "are refused by the database, which is a replica or set to read only; reading and searching go on"
 UNKNOWN = "unknown while the database is away"
@@ -66,7 +70,7 @@ def parts() -> list[HealthCheck]:
     found = _database()
     is_known = found[0].ok
     of_the_database = [look(is_known=is_known) for look in (embedder, index, scrubs, backups)]
-    return [*found, disk(), *of_the_database, broker()]
+    return [*found, *replica(), disk(), *of_the_database, broker()]
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
@@ -84,9 +88,9 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 
 @contextmanager
-def database_aside() -> Iterator[psycopg.Connection[Any]]:
+def database_aside(alias: str = DEFAULT_DB_ALIAS) -> Iterator[psycopg.Connection[Any]]:
     """Open a connection of its own: the threads' connections may be waiting for a database that is gone."""
-    parameters = {**connection.get_connection_params(), "connect_timeout": PATIENCE_SECONDS}
+    parameters = {**connections[alias].get_connection_params(), "connect_timeout": PATIENCE_SECONDS}
     with psycopg.connect(**parameters) as database:
         yield database
 
@@ -139,6 +143,39 @@ def clock(database: psycopg.Connection[Any]) -> HealthCheck:
         behind = f"{newest - time():,.0f} s behind what was recorded already: it was set back, or ran ahead"
         return HealthCheck("clock", behind, stops=False)
     return HealthCheck("clock", "", stops=False)
+
+
+def replica() -> list[HealthCheck]:
+    """Say whether the replica can answer reads, where one is set. While it cannot, the primary does."""
+    return [HealthCheck(REPLICA, _replica_error(), stops=False)] if has_replica() else []
+
+
+def _replica_error() -> str:
+    try:
+        with database_aside() as database:
+            (place,) = database.execute(WRITTEN).fetchone() or (0,)
+    except psycopg.Error:
+        return UNKNOWN
+    try:
+        with database_aside(REPLICA) as database:
+            return _delay(database, place)
+    except psycopg.Error as error:
+        log.warning("The replica does not answer.", error=str(error))
+        return f"does not answer: {PRIMARY_ANSWERS}"
+
+
+def _delay(database: psycopg.Connection[Any], place: int) -> str:
+    """Say how far the replica is behind, unless it comes to where the primary was within a moment."""
+    database.autocommit = True
+    give_up = monotonic() + PATIENCE_SECONDS
+    while (row := database.execute(REPLAYED).fetchone()) and row[0] is not None and row[0] < place:
+        (seconds,) = database.execute(_REPLAYED_AGO).fetchone() or (0.0,)
+        if seconds <= BEHIND_SECONDS:
+            return ""
+        if monotonic() > give_up:
+            return f"is {seconds:,.0f} s behind: {PRIMARY_ANSWERS}"
+        sleep(0.05)
+    return "" if row else f"is no replica: {PRIMARY_ANSWERS}"
 
 
 @cache

@@ -72,6 +72,7 @@ NAMES = (
     gettext_noop("hypotheses"),
     # Parts of an instance, and what is kept of what agents did.
     gettext_noop("vector"),
+    gettext_noop("replica"),
     gettext_noop("writes"),
     gettext_noop("index"),
     gettext_noop("scrubs"),

@@ -16,10 +16,10 @@ from itertools import pairwise
 from math import log
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Case, When
 from django.db.models.fields.json import KeyTextTransform
 
+from bigmind.core.replicas import read_cursor
 from knowledge.models import Reference, ReferenceType
 from knowledge.models.references import ReferenceQuerySet
 from knowledge.search.hybrid import Findings
@@ -169,7 +169,7 @@ def stems_of(words: Iterable[str]) -> dict[str, str]:
         if len(_stems) > _MOST_STEMS:
             _stems.clear()
             missing = list(wanted)
-        with connection.cursor() as cursor:
+        with read_cursor() as cursor:
             cursor.execute(_STEMS, [missing])
             _stems.update({word: stem or "" for word, stem in cursor.fetchall()})
     return {word: _stems[word] for word in wanted}
@@ -199,7 +199,7 @@ def find_named(wish: Wish, eligible: ReferenceQuerySet) -> NamedReferences:
     ]
     # Nearly every endpoint gets, lists or creates: what is done is counted, but only an object finds.
     finding = [query for term, query in zip(terms, queries, strict=True) if term != wish.verb] or queries
-    with connection.cursor() as cursor:
+    with read_cursor() as cursor:
         statement = _NAMED.format(limit=CANDIDATES, bits=" | ".join(bits), eligible=subquery)
         cursor.execute(statement, [*parameters, *queries, *([methods] if methods else []), " | ".join(finding)])
         *groups, (_, size, _) = sorted(cursor.fetchall(), key=lambda row: row[2] is None)
@@ -219,7 +219,7 @@ def cosines_of(ids: Sequence[UUID], found: Findings) -> dict[UUID, float]:
     """Return how near the first passages of references are to a question, as far as they have a vector."""
     if found.vector is None or found.space is None:
         return {}
-    with connection.cursor() as cursor:
+    with read_cursor() as cursor:
         cursor.execute(_NEAR, [found.vector.to_text(), found.space.pk, [str(id) for id in ids]])
         return {UUID(id): float(cosine) for id, cosine in cursor.fetchall()}
 

@@ -11,11 +11,11 @@ from math import log
 from time import monotonic
 from uuid import UUID
 
-from django.db import connection
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from bigmind.core.common_words import is_common
+from bigmind.core.replicas import read_cursor
 from knowledge.models.passages import SAMPLE
 from knowledge.search.filters import scope_of
 from knowledge.search.indexes import Scope
@@ -194,7 +194,7 @@ def _vocabulary(scope: Scope) -> dict[str, set[str]]:
             of_scope, limit = f"{of_scope} AND passage.digest < '{SAMPLE}' ORDER BY passage.digest", SAMPLED
         text = _WORDS.format(scope=of_scope, limit=limit, least=LEAST_CHARS - 1, most=MOST_CHARS + 1)
         words: dict[str, set[str]] = {}
-        with connection.cursor() as cursor:
+        with read_cursor() as cursor:
             cursor.execute(text, condition.parameters)
             for (word,) in cursor.fetchall():
                 words.setdefault(word[0], set()).add(word)
@@ -212,7 +212,7 @@ def _shares(scope: Scope) -> dict[str, float]:
     known = _known.get(scope.owner)
     if known is None or monotonic() - known.read_at > CACHE_SECONDS:
         condition = scope_of("passage", scope)
-        with connection.cursor() as cursor:
+        with read_cursor() as cursor:
             cursor.execute(_COMMON_WORDS.format(scope=condition.text), condition.parameters)
             known = _Statistics(dict(cursor.fetchall()), monotonic())
         if len(_known) >= CACHED_SCOPES:

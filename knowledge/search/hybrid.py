@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Left, Length, Right
 from django.utils import timezone
@@ -20,6 +20,7 @@ from accounts.models import User
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.metrics import FOUND, SEARCH_SECONDS, SEARCHES
 from bigmind.core.periods import Period, find_period
+from bigmind.core.replicas import read_alias, read_cursor
 from knowledge.embeddings.providers import EmbedderError, TokenSigns, provider
 from knowledge.embeddings.retry import embed_query
 from knowledge.models import Chunk, EmbeddingSpace, Fact, Kind, Passage
@@ -305,7 +306,7 @@ def cosines_each(query: str, *, owner: User, filters: Iterable[Filters], limit: 
 
 @contextmanager
 def _short_queries() -> Iterator[None]:
-    with transaction.atomic(savepoint=False), tune(_SHORT):
+    with transaction.atomic(using=read_alias(), savepoint=False), tune(_SHORT):
         yield
 
 
@@ -501,7 +502,7 @@ def _weights_with_corrections(weights: dict[str, float], question: _Question) ->
 
 
 def _count_passages(condition: Sql) -> int:
-    with connection.cursor() as cursor:
+    with read_cursor() as cursor:
         cursor.execute(_SEARCHED.format(condition=condition.text, limit=MOST_COUNTED), condition.parameters)
         return int(cursor.fetchone()[0])
 
@@ -538,7 +539,7 @@ def _compare_tokens(best: Sequence[int], question: _Question, found: _Found) -> 
     """Return how well the tokens of these passages meet those of the question; nothing without token vectors."""
     if question.tokens is None or question.space is None or not best:
         return {}
-    with connection.cursor() as cursor:
+    with read_cursor() as cursor:
         cursor.execute(_SIGNS, [question.space.pk, list(best)])
         signs = {passage: bytes(tokens) for passage, tokens in cursor.fetchall()}
     tokens = weigh_tokens(question.text, question.tokens, found.weights)
@@ -557,7 +558,7 @@ def _put_newest_first(
     facts = [passage for passage in best if found.candidates[passage].kind == Kind.FACT][:NEWEST_OF]
     if question.space is None or len(facts) < 2 or scores[facts[0]] - scores[facts[1]] > NEAR_TIE:
         return order
-    with connection.cursor() as cursor:
+    with read_cursor() as cursor:
         cursor.execute(_ALIKE, [question.space.pk, facts, facts])
         near = cursor.fetchall()
     told = _TOLD(facts)
@@ -579,7 +580,7 @@ def _age(candidate: Candidate) -> tuple[bool, int]:
 
 def _read_findings(ranked: Sequence[_Ranked], question: _Question, found: _Found) -> list[Finding]:
     """Read the passages that are shown. One that was deleted meanwhile is left out."""
-    with connection.cursor() as cursor:
+    with read_cursor() as cursor:
         terms = [
             "" if is_pair(lexeme) else any_of(alternatives(lexeme, question.synonyms)) for lexeme in question.lexemes
         ]

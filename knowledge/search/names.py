@@ -10,9 +10,9 @@ from math import prod
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from django.db import connection
 from rapidfuzz import fuzz, process
 
+from bigmind.core.replicas import read_cursor
 from bigmind.core.text import mention_all
 from knowledge.models.references import NAME_CHARS
 
@@ -234,7 +234,7 @@ def _by_word(groups: frozenset[frozenset[str]]) -> Synonyms:
 
 
 def _stems(words: frozenset[str]) -> dict[str, str]:
-    with connection.cursor() as cursor:
+    with read_cursor() as cursor:
         cursor.execute(
             "SELECT word, (ts_lexize('english_stem', word))[1] FROM unnest(%s::text[]) AS word", [sorted(words)]
         )

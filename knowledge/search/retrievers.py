@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from django.db import connection
 from pgvector import HalfVector
 
 from bigmind.core.languages import ENGLISH
+from bigmind.core.replicas import read_cursor
 from knowledge.models import EmbeddingSpace
 from knowledge.models.passages import in_parts
 from knowledge.search.filters import Filters, Sql, scope_of
@@ -109,7 +109,7 @@ def lexemes_of(query: str) -> list[str]:
     Of Chinese, Japanese and Korean they are the pairs of neighbouring characters. Stop words like “what” and “the”
     occur in nearly every passage: they are left out, unless there is nothing else.
     """
-    with connection.cursor() as cursor:
+    with read_cursor() as cursor:
         cursor.execute(_LEXEMES, _language_parameters(query))
         return [*(lexeme for (lexeme,) in cursor.fetchall()), *_pairs_of(query)]
 
@@ -123,7 +123,7 @@ def english_forms_of(query: str) -> Synonyms:
     if parameters["language"] == ENGLISH:
         return {}
     forms: dict[str, frozenset[str]] = {}
-    with connection.cursor() as cursor:
+    with read_cursor() as cursor:
         cursor.execute(_ENGLISH_FORMS, parameters)
         for own, english in cursor.fetchall():
             forms[own] = forms.get(own, frozenset({own})) | {english}
@@ -236,7 +236,7 @@ def score_by_other_retriever(
     waiting = _WAITING.format(condition=searched.text, limit=MOST_COUNTED)
     text = _OTHER_RETRIEVER.format(bits=_bits(terms), waiting=waiting)
     compared = (vector.to_text(), space.pk, list(without_distance))
-    with connection.cursor() as cursor:
+    with read_cursor() as cursor:
         cursor.execute(text, [*_test_parameters(terms), list(without_words), *compared, space.pk, *searched.parameters])
         *rows, (_, count, _) = cursor.fetchall()
     has = {passage: bits for passage, bits, distance in rows if bits is not None}
@@ -251,7 +251,7 @@ def merge_candidates(found: Iterable[Candidate]) -> dict[int, Candidate]:
 @contextmanager
 def tune(parameters: dict[str, str]) -> Iterator[None]:
     """Set parameters of PostgreSQL for the queries inside the `with`. Needs a transaction."""
-    with connection.cursor() as cursor:
+    with read_cursor() as cursor:
         names = ", ".join("set_config(%s, %s, true)" for _ in parameters)
         cursor.execute(f"SELECT {names}", [part for pair in parameters.items() for part in pair])
         yield
@@ -260,7 +260,7 @@ def tune(parameters: dict[str, str]) -> Iterator[None]:
 
 
 def _read_rows(question: Sql) -> list[Candidate]:
-    with connection.cursor() as cursor:
+    with read_cursor() as cursor:
         cursor.execute(question.text, question.parameters)
         return [Candidate(*row) for row in cursor.fetchall()]
 

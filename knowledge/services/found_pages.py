@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from django.db import connection
 from django.utils import timezone
 from pydantic import Field
 
@@ -18,6 +17,7 @@ from accounts.actor import Actor
 from bigmind.core.handles import handle_of
 from bigmind.core.markdown import plain_words
 from bigmind.core.periods import Period
+from bigmind.core.replicas import read_cursor
 from bigmind.core.vocabulary import Name, Offset, Project, Query, Since
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import EmbeddingSpace, Kind
@@ -198,7 +198,7 @@ def _near_pairs(hits: Sequence[Hit], space: EmbeddingSpace | None) -> set[frozen
         "ids": [hit.id for hit in hits],
         "least": SAME_TEXT,
     }
-    with connection.cursor() as cursor:
+    with read_cursor() as cursor:
         cursor.execute(_ALIKE, asked)
         return {frozenset(row) for row in cursor.fetchall()}
 

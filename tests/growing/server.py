@@ -54,6 +54,10 @@ class TwoRoles:
         """The folder of its files."""
         return self._cluster.folder
 
+    def restart(self) -> None:
+        """Start it again after a stop."""
+        self._cluster.start()
+
     def stop(self) -> None:
         """Stop the server."""
         self._cluster.stop(patience=3)

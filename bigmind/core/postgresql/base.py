@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from time import monotonic
 from typing import Any, Self
 
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.postgresql import base
 from psycopg import ClientCursor, Connection
 from psycopg.abc import Query
@@ -15,6 +16,8 @@ from psycopg.sql import Composable
 from bigmind.core.rls import NOBODY, SETTING, first_sees, token_of
 
 RESTED_SECONDS = 1.0
+REPLICA = "replica"
+"""The name of the connection to the replica, where one is set (bigmind/core/replicas.py)."""
 
 # They touch no row, and some of them PostgreSQL runs only by themselves.
 _WITHOUT_ROWS = re.compile(r"(?i)\s*+(?:ALTER|ANALYZE|CREATE|DROP|GRANT|REINDEX|RESET|REVOKE|SET|SHOW|VACUUM)\b")
@@ -113,7 +116,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 before.append("BEGIN")
             elif isinstance(query, str) and _WITHOUT_ROWS.match(query):
                 return []
-        whom = self.sees or first_sees()
+        asks = connections[DEFAULT_DB_ALIAS] if self.alias == REPLICA else self
+        whom = asks.sees or first_sees()  # type: ignore[attr-defined]
         if whom != self._told:
             before.append(f"SET LOCAL {SETTING} = '{self._token(whom)}'")
             self._told = whom

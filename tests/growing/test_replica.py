@@ -1,0 +1,244 @@
+"""A streaming replica that answers reads: nobody misses what they just wrote, or sees what is another's."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from bigmind.file_cache import FileCache
+from tests.embedded.instance import ROOT, Instance, command, doctor, environment, eventually
+from tests.growing.replica import Replica, replicated
+from tests.growing.server import TwoRoles
+
+UNFILTERED = """
+import json
+from accounts.models import User
+from bigmind.core.replicas import answer_read
+from bigmind.core.rls import NOBODY, begin_seeing, rls_bypass, rls_scope
+from knowledge.models import Fact
+
+def texts():
+    rows = Fact.objects.all()
+    return rows.db, sorted(row.fact for row in rows)
+
+with rls_bypass():
+    ada, bea = (User.objects.get(username=name).pk for name in ("ada", "bea"))
+begin_seeing(NOBODY)
+seen = {"nobody": answer_read(ada, texts)}
+for name, who in {"ada": ada, "bea": bea}.items():
+    with rls_scope(who):
+        seen[name] = answer_read(who, texts)
+with rls_bypass():
+    seen["everybody"] = answer_read(ada, texts)
+print(json.dumps(seen))
+"""
+"""Queries that forget to ask for the rows of one person."""
+
+
+class Growing:
+    """A primary, its replica, a BigMind that uses both, and the clients of two people."""
+
+    def __init__(self, server: TwoRoles, replica: Replica, folder: Path) -> None:
+        self.server, self.replica = server, replica
+        self.variables = {
+            **server.variables,
+            "BIGMIND_DATABASE_REPLICA_URL": replica.url,
+            "BIGMIND_EMBEDDING_PROVIDER": "hashing",
+            "BIGMIND_RATE_LIMIT": "0",
+            "BIGMIND_MODE": "team",
+            # One, which has looked where the primary is when the replica is held back.
+            "BIGMIND_WEB_PROCESSES": "1",
+        }
+        self.instance = Instance(folder / "home", **self.variables)
+
+    def start(self) -> None:
+        """Start it, and let its cache have kept what was written for as long as is asked for."""
+        self.instance.start()
+        cache = self.instance.home / "run" / f"cache-{self.instance.port}.sqlite3"
+        FileCache(str(cache), {}).set("written:since", int(time.time()) - 3600, None)
+        self.variables["BIGMIND_PORT"] = str(self.instance.port)
+        self.ada, self.bea = (self._client(name) for name in ("ada", "bea"))
+
+    def _client(self, name: str) -> httpx.Client:
+        assert command(self.instance.home, "user_add", name, **self.variables).returncode == 0
+        key = command(self.instance.home, "key_create", name, "--quiet", **self.variables).stdout.strip()
+        base = f"{self.instance.url}/api/v1/"
+        return httpx.Client(base_url=base, headers={"Authorization": f"Bearer {key}"}, timeout=60)
+
+    @contextmanager
+    def held_back(self) -> Iterator[None]:
+        """Let the replica stay where it is."""
+        with self.server.as_owner() as primary:
+            (place,) = primary.execute("SELECT pg_current_wal_insert_lsn()").fetchone()
+        self.replica.wait_for(place)
+        _facts(self.bea)
+        self.replica.administer("SELECT pg_wal_replay_pause()")
+        try:
+            yield
+        finally:
+            self.replica.administer("SELECT pg_wal_replay_resume()")
+
+
+@pytest.fixture(scope="module")
+def growing() -> Iterator[Growing]:
+    with replicated() as (server, replica, folder):
+        growing = Growing(server, replica, folder)
+        try:
+            growing.start()
+            yield growing
+        finally:
+            growing.instance.hurry()
+
+
+def _store(person: httpx.Client, text: str) -> None:
+    stored = person.post("facts/", json={"fact": text, "category": "decision"})
+    assert stored.status_code == 201, stored.text
+
+
+def _facts(person: httpx.Client) -> set[str]:
+    rows = person.get("facts/", params={"limit": 50}).raise_for_status().json()["items"]
+    return {row["fact"] for row in rows}
+
+
+def _rewrite(growing: Growing, old: str, new: str) -> None:
+    """Change a fact past BigMind, so that nothing tells it who has to see it."""
+    with growing.server.as_owner() as primary:
+        assert primary.execute("UPDATE knowledge_fact SET fact = %s WHERE fact = %s", [new, old]).rowcount == 1
+
+
+def test_the_replica_answers_reads_but_not_of_one_whose_write_it_does_not_have(growing: Growing) -> None:
+    _store(growing.ada, "Ada keeps a red lantern.")
+    _store(growing.bea, "Bea keeps a blue lantern.")
+
+    with growing.held_back():
+        _rewrite(growing, "Bea keeps a blue lantern.", "Bea keeps a green lantern.")
+        of_bea = _facts(growing.bea)
+        _store(growing.ada, "Ada keeps a second lantern.")
+        of_ada, found = _facts(growing.ada), growing.ada.get("search/", params={"query": "second lantern"}).text
+
+    assert of_bea == {"Bea keeps a blue lantern."}, "the primary answered"
+    assert of_ada == {"Ada keeps a red lantern.", "Ada keeps a second lantern."}
+    assert "Ada keeps a second lantern." in found
+    eventually(lambda: _facts(growing.bea) == {"Bea keeps a green lantern."})
+
+
+def test_a_replica_that_stays_behind_is_noticed_and_the_primary_answers(growing: Growing) -> None:
+    with growing.held_back():
+        _store(growing.ada, "Ada moves on.")  # Else the primary would stand still as well.
+        _rewrite(growing, "Bea keeps a green lantern.", "Bea keeps a grey lantern.")
+
+        eventually(lambda: "Bea keeps a grey lantern." in _facts(growing.bea))
+        eventually(lambda: "behind" in _told(growing)["trouble"])
+
+    eventually(lambda: _told(growing) == {"ok": True})
+
+
+def test_everybody_reads_what_they_just_wrote_from_a_replica_that_is_always_late(growing: Growing) -> None:
+    growing.replica.administer("ALTER SYSTEM SET recovery_min_apply_delay = '300ms'")
+    growing.replica.administer("SELECT pg_reload_conf()")
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            missed = list(threads.map(lambda n: _missed(growing, n), range(4)))
+    finally:
+        growing.replica.administer("ALTER SYSTEM RESET recovery_min_apply_delay")
+        growing.replica.administer("SELECT pg_reload_conf()")
+
+    assert missed == [[], [], [], []]
+
+
+def _missed(growing: Growing, number: int) -> list[str]:
+    """Write, read at once, and return what was not there."""
+    person = (growing.ada, growing.bea)[number % 2]
+    missed = []
+    for turn in range(5):
+        text = f"Writer {number} counts to {turn}."
+        _store(person, text)
+        if text not in _facts(person):
+            missed.append(text)
+    return missed
+
+
+def test_row_level_security_holds_on_the_replica_as_on_the_primary(growing: Growing) -> None:
+    of_ada, of_bea = _facts(growing.ada), _facts(growing.bea)
+
+    asked = subprocess.run(
+        [sys.executable, "manage.py", "shell", "--no-imports", "--command", UNFILTERED],
+        cwd=ROOT,
+        env=environment(growing.instance.home, **growing.variables),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    seen = json.loads(asked.stdout.splitlines()[-1])
+    assert seen["nobody"] == ["replica", []]
+    assert seen["ada"] == ["replica", sorted(of_ada)]
+    assert seen["bea"] == ["replica", sorted(of_bea)]
+    assert seen["everybody"] == ["replica", sorted(of_ada | of_bea)]
+    assert of_ada
+    assert of_bea
+    assert not of_ada & of_bea
+
+
+def test_a_page_shows_what_its_form_just_stored(growing: Growing) -> None:
+    link = command(growing.instance.home, "sign_in_link", "ada", **growing.variables).stdout
+    with httpx.Client(base_url=growing.instance.url, follow_redirects=True, timeout=60) as browser:
+        _submit(browser, re.search(r"http\S+", link)[0], {})
+        with growing.held_back():
+            shown = _submit(browser, "/memory/facts/new/", {"fact": "Ada typed this.", "category": "decision"})
+            listed = browser.get("/memory/facts/").text
+
+    assert shown.status_code == 200
+    assert "Ada typed this." in listed
+
+
+def _submit(browser: httpx.Client, address: str, fields: dict[str, str]) -> httpx.Response:
+    page = browser.get(address)
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)[1]
+    return browser.post(str(page.url), data={**fields, "csrfmiddlewaretoken": token})
+
+
+def test_a_replica_that_is_killed_costs_nobody_an_answer(growing: Growing) -> None:
+    _facts(growing.bea)
+
+    growing.replica.kill()
+    answers = [growing.bea.get("facts/").status_code for _ in range(20)]
+    searched = growing.bea.get("search/", params={"query": "lantern"}).status_code
+    _store(growing.bea, "Bea writes on.")
+    told, examined = _told(growing), doctor(growing.instance.home, **growing.variables)["replica"]
+    ready = httpx.get(f"{growing.instance.url}/readyz").status_code
+    growing.replica.start()
+
+    assert {*answers, searched, ready} == {200}
+    assert told == {"ok": False, "trouble": "does not answer: the primary answers all reads"}
+    assert examined == "problem"
+    eventually(lambda: _told(growing) == {"ok": True})
+    logs = "".join(log.read_text() for log in (growing.instance.home / "logs").glob("*.log"))
+    assert "Traceback" not in logs
+
+
+def _told(growing: Growing) -> dict[str, object]:
+    told: dict[str, object] = httpx.get(f"{growing.instance.url}/readyz").json()["checks"]["replica"]
+    return told
+
+
+def test_reads_that_the_replica_answered_are_in_the_usage_log(growing: Growing) -> None:
+    def count() -> int:
+        with growing.server.as_owner() as primary:
+            return int(
+                primary.execute("SELECT count(*) FROM accounts_call WHERE operation = 'memory_list_facts'").fetchone()[
+                    0
+                ]
+            )
+
+    before = count()
+    _facts(growing.ada)
+    eventually(lambda: count() > before)
