@@ -1,7 +1,9 @@
 """Connections: whether one still lives is seen before a request uses it, and seldom asked."""
 
+import time
+
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 
 from bigmind.core.postgresql import base
 
@@ -65,6 +67,20 @@ def test_a_connection_that_was_closed_here_is_replaced(asked):
     _begin_request()
 
     assert connection.connection is not ended
+
+
+@pytest.mark.usefixtures("_kept")
+def test_a_transaction_that_rested_for_too_long_ends_as_if_the_server_had_gone_away():
+    with pytest.raises(OperationalError, match="idle-in-transaction"):
+        _rest_in_a_transaction()
+
+
+@transaction.atomic
+def _rest_in_a_transaction():
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL idle_in_transaction_session_timeout TO '10ms'")
+        time.sleep(0.5)
+        cursor.execute("SELECT 1")
 
 
 def _begin_request() -> None:

@@ -8,8 +8,9 @@ from typing import Any, Self
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.postgresql import base
-from psycopg import ClientCursor, Connection
+from psycopg import ClientCursor, Connection, OperationalError
 from psycopg.abc import Query
+from psycopg.errors import IdleInTransactionSessionTimeout
 from psycopg.pq import TransactionStatus
 from psycopg.sql import Composable
 
@@ -33,6 +34,13 @@ class Cursor(ClientCursor[Any]):
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
         """Execute a statement as the one whose rows the connection is to see."""
+        try:
+            return self._execute(query, params, **options)
+        except IdleInTransactionSessionTimeout as error:
+            # The session has ended, as with a server that went away. Django would take this one for a fault of ours.
+            raise OperationalError(*error.args) from error
+
+    def _execute(self, query: Any, params: Any = None, **options: Any) -> Self:
         before = self.wrapper.statements_before(query) if self.wrapper is not None else ()
         if not before:
             return super().execute(query, params, **options)
