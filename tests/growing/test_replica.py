@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -41,6 +42,28 @@ with rls_bypass():
 print(json.dumps(seen))
 """
 """Queries that forget to ask for the rows of one person."""
+ENDED = """
+import json
+from uuid import uuid4
+from django.db import OperationalError
+from bigmind.core.replicas import answer_read, note_failure, read_alias, read_cursor
+
+def read():
+    asked.append(read_alias())
+    with read_cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())" if len(asked) == 1 else "SELECT 1")
+
+def page():
+    try:
+        read()
+    except OperationalError as error:
+        note_failure(error)
+
+asked = []
+answer_read(uuid4(), %s)
+print(json.dumps(asked))
+"""
+"""A read whose session the replica ends; a page has answered the error before anybody else sees it."""
 
 
 class Growing:
@@ -169,16 +192,7 @@ def _missed(growing: Growing, number: int) -> list[str]:
 def test_row_level_security_holds_on_the_replica_as_on_the_primary(growing: Growing) -> None:
     of_ada, of_bea = _facts(growing.ada), _facts(growing.bea)
 
-    asked = subprocess.run(
-        [sys.executable, "manage.py", "shell", "--no-imports", "--command", UNFILTERED],
-        cwd=ROOT,
-        env=environment(growing.instance.home, **growing.variables),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    seen = json.loads(asked.stdout.splitlines()[-1])
+    seen = _run(growing, UNFILTERED)
     assert seen["nobody"] == ["replica", []]
     assert seen["ada"] == ["replica", sorted(of_ada)]
     assert seen["bea"] == ["replica", sorted(of_bea)]
@@ -186,6 +200,26 @@ def test_row_level_security_holds_on_the_replica_as_on_the_primary(growing: Grow
     assert of_ada
     assert of_bea
     assert not of_ada & of_bea
+
+
+@pytest.mark.parametrize("kind", ["read", "page"])
+def test_a_read_that_the_replica_breaks_off_is_answered_by_the_primary(growing: Growing, kind: str) -> None:
+    _facts(growing.ada)
+
+    assert _run(growing, ENDED % kind) == ["replica", "default"]
+
+
+def _run(growing: Growing, script: str) -> Any:
+    """Run a script in a process of BigMind, and return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", "shell", "--no-imports", "--command", script],
+        cwd=ROOT,
+        env=environment(growing.instance.home, **growing.variables),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def test_a_page_shows_what_its_form_just_stored(growing: Growing) -> None:
