@@ -72,7 +72,8 @@ format: $(VENV)/.dev ## Put code and templates in order
 	$(if $(SCRIPTS),-$(BIN)/djjs $(SCRIPTS))
 
 messages: $(VENV)/.dev ## Collect the texts that people read into locale/, and compile them; needs GNU gettext
-	$(MANAGE) makemessages --all --no-location --no-obsolete --no-wrap --extension html,txt,py $(addprefix --ignore ,$(VENV) tests benchmarks build docs packaging) $(ON_TEST_DATABASE)
+	$(MANAGE) shell $(ON_TEST_DATABASE) --no-imports --command "from bigmind.management.sentences import write_for_gettext; write_for_gettext('zz_collected.py')"
+	$(MANAGE) makemessages --all --no-location --no-obsolete --no-wrap --extension html,txt,py $(addprefix --ignore ,$(VENV) tests benchmarks build docs packaging) $(ON_TEST_DATABASE); rm zz_collected.py
 	$(MANAGE) compilemessages --ignore $(VENV) $(ON_TEST_DATABASE)
 
 wheel: $(VENV)/.dev ## Build dist/: the wheel with all that it serves, what it is made of (CycloneDX), the Helm chart, checksums

@@ -46,6 +46,8 @@ from accounts.people.users import require_another_admin
 from accounts.services.audit import audit
 from bigmind.core.errors import Conflict
 from bigmind.core.masking import masking
+from bigmind.core.sentences import in_language
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.admin import show
 
 # What is configured in the environment or not used at all must not look as if it could be set here.
@@ -62,7 +64,7 @@ class UserForm(forms.ModelForm):  # type: ignore[type-arg]
             try:
                 require_another_admin(self.instance)
             except Conflict as refusal:
-                raise ValidationError(str(refusal)) from refusal
+                raise ValidationError(in_language(str(refusal))) from refusal
         return cleaned
 
 
@@ -101,7 +103,7 @@ class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Name what goes with a user; that some of it cannot be deleted on its own is no objection."""
-        to_delete, counts, _, protected = super().get_deleted_objects(objs, request)
+        to_delete, counts, _wanting, protected = super().get_deleted_objects(objs, request)
         return to_delete, counts, set(), protected
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
@@ -110,7 +112,7 @@ class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             with masking(None):
                 delete_user(obj)
         except Conflict as refusal:
-            messages.error(request, str(refusal))
+            messages.error(request, in_language(str(refusal)))
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> list[LogEntry]:
         """Keep no name of who is gone: the signed report says what was done."""
@@ -187,12 +189,12 @@ class ApiKeyAdmin(MadeElsewhereAdmin):
             obj.unlinked_at = None if obj.user else timezone.now()
         obj.save()
 
-    @admin.action(description="Revoke the selected keys now")
+    @admin.action(description=gettext_lazy("Revoke the selected keys now"))
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         """End keys at once."""
         for key in queryset:
             revoke_key(key)
-        messages.success(request, f"Revoked {len(queryset)}.")
+        messages.success(request, _("Revoked %(count)s.") % {"count": len(queryset)})
 
 
 # Apps introduce themselves. One that a user has authorised stays until its keys are deleted.

@@ -10,8 +10,11 @@ class BigMindConfig(AppConfig):
     name = "bigmind"
 
     def ready(self) -> None:
-        """Import the Celery application, and send traces where a collector is configured."""
+        """Import the Celery application, name models for every language, and send traces where a collector is set."""
         from bigmind import celery  # noqa: F401
+        from bigmind.web.admin_words import translate_names
+
+        translate_names()
 
         if settings.TRACES:
             from bigmind.observability.tracing import start_tracing

@@ -29,6 +29,7 @@ from bigmind.core.read_only import is_read_only, is_refused_write
 from bigmind.core.replicas import answer_read, note_failure, note_write
 from bigmind.core.rls import rls_bypass, rls_scope
 from bigmind.core.screening.policy import collect_notices
+from bigmind.core.sentences import in_language
 from bigmind.core.tracing import describe, request_span
 from bigmind.observability import health
 from bigmind.observability.logging import HEADER, begin_request, current_request_id, is_told
@@ -197,7 +198,7 @@ class NoticeMiddleware:
         # A response that does not redirect stored nothing: it shows the form again, with its errors.
         if 300 <= response.status_code < 400:
             for notice in notices:
-                messages.warning(request, notice)
+                messages.warning(request, in_language(notice))
         return response
 
 

@@ -16,6 +16,8 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
 from accounts.authentication import actor_of
+from bigmind.core.sentences import in_language
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.admin import ReadOnlyAdmin, show
 from curation.decisions.decisions import BULK, decide_many
 from curation.models import (
@@ -43,18 +45,18 @@ from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Dispatch
 class AdminDecisionForm(ActionForm):
     """Asks for the reason beside the action: a rejection needs one."""
 
-    notes = forms.CharField(required=False, max_length=2_000, label="Notes")
+    notes = forms.CharField(required=False, max_length=2_000, label=gettext_lazy("Notes"))
 
 
 class TogetherFilter(admin.SimpleListFilter):
     """Lists what contradicts or repeats another entry that waits."""
 
-    title = "belongs together"
+    title = gettext_lazy("belongs together")
     parameter_name = "together"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the two ways to belong together."""
-        return [("is_disputed", "contradiction"), ("is_repeated", "duplicate")]
+        return [("is_disputed", _("contradiction")), ("is_repeated", _("duplicate"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[CompanyEntry]) -> QuerySet[CompanyEntry]:
         """Return the entries that do."""
@@ -102,16 +104,16 @@ class CompanyEntryAdmin(ReadOnlyAdmin):
         """Read with each entry whether it contradicts or repeats another one that waits."""
         return with_relations(CompanyEntry.objects.all()).order_by(*self.get_ordering(request))
 
-    @admin.display(description="belongs together")
+    @admin.display(description=gettext_lazy("belongs together"))
     def belongs_together(self, entry: Any) -> str:
         """Lead to the page where the entry is decided about together with what it contradicts or repeats."""
-        related = [("contradiction", entry.is_disputed), ("duplicate", entry.is_repeated)]
+        related = [(_("contradiction"), entry.is_disputed), (_("duplicate"), entry.is_repeated)]
         words = ", ".join(word for word, is_one in related if is_one)
         address = reverse("curation-cluster", args=[entry.pk])
         back = urlencode({"next": reverse("admin:knowledge_companyentry_changelist")})
         return format_html('<a href="{}?{}">{}</a>', address, back, words) if words else "–"
 
-    @admin.display(description="revision", ordering="revision")
+    @admin.display(description=gettext_lazy("revision"), ordering="revision")
     def shown_revision(self, entry: CompanyEntry) -> str:
         """Show the revision and send it back with the form: an action applies to the revision that was listed."""
         return format_html(
@@ -149,17 +151,17 @@ class CompanyEntryAdmin(ReadOnlyAdmin):
         page.status_code = status
         return page
 
-    @admin.action(description="Approve")
+    @admin.action(description=gettext_lazy("Approve"))
     def approve(self, request: HttpRequest, queryset: QuerySet[CompanyEntry]) -> None:
         """Approve the chosen proposals."""
         self._decide(request, queryset, "approve")
 
-    @admin.action(description="Reject, with notes as the reason")
+    @admin.action(description=gettext_lazy("Reject, with notes as the reason"))
     def reject(self, request: HttpRequest, queryset: QuerySet[CompanyEntry]) -> None:
         """Reject the chosen proposals."""
         self._decide(request, queryset, "reject")
 
-    @admin.action(description="Deprecate: no agent hears it any more")
+    @admin.action(description=gettext_lazy("Deprecate: no agent hears it any more"))
     def deprecate(self, request: HttpRequest, queryset: QuerySet[CompanyEntry]) -> None:
         """Deprecate the chosen entries."""
         self._decide(request, queryset, "deprecate")
@@ -171,8 +173,8 @@ class CompanyEntryAdmin(ReadOnlyAdmin):
         notes = request.POST.get("notes", "")
         done = decide_many(actor_of(request), entry_ids=chosen, action=action, notes=notes, revisions=revisions)
         for refused in done.refused:
-            messages.warning(request, f"{refused['handle']}: {refused['reason']}")
-        messages.success(request, f"Decided: {len(done.decided)}.")
+            messages.warning(request, f"{refused['handle']}: {in_language(refused['reason'])}")
+        messages.success(request, _("Decided: %(count)s.") % {"count": len(done.decided)})
 
 
 def _field(entry_id: int) -> str:

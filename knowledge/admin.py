@@ -14,6 +14,8 @@ from django.http import HttpRequest
 from accounts.actor import Actor
 from bigmind.core.errors import BigMindError
 from bigmind.core.masking import masking
+from bigmind.core.sentences import in_language
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.admin import ReadOnlyAdmin, show
 from knowledge.kinds import erase_own
 from knowledge.models import (
@@ -101,17 +103,17 @@ class RememberedAdmin(ReadOnlyAdmin):
         for thing in queryset:
             self.delete_model(request, thing)
 
-    @admin.action(description="Set aside: hidden everywhere, kept on record", permissions=["delete"])
+    @admin.action(description=gettext_lazy("Set aside: hidden everywhere, kept on record"), permissions=["delete"])
     def set_aside(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Take things out of sight."""
         self._each(
-            request, queryset, lambda owner, id: set_aside(owner, kind=self._kind, id=id, reason=REASON), "Set aside"
+            request, queryset, lambda owner, id: set_aside(owner, kind=self._kind, id=id, reason=REASON), _("Set aside")
         )
 
-    @admin.action(description="Restore what was set aside", permissions=["delete"])
+    @admin.action(description=gettext_lazy("Restore what was set aside"), permissions=["delete"])
     def restore(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Bring things back into sight."""
-        self._each(request, queryset, lambda owner, id: restore(owner, kind=self._kind, id=id), "Restored")
+        self._each(request, queryset, lambda owner, id: restore(owner, kind=self._kind, id=id), _("Restored"))
 
     @property
     def _kind(self) -> Any:
@@ -127,7 +129,7 @@ class RememberedAdmin(ReadOnlyAdmin):
                     change(Actor.of(thing.user), str(thing.pk))
                 changed += 1
             except BigMindError as refusal:
-                messages.warning(request, f"{thing}: {refusal}")
+                messages.warning(request, f"{thing}: {in_language(str(refusal))}")
         messages.success(request, f"{done}: {changed}.")
 
 

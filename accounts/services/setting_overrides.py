@@ -23,6 +23,7 @@ from accounts.services.known_keys import KNOWN_KEYS
 from bigmind.core.changes import listening_parameters
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.live_settings import live
+from bigmind.core.sentences import in_language
 from bigmind.core.text import echo
 from bigmind.environment import Environment, environment
 from bigmind.environment.changeable import live_name
@@ -314,5 +315,6 @@ def _is_valid(override: SettingOverride) -> bool:
 
 
 def _has_words(shown: ShownSetting, title: str, words: list[str]) -> bool:
-    text = f"{shown.title} {shown.variable} {shown.about} {title} {shown.source_in_words}".lower()
+    said = [shown.title, shown.about, title, shown.source_in_words]
+    text = " ".join([shown.variable, *said, *map(in_language, said)]).lower()
     return all(word in text for word in words)

@@ -43,6 +43,7 @@ from accounts.services.agents import arrival_of
 from bigmind.core.errors import Conflict
 from bigmind.core.live_settings import live
 from bigmind.core.pages import page_of
+from bigmind.core.sentences import in_language
 from bigmind.core.text import clean_name
 from bigmind.core.translation import _, gettext_lazy, write_number
 
@@ -105,7 +106,7 @@ class KeyForm(forms.Form):
         try:
             return clean_name(self.cleaned_data["label"])
         except ValueError as error:
-            raise forms.ValidationError(_("The label %(error)s.") % {"error": error}) from error
+            raise forms.ValidationError(_("The label %(error)s.") % {"error": in_language(str(error))}) from error
 
     def clean_per_minute(self) -> int | None:
         """Refuse a limit above what this person may give."""

@@ -28,6 +28,7 @@ from accounts.sign_in.second_factors import reset_second_factor, second_factor_o
 from accounts.views.password import HINT
 from bigmind.core.errors import BigMindError, Conflict, Invalid
 from bigmind.core.pages import page_of
+from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy, ngettext
 
 ROLES = {
@@ -51,10 +52,10 @@ class RefusableForm(forms.Form):
         """Say it beside the field where one is named, else above the form."""
         problems = refusal.problems if isinstance(refusal, Invalid) else []
         for problem in problems:
-            field, message = str(problem["field"]), str(problem["message"])
+            field, message = str(problem["field"]), in_language(str(problem["message"]))
             self.add_error(field if field in self.fields else None, message[:1].upper() + message[1:])
         if not problems:
-            self.add_error(None, str(refusal))
+            self.add_error(None, in_language(str(refusal)))
 
 
 class RoleForm(RefusableForm):

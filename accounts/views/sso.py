@@ -16,6 +16,7 @@ from accounts.sign_in.attempts import count_guess
 from accounts.sign_in.openid_connect import Protocol, provider_for
 from accounts.views.sign_in import next_page
 from bigmind.core.errors import BigMindError, Forbidden, TooMany
+from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy
 
 # What a provider that is broken makes of its answers: no JSON, or JSON without what must be in it.
@@ -70,7 +71,9 @@ def show_sign_in_error(
 
 
 def _refusal_page(request: HttpRequest, refusal: BigMindError) -> HttpResponse:
-    response = _page(request, refusal.message, refusal.hint, 429 if isinstance(refusal, TooMany) else 403)
+    response = _page(
+        request, in_language(refusal.message), in_language(refusal.hint), 429 if isinstance(refusal, TooMany) else 403
+    )
     if isinstance(refusal, TooMany):
         response["Retry-After"] = str(refusal.retry_after)
     return response

@@ -201,7 +201,7 @@ def refusal(error: ValidationError, model: type[BaseModel]) -> Invalid:
     return Invalid.of_all(problems, hint=hint)
 
 
-_PHRASES: dict[str, str] = {
+PHRASES: dict[str, str] = {
     "missing": "is required",
     "string_type": "must be a text",
     "string_too_long": "is {seen} characters; the limit is {max_length}. Shorten it",
@@ -243,7 +243,7 @@ def _phrase(found: ErrorDetails) -> str:
     # After a validator, pydantic reports the length of a text with the error type for lists.
     if isinstance(found["input"], str) and kind in {"too_long", "too_short"}:
         kind = f"string_{kind}"
-    phrase = _PHRASES.get(kind)
+    phrase = PHRASES.get(kind)
     if phrase is None:
         return found["msg"].removesuffix(".")
     seen = len(found["input"]) if isinstance(found["input"], str | list) else ""

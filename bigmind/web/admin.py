@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from bigmind.core.masking import PrivateModel, current_mask, owner_if_hidden, reaches_private_text
+from bigmind.core.translation import _, gettext_lazy
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
@@ -91,7 +92,7 @@ def opening_address(row: Model, request: HttpRequest) -> str:
     return f"{reverse('private-rows', args=[owner])}?{urlencode({'next': request.get_full_path()})}"
 
 
-@admin.display(description="private")
+@admin.display(description=gettext_lazy("private"))
 def lead_to_private_rows(row: Model) -> str:
     """Show in a list that the texts of a row are hidden, with the way to open them."""
     owner = owner_if_hidden(row)
@@ -99,13 +100,13 @@ def lead_to_private_rows(row: Model) -> str:
         return ""
     there = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_changelist")
     address = f"{reverse('private-rows', args=[owner])}?{urlencode({'next': there})}"
-    return format_html('<a href="{}">Show</a>', address)
+    return format_html('<a href="{}">{}</a>', address, _("Show"))
 
 
 def _column_without_order(name: str) -> Callable[[Model], Any]:
     """Return a column with this field's values by which the list cannot be ordered."""
 
-    @admin.display(description=name.replace("_", " "))
+    @admin.display(description=gettext_lazy(name.replace("_", " ")))
     def column(row: Model) -> Any:
         return getattr(row, name)
 

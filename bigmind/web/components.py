@@ -16,6 +16,7 @@ from django.utils.text import slugify
 
 from bigmind.core.addresses import linkable
 from bigmind.core.pages import Page
+from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, ngettext, write_number
 from bigmind.observability.logging import current_request_id
 from bigmind.web.words import word_of
@@ -51,6 +52,7 @@ CATEGORY_ICONS = {
 register.filter("linkable", linkable)
 register.filter("counted", write_number)
 register.filter("worded", word_of)
+register.filter("said", in_language)
 
 
 @register.simple_block_tag

@@ -9,6 +9,7 @@ from django.http import HttpRequest, QueryDict
 
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.operations import carry_out
+from bigmind.core.sentences import in_language
 from bigmind.core.translation import _
 from bigmind.web.words import choices_in_words, lazy_word
 
@@ -56,11 +57,11 @@ class OperationForm(forms.Form):
             field, _dot, place = str(problem["field"]).partition(".")
             if field in self.fields:
                 subject = _("Line %(number)s") % {"number": int(place) + 1} if place.isdigit() else place or _("This")
-                self.add_error(field, f"{subject} {problem['message']}.")
+                self.add_error(field, f"{subject} {in_language(problem['message'])}.")
             else:
-                self.add_error(None, f"{problem['field']} {problem['message']}.")
+                self.add_error(None, f"{problem['field']} {in_language(problem['message'])}.")
         if not problems:
-            self.add_error(None, refusal.message)
+            self.add_error(None, in_language(refusal.message))
 
 
 class Question(OperationForm):

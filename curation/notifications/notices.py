@@ -45,6 +45,11 @@ _DONE: dict[str, str] = {
     Action.UNDO: "is as it was: {by} took the last decision back",
 }
 """The actions that the proposer and the owner are notified of, unless they did them themselves."""
+SENTENCES = (
+    *(f"{{entry}} {done}{end}" for done in _DONE.values() for end in (".", ": {notes}")),
+    *("{by} commented on {entry}.", "another entry"),
+)
+"""What notices say, for pages in other languages."""
 
 
 def tell_of_review(review: Review) -> None:

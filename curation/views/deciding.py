@@ -12,6 +12,7 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.operations import carry_out, validate_arguments
+from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import form_data
 from bigmind.web.pages import own_page, tell
@@ -118,7 +119,7 @@ def undoing(request: HttpRequest, entry_id: int) -> HttpResponse:
     try:
         carry_out(approve_global, actor, wanted)
     except (Conflict, Invalid) as refusal:
-        messages.error(request, _("Not undone: %(refusal)s") % {"refusal": refusal})
+        messages.error(request, _("Not undone: %(refusal)s") % {"refusal": in_language(str(refusal))})
     return redirect(address_of(undone, request))
 
 

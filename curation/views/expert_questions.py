@@ -11,6 +11,7 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Invalid, TooMany
 from bigmind.core.operations import carry_out
 from bigmind.core.pages import page_of
+from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import OperationForm, TextField, form_data
 from bigmind.web.pages import offset_in, own_page, tell
@@ -72,7 +73,7 @@ def ask(request: HttpRequest, username: str) -> HttpResponse:
     try:
         asked = form.carry_out(ask_expert, actor, username=expert.username)
     except TooMany as refusal:
-        form.add_error(None, refusal.message)
+        form.add_error(None, in_language(refusal.message))
         asked = None
     if asked:
         tell(request, _("%(expert)s was told. The answer comes as a notice, and into your notes.") % {"expert": expert})

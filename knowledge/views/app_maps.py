@@ -14,6 +14,7 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.pages import Page, page_of
+from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy, write_number
 from bigmind.web.forms import OperationForm, TextField, choice, form_data
 from bigmind.web.pages import offset_in, own_page, tell
@@ -96,7 +97,7 @@ class AppMapUploadForm(OperationForm):
             raw = file.read()
             return read_uploaded_maps(raw, file.name)
         except Invalid as refusal:
-            raise forms.ValidationError(refusal.message) from refusal
+            raise forms.ValidationError(in_language(refusal.message)) from refusal
 
 
 @own_page

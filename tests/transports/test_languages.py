@@ -18,9 +18,18 @@ from django.utils import translation
 from django.utils.safestring import SafeData, mark_safe
 from django.utils.translation.template import templatize
 
+from accounts.actor import Actor
 from accounts.connecting.clients import CLIENTS
+from accounts.models import User
+from bigmind.core.injections import SIGNS
+from bigmind.core.sentences import CONTEXT, SentenceTemplate, in_language
+from bigmind.management.sentences import sentences
+from bigmind.web.admin_words import english_words
+from curation.models import Notice
 from tests.browser.fernwood import make_fernwood
 from tests.browser.test_pictures import _addresses
+from tests.curation.factories import decide_at_latest, propose
+from tests.factories import make_actor, make_key
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("accounts", "bigmind", "curation", "knowledge")
@@ -61,11 +70,12 @@ def _read_catalogue(text: str) -> dict[str | tuple[str, int], str]:
                 name, _, line = line.partition(" ")
             if line.startswith('"'):
                 parts[name] = parts.get(name, "") + ast.literal_eval(line)
+        message = parts.get("msgid", "") if "msgctxt" not in parts else f"{parts['msgctxt']}\x04{parts['msgid']}"
         for name, said in parts.items():
             if name == "msgstr":
-                found[parts["msgid"]] = said
+                found[message] = said
             elif name.startswith("msgstr["):
-                found[parts["msgid"], int(name[7:-1])] = said
+                found[message, int(name[7:-1])] = said
     return found
 
 
@@ -73,9 +83,10 @@ def test_german_is_complete() -> None:
     text = CATALOGUE.with_suffix(".po").read_text(encoding="utf-8")
     written = _read_catalogue(text)
     known = {key if isinstance(key, str) else key[0] for key in written}
-    asked = {*_messages_of_code(), *_messages_of_templates()}
+    asked = {*_messages_of_code(), *_messages_of_templates(), *english_words()}
+    asked |= {f"{CONTEXT}\x04{sentence}" for sentence in sentences()}
 
-    assert len(asked) > 2_500
+    assert len(asked) > 5_000
     assert not asked - known, "Run `make messages` and write the German of what is new."
     assert not known - asked - {""}, "Run `make messages`: nothing says these any more."
     assert "fuzzy" not in text
@@ -119,6 +130,8 @@ def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
         return mark_safe(marked) if isinstance(said, SafeData) else marked
 
     translations: Any = translation._trans  # type: ignore[attr-defined]
+    said = {one: SentenceTemplate(one) for one in sentences()}
+    monkeypatch.setattr("bigmind.core.sentences.templates_in", lambda language: said)
     monkeypatch.setattr(translations, "gettext", bracket)
     monkeypatch.setattr(translations, "pgettext", lambda context, said: bracket(said))
     monkeypatch.setattr(translations, "ngettext", lambda one, many, number: bracket(one if number == 1 else many))
@@ -183,8 +196,6 @@ def _unbracketed(text: str, depth: int) -> tuple[str, int]:
 
 @pytest.mark.django_db
 def test_a_person_chooses_their_language(settings: Any) -> None:
-    from tests.factories import make_actor
-
     actor = make_actor()
     browser = Client(headers={"accept-language": "de-AT,de;q=0.9,en;q=0.5"})
     unknown = browser.get("/sign-in/")
@@ -201,3 +212,74 @@ def test_a_person_chooses_their_language(settings: Any) -> None:
     assert "Your language" in english.text
     assert "user" in browser.get("/api/v1/openapi.json").text
     assert django_settings.LANGUAGE_CODE == "en"
+
+
+def test_what_was_refused_is_said_in_german() -> None:
+    with translation.override("de"):
+        whole = in_language("Ada is the last admin. Make someone else an admin first.")
+        of_field = in_language("content is 71,204 bytes; the limit is 65,536. Split it or shorten it.")
+        stored_name = in_language("C12 is already approved by Jonas.")
+        of_others = in_language("The colleague wrote this.")
+
+    assert whole == "Ada ist der letzte Admin. Mach zuerst jemand anderen zum Admin."
+    assert of_field == "content hat 71.204 Bytes; die Grenze ist 65.536. Teile oder kürze es."
+    assert stored_name == "C12 ist schon genehmigt, durch Jonas."
+    assert of_others == "The colleague wrote this."
+    assert in_language("Ada is the last admin.") == "Ada is the last admin."
+
+
+def test_sentences_are_collected_from_the_code() -> None:
+    found = sentences()
+
+    # Raised at once, as a problem of a field, one of two words, in a variable, of a validator, an alert, a sign.
+    assert "{user} is the last admin." in found
+    assert "must be another entry" in found
+    assert {"This app may not {action}.", "This key may not {action}."} <= found
+    assert "{user} answered: {text}" in found
+    assert "is empty. Say something, or leave the argument out" in found
+    assert "A recovery code was used. It opens nothing any more." in found
+    assert {sign.why for sign in SIGNS} <= found
+
+
+def german(user: User) -> Client:
+    """Return a browser in which this person reads German."""
+    user.language = "de"
+    user.save()
+    browser = Client()
+    browser.force_login(user)
+    return browser
+
+
+@pytest.mark.django_db
+def test_a_person_reads_german_and_their_agent_english(settings: Any) -> None:
+    settings.BIGMIND_MODE = "team"
+    author, curator = make_actor().user, make_actor(curator=True)
+    entry = propose(Actor.of(author), title="Use uv")
+    decide_at_latest(curator, entry_id=entry.pk, action="reject", notes="No.")
+    browser, key = german(author), make_key(author).text
+
+    notices = browser.get("/notices/").text
+    refused = browser.get("/curation/").text
+    missing = browser.post(
+        "/api/v1/facts/99999/deprecate/",
+        {"reason": "It is not true any more."},
+        "application/json",
+        headers={"authorization": f"Bearer {key}", "accept-language": "de"},
+    ).json()
+
+    assert f"hat “Use uv” ({entry.handle}) abgelehnt: No." in notices
+    assert Notice.objects.get().text.endswith(f"({entry.handle}) was rejected by {curator.user}: No.")
+    assert "In der Rolle Mitglied darf man das nicht" in refused
+    assert missing["detail"].startswith("You have no fact")
+
+
+@pytest.mark.django_db
+def test_an_admin_reads_settings_and_tables_in_german() -> None:
+    browser = german(make_actor(admin=True).user)
+
+    found = browser.get("/system/settings/", {"q": "Wochenbrief"}).text
+    index, facts = browser.get("/admin/").text, browser.get("/admin/knowledge/fact/").text
+
+    assert "Tag, an dem der Wochenbrief an alle geht" in found
+    assert "Prüffragen" in index
+    assert "Fakt zum Ansehen auswählen" in facts
