@@ -46,6 +46,7 @@ def web_process(
         yield served
     with django_db_blocker.unblock():
         end_its_database_sessions()
+        connection.close()  # After tests in a browser it is another one than that of whoever drops the database.
 
 
 @contextmanager

@@ -3,13 +3,15 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import anyio
 import httpx2
 import pytest
+from anyio.from_thread import start_blocking_portal
 from django.utils import timezone
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
@@ -22,6 +24,7 @@ from tests.transports.agent_mistakes import FORGIVEN, MISTAKES, REFUSED, REPAIRE
 
 PAGE = Path(__file__).parents[2] / "docs" / "forgiving.md"
 BEGIN, END = "<!-- mistakes -->", "<!-- end -->"
+Say = Callable[[Call], tuple[bool, str]]
 CALL = re.compile(r"(?:The call put right: |Call )(\w+)\((\{.*\})\)")
 
 
@@ -34,27 +37,26 @@ def test_most_of_what_agents_get_wrong_is_forgiven_or_repaired_at_once() -> None
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.about)
 def test_a_mistake_has_the_effect_of_what_is_meant_or_none(served: Served, mistake: Mistake) -> None:
-    user, key, ids = _somebody(served)
-    before = _memory_of(user)
+    with _somebody(served) as (user, call, ids):
+        before = _memory_of(user)
 
-    is_error, text = anyio.run(_call, served.mcp, key, mistake.sent(ids))
+        is_error, text = call(mistake.sent(ids))
 
-    if mistake.outcome == REFUSED:
-        assert is_error
-        assert mistake.meant in text  # type: ignore[operator]
-        assert _memory_of(user) == before
-        return
-    assert callable(mistake.meant)
-    if mistake.outcome == REPAIRED:
-        assert is_error, text
-        assert _memory_of(user) == before
-        found = CALL.search(text)
-        assert found, text
-        call = found[1], json.loads(found[2])
-        is_error, text = anyio.run(_call, served.mcp, key, call)
+        if mistake.outcome == REFUSED:
+            assert is_error
+            assert mistake.meant in text  # type: ignore[operator]
+            assert _memory_of(user) == before
+            return
+        assert callable(mistake.meant)
+        if mistake.outcome == REPAIRED:
+            assert is_error, text
+            assert _memory_of(user) == before
+            found = CALL.search(text)
+            assert found, text
+            is_error, text = call((found[1], json.loads(found[2])))
     assert not is_error, text
-    other, other_key, other_ids = _somebody(served)
-    right = anyio.run(_call, served.mcp, other_key, mistake.meant(other_ids))
+    with _somebody(served) as (other, call, other_ids):
+        right = call(mistake.meant(other_ids))
     assert (is_error, _without_ids(text)) == (right[0], _without_ids(right[1]))
     assert _memory_of(user) == _memory_of(other)
 
@@ -80,35 +82,32 @@ def _table() -> str:
     return "\n".join(parts)
 
 
-def _somebody(served: Served) -> tuple[User, str, Ids]:
-    """Make somebody with a session, a fact and a note; return who it is, their key and what has which id."""
-    key = make_key()
-    calls: list[Call] = [
-        ("memory_start_session", {"project": "depot"}),
-        ("memory_store_fact", {"category": "identity", "fact": "The bicycle is green in colour."}),
-        ("knowledge_set", {"domain": "email", "key": "signature", "content": "Best, P."}),
-    ]
-    anyio.run(_calls, served.mcp, key.text, calls)
-    user = key.key.user
+@contextmanager
+def _somebody(served: Served) -> Iterator[tuple[User, Say, Ids]]:
+    """Make somebody with a session, a fact and a note; yield who it is, what calls for them and what has which id.
+
+    All their calls go over one connection: to make one takes longer than a call.
+    """
+    key, user = (made := make_key()).text, made.key.user
+    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60)
+    client = Client(streamable_http_client(served.mcp, http_client=http), mode="auto")
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
+        portal.call(_said, client, ("memory_start_session", {"project": "depot"}))
+        fact = {"category": "identity", "fact": "The bicycle is green in colour."}
+        portal.call(_said, client, ("memory_store_fact", fact))
+        note = {"domain": "email", "key": "signature", "content": "Best, P."}
+        portal.call(_said, client, ("knowledge_set", note))
+        yield user, lambda call: portal.call(_said, client, call), _ids_of(user)
+
+
+def _ids_of(user: User) -> Ids:
     today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    ids = {
+    return {
         "fact": Fact.objects.get(user=user).pk,
         "session": str(Session.objects.get(user=user).pk),
         "today": today.isoformat(),
         "yesterday": (today - timedelta(days=1)).isoformat(),
     }
-    return user, key.text, ids
-
-
-async def _call(url: str, key: str, call: Call) -> tuple[bool, str]:
-    (said,) = await _calls(url, key, [call])
-    return said
-
-
-async def _calls(url: str, key: str, calls: list[Call]) -> list[tuple[bool, str]]:
-    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"})
-    async with Client(streamable_http_client(url, http_client=http), mode="auto") as client:
-        return [await _said(client, call) for call in calls]
 
 
 async def _said(client: Client, call: Call) -> tuple[bool, str]:
