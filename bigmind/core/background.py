@@ -7,7 +7,8 @@ from time import monotonic
 
 import structlog
 from celery import Task, current_app
-from django.db import transaction
+from django.db import InterfaceError, transaction
+from django.db import OperationalError as DatabaseAway
 from kombu.exceptions import OperationalError
 
 from bigmind.observability.logging import current_request_id
@@ -87,6 +88,8 @@ class BackgroundTask(Task):  # type: ignore[misc]  # Celery has no types.
 
     abstract = True
     threads = 1
+    throws = (DatabaseAway, InterfaceError)
+    """What Celery tells of in a line: while the database is away tasks fail, and the next sweep does their work."""
 
     def __init__(self) -> None:
         self._turns = FewAtATime(self.threads)

@@ -1,41 +1,22 @@
 """The official Python client of the first generation, which many agents still carry, in an environment of its own."""
 
 import json
-import os
 import subprocess
-import sys
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from tests.factories import make_key
-from tests.serving import ROOT, Served
+from tests.serving import Served
+from tests.side_environment import python_with
 
-REQUIREMENTS = ROOT / "requirements" / "mcp1.txt"
-ENVIRONMENT = ROOT / ".make" / "mcp1"
 CONVERSATION = Path(__file__).with_name("old_python_client.py")
 
 
 @pytest.fixture(scope="session")
 def old_python() -> Path:
-    """The interpreter of an environment with the old client, made once and kept until the requirements change."""
-    python, made_from = ENVIRONMENT / "bin" / "python", ENVIRONMENT / "made-from"
-    wanted = sha256(REQUIREMENTS.read_bytes()).hexdigest()
-    if not made_from.exists() or made_from.read_text() != wanted:
-        _run(sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT))
-        _run(str(python), "-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(REQUIREMENTS))
-        made_from.write_text(wanted)
-    return python
-
-
-def _run(*command: str) -> None:
-    """Run a command that needs the package index; without it the test is skipped, but not where it must run."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode and os.environ.get("CI"):
-        pytest.fail(done.stderr)
-    if done.returncode:
-        pytest.skip(f"The old client could not be installed: {done.stderr.strip().splitlines()[-1:]}")
+    """The interpreter of an environment with the old client."""
+    return python_with("mcp1")
 
 
 def test_the_old_client_works_and_its_next_session_knows(served: Served, old_python: Path) -> None:

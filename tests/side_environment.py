@@ -1,0 +1,32 @@
+"""Environments beside that of the tests, for programs whose packages BigMind does not need."""
+
+import os
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def python_with(name: str) -> Path:
+    """Return the interpreter of the environment with `requirements/<name>.txt`, made once until that file changes."""
+    requirements, environment = ROOT / "requirements" / f"{name}.txt", ROOT / ".make" / name
+    python, made_from = environment / "bin" / "python", environment / "made-from"
+    wanted = sha256(requirements.read_bytes()).hexdigest()
+    if not made_from.exists() or made_from.read_text() != wanted:
+        _run(sys.executable, "-m", "venv", "--clear", str(environment))
+        _run(str(python), "-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(requirements))
+        made_from.write_text(wanted)
+    return python
+
+
+def _run(*command: str) -> None:
+    """Run a command that needs the package index; without it the test is skipped, but not where it must run."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode and os.environ.get("CI"):
+        pytest.fail(done.stderr)
+    if done.returncode:
+        pytest.skip(f"The packages could not be installed: {done.stderr.strip().splitlines()[-1:]}")
