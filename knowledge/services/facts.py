@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import reduce
+from itertools import chain
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -25,7 +25,7 @@ from bigmind.core.pages import Page, page_of
 from bigmind.core.rls import rls_bypass
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import AsOf, Confidence, Cursor, Limit, Offset, Project, Query, Reason
-from knowledge.anchors.grammar import join_anchors
+from knowledge.anchors.grammar import MOST_ANCHORS
 from knowledge.models import Category, CompanyEntry, Fact, Kind, Passage, Session
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import CategoryName, FactId, FactIds, FactText, SessionId, ValidFrom, ValidUntil
@@ -468,7 +468,7 @@ def _supersede(old: Sequence[Fact], new: Fact) -> list[Fact]:
 
 def _take_over_anchors(fact: Fact, old: Sequence[Fact]) -> None:
     """Let a fact rest on the code of those that it takes the place of as well, as it was checked last."""
-    joined = reduce(lambda anchors, one: join_anchors(anchors, one.anchors), old, fact.anchors)
+    joined = list(dict.fromkeys(chain(fact.anchors, *(one.anchors for one in old))))[:MOST_ANCHORS]
     if joined != fact.anchors:
         known = {anchor: check for one in old for anchor, check in one.accepted_checks.items()}
         fact.anchor_checks = {**{anchor: known[anchor] for anchor in joined if anchor in known}, **fact.anchor_checks}
