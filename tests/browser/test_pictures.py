@@ -22,6 +22,7 @@ RENEW = os.environ.get("RENEW_PICTURES") == "1"
 KEPT_BYTES = 3_000_000
 IN_DOCS = Path(__file__).parents[2] / "docs" / "pictures"
 PAGES_IN_DOCS = ("home", "facts", "curation", "insights")
+PAGES_IN_GERMAN = ("home", "curation")
 
 
 def _addresses(fernwood: dict[str, Any]) -> dict[str, str]:
@@ -119,6 +120,15 @@ def test_pages_look_as_they_did_when_somebody_looked(visits: Visits, settings: A
         if RENEW:
             (IN_DOCS / f"{name}.webp").write_bytes(picture)
         elif difference := photographer.difference(name, picture, IN_DOCS):
+            differences.append(difference)
+
+    fernwood["priya"].language = "de"
+    fernwood["priya"].save()
+    for name in PAGES_IN_GERMAN:
+        picture = photographer.picture_of(_addresses(fernwood)[name])
+        if RENEW:
+            (REVIEWED / f"german-{name}.webp").write_bytes(picture)
+        elif difference := photographer.difference(f"german-{name}", picture):
             differences.append(difference)
 
     named = [f"{one.name}: {one.why}" for one in differences]

@@ -258,7 +258,7 @@ def test_a_person_reads_german_and_their_agent_english(settings: Any) -> None:
     decide_at_latest(curator, entry_id=entry.pk, action="reject", notes="No.")
     browser, key = german(author), make_key(author).text
 
-    notices = browser.get("/notices/").text
+    home, notices = browser.get("/").text, browser.get("/notices/").text
     refused = browser.get("/curation/").text
     missing = browser.post(
         "/api/v1/facts/99999/deprecate/",
@@ -267,7 +267,7 @@ def test_a_person_reads_german_and_their_agent_english(settings: Any) -> None:
         headers={"authorization": f"Bearer {key}", "accept-language": "de"},
     ).json()
 
-    assert f"hat “Use uv” ({entry.handle}) abgelehnt: No." in notices
+    assert all(f"hat “Use uv” ({entry.handle}) abgelehnt: No." in page for page in (home, notices))
     assert Notice.objects.get().text.endswith(f"({entry.handle}) was rejected by {curator.user}: No.")
     assert "In der Rolle Mitglied darf man das nicht" in refused
     assert missing["detail"].startswith("You have no fact")
