@@ -1,9 +1,10 @@
-"""Connections: whether one still lives is seen before a request uses it, and seldom asked."""
+"""Connections: whether one still lives is seen before a request uses it, and seldom asked; moments come in UTC."""
 
 import time
+from datetime import UTC, datetime
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import DataError, OperationalError, connection, transaction
 
 from bigmind.core.postgresql import base
 
@@ -81,6 +82,32 @@ def _rest_in_a_transaction():
         cursor.execute("SET LOCAL idle_in_transaction_session_timeout TO '10ms'")
         time.sleep(0.5)
         cursor.execute("SELECT 1")
+
+
+@pytest.mark.parametrize(
+    ("written", "moment"),
+    [
+        ("2026-11-23 14:06:34.39918+00", datetime(2026, 11, 23, 14, 6, 34, 399180, UTC)),
+        ("2026-11-23 14:06:34+05:30", datetime(2026, 11, 23, 8, 36, 34, tzinfo=UTC)),
+        ("0001-01-01 00:00:00+00", datetime(1, 1, 1, tzinfo=UTC)),
+        ("9999-12-31 23:59:59.999999+00", datetime.max.replace(tzinfo=UTC)),
+    ],
+)
+def test_moments_come_in_utc(db, written, moment):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT %s::timestamptz, ARRAY[%s::timestamptz, NULL]", [written] * 2)
+        one, several = cursor.fetchone()
+
+    assert [one, several] == [moment, [moment, None]]
+    assert one.tzinfo is UTC
+
+
+@pytest.mark.parametrize("written", ["infinity", "0044-03-15 00:00:00+00 BC", "12026-01-01 00:00:00+00"])
+def test_a_moment_that_python_does_not_know_is_refused(db, written):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT %s::timestamptz", [written])
+        with pytest.raises(DataError):
+            cursor.fetchone()
 
 
 def _begin_request() -> None:

@@ -3,13 +3,17 @@
 import re
 import select
 from collections.abc import Iterable
+from datetime import UTC, datetime
+from functools import cache
 from time import monotonic
 from typing import Any, Self
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.postgresql import base
+from django.db.backends.postgresql.psycopg_any import BaseTzLoader
 from psycopg import ClientCursor, Connection, OperationalError
-from psycopg.abc import Query
+from psycopg.abc import Buffer, Query
+from psycopg.adapt import AdaptersMap
 from psycopg.errors import IdleInTransactionSessionTimeout
 from psycopg.pq import TransactionStatus
 from psycopg.sql import Composable
@@ -25,6 +29,29 @@ _WITHOUT_ROWS = re.compile(r"(?i)\s*+(?:ALTER|ANALYZE|CREATE|DROP|GRANT|REINDEX|
 # Whether the process at the other end is the one that the server named when we connected: before a pool it is not.
 _BEGIN_SESSION = "SELECT pg_backend_pid() = {pid}"
 _KEEP = ", CASE WHEN pg_backend_pid() = {pid} THEN set_config('{name}', '{value}', false) END"
+
+
+class UtcLoader(BaseTzLoader):  # type: ignore[misc]
+    """Reads a moment. Django's loader takes ten times as long, and a start context has seven hundred of them."""
+
+    timezone = UTC
+
+    def load(self, data: Buffer) -> datetime:
+        """Return the moment in UTC; what Python cannot read, or another zone, is left to Django."""
+        try:
+            if (moment := datetime.fromisoformat(str(data, "ascii"))).tzinfo is UTC:
+                return moment
+        except ValueError:
+            pass
+        other: datetime = super().load(data)
+        return other
+
+
+@cache
+def _with_quick_moments(adapters: AdaptersMap) -> AdaptersMap:
+    quick = AdaptersMap(adapters)
+    quick.register_loader("timestamptz", UtcLoader)
+    return quick
 
 
 class Cursor(ClientCursor[Any]):
@@ -94,6 +121,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Return what psycopg connects with; the limits are for sessions, which pools do not let everyone begin."""
         params: dict[str, Any] = super().get_connection_params()
         params.pop("limits", None)
+        if self.timezone is UTC:
+            params["context"] = _with_quick_moments(params["context"])
         return {**params, "cursor_factory": Cursor}
 
     def init_connection_state(self) -> None:
