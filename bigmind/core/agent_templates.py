@@ -20,6 +20,8 @@ class ToldNode(VariableNode):
     def render(self, context: Context) -> str:
         """Return the text to print."""
         value = self.filter_expression.resolve(context)
+        if type(value) is str:  # Django has nothing to do to it.
+            return inline(value)
         return value if isinstance(value, Told) else inline(render_value_in_context(value, context))
 
 

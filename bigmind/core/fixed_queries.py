@@ -57,11 +57,19 @@ class FixedQuery:
         self._made: dict[tuple[Any, ...], _Compiled] = {}
 
     def __call__(self, *values: Any) -> list[Any]:
+        return self._compile(values).rows(values)
+
+    def statement(self, *values: Any) -> tuple[str, tuple[Any, ...]]:
+        """Return the SQL for these values, with its parameters, and ask nothing."""
+        made = self._compile(values)
+        return made.sql, made.parameters(values)
+
+    def _compile(self, values: Values) -> "_Compiled":
         form = tuple(map(_form_of, values))
         made = self._made.get(form)
         if made is None:
             made = self._made[form] = _Compiled(self._build, values, form)
-        return made.rows(values)
+        return made
 
 
 def _form_of(value: Any) -> Any:
@@ -78,25 +86,35 @@ class _Compiled:
         marks = {at: _MARKS[kind](at) for at, kind in enumerate(form) if isinstance(kind, type)}
         self._queryset = build(*(marks.get(at, value) for at, value in enumerate(values)))
         self._compiler = self._queryset.query.get_compiler(self._queryset.db)
-        self._sql, parameters = self._compiler.as_sql()
+        self.sql, parameters = self._compiler.as_sql()
+        self._converters: Any = None
         used: set[int] = set()
         self._sources = [_source_of(parameter, marks, used) for parameter in parameters]
         if missing := marks.keys() - used:
             raise TypeError(f"values {sorted(missing)} do not reach the statement as they are")
 
+    def parameters(self, values: Values) -> tuple[Any, ...]:
+        """Return the parameters of the SQL for these values."""
+        return tuple(source(values) for source in self._sources)
+
     def rows(self, values: Values) -> list[Any]:
         """Return the rows for these values."""
-        parameters = tuple(source(values) for source in self._sources)
-        made = self._queryset
+        made, parameters = self._queryset, self.parameters(values)
         compiler: Any = copy(self._compiler)
         query: Any = copy(made.query)
         compiler.connection = connections[made.db]
-        compiler.as_sql = lambda *_, **__: (self._sql, parameters)
+        compiler.as_sql = lambda *_, **__: (self.sql, parameters)
+        compiler.get_converters = self._get_converters
         query.get_compiler = lambda *_, **__: compiler
         asked: Any = QuerySet(made.model, query, made.db)
         asked._iterable_class = made._iterable_class
         asked._fields = made._fields  # type: ignore[attr-defined]
         return list(asked)
+
+    def _get_converters(self, columns: Sequence[Any]) -> Any:
+        if self._converters is None:
+            self._converters = self._compiler.__class__.get_converters(self._compiler, columns)
+        return self._converters
 
 
 def _source_of(parameter: Any, marks: Mapping[int, Any], used: set[int]) -> Callable[[Values], Any]:

@@ -2,18 +2,19 @@
 
 import json
 from base64 import b64decode, urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import reduce
 from typing import Any, Generic, TypeVar
 
 from django.core.exceptions import EmptyResultSet
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Count, Model, Q, QuerySet, Value
 from django.utils.crypto import constant_time_compare, salted_hmac
 from pydantic import BaseModel, ConfigDict, Field
 
 from bigmind.core.errors import Invalid
+from bigmind.core.fixed_queries import FixedQuery
 
 Row = TypeVar("Row", bound=Model)
 
@@ -32,9 +33,13 @@ def in_total_order(rows: QuerySet[Row]) -> QuerySet[Row]:
 
 def cursor_behind(row: Row, rows: QuerySet[Row]) -> str:
     """Return the cursor of the page that begins after `row`."""
-    keys = [_value(row, key.lstrip("-")) for key in _order(rows)]
+    return _cursor(row, _order(rows), *_statement_of(rows))
+
+
+def _cursor(row: Model, order: Sequence[str], sql: str, given: Sequence[Any]) -> str:
+    keys = [_value(row, key.lstrip("-")) for key in order]
     place = json.dumps(keys, default=str, ensure_ascii=False, separators=(",", ":")).encode()
-    return urlsafe_b64encode(_seal(place, rows) + place).decode().rstrip("=")
+    return urlsafe_b64encode(_seal(place, sql, given) + place).decode().rstrip("=")
 
 
 def behind(cursor: str, rows: QuerySet[Row]) -> QuerySet[Row]:
@@ -48,7 +53,7 @@ def behind(cursor: str, rows: QuerySet[Row]) -> QuerySet[Row]:
     except ValueError as error:
         raise _foreign() from error
     seal, place = sealed[:SEAL_BYTES], sealed[SEAL_BYTES:]
-    if not constant_time_compare(seal, _seal(place, rows)):
+    if not constant_time_compare(seal, _seal(place, *_statement_of(rows))):
         raise _foreign()
     return rows.filter(_stands_behind(_order(rows), json.loads(place)))
 
@@ -62,15 +67,18 @@ def _value(row: Model, key: str) -> Any:
     return reduce(getattr, key.split("__"), row)
 
 
-def _seal(place: bytes, rows: QuerySet[Any]) -> bytes:
-    """Return the signature of a position in a list.
+def _statement_of(rows: QuerySet[Any]) -> tuple[str, Sequence[Any]]:
+    try:
+        return rows.query.sql_with_params()
+    except EmptyResultSet:
+        return "nothing", ()
+
+
+def _seal(place: bytes, sql: str, given: Sequence[Any]) -> bytes:
+    """Return the signature of a position in the list that a statement makes.
 
     Dates and times are left out: many queries compare with the present moment, which differs on the next request.
     """
-    try:
-        sql, given = rows.query.sql_with_params()
-    except EmptyResultSet:
-        sql, given = "nothing", ()
     # Sorted, because the order of a set of strings differs from process to process.
     asked = sorted(repr(value) for value in given if not isinstance(value, date))
     return salted_hmac("bigmind.cursor", f"{sql}{asked}".encode() + place, algorithm="sha256").digest()[:SEAL_BYTES]
@@ -151,6 +159,40 @@ def page_of(rows: QuerySet[Row], *, limit: int, offset: int = 0, cursor: str | N
     items = list(found)
     has_next, items = len(items) > limit, items[:limit]
     return Page(items, total, limit, offset, cursor_behind(items[-1], rows) if has_next else None)
+
+
+class FixedList(Generic[Row]):
+    """The first page of a list, of `limit` rows, whose statements are made once in a process: call it with the values.
+
+    It is the page that `page_of` gives. Each other limit or offset would be a statement of its own, to be kept.
+
+    Args:
+        build: Returns all rows for some values, as `FixedQuery` takes them; the order does not depend on them.
+    """
+
+    def __init__(self, build: Callable[..., QuerySet[Row]], *, limit: int) -> None:
+        self._build, self.limit = build, limit
+        self._order: tuple[str, ...] = ()
+        self._all = FixedQuery(self._rows)
+        self._first = FixedQuery(lambda *values: self._rows(*values)[: limit + 1])
+        self._number = FixedQuery(self._number_of_rows)
+
+    def __call__(self, *values: Any) -> Page[Row]:
+        [(total,)] = self._number(*values)
+        found = self._first(*values)
+        has_next, items = len(found) > self.limit, found[: self.limit]
+        cursor = _cursor(items[-1], self._order, *self._all.statement(*values)) if has_next else None
+        return Page(items, total, self.limit, 0, cursor)
+
+    def _rows(self, *values: Any) -> QuerySet[Row]:
+        rows = in_total_order(self._build(*values))
+        self._order = _order(rows)
+        return rows
+
+    def _number_of_rows(self, *values: Any) -> QuerySet[Any, Any]:
+        whole = self._build(*values).order_by().annotate(whole=Value(1)).values("whole")
+        number: QuerySet[Any, Any] = whole.annotate(number=Count("*")).values_list("number")
+        return number
 
 
 class PageShape(BaseModel, Generic[Shape]):

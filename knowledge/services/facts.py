@@ -21,12 +21,14 @@ from bigmind.core.columns import ColumnCopy
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.numbers import number_of
-from bigmind.core.pages import Page, page_of
+from bigmind.core.pages import FixedList, Page, page_of
+from bigmind.core.periods import Period
 from bigmind.core.rls import rls_bypass
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import AsOf, Confidence, Cursor, Limit, Offset, Project, Query, Reason
 from knowledge.anchors.grammar import MOST_ANCHORS
 from knowledge.models import Category, CompanyEntry, Fact, Kind, Passage, Session
+from knowledge.models.facts import FactQuerySet
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import CategoryName, FactId, FactIds, FactText, SessionId, ValidFrom, ValidUntil
 
@@ -255,19 +257,29 @@ def list_facts(
     Call this when there are more than you were told. Returns each with its id.
     """
     then = read_then(actor, as_of) if as_of else None
-    facts = Fact.objects.of(actor.user).select_related("superseded_by").newest_first()
+    if limit == _NEWEST.limit and not (then or text or offset) and cursor is None:
+        return FactPage(**vars(_NEWEST(actor.user.pk, category or "", project, include_deprecated)))
+    facts = _facts_listed(actor.user.pk, category or "", project, include_deprecated, then)
+    if text:
+        facts = facts.filter(fact__icontains=text)
+    page = page_of(facts, limit=limit, offset=offset, cursor=cursor)
+    return FactPage(**vars(page), as_of=say_period(then) if then else "")
+
+
+def _facts_listed(
+    user_id: UUID, category: str, project: str, include_deprecated: bool, then: Period | None = None
+) -> FactQuerySet:
+    facts = Fact.objects.of(user_id).select_related("superseded_by").newest_first()
     if then:
         facts = facts.held(*then)
     elif not include_deprecated:
         facts = facts.current()
     if category:
         facts = facts.filter(category=category)
-    if project:
-        facts = facts.filter(project=project)
-    if text:
-        facts = facts.filter(fact__icontains=text)
-    page = page_of(facts, limit=limit, offset=offset, cursor=cursor)
-    return FactPage(**vars(page), as_of=say_period(then) if then else "")
+    return facts.filter(project=project) if project else facts
+
+
+_NEWEST = FixedList(_facts_listed, limit=20)
 
 
 @transaction.atomic

@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from bigmind.core.fixed_queries import FixedQuery
+from bigmind.core.pages import FixedList, page_of
 from knowledge.models import Fact
 from tests.factories import make_actor, make_user
 
@@ -48,3 +49,21 @@ def test_the_present_moment_cannot_be_kept_with_the_statement() -> None:
         forgetful(actor.user.pk)
     with pytest.raises(TypeError, match="do not reach"):
         pattern("depot")
+
+
+@pytest.mark.parametrize("stored", [0, 2, 3])
+@pytest.mark.parametrize("project", ["", "pi", "other"])
+def test_the_page_of_a_fixed_list_is_that_of_its_rows_with_the_same_cursor(stored, project) -> None:
+    user = make_user("mia")
+    for number in range(stored):
+        Fact.objects.create(user=user, fact=f"Nr. {number}", digest=str(number), category="constraint", project="pi")
+
+    def facts(user_id, project):
+        rows = Fact.objects.of(user_id).select_related("superseded_by").newest_first()
+        return rows.filter(project=project) if project else rows
+
+    fixed = FixedList(facts, limit=2)
+
+    for _ in range(2):  # The second time nothing is compiled.
+        assert fixed(user.pk, project) == page_of(facts(user.pk, project), limit=2)
+    assert fixed(make_user("ben").pk, project).total == 0
