@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from django.core.exceptions import EmptyResultSet
@@ -50,11 +51,16 @@ class Filters:
     eligible: Mapping[Any, QuerySet[Any]] | None = None
     then: Period | None = None
 
-    @property
+    @cached_property
     def narrowing(self) -> dict[str, QuerySet[Any]]:
         """The querysets of `eligible` that exclude something. The others would cost a subquery for nothing."""
         given = {str(kind): rows for kind, rows in (self.eligible or {}).items() if kind in self.kinds}
         return {kind: rows for kind, rows in given.items() if rows.query.where or rows.query.is_sliced}
+
+    @cached_property
+    def _narrowed_ids(self) -> dict[str, Sql]:
+        """The ids of these querysets: both retrievers ask for them in each scope."""
+        return {kind: _ids(rows) for kind, rows in self.narrowing.items()}
 
     def leave_none(self, scope: Scope) -> bool:
         """Return whether nothing of a scope can be found, whatever it has."""
@@ -90,8 +96,7 @@ class Filters:
         others = [str(kind) for kind in self.kinds if kind not in narrowing]
         if others or not narrowing:
             yield common + Sql("passage.kind = ANY(%s)", (others,))
-        for kind, rows in narrowing.items():
-            ids = _ids(rows)
+        for kind, ids in self._narrowed_ids.items():
             chosen = Sql(f"passage.source_id IN (SELECT pk::text FROM ({ids.text}) AS eligible(pk))", ids.parameters)
             yield common + Sql("passage.kind = %s", (kind,)) + chosen
 
@@ -107,7 +112,7 @@ class Filters:
         """Return the condition on `passage` for a scan that stops early: each passage looks up its own thing."""
         condition = Sql("passage.kind = ANY(%s)", ([str(kind) for kind in self.kinds],))
         for kind, rows in self.narrowing.items():
-            ids = _ids(rows)
+            ids = self._narrowed_ids[kind]
             # A scalar subquery, because PostgreSQL turns EXISTS into a join that reads all things first. The CASE
             # keeps the cast to ids of this kind, in whatever order the conditions are evaluated.
             id_of_thing = f"CASE WHEN passage.kind = %s THEN passage.source_id::{_type_of_id(rows)} END"

@@ -13,7 +13,7 @@ would rank above everything that has them.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 from typing import NamedTuple
@@ -44,13 +44,12 @@ NEIGHBOUR_SHARE = 0.3
 REACH = {1: 1.0, 2: 0.5}
 
 
-@dataclass(frozen=True)
-class Fused:
+class Fused(NamedTuple):
     """The score of one passage, the retrievers that scored it, and what each of them adds to the score."""
 
     score: float
     retrievers: tuple[str, ...]
-    parts: Mapping[str, float] = field(default_factory=dict)
+    parts: Mapping[str, float]
 
 
 def fuse(keyword: Scores, vector: Scores, *, recipe: str = "") -> dict[int, Fused]:
@@ -67,7 +66,8 @@ def fuse(keyword: Scores, vector: Scores, *, recipe: str = "") -> dict[int, Fuse
     # words keep their weight: that none of them occurs is known, and lowers every score.
     whole = sum(ranking.weight for name, ranking in rankings.items() if name in used or name == "keyword")
     passages = dict.fromkeys(passage for ranking in used.values() for passage in ranking.scores)
-    return {passage: _fuse_passage(passage, used, whole) for passage in passages}
+    weighed = [(name, ranking.scores, ranking.weight / whole, ranking.otherwise) for name, ranking in used.items()]
+    return {passage: _fuse_passage(passage, weighed) for passage in passages}
 
 
 def support_neighbours(scores: Scores, places: Mapping[int, Place]) -> dict[int, float]:
@@ -186,13 +186,15 @@ class _Ranking:
     otherwise: float = 0.0
 
 
-def _fuse_passage(passage: int, rankings: Mapping[str, _Ranking], whole: float) -> Fused:
-    shares = {
-        name: ranking.scores.get(passage, ranking.otherwise) * (ranking.weight / whole)
-        for name, ranking in rankings.items()
-    }
-    known = tuple(name for name, ranking in rankings.items() if passage in ranking.scores)
-    return Fused(sum(shares.values()), known, {name: shares[name] for name in known})
+def _fuse_passage(passage: int, rankings: Sequence[tuple[str, Scores, float, float]]) -> Fused:
+    """Return the score of one passage, given of each retriever its name, scores, weight, and what counts for none."""
+    shares, parts = [], {}
+    for name, scores, weight, otherwise in rankings:
+        share = scores.get(passage, otherwise) * weight
+        shares.append(share)
+        if passage in scores:
+            parts[name] = share
+    return Fused(sum(shares), tuple(parts), parts)
 
 
 def _usual(keyword: Scores, vector: Scores) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from django.db import transaction
+from django.db import connections, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Left, Length, Right
 from django.utils import timezone
@@ -306,7 +306,9 @@ def cosines_each(query: str, *, owner: User, filters: Iterable[Filters], limit: 
 
 @contextmanager
 def _short_queries() -> Iterator[None]:
-    with transaction.atomic(using=read_alias(), savepoint=False), tune(_SHORT):
+    database = read_alias()
+    begins_here = not connections[database].in_atomic_block
+    with transaction.atomic(using=database, savepoint=False), tune(_SHORT, ends_with_transaction=begins_here):
         yield
 
 

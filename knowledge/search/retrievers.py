@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import NamedTuple
 
 from pgvector import HalfVector
@@ -158,6 +159,9 @@ class Candidate(NamedTuple):
     has: int = 0
 
 
+_BY_SCORE = attrgetter("score", "passage")
+
+
 class KeywordCandidates(NamedTuple):
     """What the keyword retriever found in one scope, and in how many of its passages each word occurs."""
 
@@ -249,12 +253,18 @@ def merge_candidates(found: Iterable[Candidate]) -> dict[int, Candidate]:
 
 
 @contextmanager
-def tune(parameters: dict[str, str]) -> Iterator[None]:
-    """Set parameters of PostgreSQL for the queries inside the `with`. Needs a transaction."""
+def tune(parameters: dict[str, str], *, ends_with_transaction: bool = False) -> Iterator[None]:
+    """Set parameters of PostgreSQL for the queries inside the `with`. Needs a transaction.
+
+    Args:
+        ends_with_transaction: Whether nothing follows in the transaction: its end sets them back.
+    """
     with read_cursor() as cursor:
         names = ", ".join("set_config(%s, %s, true)" for _ in parameters)
         cursor.execute(f"SELECT {names}", [part for pair in parameters.items() for part in pair])
         yield
+        if ends_with_transaction:
+            return
         # The caller may go on with its transaction. No `finally`: after a query that failed all of it is rolled back.
         cursor.execute("; ".join(f"SET LOCAL {name} TO DEFAULT" for name in parameters))
 
@@ -280,11 +290,11 @@ def _union_all(branches: Sequence[Sql]) -> Sql:
 
 def _as_similarities(found: Iterable[Candidate]) -> Iterator[Candidate]:
     """Yield the candidates with the similarity in place of the distance."""
-    return (candidate._replace(score=1 - candidate.score) for candidate in found)
+    return (Candidate(passage, kind, source, 1 - distance, has) for passage, kind, source, distance, has in found)
 
 
 def _take_best(found: Iterable[Candidate]) -> list[Candidate]:
-    return sorted(found, key=lambda candidate: (-candidate.score, -candidate.passage))[:CANDIDATES]
+    return sorted(found, key=_BY_SCORE, reverse=True)[:CANDIDATES]
 
 
 def _rank_by_words(

@@ -10,7 +10,7 @@ in proportion to the text.
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, pairwise, product
 from typing import NamedTuple
 
@@ -24,6 +24,8 @@ MOST_VALUE_WORDS = 3
 ALIKE = 0.75
 """The share of the shorter clause's words that the other needs, where both may say something of their own."""
 QUOTED_CHARS = 90
+KEPT_CHARS = 40
+"""Of a word whose stem is kept."""
 
 # A number, a word with what follows its apostrophe, a percent sign, or what ends a clause: no two match the same.
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_][^\W_]*(?:['’][^\W\d_]+)?|[%.,;!?\n]")
@@ -119,6 +121,11 @@ _MEASURED = frozenset({"seconds", "bytes", "o'clock", "%"})
 
 def _stem(word: str) -> str:
     """Return a word without its English ending: enough to know “deploys”, “deployed” and “deploying” for one."""
+    # Long words hardly ever recur, and would let hostile texts fill the memory.
+    return _usual_stem(word) if len(word) <= KEPT_CHARS else _stem_of(word)
+
+
+def _stem_of(word: str) -> str:
     word = word.removesuffix("'s")
     word = _SAME_WORD.get(word, word)
     for ending in ("ing", "ed", "es", "s"):
@@ -128,6 +135,9 @@ def _stem(word: str) -> str:
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeious":
         word = word[:-1]
     return f"{word[:-1]}i" if word.endswith("y") else word.removesuffix("e")
+
+
+_usual_stem = lru_cache(maxsize=10_000)(_stem_of)
 
 
 def _stems(listed: str) -> frozenset[str]:
@@ -223,7 +233,7 @@ def contradictions(new: str, known: str) -> list[str]:
     """Return hints on what two texts may disagree, the clearest first; an empty list if there are none."""
     pairs = [
         (here, there, _compare(here, there))
-        for here, there in product(_clauses(new), _clauses(known))
+        for here, there in product(_clauses_of_new(new), _clauses(known))
         if not here.vocabulary.isdisjoint(there.vocabulary) or not set(here.stems).isdisjoint(there.stems)
     ]
     found = (hint for sign in _SIGNS for pair in pairs for hint in sign(*pair))
@@ -533,6 +543,10 @@ def _clauses(text: str) -> list[_Clause]:
     title, _, rest = text.strip().partition("\n")
     heading = [clause for clause in _clauses_of(title) if clause.is_statement or not rest]
     return [*heading, *_clauses_of(rest)][:MOST_CLAUSES]
+
+
+_clauses_of_new = lru_cache(maxsize=1)(_clauses)
+"""A new text is compared with several that are known."""
 
 
 def _clauses_of(text: str) -> list[_Clause]:

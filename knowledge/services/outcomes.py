@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db import connection
 from django.db.models import F, QuerySet
@@ -15,7 +16,6 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from accounts.actor import Actor
-from accounts.models import User
 from bigmind.core.fixed_queries import FixedQuery
 from knowledge.models import DIGEST_CHARS, Session, SessionOutcome
 from knowledge.services.current_sessions import session_at_work
@@ -38,6 +38,15 @@ ON CONFLICT (session_id) DO UPDATE SET
     asked = CASE WHEN mine.asked @> excluded.asked OR cardinality(mine.asked) >= %(most)s THEN mine.asked
         ELSE mine.asked || excluded.asked END
 """
+# The question counts against the session that asked it last within a day, unless that is this one.
+_ASK_AGAIN = f"""
+WITH counted AS ({_ASK})
+UPDATE knowledge_sessionoutcome SET repeated = repeated + 1 WHERE session_id IN (
+    SELECT session_id FROM knowledge_sessionoutcome
+    WHERE user_id = %(user)s AND at >= %(since)s AND asked @> %(asked)s::varchar[] AND session_id <> %(session)s
+    ORDER BY at DESC LIMIT 1
+)
+"""  # noqa: S608 - fixed texts
 
 
 def session_of_agent(actor: Actor) -> Session | None:
@@ -63,16 +72,11 @@ def note_question(session: Session, question: str, *, by_agent: bool) -> None:
     """
     words = set(telling_words(question)) - EMPHASIS
     kind = "question" if by_agent else "prompt"
-    asked = [_digest(session.user, kind, " ".join(sorted(words)))] if len(words) >= LEAST_WORDS else []
+    asked = [_digest(session.user_id, kind, " ".join(sorted(words)))] if len(words) >= LEAST_WORDS else []
     values: dict[str, Any] = {"session": session.pk, "user": session.user_id, "searches": int(by_agent), "asked": asked}
+    values |= {"most": DIGESTS_KEPT, "since": timezone.now() - SOON}
     with connection.cursor() as cursor:
-        cursor.execute(_ASK, {**values, "most": DIGESTS_KEPT})
-    if asked:
-        before = SessionOutcome.objects.filter(
-            user=session.user_id, at__gte=timezone.now() - SOON, asked__contains=asked
-        )
-        latest = before.exclude(session=session).order_by("-at").values("pk")[:1]
-        SessionOutcome.objects.filter(pk__in=latest).update(repeated=F("repeated") + 1)
+        cursor.execute(_ASK_AGAIN if asked else _ASK, values)
 
 
 def note_corrections(session: Session | None, number: int = 1) -> None:
@@ -91,7 +95,7 @@ def note_work(session: Session, *, passed: int, failed: int, failing: bool, comm
     """
     row = _row_of(session)
     subjects = dict.fromkeys(commit.partition(" ")[2].strip() for commit in commits)
-    digests = {_digest(session.user, "commit", subject): subject for subject in subjects if subject}
+    digests = {_digest(session.user_id, "commit", subject): subject for subject in subjects if subject}
     known = set(row.values_list("committed", flat=True).get())
     new = {digest: subject for digest, subject in digests.items() if digest not in known}
     made = [digest for digest, subject in new.items() if not REVERT.match(subject)]
@@ -105,11 +109,11 @@ def note_work(session: Session, *, passed: int, failed: int, failing: bool, comm
     )
     for subject in new.values():
         if taken_back := REVERT.match(subject):
-            _note_revert(session.user, taken_back[1])
+            _note_revert(session.user_id, taken_back[1])
 
 
-def _note_revert(user: User, subject: str) -> None:
-    made = SessionOutcome.objects.filter(user=user, committed__contains=[_digest(user, "commit", subject)])
+def _note_revert(user_id: UUID, subject: str) -> None:
+    made = SessionOutcome.objects.filter(user=user_id, committed__contains=[_digest(user_id, "commit", subject)])
     SessionOutcome.objects.filter(pk__in=made.order_by("-at").values("pk")[:1]).update(reverted=F("reverted") + 1)
 
 
@@ -118,6 +122,6 @@ def _row_of(session: Session) -> QuerySet[SessionOutcome]:
     return SessionOutcome.objects.filter(session=session)
 
 
-def _digest(user: User, kind: str, text: str) -> str:
-    salt = f"bigmind.outcomes.{kind}.{user.pk}"
+def _digest(user_id: UUID, kind: str, text: str) -> str:
+    salt = f"bigmind.outcomes.{kind}.{user_id}"
     return salted_hmac(salt, text, algorithm="sha256").hexdigest()[:DIGEST_CHARS]
