@@ -153,6 +153,8 @@ def check_content(text: str) -> str:
 
 def show_hidden(text: str) -> str:
     """Return the text with a visible mark, such as ⟦U+200B⟧, in place of each hidden character."""
+    if text.isascii() and text.isprintable():
+        return text
     return SPELLED_OR_HIDDEN.sub(lambda found: f"⟦{_codepoint(found[0])}⟧" if found["hidden"] else found[0], text)
 
 
@@ -185,7 +187,7 @@ def inline(text: str) -> str:
     """
     line = MARKDOWN_OPENER.sub(r"\1\\", one_line(show_hidden(text)))
     # A backslash that already stands before a bar, or before whatever follows the text, would undo the escape.
-    return LAST_BACKSLASHES.sub(r"\1\1", line).replace("|", r"\|")
+    return (LAST_BACKSLASHES.sub(r"\1\1", line) if "\\" in line else line).replace("|", r"\|")
 
 
 def quote(text: str) -> str:

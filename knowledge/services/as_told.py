@@ -7,7 +7,7 @@ erasing can forget to.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -16,6 +16,7 @@ from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from accounts.models import User
+from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.live_settings import live
 from bigmind.core.rls import rls_bypass
 from bigmind.core.text import digest
@@ -83,7 +84,8 @@ def keep_texts(user: User, text: str, owners: Mapping[str, LineOwner]) -> list[i
     if not live.KEEP_TOLD_DAYS:
         return None
     lines = [(digest(line), *_owner_of(line, owners), line) for line in text.splitlines()]
-    known = _ids_of(ReceiptText.objects.filter(user=user, digest__in={line[0] for line in lines}))
+    kept = _KEPT(user.pk, sorted({line[0] for line in lines}))
+    known = {(key, kind, id): pk for key, kind, id, pk in kept}
     missing = {line[:3]: line for line in lines if line[:3] not in known}
     added = ReceiptText.objects.bulk_create(
         ReceiptText(user=user, digest=key, kind=kind, source_id=id, quoted_id=quoted, text=line)
@@ -156,5 +158,9 @@ def _owner_of(line: str, owners: Mapping[str, LineOwner]) -> LineOwner:
     return next((owner for part, owner in owners.items() if part and part in line), LineOwner())
 
 
-def _ids_of(rows: Iterable[ReceiptText]) -> dict[tuple[str, str, str], int]:
-    return {(row.digest, row.kind, row.source_id): row.pk for row in rows}
+def _lines_kept(user_id: UUID, digests: list[str]) -> QuerySet[Any, Any]:
+    kept = ReceiptText.objects.filter(user=user_id, digest__any_of=digests)
+    return kept.values_list("digest", "kind", "source_id", "pk")
+
+
+_KEPT = FixedQuery(_lines_kept)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from typing import Annotated, Any, TypeVar
 
@@ -97,6 +98,7 @@ class ContextLine:
     is_first: bool = False
     is_spare: bool = False
     shown: str = ""
+    _counted: tuple[str, int] | None = field(default=None, init=False, repr=False)
 
     @property
     def markdown(self) -> str:
@@ -109,7 +111,10 @@ class ContextLine:
     @property
     def tokens(self) -> int:
         """What the line costs, with its end; and one more, because joining texts can add a token."""
-        return count_tokens(f"{self.markdown}\n") + 1
+        # Several passes ask for it: nothing but what is shown of the text changes meanwhile.
+        if self._counted is None or self._counted[0] != self.shown:
+            self._counted = self.shown, count_tokens(f"{self.markdown}\n") + 1
+        return self._counted[1]
 
     @property
     def is_cut(self) -> bool:
@@ -148,6 +153,11 @@ class ContextPart:
     in_order: bool = False
     kept: list[ContextLine] = field(default_factory=list)
     spent: int = 0
+
+    @cached_property
+    def has_first(self) -> bool:
+        """Whether some of its lines are chosen before the others."""
+        return any(item.is_first for item in self.items)
 
     @property
     def chosen(self) -> list[ContextLine]:
@@ -206,8 +216,9 @@ def _spend(
 
 def _waiting(part: ContextPart, *, spare: bool) -> Iterator[ContextLine]:
     kept = set(map(id, part.kept))
-    waiting = [item for item in part.items if id(item) not in kept and item.is_spare <= spare]
-    return iter(sorted(waiting, key=lambda item: not item.is_first))
+    # Most of hundreds are never looked at, so they are put in order only where there is another order.
+    waiting = (item for item in part.items if item.is_spare <= spare and id(item) not in kept)
+    return iter(sorted(waiting, key=lambda item: not item.is_first)) if part.has_first else waiting
 
 
 def _keep_next(part: ContextPart, waiting: Iterator[ContextLine], room: int) -> int:

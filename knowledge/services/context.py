@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 from itertools import islice
 from typing import Annotated, Any
 from uuid import UUID
@@ -217,7 +218,11 @@ class Context:
     @property
     def tokens(self) -> int:
         """How many tokens the whole context costs, by the conservative counter."""
-        return count_tokens(self.markdown)
+        return self._tokens_told if self.told else count_tokens(self.markdown)
+
+    @cached_property
+    def _tokens_told(self) -> int:
+        return count_tokens(self.told)
 
 
 @dataclass(frozen=True)
@@ -513,7 +518,7 @@ def _session_part(sessions: Sequence[Session], ranking: LineRanking) -> ContextP
     weighed = [RankedText(_words_of_session(session), session.project, session.started_at) for session in sessions]
     ranked = [sessions[at] for at in ranking.rank(weighed)]
     ranked.sort(key=lambda session: (not session.is_open, distance(session.project, ranking.project) > 0))
-    items = [_session_item(session) for session in ranked]
+    items = [SessionLine(session) for session in ranked]
     for item, session in list(zip(items, ranked, strict=True))[SESSIONS_ELSEWHERE:]:
         item.is_spare = bool(ranking.project) and not session.is_open and session.project not in {"", ranking.project}
     return ContextPart("1", items, floor=100, ceiling=400)
@@ -523,12 +528,29 @@ def _words_of_session(session: Session) -> str:
     return f"{session.one_liner} {' '.join(session.topics)} {session.outcome[:ITEM_CHARS]}"
 
 
-def _session_item(session: Session) -> ContextLine:
-    day, topics = f"{session.started_at:%Y-%m-%d}", cut_to_tokens(inline(",".join(session.topics[:6])), 30) or "—"
-    if session.is_open:
-        row = f"| {day} | 🟡 **[in progress]** `{session.handle}…` | {topics} | (session not yet closed) |"
-        return ContextLine("session", str(session.pk), row, "", why=IN_PROGRESS)
-    headline = AUTO_CLOSED if session.one_liner == AUTO_CLOSED else inline(session.one_liner) or "(no headline)"
-    mark = f" 📄 `{session.handle}`" if getattr(session, "has_summary", False) else ""
-    row = f"| {day} | {cut_to_tokens(headline, ITEM_TOKENS)}{mark} | {topics} | "
-    return ContextLine("session", str(session.pk), row, line_start(session.outcome) or "—", " |", "among the last")
+class SessionLine(ContextLine):
+    """The row of a session. Most of fifty are never looked at, so its words are put together when they are."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        if session.is_open:
+            super().__init__("session", str(session.pk), "", "", why=IN_PROGRESS)
+        else:
+            super().__init__("session", str(session.pk), "", "", " |", "among the last")
+        del self.before, self.text
+
+    @cached_property
+    def before(self) -> str:  # type: ignore[override]
+        """Its day, its headline and its topics."""
+        session = self._session
+        day, topics = f"{session.started_at:%Y-%m-%d}", cut_to_tokens(inline(",".join(session.topics[:6])), 30) or "—"
+        if session.is_open:
+            return f"| {day} | 🟡 **[in progress]** `{session.handle}…` | {topics} | (session not yet closed) |"
+        headline = AUTO_CLOSED if session.one_liner == AUTO_CLOSED else inline(session.one_liner) or "(no headline)"
+        mark = f" 📄 `{session.handle}`" if getattr(session, "has_summary", False) else ""
+        return f"| {day} | {cut_to_tokens(headline, ITEM_TOKENS)}{mark} | {topics} | "
+
+    @cached_property
+    def text(self) -> str:  # type: ignore[override]
+        """What came of it."""
+        return "" if self._session.is_open else line_start(self._session.outcome) or "—"

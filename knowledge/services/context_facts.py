@@ -78,11 +78,14 @@ class ContextFact(NamedTuple):
 class FactAgainst(NamedTuple):
     """An older fact that contradicts a newer one, and what is said of it beside that."""
 
-    id: str
-    words: str
+    pk: int
+    since: datetime
+    text: str
 
-
-NOTHING_AGAINST = FactAgainst("", "")
+    @property
+    def words(self) -> str:
+        """What is told of it beside the newer one."""
+        return f"; unsettled, F{number_of(self.pk)} of {self.since:%Y-%m-%d}: {echo(inline(self.text))}"
 
 
 def fact_parts(
@@ -103,17 +106,14 @@ def fact_parts(
     """
     said = {normalise(line.lstrip("-* ")) for line in (*profile.pinned_facts, *profile.preferences.splitlines())}
     of_part: dict[str, list[ContextFact]] = {name: [] for name in FACT_PARTS}
-    for fact in [fact for fact in facts if normalise(fact.start) not in said] or facts:
+    for fact in (said and [fact for fact in facts if normalise(fact.start) not in said]) or facts:
         of_part[_class_of(fact, ranking.project)].append(fact)
     ordered = {name: _standing(found, ranking.project) for name, found in of_part.items()}
     ordered[WORK] = _by_usefulness(of_part[WORK], ranking, cited)
     parts = {}
     for name, (floor, ceiling) in ROOM.items():
         facts = ordered[name][:MOST_LINES]
-        lines = [
-            FactLine(fact, against.get(fact.pk, NOTHING_AGAINST), partial(_why, fact, name, ranking, cited))
-            for fact in facts
-        ]
+        lines = [FactLine(fact, against.get(fact.pk), partial(_why, fact, name, ranking, cited)) for fact in facts]
         parts[name] = ContextPart("1", lines, floor, ceiling)
     return parts
 
@@ -145,9 +145,10 @@ def _by_usefulness(facts: Sequence[ContextFact], ranking: LineRanking, cited: Co
 class FactLine(ContextLine):
     """The line of a fact. Most of hundreds are never looked at, so its words are put together when they are."""
 
-    def __init__(self, fact: ContextFact, against: FactAgainst, why: Callable[[], str]) -> None:
+    def __init__(self, fact: ContextFact, against: FactAgainst | None, why: Callable[[], str]) -> None:
         self._fact, self._against, self._why = fact, against, why
-        super().__init__("fact", str(fact.pk), f"- **[{fact.category}]** ", "", quotes=against.id)
+        quotes = str(against.pk) if against else ""
+        super().__init__("fact", str(fact.pk), f"- **[{fact.category}]** ", "", quotes=quotes)
         del self.text, self.after, self.why
 
     @cached_property
@@ -162,7 +163,7 @@ class FactLine(ContextLine):
         dated = f"{fact.created_at:%Y-%m-%d}" if fact.category in DATED and not fact.valid_from else ""
         stale = "stale: its code changed" if fact.is_false else ""
         about = [part for part in (f"F{number_of(fact.pk)}", dated, fact.validity, stale) if part]
-        return f" ({', '.join(about)}{self._against.words})"
+        return f" ({', '.join(about)}{self._against.words if self._against else ''})"
 
     @cached_property
     def why(self) -> str:  # type: ignore[override]
@@ -228,11 +229,7 @@ _FACTS_TO_TELL = FixedQuery(_facts_to_tell)
 
 def say_unsettled(actor: Actor) -> dict[int, FactAgainst]:
     """Return for each fact that contradicts an older one what the older one says: it is sent beside it."""
-    return {
-        newer: FactAgainst(str(pk), f"; unsettled, F{number_of(pk)} of {since:%Y-%m-%d}: {echo(inline(text))}")
-        for newer, pk, since, text in _UNSETTLED(actor.user.pk, timezone.now())
-        if newer
-    }
+    return {newer: FactAgainst(*older) for newer, *older in _UNSETTLED(actor.user.pk, timezone.now()) if newer}
 
 
 def _facts_to_settle(user_id: UUID, now: datetime) -> QuerySet[Any, Any]:

@@ -4,7 +4,7 @@ A receipt names things by their ids. The lines as they were sent are kept beside
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -41,7 +41,7 @@ class ReceiptLine:
     @property
     def kept(self) -> dict[str, Any]:
         """The line as a receipt keeps it."""
-        return {name: value for name, value in asdict(self).items() if name != "erased_at" or value}
+        return {name: value for name, value in vars(self).items() if name != "erased_at" or value}
 
 
 @dataclass(frozen=True)

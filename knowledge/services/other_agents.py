@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from accounts.actor import Actor
@@ -59,10 +59,17 @@ def _at_work(user_id: UUID, project: str, lately: datetime, own: UUID | None) ->
     active = sessions.annotate(last_at=Max("conversations__last_at")).filter(
         Q(last_at__gte=lately) | Q(last_at=None, started_at__gte=lately)
     )
-    return active.select_related("agent").newest_first()[:SHOWN]
+    # What its user asked last is its headline as long as it has none, where hooks keep that.
+    prompts = HookEvent.objects.filter(conversation__session=OuterRef("pk"), event=HookEventName.PROMPT)
+    asked = prompts.exclude(prompt="").order_by("-pk").values("prompt")[:1]
+    return active.annotate(asked_last=Subquery(asked)).select_related("agent").newest_first()[:SHOWN]
 
 
 _AT_WORK = FixedQuery(_at_work)
+
+
+def _headline_of(session: Session) -> str:
+    return session.one_liner or getattr(session, "asked_last", None) or "no headline yet"
 
 
 def note_for_next(actor: Actor, project: str) -> Note | None:
@@ -87,11 +94,3 @@ def note_as_heard(note: Note) -> None:
 def words_of(note: Note | None) -> str:
     """Return a note as it stands in a start context: one line, within its budget."""
     return cut_to_tokens(inline(note.content), HAND_OVER_TOKENS) if note else ""
-
-
-def _headline_of(session: Session) -> str:
-    """Return the headline of a session, else what its user asked last, where hooks keep that."""
-    if session.one_liner:
-        return session.one_liner
-    prompts = HookEvent.objects.filter(conversation__session=session, event=HookEventName.PROMPT).exclude(prompt="")
-    return prompts.order_by("-pk").values_list("prompt", flat=True).first() or "no headline yet"

@@ -61,6 +61,9 @@ TASTES = frozenset(_TASTES.split())
 
 def words_of(text: str) -> set[str]:
     """Return the words of a text without their endings; of scripts without spaces, each two characters."""
+    if text.isascii():
+        found = WORD.findall(text.lower())[:WORDS_READ]
+        return {_stem(word[:WORD_CHARS]) for word in found if len(word) >= LEAST_CHARS}
     words = [found[0].casefold()[:WORD_CHARS] for found in islice(WORD.finditer(text), WORDS_READ)]
     pairs = {word[at : at + 2] for word in words if word[0] >= FIRST_WITHOUT_SPACES for at in range(len(word) - 1)}
     return pairs | {_stem(word) for word in words if len(word) >= LEAST_CHARS}
