@@ -56,7 +56,7 @@ register.filter("said", in_language)
 
 
 @register.simple_block_tag
-def breadcrumbs(content: str) -> SafeString:
+def breadcrumbs(content: SafeString) -> SafeString:
     """Draw the way to a page, whose steps are items of a list."""
     return format_html('<nav class="breadcrumbs" aria-label="{}"><ol>{}</ol></nav>', _("Breadcrumbs"), content)
 
