@@ -42,6 +42,8 @@ NOT_TOLD = {
 ERRORS = {"Invalid", "Conflict", "NotFound", "Forbidden", "TooMany", "PydanticCustomError", "add_notice"}
 """What is also made without being raised at once, and notices about what was sent."""
 SAID_IN = {"message", "hint"}
+TOLD_BY = {"tell", "messages.success", "messages.warning", "messages.error"}
+"""What says on the next page what was done."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _VALUE = re.compile(r"\{\w+\}")
 _FORMAT = re.compile(r"\{(\w+):[^}]*\}")
@@ -159,6 +161,8 @@ def _find_texts(node: ast.AST) -> Iterator[ast.expr]:
         is_alert = any(ast.unparse(argument).startswith("Alert.Kind.") for argument in node.args)
         if (name in ERRORS and method in {"", "of"}) or is_alert:
             yield from _arguments(node)
+        if ast.unparse(node.func) in TOLD_BY:
+            yield from node.args[1:2]
         if name == "replace":
             yield from (keyword.value for keyword in node.keywords if keyword.arg == "reason")
     elif isinstance(node, ast.Dict):
