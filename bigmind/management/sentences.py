@@ -158,7 +158,7 @@ def _find_texts(node: ast.AST) -> Iterator[ast.expr]:
         yield from _arguments(node.exc)
     elif isinstance(node, ast.Call):
         name, _, method = ast.unparse(node.func).partition(".")
-        is_alert = any(ast.unparse(argument).startswith("Alert.Kind.") for argument in node.args)
+        is_alert = any(ast.unparse(argument).startswith("Alert.Topic.") for argument in node.args)
         if (name in ERRORS and method in {"", "of"}) or is_alert:
             yield from _arguments(node)
         if ast.unparse(node.func) in TOLD_BY:
