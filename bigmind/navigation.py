@@ -4,26 +4,28 @@ It grows with the role and with what there is: a link to a page that would be em
 is there or the person is on that page.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Exists
+from django.db.models import Exists, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import ApiKey, Call, ErasureReport, User
+from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.rls import rls_bypass
 from bigmind.core.translation import _, ngettext, write_number
 from curation.decisions.rules import may_decide
 from curation.models import Delivery
 from curation.notifications.notices import unseen_by
-from curation.proposals.queue import WaitingCounts
-from curation.views.counts import counting_for, keep_counts
+from curation.proposals.queue import WaitingCounts, counting
+from curation.views.counts import counts_every_reason, keep_counts
 from knowledge.models import App, CompanyEntry, Conversation, Entry, Reference
 
 ICONS = {
@@ -140,22 +142,35 @@ def navigation_of(request: HttpRequest) -> Navigation | None:
     if not isinstance(user, User):
         return None
     decides = may_decide(Actor.of(user))
-    filled, row = _look_behind(user, counting_for(request) if decides else {})
+    row = _look_behind(user, counts_every_reason(request) if decides else None)
     queue = keep_counts(request, row) if decides else None
+    filled = {route.removeprefix("has_") for route, has in row.items() if route.startswith("has_") and has}
+    if settings.BIGMIND_MODE != "personal":
+        filled |= {"company", "directory"}
     if queue is not None and (queue.waiting or "company" in filled):
         filled.add("curation")
     return navigation_for(user, request.path, queue=queue, unseen=row["unseen"], filled=filled)
 
 
-def _look_behind(user: User, queue: Mapping[str, Any]) -> tuple[set[str], dict[str, Any]]:
-    """Return the growing routes behind which this person finds something, and the row of all that was counted.
+def _look_behind(user: User, every_reason: bool | None) -> dict[str, Any]:
+    """Return the row of all that is counted: behind which growing routes this person finds something, and the queue.
 
-    It takes one query, because every page asks. All that it reads of people is the user's own, but for the queue: what
-    others complain about is counted there.
+    All that it reads of people is the user's own, but for the queue: what others complain about is counted there.
 
     Args:
-        queue: What is counted for the one who decides.
+        every_reason: Whether the queue is counted by every reason; None for someone who does not decide.
     """
+    if every_reason:  # What is due depends on the day.
+        with rls_bypass():
+            return dict(_behind(user.pk, user.is_admin, every_reason).get())
+    with nullcontext() if every_reason is None else rls_bypass():
+        [row] = _BEHIND(user.pk, user.is_admin, every_reason)
+    return dict(row)
+
+
+def _behind(user_id: UUID, is_admin: bool, every_reason: bool | None) -> QuerySet[Any, Any]:
+    """Return that row. It takes one query, because every page asks."""
+    user = User(pk=user_id)
     rows = {
         "captured": Conversation.objects.filter(user=user),
         "company": CompanyEntry.objects.approved(),
@@ -165,15 +180,14 @@ def _look_behind(user: User, queue: Mapping[str, Any]) -> tuple[set[str], dict[s
         "insights": Call.objects.filter(user=user),
         "keys": ApiKey.objects.filter(user=user),
     }
-    if user.is_admin:
+    if is_admin:
         rows |= {"deliveries": Delivery.objects.all(), "erasures": ErasureReport.objects.all()}
     asked = {f"has_{route}": Exists(found.order_by()) for route, found in rows.items()}
-    with rls_bypass() if queue else nullcontext():
-        row: dict[str, Any] = dict(User.objects.values(**{**asked, **queue}, unseen=unseen_by(user)).get(pk=user.pk))
-    filled = {route for route in rows if row[f"has_{route}"]}
-    if settings.BIGMIND_MODE != "personal":
-        filled |= {"company", "directory"}
-    return filled, row
+    queue = {} if every_reason is None else counting(every_reason=every_reason)
+    return User.objects.filter(pk=user_id).values(**asked, **queue, unseen=unseen_by(user))
+
+
+_BEHIND = FixedQuery(_behind)
 
 
 def _parts_of(groups: list[Group], *, waiting: bool) -> tuple[Group, ...]:

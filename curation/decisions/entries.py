@@ -23,7 +23,7 @@ from knowledge.search.passages import note_writings
 from .history import entry_to_change, no_such_entry, record, require_own
 from .rules import may_decide
 
-_RELATED = (
+READ_WITH_ENTRY = (
     "proposed_by__sharing",
     "owner",
     "decided_by",
@@ -114,18 +114,14 @@ def comment(actor: Actor, *, entry_id: CompanyEntryId, text: CommentText) -> Com
     return written
 
 
-def readable_entry(actor: Actor, entry_id: int, *related: str, **annotated: Any) -> CompanyEntry:
+def readable_entry(actor: Actor, entry_id: int) -> CompanyEntry:
     """Return an entry that the actor may read.
-
-    Args:
-        related: What else the caller reads of it, in the same statement.
-        annotated: What the statement computes besides.
 
     Raises:
         NotFound: there is none, or it is another user's proposal that is not published.
     """
     readable = CompanyEntry.objects.readable_by(actor.user, curator=may_decide(actor))
-    entry = readable.select_related(*_RELATED, *related).annotate(**annotated).filter(pk=entry_id).first()
+    entry = readable.select_related(*READ_WITH_ENTRY).filter(pk=entry_id).first()
     if entry is None:
         raise no_such_entry(entry_id)
     return entry

@@ -12,8 +12,10 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.rls import rls_bypass
-from curation.decisions.entries import readable_entry
+from curation.decisions.entries import READ_WITH_ENTRY
+from curation.decisions.history import no_such_entry
 from curation.models import Action, Comment, Review
 from curation.shapes.briefings import ProposerRecordShape, SuspicionShape
 from curation.vocabulary import CompanyEntryId
@@ -78,7 +80,9 @@ def brief(actor: Actor, *, entry_id: CompanyEntryId) -> Briefing:
 def gather_briefing(actor: Actor, *, entry_id: int) -> Briefing:
     """Return the briefing without the questions that would be answered otherwise, which take a second to replay."""
     actor.require("curate")
-    entry = readable_entry(actor, entry_id, "claim__by", "comparison", "proof", **_count_others())
+    entry = next(iter(_TO_BRIEF(entry_id)), None)
+    if entry is None:
+        raise no_such_entry(entry_id)
     nearness = measure_nearness(entry)
     others = list(
         CompanyEntry.objects.filter(
@@ -95,8 +99,8 @@ def gather_briefing(actor: Actor, *, entry_id: int) -> Briefing:
         entry=entry,
         nearest=near.approved,
         nearest_waiting=near.waiting,
-        same_waiting=entry.same_waiting,  # type: ignore[attr-defined]
-        record=ProposerRecordShape(**(entry.record or dict.fromkeys(_RECORD, 0))),  # type: ignore[attr-defined]
+        same_waiting=entry.same_waiting,
+        record=ProposerRecordShape(**(entry.record or dict.fromkeys(_RECORD, 0))),
         effect=_effect_of(entry, [other for other in others if other.is_approved and other.pk != entry.pk]),
         suspicions=suspicions_about(entry),
         complaints=complaints,
@@ -140,6 +144,14 @@ def _count_others() -> dict[str, Any]:
         "record": Subquery(theirs.annotate(record=JSONObject(**counts)).values("record")),
         "same_waiting": Coalesce(Subquery(same.annotate(number=Count("pk")).values("number")), 0),
     }
+
+
+def _entries_to_brief(entry_id: int) -> QuerySet[CompanyEntry]:
+    read = CompanyEntry.objects.select_related(*READ_WITH_ENTRY, "claim__by", "comparison", "proof")
+    return read.annotate(**_count_others()).filter(pk=entry_id)
+
+
+_TO_BRIEF = FixedQuery(_entries_to_brief)
 
 
 def _effect_of(entry: CompanyEntry, others: Sequence[CompanyEntry]) -> ContextEffect:

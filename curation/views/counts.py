@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from curation.proposals.queue import QueueSummary, WaitingCounts, counting, counts_in
+from curation.proposals.queue import QueueSummary, WaitingCounts, counts_in
 
 _NAME, _EVERY_REASON = "_waiting_counts", "_counts_every_reason"
 
@@ -15,9 +15,9 @@ def count_every_reason(request: HttpRequest) -> None:
     setattr(request, _EVERY_REASON, True)
 
 
-def counting_for(request: HttpRequest) -> dict[str, Any]:
-    """Return what the navigation of a curator counts for this page, as parts of its query."""
-    return counting(every_reason=getattr(request, _EVERY_REASON, False))
+def counts_every_reason(request: HttpRequest) -> bool:
+    """Whether the navigation of a curator counts the queue by every reason on this page."""
+    return bool(getattr(request, _EVERY_REASON, False))
 
 
 def keep_counts(request: HttpRequest, row: Mapping[str, Any]) -> WaitingCounts:
