@@ -61,7 +61,7 @@ def decide_in_admin(request: HttpRequest, entry: CompanyEntry) -> tuple[Attempt 
     """Carry out the decision that was sent, and leave a message; else return the refused attempt and its status."""
     actor, sent = actor_of(request), request.POST
     actor.require("curate")
-    action = sent.get("deed", "")
+    action = sent.get("decision", "")
     form = decision_form(action, sent=sent, key=sent.get("into", ""))
     decision = form.attempt(lambda values: decide(actor, entry, action, values, sent))
     if decision is None:

@@ -30,7 +30,7 @@ def radius(request: HttpRequest) -> HttpResponse:
     if not chosen:
         return redirect("curation")
     sent = request.POST if request.method == "POST" else request.GET
-    named = sent.get("deed", "")
+    named = sent.get("decision", "")
     action: Any = named if named in ACTIONS else None
     found, trial, problem = None, None, ""
     entries = list(CompanyEntry.objects.filter(pk__in=chosen).order_by("pk"))

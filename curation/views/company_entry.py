@@ -75,7 +75,7 @@ def reporting(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def deciding(request: HttpRequest, pk: int) -> HttpResponse:
     """Decide about it, as a curator. If it has changed meanwhile, show what changed."""
-    actor, action = actor_of(request), request.POST.get("deed", "")
+    actor, action = actor_of(request), request.POST.get("decision", "")
     actor.require("curate")
     form = form_of(action, sent=request.POST)
     decision = form.attempt(lambda values: _decide(actor, pk, action, values, request.POST))

@@ -45,7 +45,7 @@ def deciding_about_many(request: HttpRequest) -> HttpResponse:
     actor = actor_of(request)
     actor.require("curate")
     sent = form_data(request)
-    action = (sent or request.GET).get("deed", "")
+    action = (sent or request.GET).get("decision", "")
     action = action if action in BULK_ACTIONS else "approve"
     form = decision_form(action, sent=sent)
     chosen = read_selection(sent or request.GET)
@@ -101,7 +101,7 @@ def deciding(request: HttpRequest, entry_id: int) -> HttpResponse:
     actor.require("curate")
     entry = readable_entry(actor, entry_id)
     following = next_after(actor, entry, question.filters())
-    action, into = request.POST.get("deed", ""), request.POST.get("into", "")
+    action, into = request.POST.get("decision", ""), request.POST.get("into", "")
     form = decision_form(action, sent=request.POST, key=into)
     if form.attempt(lambda values: decide(actor, entry, action, values, request.POST)):
         return redirect(address_of(following, request))

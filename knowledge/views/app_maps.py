@@ -80,7 +80,7 @@ class AppMapUploadForm(OperationForm):
         help_text=gettext_lazy("A zip of _index.yaml and its files, or the YAML file of one app, up to 4 MiB."),
         widget=forms.FileInput(attrs={"accept": ".zip,.yaml,.yml"}),
     )
-    deed = choice(
+    mode = choice(
         [("rehearse", gettext_lazy("Only say what it would do")), ("import", gettext_lazy("Import it"))],
         label=gettext_lazy("What to do"),
     )
@@ -116,7 +116,7 @@ def export(request: HttpRequest) -> HttpResponse:
 def importing(request: HttpRequest) -> HttpResponse:
     """Ask for a zip; say what importing it would do, or do it."""
     form = AppMapUploadForm(request.POST, request.FILES) if request.method == "POST" else AppMapUploadForm()
-    is_rehearsal = request.POST.get("deed") != "import"
+    is_rehearsal = request.POST.get("mode") != "import"
     report = form.attempt(lambda data: import_folder(data["document"], dry_run=is_rehearsal))
     if report and not is_rehearsal:
         tell(

@@ -18,7 +18,7 @@ from tests.factories import make_actor, make_agent, make_key, make_user
 pytestmark = pytest.mark.django_db
 
 PASSWORD = "a horse, a battery, a staple"
-DEEDS = [
+ROUTES = [
     "person-role",
     "person-deactivate",
     "person-activate",
@@ -52,8 +52,8 @@ def browser(root: User) -> Client:
     return client
 
 
-def act(browser: Client, deed: str, person: User, **said: str) -> Any:
-    return browser.post(reverse(deed, args=[person.pk]), said, follow=True)
+def act(browser: Client, route: str, person: User, **said: str) -> Any:
+    return browser.post(reverse(route, args=[person.pk]), said, follow=True)
 
 
 def sign_in(username: str = "ada") -> Client:
@@ -96,16 +96,16 @@ def test_nobody_else_may_look_or_do_anything(ada: User, role: str) -> None:
     client.force_login(make_user(role=role))
 
     looks = [client.get(reverse("people")), client.get(reverse("person", args=[ada.pk]))]
-    deeds = [client.post(reverse(deed, args=[ada.pk]), {"role": "admin", "username": "ada"}) for deed in DEEDS]
-    deeds.append(client.post(reverse("address-unlock"), {"address": "192.0.2.7"}))
+    answers = [client.post(reverse(route, args=[ada.pk]), {"role": "admin", "username": "ada"}) for route in ROUTES]
+    answers.append(client.post(reverse("address-unlock"), {"address": "192.0.2.7"}))
 
     before, ada = ada, User.objects.get(pk=ada.pk)
-    assert {page.status_code for page in [*looks, *deeds]} == {403}
+    assert {page.status_code for page in [*looks, *answers]} == {403}
     assert (ada.role, ada.is_active, ada.password) == (before.role, before.is_active, before.password)
 
 
 def test_strangers_are_asked_to_sign_in(ada: User) -> None:
-    pages = [Client().post(reverse(deed, args=[ada.pk])) for deed in DEEDS]
+    pages = [Client().post(reverse(route, args=[ada.pk])) for route in ROUTES]
 
     assert all(page["Location"].startswith(reverse("sign-in")) for page in pages)
 
@@ -137,9 +137,9 @@ def test_a_role_that_does_not_exist_is_refused_beside_its_field(browser: Client,
     assert "Select a valid choice" in page.text
 
 
-@pytest.mark.parametrize(("deed", "said"), [("person-role", {"role": "member"}), ("person-deactivate", {})])
-def test_the_last_admin_stays(browser: Client, root: User, deed: str, said: dict[str, str]) -> None:
-    page = act(browser, deed, root, **said)
+@pytest.mark.parametrize(("route", "said"), [("person-role", {"role": "member"}), ("person-deactivate", {})])
+def test_the_last_admin_stays(browser: Client, root: User, route: str, said: dict[str, str]) -> None:
+    page = act(browser, route, root, **said)
 
     root.refresh_from_db()
     assert "is the last admin" in page.text

@@ -108,7 +108,7 @@ def merge(page: Page) -> None:
     press(page, "Tab", "Tab", "Enter")
 
 
-DEEDS: dict[str, Callable[[Page], None]] = {"approve": approve, "reject": reject, "edit": edit, "merge": merge}
+DECISIONS: dict[str, Callable[[Page], None]] = {"approve": approve, "reject": reject, "edit": edit, "merge": merge}
 ROUND = ("approve", "reject", "skip", "edit", "undo", "merge", "approve")
 
 
@@ -125,18 +125,18 @@ def test_proposals_are_decided_from_the_keyboard(visits: Visits, curator: Actor,
     press(page, "j")
     while waiting:
         shows(page, waiting[place])
-        deed = ROUND[step % len(ROUND)]
+        decision = ROUND[step % len(ROUND)]
         step += 1
-        if deed == "skip":
+        if decision == "skip":
             press(page, "s")
             place = (place + 1) % len(waiting)
             continue
-        DEEDS["approve" if deed == "undo" else deed](page)
-        if deed == "undo" and len(waiting) > 1:
+        DECISIONS["approve" if decision == "undo" else decision](page)
+        if decision == "undo" and len(waiting) > 1:
             shows(page, waiting[(place + 1) % len(waiting)])
             press(page, "u")
             continue
-        decided.append(deed)
+        decided.append(decision)
         del waiting[place]
         place = place % len(waiting) if waiting else 0
     expect(page.get_by_role("heading", name="Queue empty")).to_be_visible()
@@ -162,7 +162,7 @@ def test_every_page_of_the_queue_is_usable_by_everyone(visits: Visits, curator: 
         f"{reverse('curation-entry', args=[reported.pk])}?why=reported",
         f"{reverse('curation')}?why=due&order=sideways",
         reverse("curation-cluster", args=[entry.pk]),
-        f"{reverse('curation-bulk')}?deed=reject&entry={entry.pk}&entry={reported.pk}",
+        f"{reverse('curation-bulk')}?decision=reject&entry={entry.pk}&entry={reported.pk}",
         f"{reverse('curation-radius')}?entry={entry.pk}",
     ):
         page.goto(address)

@@ -32,8 +32,8 @@ def page_of(client: Client, entry: CompanyEntry) -> Any:
     return client.get(reverse("admin:knowledge_companyentry_change", args=[entry.pk]))
 
 
-def decide(client: Client, entry: CompanyEntry, deed: str, **sent: Any) -> Any:
-    told = {"deed": deed, "revision": entry.revision, **sent}
+def decide(client: Client, entry: CompanyEntry, decision: str, **sent: Any) -> Any:
+    told = {"decision": decision, "revision": entry.revision, **sent}
     answer = client.post(reverse("admin:company-entry-decide", args=[entry.pk]), told)
     entry.refresh_from_db()
     return answer
@@ -52,7 +52,7 @@ def test_it_shows_the_text_what_speaks_against_it_and_every_decision(client: Cli
         f"No Friday deploys ({known.handle})",
         f"Friday deploys ({twin.handle})",
         "They may disagree",
-        *(f'value="{deed}"' for deed in ("approve", "edit", "reject", "request_changes", "merge")),
+        *(f'value="{decision}"' for decision in ("approve", "edit", "reject", "request_changes", "merge")),
     ):
         assert shown in page.text, shown
 

@@ -241,9 +241,9 @@ def test_the_page_shows_it_and_tries_a_text_that_is_not_saved(client, curator, a
         "content": "How certificates rotate here: at night.",
         "triggers": "command: curl -k",
     }
-    tried = client.post(address, {"deed": "edit", **edited})
-    refused = client.post(address, {"deed": "edit", "content": "word " * 2_000})
-    catches_all = client.post(address, {"deed": "edit", "triggers": "command: *"})
+    tried = client.post(address, {"decision": "edit", **edited})
+    refused = client.post(address, {"decision": "edit", "content": "word " * 2_000})
+    catches_all = client.post(address, {"decision": "edit", "triggers": "command: *"})
 
     assert f'href="{address}"' in opened
     assert "4 of 4 answers change" in " ".join(tried.content.decode().split())

@@ -338,7 +338,7 @@ def test_a_curator_verifies_with_one_click(client: Client, curator: Actor) -> No
     entry = aged(approved_entry(), days_past_review=40)
 
     page = client.post(
-        reverse("company-decide", args=[entry.pk]), {"deed": "verify", "revision": entry.revision}, follow=True
+        reverse("company-decide", args=[entry.pk]), {"decision": "verify", "revision": entry.revision}, follow=True
     )
 
     entry.refresh_from_db()
@@ -348,7 +348,7 @@ def test_a_curator_verifies_with_one_click(client: Client, curator: Actor) -> No
 
 def test_a_decision_is_taken_back_by_its_message(client: Client, curator: Actor) -> None:
     entry = approved_entry()
-    told = {"deed": "deprecate", "revision": entry.revision, "notes": "Old."}
+    told = {"decision": "deprecate", "revision": entry.revision, "notes": "Old."}
     page = client.post(reverse("company-decide", args=[entry.pk]), told, follow=True)
     (undo,) = [message.extra_tags for message in page.context["messages"]]
 
@@ -362,7 +362,7 @@ def test_whoever_is_overtaken_sees_what_changed_and_keeps_what_was_typed(client:
     entry = approved_entry(title="Retries", content="Try three times.")
     decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="edit", content="Try five times.")
 
-    told = {"deed": "edit", "title": "Retries", "content": "Try seven times.", "category": "standard"}
+    told = {"decision": "edit", "title": "Retries", "content": "Try seven times.", "category": "standard"}
     page = post(client, "company-decide", entry, **told, importance="5")
 
     entry.refresh_from_db()
@@ -377,7 +377,7 @@ def test_whoever_is_overtaken_sees_what_changed_and_keeps_what_was_typed(client:
 def test_superseding_takes_a_handle(client: Client, curator: Actor) -> None:
     old, new = approved_entry(), approved_entry()
 
-    post(client, "company-decide", old, deed="supersede", into=f"[{new.handle}]")
+    post(client, "company-decide", old, decision="supersede", into=f"[{new.handle}]")
 
     old.refresh_from_db()
     assert (old.status, old.superseded_by_id) == ("superseded", new.pk)
@@ -385,7 +385,7 @@ def test_superseding_takes_a_handle(client: Client, curator: Actor) -> None:
 
 @pytest.mark.parametrize("into", ["", "nonsense", "C99999999"])
 def test_superseding_by_nothing_is_refused_in_words(client: Client, curator: Actor, into: str) -> None:
-    page = post(client, "company-decide", approved_entry(), deed="supersede", into=into)
+    page = post(client, "company-decide", approved_entry(), decision="supersede", into=into)
 
     assert page.status_code in {404, 422}
 
@@ -413,19 +413,21 @@ def test_what_is_rejected_or_deprecated_can_be_reopened_or_restored(client: Clie
     rejected = decide_at_latest(curator, entry_id=rejected.pk, action="reject", notes="No.").entry
     gone = decide_at_latest(curator, entry_id=gone.pk, action="deprecate").entry
 
-    post(client, "company-decide", rejected, deed="reopen")
-    post(client, "company-decide", gone, deed="restore")
+    post(client, "company-decide", rejected, decision="reopen")
+    post(client, "company-decide", gone, decision="restore")
 
     rejected.refresh_from_db()
     gone.refresh_from_db()
     assert (rejected.status, gone.status) == ("pending", "approved")
 
 
-@pytest.mark.parametrize("deed", ["approve", "verify", "edit", "deprecate", "supersede", "restore", "reopen", "undo"])
-def test_members_decide_nothing(client: Client, reader: Actor, deed: str) -> None:
+@pytest.mark.parametrize(
+    "decision", ["approve", "verify", "edit", "deprecate", "supersede", "restore", "reopen", "undo"]
+)
+def test_members_decide_nothing(client: Client, reader: Actor, decision: str) -> None:
     entry = approved_entry()
 
-    page = post(client, "company-decide", entry, deed=deed)
+    page = post(client, "company-decide", entry, decision=decision)
 
     assert page.status_code == 403
     assert post(client, "company-assign", entry, owner="rita").status_code == 403
@@ -437,7 +439,7 @@ def test_members_decide_nothing(client: Client, reader: Actor, deed: str) -> Non
 def test_a_revision_that_never_was_is_refused(client: Client, curator: Actor, revision: str) -> None:
     entry = approved_entry()
 
-    page = client.post(reverse("company-decide", args=[entry.pk]), {"deed": "verify", "revision": revision})
+    page = client.post(reverse("company-decide", args=[entry.pk]), {"decision": "verify", "revision": revision})
 
     assert page.status_code in {409, 422}
     assert entry.reviews.count() == 2

@@ -139,7 +139,7 @@ def test_the_key_of_the_page_leads_to_the_second_step_and_its_button_approves(cl
     address = reverse("curation-decide", args=[entry.pk])
 
     opened = client.get(reverse("curation-entry", args=[entry.pk]))
-    asked = client.post(address, {"deed": "approve", "revision": entry.revision})
+    asked = client.post(address, {"decision": "approve", "revision": entry.revision})
     sent = dict(asked.context["attempt"].form.sent_again)
     client.post(address, sent)
 
@@ -155,7 +155,7 @@ def test_an_edit_on_the_page_of_an_entry_asks_for_the_second_step_and_keeps_what
     address = reverse("company-decide", args=[entry.pk])
     typed = {"title": "Fridays", "content": ANYONE, "category": "standard", "importance": "5"}
 
-    asked = client.post(address, {"deed": "edit", "revision": entry.revision, **typed})
+    asked = client.post(address, {"decision": "edit", "revision": entry.revision, **typed})
     client.post(address, dict(asked.context["refused"].sent_again))
 
     entry.refresh_from_db()

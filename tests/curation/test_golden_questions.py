@@ -168,7 +168,7 @@ def test_a_curator_pins_asks_and_removes_on_the_page(client, curator, entry):
 def test_the_page_says_what_would_be_lost_and_asks_a_second_time(client, curator, entry, route):
     golden = _pin(curator, entry)
     client.force_login(curator.user)
-    sent = {"deed": "deprecate", "revision": entry.revision, "reason": "outdated"}
+    sent = {"decision": "deprecate", "revision": entry.revision, "reason": "outdated"}
 
     refused = client.post(reverse(route, args=[entry.pk]), sent)
     client.post(reverse(route, args=[entry.pk]), {**sent, "losing": [golden.pk]})

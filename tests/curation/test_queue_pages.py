@@ -36,8 +36,8 @@ def opened(client: Client, entry: CompanyEntry, **filters: Any) -> Any:
     return client.get(reverse("curation-entry", args=[entry.pk]), filters)
 
 
-def decide(client: Client, entry: CompanyEntry, deed: str, **sent: Any) -> Any:
-    told = {"deed": deed, "revision": entry.revision, **sent}
+def decide(client: Client, entry: CompanyEntry, decision: str, **sent: Any) -> Any:
+    told = {"decision": decision, "revision": entry.revision, **sent}
     return client.post(reverse("curation-decide", args=[entry.pk]), told)
 
 
@@ -219,7 +219,7 @@ def test_after_a_decision_the_next_entry_of_the_same_filters_is_open(client: Cli
 
     turned = client.post(
         f"{reverse('curation-decide', args=[first.pk])}?category=standard",
-        {"deed": "approve", "revision": first.revision},
+        {"decision": "approve", "revision": first.revision},
     )
 
     assert turned["Location"] == f"{reverse('curation-entry', args=[second.pk])}?category=standard#entry"
@@ -231,7 +231,7 @@ def test_after_a_decision_the_next_entry_of_the_same_filters_is_open(client: Cli
 def test_after_the_last_decision_the_queue_says_that_nothing_waits(client: Client, curator: Actor) -> None:
     page = client.post(
         reverse("curation-decide", args=[(entry := propose()).pk]),
-        {"deed": "approve", "revision": entry.revision},
+        {"decision": "approve", "revision": entry.revision},
         follow=True,
     )
 
@@ -486,8 +486,8 @@ def test_what_agents_reported_is_verified_or_kept_or_deprecated(client: Client, 
 
     listed = client.get(reverse("curation"), {"why": "reported"})
     page = opened(client, entries[0], why="reported")
-    for entry, deed in zip(entries, ("verify", "keep", "deprecate"), strict=True):
-        decide(client, entry, deed, reason="outdated")
+    for entry, decision in zip(entries, ("verify", "keep", "deprecate"), strict=True):
+        decide(client, entry, decision, reason="outdated")
     left = client.get(reverse("curation"), {"why": "reported"})
 
     assert "1 complaint" in listed.text
@@ -560,7 +560,7 @@ def test_many_are_previewed_with_what_would_be_refused_and_nothing_has_happened(
     reviews = Review.objects.count()
 
     chosen = [f"{mine.pk}:1", f"{theirs.pk}:1", f"{10**9}:1", "x"]
-    page = client.get(reverse("curation-bulk"), {"deed": "approve", "entry": chosen})
+    page = client.get(reverse("curation-bulk"), {"decision": "approve", "entry": chosen})
 
     assert f'value="{theirs.pk}:{theirs.revision}"' in page.text
     assert "These would be refused: 2" in page.text
@@ -575,7 +575,7 @@ def test_many_are_decided_and_what_was_refused_is_listed_with_its_reason(client:
     revise_proposal(author, entry_id=changed.pk, title="Another title")
     chosen = [f"{entry.pk}:{entry.revision}" for entry in (first, changed)]
 
-    page = client.post(reverse("curation-bulk"), {"deed": "reject", "entry": chosen, "reason": "vague"})
+    page = client.post(reverse("curation-bulk"), {"decision": "reject", "entry": chosen, "reason": "vague"})
 
     assert "Done: 1" in page.text
     assert "has changed since you read it" in page.text
@@ -587,7 +587,7 @@ def test_many_are_decided_and_what_was_refused_is_listed_with_its_reason(client:
 def test_many_are_not_rejected_without_a_reason(client: Client, curator: Actor) -> None:
     entry = propose()
 
-    page = client.post(reverse("curation-bulk"), {"deed": "reject", "entry": f"{entry.pk}:1"})
+    page = client.post(reverse("curation-bulk"), {"decision": "reject", "entry": f"{entry.pk}:1"})
 
     assert page.status_code == 422
     assert "Choose a reason" in page.text
@@ -595,7 +595,7 @@ def test_many_are_not_rejected_without_a_reason(client: Client, curator: Actor) 
     assert entry.status == Status.PENDING
 
 
-def test_an_unknown_deed_decides_nothing(client: Client, curator: Actor) -> None:
+def test_an_unknown_decision_decides_nothing(client: Client, curator: Actor) -> None:
     entry = propose()
 
     page = decide(client, entry, "bless")
@@ -608,7 +608,7 @@ def test_an_unknown_deed_decides_nothing(client: Client, curator: Actor) -> None
 def test_a_decision_always_says_which_revision_it_is_about(client: Client, curator: Actor) -> None:
     entry = propose()
 
-    page = client.post(reverse("curation-decide", args=[entry.pk]), {"deed": "approve"})
+    page = client.post(reverse("curation-decide", args=[entry.pk]), {"decision": "approve"})
 
     assert page.status_code == 422
     entry.refresh_from_db()

@@ -43,10 +43,12 @@ def _all_at_once(act: Callable[[int], Any]) -> Counter[str]:
 def test_of_many_curators_who_decide_at_once_one_does_and_the_others_are_told() -> None:
     entry = propose()
     curators = [make_actor(curator=True) for _ in range(CONTENDERS)]
-    deeds = ["approve", "reject"]
+    decisions = ["approve", "reject"]
 
     outcomes = _all_at_once(
-        lambda n: decide_at_latest(curators[n], entry_id=entry.pk, action=deeds[n % 2], notes="Because.", revision=1)
+        lambda n: decide_at_latest(
+            curators[n], entry_id=entry.pk, action=decisions[n % 2], notes="Because.", revision=1
+        )
     )
 
     assert outcomes == {"done": 1, "conflict": CONTENDERS - 1}

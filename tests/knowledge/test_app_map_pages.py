@@ -180,9 +180,9 @@ def test_maps_are_taken_along_as_a_zip_and_brought_in_again(client):
     for layout in ("file", "folder"):
         archive = client.get(reverse("apps-export"), {"layout": layout}).content
         App.objects.all().delete()
-        _upload(client, "maps.zip", archive, deed="rehearse")
+        _upload(client, "maps.zip", archive, mode="rehearse")
         assert not App.objects.exists()
-        _upload(client, "maps.zip", archive, deed="import")
+        _upload(client, "maps.zip", archive, mode="import")
         assert export_maps(actor).files == before
 
 
@@ -193,7 +193,7 @@ def test_a_zip_of_a_folder_is_taken_for_the_folder(client):
     App.objects.all().delete()
     client.force_login(actor.user)
 
-    _upload(client, "maps.zip", pack({f"knowledge/{path}": text for path, text in files.items()}), deed="import")
+    _upload(client, "maps.zip", pack({f"knowledge/{path}": text for path, text in files.items()}), mode="import")
 
     assert export_maps(actor).files == files
 
@@ -203,13 +203,13 @@ def test_a_large_map_is_read_within_a_budget(client, monkeypatch):
     entities = "".join(f"  e{number}: {{what: word}}\n" for number in range(50_000))
     monkeypatch.setattr(folders, "BUDGET", ProcessBudget(megabytes=4))
 
-    page = _upload(client, "crm.yaml", f"app:\n  name: CRM\nentities:\n{entities}".encode(), deed="rehearse")
+    page = _upload(client, "crm.yaml", f"app:\n  name: CRM\nentities:\n{entities}".encode(), mode="rehearse")
 
     assert "The folder of app maps takes more than" in page.text
 
 
-def _upload(client, name, raw, deed):
-    return client.post(reverse("apps-import"), {"document": SimpleUploadedFile(name, raw), "deed": deed})
+def _upload(client, name, raw, mode):
+    return client.post(reverse("apps-import"), {"document": SimpleUploadedFile(name, raw), "mode": mode})
 
 
 def _bomb():
@@ -242,7 +242,7 @@ def _link():
 def test_a_hostile_zip_is_refused_and_nothing_is_stored(client, raw, said):
     client.force_login(make_actor().user)
 
-    page = _upload(client, "maps.zip", raw, deed="import")
+    page = _upload(client, "maps.zip", raw, mode="import")
 
     assert said in page.text
     assert not App.objects.exists()

@@ -143,7 +143,7 @@ def test_everybody_hears_of_what_a_curator_decides(served: Served, client: Clien
 
     with listening(served, key) as messages:
         if by_page:
-            answer = client.post(reverse("curation-decide", args=[entry.pk]), {"deed": "deprecate", **said})
+            answer = client.post(reverse("curation-decide", args=[entry.pk]), {"decision": "deprecate", **said})
             assert answer.status_code == 302
         else:
             wire = Wire(served, make_key(curator, scopes=["read", "write", "curate"]).text)
