@@ -46,7 +46,7 @@ TOLD_BY = {"tell", "messages.success", "messages.warning", "messages.error"}
 """What says on the next page what was done."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _VALUE = re.compile(r"\{\w+\}")
-_FORMAT = re.compile(r"\{(\w+):[^}]*\}")
+_FORMAT = re.compile(r"\{(\w+):[^{}]*\}")
 
 
 def sentences() -> set[str]:

@@ -74,9 +74,11 @@ WITH_A_MOMENT = {
 
 # Documents that pages take apart: what every service stores in them.
 _TRIGGERS = ("Fact.triggers", "Entry.triggers", "CompanyEntry.triggers")
+_ANCHORS = ("Fact.anchors", "Entry.anchors", "CompanyEntry.anchors")
 _TEXTS_OF_A_REFERENCE = ("ReferenceDrift.before", "ReferenceDrift.now", "ReferenceVersion.text")
 SHAPES: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(_TRIGGERS, lambda text: [f"prompt: {text}"]),
+    **dict.fromkeys(_ANCHORS, lambda text: [f"docs/use.md:command {text}"]),
     "Reference.examples": lambda text: [{"description": text, "code": text}],
     **dict.fromkeys(
         _TEXTS_OF_A_REFERENCE,
@@ -207,5 +209,5 @@ def _with_text(stored: Any, text: str) -> Any:
 def _room_of(field: Any) -> int:
     inner = field.base_field if isinstance(field, ArrayField) else field
     room = int(getattr(inner, "max_length", None) or 10_000)
-    # A trigger is shorter than its column, and begins with its kind.
-    return room - 30 if field.name == "triggers" else room
+    # A trigger or an anchor is shorter than its column, and begins with its kind.
+    return room - 30 if field.name in {"triggers", "anchors"} else room
