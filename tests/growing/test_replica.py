@@ -116,6 +116,7 @@ def growing() -> Iterator[Growing]:
         growing = Growing(server, replica, folder)
         try:
             growing.start()
+            _store(growing.ada, "Ada has a key.")
             yield growing
         finally:
             growing.instance.hurry()
@@ -138,27 +139,34 @@ def _rewrite(growing: Growing, old: str, new: str) -> None:
 
 
 def test_the_replica_answers_reads_but_not_of_one_whose_write_it_does_not_have(growing: Growing) -> None:
-    _store(growing.ada, "Ada keeps a red lantern.")
-    _store(growing.bea, "Bea keeps a blue lantern.")
+    # On a busy machine the replica may count as too far behind: then the primary answers, and it is tried again.
+    answered = (_is_behind_for_bea(growing, color) for color in ("red", "blue", "green", "white", "black"))
 
+    assert any(answered), "the primary answered each time"
+
+
+def _is_behind_for_bea(growing: Growing, color: str) -> bool:
+    """Change a fact of Bea while the replica stands still, and store one of Ada; return whether Bea saw no change."""
+    before, after = f"Bea keeps a {color} lantern.", f"Bea has sold a {color} lantern."
+    of_ada = f"Ada paints her {color} door."
+    _store(growing.bea, before)
     with growing.held_back():
-        _rewrite(growing, "Bea keeps a blue lantern.", "Bea keeps a green lantern.")
-        of_bea = _facts(growing.bea)
-        _store(growing.ada, "Ada keeps a second lantern.")
-        of_ada, found = _facts(growing.ada), growing.ada.get("search/", params={"query": "second lantern"}).text
-
-    assert of_bea == {"Bea keeps a blue lantern."}, "the primary answered"
-    assert of_ada == {"Ada keeps a red lantern.", "Ada keeps a second lantern."}
-    assert "Ada keeps a second lantern." in found
-    eventually(lambda: _facts(growing.bea) == {"Bea keeps a green lantern."})
+        _rewrite(growing, before, after)
+        read = _facts(growing.bea)
+        _store(growing.ada, of_ada)
+        assert of_ada in _facts(growing.ada)
+        assert of_ada in growing.ada.get("search/", params={"query": f"{color} door"}).text
+    eventually(lambda: after in _facts(growing.bea))
+    return before in read
 
 
 def test_a_replica_that_stays_behind_is_noticed_and_the_primary_answers(growing: Growing) -> None:
+    _store(growing.bea, "Bea rings a bell.")
     with growing.held_back():
         _store(growing.ada, "Ada moves on.")  # Else the primary would stand still as well.
-        _rewrite(growing, "Bea keeps a green lantern.", "Bea keeps a grey lantern.")
+        _rewrite(growing, "Bea rings a bell.", "Bea rings a gong.")
 
-        eventually(lambda: "Bea keeps a grey lantern." in _facts(growing.bea))
+        eventually(lambda: "Bea rings a gong." in _facts(growing.bea))
         eventually(lambda: "behind" in _told(growing).get("trouble", ""))
 
     eventually(lambda: _told(growing) == {"ok": True})
