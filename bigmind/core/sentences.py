@@ -19,6 +19,8 @@ NESTED = 2
 """How often a value may be a sentence again: a reason within a reason."""
 MOST_CHARS = 4_000
 MOST_PARTS = 8
+MOST_TRIED = 100
+"""How many parts of a sentence are compared with the templates; what is left then stays as it is."""
 NAMES = {"state", "status", "kind", "role", "action", "word", "mode", "wanted"}
 """Values that are stored names, which pages say in the reader's language elsewhere too."""
 
@@ -75,54 +77,71 @@ class Translated:
 
 def in_language(sentence: str) -> str:
     """Say what BigMind wrote in English in the reader's language. What it did not write stays as it is."""
-    said = _translate(str(sentence), NESTED) if templates_in(get_language() or "") else None
+    known = templates_in(get_language() or "")
+    said = _SentenceReading(known).translate(str(sentence), NESTED) if known else None
     return said.text if said else sentence
 
 
-def _translate(sentence: str, depth: int) -> Translated | None:
-    """Return the reading of which most is known: one sentence, one about a field, or two in a row."""
-    if not sentence or len(sentence) > MOST_CHARS:
-        return None
-    whole = _of_one(sentence, depth)
-    if whole and whole.weight == len(sentence):
-        return whole
-    found = [whole, _of_field(sentence, depth)]
-    places = [match.start() + 1 for match in re.finditer(r"[.?!] ", sentence)]
-    for place in places[:MOST_PARTS]:
-        first = _of_one(sentence[:place], depth) or _of_field(sentence[:place], depth)
-        if first and (rest := _translate(sentence[place + 1 :], depth)):
-            found.append(Translated(f"{first.text} {rest.text}", first.weight + rest.weight))
-    return max((one for one in found if one), key=lambda one: one.weight, default=None)
+class _SentenceReading:
+    """The reading of one sentence. Anyone may have written its values, so each part is tried once, and only so many."""
 
+    def __init__(self, known: dict[str, SentenceTemplate]) -> None:
+        self._known = known
+        self._read: dict[tuple[str, int], Translated | None] = {}
+        self._tried: dict[tuple[str, int], Translated | None] = {}
 
-def _of_one(sentence: str, depth: int) -> Translated | None:
-    known = templates_in(get_language() or "")
-    likely = [known[sentence]] if sentence in known else known.values()
-    made = [(one, values) for one in likely if (values := one.values_in(sentence)) is not None]
-    if not made:
-        return None
-    closest, values = max(made, key=lambda found: found[0].weight)
-    shown = {name: _value(name, value, depth - 1) for name, value in values.items()}
-    text = _VALUE.sub(lambda found: shown.get(found[1], found[0]), pgettext(CONTEXT, closest.text))
-    return Translated(text, closest.weight)
+    def translate(self, sentence: str, depth: int) -> Translated | None:
+        """Return the reading of which most is known: one sentence, one about a field, or two in a row."""
+        if not sentence or len(sentence) > MOST_CHARS:
+            return None
+        if (sentence, depth) not in self._read:
+            self._read[sentence, depth] = self._translate(sentence, depth)
+        return self._read[sentence, depth]
 
+    def _translate(self, sentence: str, depth: int) -> Translated | None:
+        whole = self._of_one(sentence, depth)
+        if whole and whole.weight == len(sentence):
+            return whole
+        found = [whole, self._of_field(sentence, depth)]
+        places = [match.start() + 1 for match in re.finditer(r"[.?!] ", sentence)]
+        for place in places[:MOST_PARTS]:
+            first = self._of_one(sentence[:place], depth) or self._of_field(sentence[:place], depth)
+            if first and (rest := self.translate(sentence[place + 1 :], depth)):
+                found.append(Translated(f"{first.text} {rest.text}", first.weight + rest.weight))
+        return max((one for one in found if one), key=lambda one: one.weight, default=None)
 
-def _of_field(sentence: str, depth: int) -> Translated | None:
-    """Read a problem of one argument: its name, and what is wrong with it."""
-    field = _FIELD.match(sentence)
-    if field is None or not sentence.endswith("."):
-        return None
-    said = _of_one(sentence[field.end() : -1], depth)
-    return Translated(f"{field[0]}{said.text}.", said.weight) if said else None
+    def _of_one(self, sentence: str, depth: int) -> Translated | None:
+        key = sentence, depth
+        if key not in self._tried and len(self._tried) < MOST_TRIED:
+            self._tried[key] = None
+            self._tried[key] = self._of_template(sentence, depth)
+        return self._tried.get(key)
 
+    def _of_template(self, sentence: str, depth: int) -> Translated | None:
+        likely = [self._known[sentence]] if sentence in self._known else self._known.values()
+        made = [(one, values) for one in likely if (values := one.values_in(sentence)) is not None]
+        if not made:
+            return None
+        closest, values = max(made, key=lambda found: found[0].weight)
+        shown = {name: self._value(name, value, depth - 1) for name, value in values.items()}
+        text = _VALUE.sub(lambda found: shown.get(found[1], found[0]), pgettext(CONTEXT, closest.text))
+        return Translated(text, closest.weight)
 
-def _value(name: str, value: str, depth: int) -> str:
-    if _NUMBER.fullmatch(value):
-        return write_number(int(value.replace(",", "")))
-    if name.rstrip("_0123456789") in NAMES:
-        return gettext(value) if gettext(value) != value else gettext(value.capitalize()).lower()
-    said = _translate(value, depth) if depth else None
-    return said.text if said else value
+    def _of_field(self, sentence: str, depth: int) -> Translated | None:
+        """Read a problem of one argument: its name, and what is wrong with it."""
+        field = _FIELD.match(sentence)
+        if field is None or not sentence.endswith("."):
+            return None
+        said = self._of_one(sentence[field.end() : -1], depth)
+        return Translated(f"{field[0]}{said.text}.", said.weight) if said else None
+
+    def _value(self, name: str, value: str, depth: int) -> str:
+        if _NUMBER.fullmatch(value):
+            return write_number(int(value.replace(",", "")))
+        if name.rstrip("_0123456789") in NAMES:
+            return gettext(value) if gettext(value) != value else gettext(value.capitalize()).lower()
+        said = self.translate(value, depth) if depth else None
+        return said.text if said else value
 
 
 @cache

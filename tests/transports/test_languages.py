@@ -22,7 +22,7 @@ from accounts.actor import Actor
 from accounts.connecting.clients import CLIENTS
 from accounts.models import User
 from bigmind.core.injections import SIGNS
-from bigmind.core.sentences import CONTEXT, SentenceTemplate, in_language
+from bigmind.core.sentences import CONTEXT, MOST_TRIED, SentenceTemplate, in_language, templates_in
 from bigmind.management.sentences import sentences
 from bigmind.web.admin_words import english_words
 from curation.models import Notice
@@ -226,6 +226,21 @@ def test_what_was_refused_is_said_in_german() -> None:
     assert stored_name == "C12 ist schon genehmigt, durch Jonas."
     assert of_others == "The colleague wrote this."
     assert in_language("Ada is the last admin.") == "Ada is the last admin."
+
+
+def test_a_text_full_of_sentences_is_not_read_in_all_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared, values_in = [], SentenceTemplate.values_in
+    monkeypatch.setattr(
+        SentenceTemplate,
+        "values_in",
+        lambda template, sentence: compared.append(sentence) or values_in(template, sentence),
+    )
+    with translation.override("de"):
+        said = in_language("Ada answered: yes. " * 8)
+        known = len(templates_in("de"))
+
+    assert said.startswith("Ada hat geantwortet: yes.")
+    assert len(compared) <= MOST_TRIED * known
 
 
 def test_sentences_are_collected_from_the_code() -> None:
