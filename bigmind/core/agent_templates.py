@@ -26,10 +26,10 @@ class ToldNode(VariableNode):
 
 
 class AgentEngine(Engine):
-    """Loads templates whose variables are noted, included ones too."""
+    """Loads templates whose variables are printed for agents, included ones too."""
 
     def find_template(self, name: str, dirs: Any = None, skip: list[Origin] | None = None) -> tuple[Template, Origin]:
-        """Return a template, with each of its variables made one that is noted."""
+        """Return a template, with each of its variables made one that is printed for agents."""
         template, origin = super().find_template(name, dirs, skip)
         return _with_told_nodes(template), origin
 

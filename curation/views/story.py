@@ -233,15 +233,7 @@ def _tell_merged(actor: Actor, detail: CompanyEntryDetail) -> Iterator[StoryStep
     for one in detail.merged:
         is_readable = may_decide(actor) or one.proposed_by_id == actor.user.pk
         if is_readable and one.verified_at is None:
-            yield StoryStep(
-                f"proposal-{one.pk}",
-                one.created_at,
-                _("A proposal that went into it"),
-                one.proposer or "",
-                str(one.agent or ""),
-                address=reverse("company-entry", args=[one.pk]),
-                link=f"{one.handle} {one.title}",
-            )
+            yield _proposal_step("proposal", one, _("A proposal that went into it"))
 
 
 def _tell_edits(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
@@ -249,15 +241,19 @@ def _tell_edits(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
     made_of_it = CompanyEntry.objects.filter(source_kind=Kind.COMPANY, source_id=str(entry.pk))
     readable = made_of_it.readable_by(actor.user, curator=may_decide(actor))
     for one in readable.exclude(superseded_by=entry).select_related("proposed_by", "agent").order_by("pk"):
-        yield StoryStep(
-            f"edit-{one.pk}",
-            one.created_at,
-            _("An edit was proposed"),
-            one.proposer or "",
-            str(one.agent or ""),
-            address=reverse("company-entry", args=[one.pk]),
-            link=f"{one.handle} {one.title}",
-        )
+        yield _proposal_step("edit", one, _("An edit was proposed"))
+
+
+def _proposal_step(name: str, one: CompanyEntry, title: str) -> StoryStep:
+    return StoryStep(
+        f"{name}-{one.pk}",
+        one.created_at,
+        title,
+        one.proposer or "",
+        str(one.agent or ""),
+        address=reverse("company-entry", args=[one.pk]),
+        link=f"{one.handle} {one.title}",
+    )
 
 
 def _tell_last_check(detail: CompanyEntryDetail) -> Iterator[StoryStep]:
