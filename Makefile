@@ -32,7 +32,7 @@ PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 # A file stays in one process, which makes its world once; files of one folder follow each other and share a browser.
 TOGETHER = -m "not torture and not clients" -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 # What measures how soon something happens runs by itself, afterwards. Where ARGS pick none of a half, pytest says 5.
-TORTURE := $(BIN)/python -m pytest --durations=60 --durations-min=1
+TORTURE := $(BIN)/python -m pytest --durations=60 --durations-min=1 -o faulthandler_timeout=3600
 
 export PIP_NO_INPUT := 1
 # Whatever runs below leaves the developer's own BigMind alone; `make run` is the exception.
@@ -103,10 +103,10 @@ torture: $(VENV)/.dev $(TYPESCRIPT_CLIENT) ## Run the long tests, in about an ho
 		[ $$((beside % 5)) -eq 0 ] && [ $$((alone % 5)) -eq 0 ]
 
 clients: $(VENV)/.dev $(CLIENTS) $(OTHER_CLIENTS) $(MEMORIES) ## Install real clients (1.6 GB) and see what their models are shown; ARGS picks
-	$(BIN)/python -m pytest -m clients tests/clients $(ARGS)
+	$(BIN)/python -m pytest -m clients -o faulthandler_timeout=1800 tests/clients $(ARGS)
 
 clients-short: $(VENV)/.dev $(CLIENTS) ## The same for Claude Code, Codex and Gemini CLI alone, of hooks the second day
-	$(BIN)/python -m pytest -m clients tests/clients -k "not test_other_clients and not test_memories and (second_day or not test_hooks)" $(ARGS)
+	$(BIN)/python -m pytest -m clients -o faulthandler_timeout=1800 tests/clients -k "not test_other_clients and not test_memories and (second_day or not test_hooks)" $(ARGS)
 
 migrations: $(VENV)/.dev ## Write migrations for changed models; NAME=what_changed
 	$(MANAGE) makemigrations $(if $(NAME),--name $(NAME)) $(ON_TEST_DATABASE)

@@ -15,6 +15,7 @@ from django.db import connection, transaction
 from django.test import TransactionTestCase
 from psycopg.errors import InsufficientPrivilege
 from whitenoise.middleware import WhiteNoiseMiddleware
+from xdist.scheduler import LoadFileScheduling
 
 from bigmind.core.rls import KEY_TABLE
 from bigmind.core.roles import ONLY_GROWS, grant_to_application
@@ -39,6 +40,25 @@ WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> ALL
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the folders of long files: at the end, processes wait for the one that has the last file."""
     items.sort(key=lambda item: not LONG_FILES & set(item.path.parts))
+
+
+class FilesOnce(LoadFileScheduling):
+    """Files to processes. A test that ended its process has failed: another process takes the rest of its file."""
+
+    def remove_node(self, node: Any) -> str | None:
+        """Forget a process. Return the test it was at; xdist alone would give that to the next one, and the next."""
+        for tests in self.assigned_work[node].values():
+            for test, done in tests.items():
+                if not done:
+                    tests[test] = True
+                    super().remove_node(node)
+                    return test
+        return super().remove_node(node)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesOnce | None:
+    """Give out whole files, where that was asked for."""
+    return FilesOnce(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_collection_finish() -> None:
