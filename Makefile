@@ -14,6 +14,8 @@ COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url -
 	--custom-compile-command "make requirements"
 # npm writes these last. The programs of the clients are in packages of their own, so no script has to run.
 CLIENTS := tests/clients/node_modules/.package-lock.json
+# One of the programs that keep memories needs more than our own Python; where there is none, its tests are skipped.
+NEWER_PYTHON = $(shell for one in python3.14 python3.13 python3.12; do $$one -c '' 2>/dev/null && echo $$one && break; done)
 OTHER_CLIENTS := tests/clients/others/node_modules/.package-lock.json
 MEMORIES := tests/clients/memories/.venv/.installed
 TYPESCRIPT_CLIENT := tests/transports/typescript/node_modules/.package-lock.json
@@ -133,9 +135,11 @@ $(OTHER_CLIENTS): %/node_modules/.package-lock.json: %/package-lock.json
 	@touch $@
 
 # Programs that keep memories have an environment of their own: nothing of BigMind needs what they bring.
-$(MEMORIES): %/.venv/.installed: %/requirements.txt %/package.json
+$(MEMORIES): %/.venv/.installed: %/requirements.txt %/newer.txt %/package.json
 	$(PYTHON) -m venv $*/.venv
 	$*/.venv/bin/python -m pip install --quiet --disable-pip-version-check -r $*/requirements.txt
+	@$(if $(NEWER_PYTHON),$(NEWER_PYTHON) -m venv $*/.venv/newer && \
+		$*/.venv/newer/bin/python -m pip install --quiet --disable-pip-version-check -r $*/newer.txt)
 	npm install --prefix $* --no-package-lock --ignore-scripts --no-audit --no-fund
 	@touch $@
 

@@ -25,6 +25,7 @@ PROGRAMS = {
     "mem0": "mem0",
     "mcp-memory-service": "mcp-memory-service",
     "hermes-okf": "okf",
+    "basic-memory": "basic-memory",
 }
 """The programs, and the format of each."""
 NEW = {"id", "updated_at", "role", "user_id", "import_info", "export_source", "timestamp"}
@@ -70,6 +71,10 @@ def _run(program: str, given: Path | None, out: Path) -> Path:
     out.mkdir()
     python, version = PACKAGES / "bin" / "python", f"python{sys.version_info[0]}.{sys.version_info[1]}"
     environment = {"HOME": str(out.parent), "PATH": "/usr/local/bin:/usr/bin:/bin", "SERVER": str(FOLDER)}
+    if program == "basic-memory":
+        python = PACKAGES / "newer" / "bin" / "python"
+        if not python.exists():
+            pytest.skip("basic-memory needs Python 3.12, and `make clients` found none")
     if program == "mcp-memory-service" and not _loads_extensions(python):
         python = Path("/usr/bin") / version
         if not _loads_extensions(python):

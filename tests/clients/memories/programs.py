@@ -7,12 +7,17 @@
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+LINE = "\nPassing."
 OWN = [
     ("Ada prefers window seats", {"category": "travel", "weight": 0.25, "seen": ["a", "b"]}),
     ("The depot decided to deploy on Fridays", {"project": "depot"}),
@@ -92,22 +97,44 @@ def hermes_okf(given: Path | None, out: Path) -> None:
             path.unlink()  # Its own first files.
 
 
+def basic_memory(given: Path | None, out: Path) -> None:
+    """basic-memory over MCP: it adds a line to each note and takes it away again, so that it wrote every file."""
+    if given:
+        shutil.copytree(given, out, dirs_exist_ok=True)
+    home = tempfile.mkdtemp()
+    chosen = {"HOME": home, "BASIC_MEMORY_HOME": str(out), "BASIC_MEMORY_SEMANTIC_SEARCH_ENABLED": "false"}
+    program = Path(sys.executable).parent / "basic-memory"
+    with _speak_mcp([str(program), "mcp"], {**os.environ, **chosen}) as process:
+        if not given:
+            text = "\n".join(f"- [decision] {text} #mine (since May)" for text, _ in OWN)
+            note = {"title": "The depot", "directory": "places", "tags": ["mine"]}
+            _call(process, 2, "write_note", {**note, "content": f"# The depot\n\n{text}\n- works_with [[Ada]]\n"})
+            _wait_until(lambda: any(out.rglob("*.md")))
+        notes = sorted(out.rglob("*.md"))
+        added, taken = {"operation": "append"}, {"operation": "find_replace", "find_text": LINE}
+        steps = ({**added, "content": LINE}, {**taken, "content": ""})
+        for step in steps:
+            for number, note in enumerate(notes):
+                name = note.relative_to(out).with_suffix("").as_posix()
+                _call(process, 10 + number, "edit_note", {"identifier": name, **step})
+            _wait_until(lambda step=step: all((LINE in note.read_text()) == bool(step["content"]) for note in notes))
+
+
+def _wait_until(is_so: Callable[[], bool]) -> None:
+    """Wait for what the program writes after it has answered."""
+    ends = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < ends
+        time.sleep(0.05)
+
+
 def memory_server(given: Path | None, out: Path) -> None:
     """MCP's memory server, asked over its own protocol; each change makes it write all of its graph."""
     file = out / "memory.jsonl"
     if given:
         file.write_bytes((given / "memory.jsonl").read_bytes())
     server = Path(os.environ["SERVER"]) / "node_modules/@modelcontextprotocol/server-memory/dist/index.js"
-    with subprocess.Popen(
-        ["node", str(server)],
-        env={**os.environ, "MEMORY_FILE_PATH": str(file)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-        _ask(process, 1, "initialize", hello)
-        _tell(process, {"method": "notifications/initialized"})
+    with _speak_mcp(["node", str(server)], {**os.environ, "MEMORY_FILE_PATH": str(file)}) as process:
         entity = {"name": "Passing", "entityType": "test", "observations": ["It passes."]}
         _call(process, 2, "create_entities", {"entities": [entity]})
         _call(process, 3, "delete_entities", {"entityNames": ["Passing"]})
@@ -117,6 +144,17 @@ def memory_server(given: Path | None, out: Path) -> None:
             _call(process, 4, "create_entities", {"entities": [depot, ada]})
             relation = {"from": "Ada", "to": "Depot", "relationType": "works_on"}
             _call(process, 5, "create_relations", {"relations": [relation]})
+
+
+@contextmanager
+def _speak_mcp(command: list[str], environment: dict[str, str]) -> "Iterator[subprocess.Popen[str]]":
+    """Run a program that speaks MCP over its standard input and output."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True) as process:
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        _ask(process, 1, "initialize", hello)
+        _tell(process, {"method": "notifications/initialized"})
+        yield process
         process.terminate()
 
 
@@ -128,7 +166,11 @@ def _call(process: "subprocess.Popen[str]", number: int, tool: str, arguments: d
 def _ask(process: "subprocess.Popen[str]", number: int, method: str, parameters: dict[str, Any]) -> Any:
     _tell(process, {"id": number, "method": method, "params": parameters})
     assert process.stdout
-    return json.loads(process.stdout.readline())
+    for line in process.stdout:
+        answer = json.loads(line)
+        if answer.get("id") == number:
+            return answer
+    raise EOFError(method)
 
 
 def _tell(process: "subprocess.Popen[str]", message: dict[str, Any]) -> None:
@@ -142,6 +184,7 @@ PROGRAMS = {
     "mcp-memory-service": mcp_memory_service,
     "hermes-okf": hermes_okf,
     "memory-server": memory_server,
+    "basic-memory": basic_memory,
 }
 
 if __name__ == "__main__":
