@@ -1,7 +1,7 @@
 # One image for everything: alone it runs BigMind with its embedded database; docker-compose.yml and the Helm chart run
 # its parts apart. For both processors: docker buildx build --platform linux/amd64,linux/arm64 .
-# Renovate (.github/renovate.json) puts the digest behind the tag, and keeps both up to date.
-ARG PYTHON=python:3.12-slim
+# The digest is that of the list for all processors (3.12.14); Renovate (.github/renovate.json) keeps it up to date.
+ARG PYTHON=python:3.12-slim@sha256:f77ac9e44ae96ef2c90b8053ea08c31f8be030f824196b0ae4db6d462c84e51f
 
 FROM ${PYTHON} AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1

@@ -147,6 +147,13 @@ def test_keda_scales_workers_by_how_long_work_waits_instead_of_by_the_processor_
     assert (plain.count("HorizontalPodAutoscaler"), "ScaledObject" in plain) == (2, False)
 
 
+def test_what_the_image_begins_with_is_named_by_its_digest() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text()
+
+    assert re.findall(r"^ARG PYTHON=\S+@sha256:[0-9a-f]{64}$", dockerfile, re.M)
+    assert set(re.findall(r"^FROM (\S+)", dockerfile, re.M)) == {"${PYTHON}"}
+
+
 def test_the_probe_of_a_part_without_a_port_believes_a_young_file_alone(tmp_path: Path) -> None:
     container = containers(render(**LEAST))["worker"]
     file = tmp_path / "alive"
