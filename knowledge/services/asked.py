@@ -55,6 +55,7 @@ def keep_question(
     groups: Sequence[Findings] = (),
     project: str = "",
     limit: int,
+    fitted: int | None = None,
     costs: Mapping[Thing, int] | None = None,
 ) -> None:
     """Keep a question of an agent, with what a replay of it needs. Nobody's answer waits for it or fails because of it.
@@ -64,6 +65,7 @@ def keep_question(
     Args:
         found: What the search that has company knowledge among it found.
         groups: What all searches found, where the answer is joined from several.
+        fitted: How many things the answer had tokens for, where that was less than there were.
         costs: What the line of each thing costs, where the answer has a budget of its own.
     """
     if found.vector is None or found.space is None or not _is_kept(actor) or find_secrets(query):
@@ -74,7 +76,7 @@ def keep_question(
     ]
     signs = found.tokens.signs if found.tokens else None
     outline = {
-        "limit": limit,
+        "limit": limit if fitted is None else fitted,
         "terms": [[word, *others] for word, others in found.terms.items()],  # jsonb would put keys in another order.
         "counts": [found.counts.get(word, 0.0) for word in found.terms],
         "weights": _weights_of(beside),

@@ -92,11 +92,6 @@ def recall(
     was_asked = not is_narrowed and not is_known and has_asked(actor, query)
     if not is_narrowed:
         note_gap(actor, query, everything)
-        if not then:
-            form = AskedForm.RECALL
-            keep_question(
-                actor, query, how=form, found=found[COMPANY_GROUP], groups=found, project=project, limit=limit
-            )
     answering = take_turns(found, project) if is_known else []
     hits = each_once(hits_of(answering, actor, things), of_any_kind=True)
     hit_template = "_hit.md" if style == "detailed" else "_hit_line.md"
@@ -118,6 +113,17 @@ def recall(
         return replace(fitting, left=len(hits) - len(fitting.items))
 
     told = fit(hits)
+    if not (is_narrowed or then):
+        keep_question(
+            actor,
+            query,
+            how=AskedForm.RECALL,
+            found=found[COMPANY_GROUP],
+            groups=found,
+            project=project,
+            limit=limit,
+            fitted=len(told.items) if told.left else None,
+        )
     if withheld := withhold_found(actor, [Exposure(hit.kind, hit.id) for hit in told.items]):
         told = fit([hit for hit in hits if (hit.kind, hit.id) not in withheld])
     serve_found(actor, [Exposure(hit.kind, hit.id) for hit in told.items], query=query)

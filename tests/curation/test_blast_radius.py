@@ -115,6 +115,22 @@ def test_what_moves_up_of_ones_own_is_not_taken_for_company_knowledge(curator, a
     assert _told(agents[0], "search", QUESTION) == ()
 
 
+def test_an_answer_that_ends_at_its_tokens_is_foreseen_as_it_ended(curator, agents):
+    offices = ("Rome", "Oslo", "Riga", "Kyiv", "Lima", "Bern", "Doha", "Baku")
+    entries = [
+        approved_entry(title=f"In {office}", content=f"How certificates rotate in {office}: {'the job rotate ' * 20}.")
+        for office in offices
+    ]
+    embed_pending()
+    told = [int(hit.id) for hit in recall(agents[0], query=QUESTION, max_tokens=150).items]
+    assert 0 < len(told) < len(entries)
+    last = next(entry for entry in entries if entry.pk not in told)
+
+    trial = try_decision([last], "deprecate")
+
+    assert trial.answers == []
+
+
 def test_looking_changes_nothing(curator, agents):
     entry = _proposal()
     _asked_by(agents)
