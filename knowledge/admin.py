@@ -255,7 +255,12 @@ show(
     order="-at",
     show_full_result_count=False,
 )
-show(HoldoutDraw, "at kind source_id session withheld", search="source_id user__username", filters="kind withheld at")
+show(
+    HoldoutDraw,
+    "at kind source_id session percent withheld",
+    search="source_id user__username",
+    filters="kind withheld at",
+)
 show(
     SessionOutcome,
     "session user corrections repeated failing reverted searches commits",

@@ -56,6 +56,9 @@ class HoldoutDraw(PrivateModel):
     version = models.CharField(
         max_length=DIGEST_CHARS, blank=True, help_text="Digest of its text: another is compared anew."
     )
+    percent = models.PositiveSmallIntegerField(
+        db_default=0, help_text="In how many of 100 sessions it was withheld then; 0: that was not kept."
+    )
     withheld = models.BooleanField(help_text="Whether the session was not told it.")
     at = models.DateTimeField(default=timezone.now)
 

@@ -13,7 +13,7 @@ inference, 2023 (arXiv:2311.03343), for the delayed start and p; Holm, A simple 
 procedure, 1979.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import erfc, exp, log, pi, sqrt
 from typing import NamedTuple
@@ -22,6 +22,8 @@ START = 16.0
 """Information at the first look: as of 20 sessions without something and 80 with it. Before, nothing is said."""
 SQUARED_95 = 7.814728
 SURE = 0.05
+EARLY = START / 2
+"""Information from which on something may look harmful."""
 BORROWED, BORROWED_BY_BLAME = 4, 32
 """How many sessions' worth of variance each side takes from both together. A rare setback may not have happened in the
 small one, which would then seem to be certain. To blame many things at once takes more: few sessions that went
@@ -46,26 +48,59 @@ class MeanDifference:
     p: float
 
 
-def compare(told: Sample, withheld: Sample) -> MeanDifference | None:
+def compare(*strata: tuple[Sample, Sample]) -> MeanDifference | None:
     """Return how much the mean of those that received it exceeds that of the others; None before the first look.
 
     The randomization is the only assumption: each session received it or not by lot. What happens in it may be counts,
     yes or no, or anything else with a variance.
+
+    Args:
+        strata: Those that received it and the others, among the sessions of one share. Sessions of another share are
+            compared with each other alone: their time may have been a better or a worse one.
     """
-    both = told.number + withheld.number
-    information = told.number * withheld.number / both if both else 0.0
-    if information < START:
+    found = _combine(strata)
+    if found is None or found.information < START:
         return None
-    pooled = (told.number * told.variance + withheld.number * withheld.variance) / both
+    value, more = found.value, log(found.information / START)
+    if not found.variance:
+        return MeanDifference(value, value, value, 1.0)
+    width = sqrt(found.variance * (SQUARED_95 + more))
+    return MeanDifference(value, value - width, value + width, _crossing(value**2 / found.doubted - more))
+
+
+def looks_harmful(*strata: tuple[Sample, Sample]) -> bool:
+    """Whether those that received it did worse by a standard error: no proof, and worth finding out about soon."""
+    found = _combine(strata)
+    return found is not None and found.information >= EARLY and found.value > sqrt(found.doubted)
+
+
+class _Combined(NamedTuple):
+    """The difference of all strata together, its variance, and that by which something is blamed."""
+
+    information: float
+    value: float
+    variance: float
+    doubted: float
+
+
+def _combine(strata: Sequence[tuple[Sample, Sample]]) -> _Combined | None:
+    compared = [(told, withheld) for told, withheld in strata if told.number and withheld.number]
+    if not compared:
+        return None
+    weights = [told.number * withheld.number / (told.number + withheld.number) for told, withheld in compared]
+    information = sum(weights)
+    shares = [weight / information for weight in weights]
+    sides = [side for pair in compared for side in pair]
+    pooled = sum(side.number * side.variance for side in sides) / sum(side.number for side in sides)
     variance, doubted = (
-        sum(_steady(side, pooled, borrowed) / side.number for side in (told, withheld))
+        sum(
+            share**2 * sum(_steady(side, pooled, borrowed * share) / side.number for side in pair)
+            for share, pair in zip(shares, compared, strict=True)
+        )
         for borrowed in (BORROWED, BORROWED_BY_BLAME)
     )
-    value = told.mean - withheld.mean
-    if not variance:
-        return MeanDifference(value, value, value, 1.0)
-    width = sqrt(variance * (SQUARED_95 + log(information / START)))
-    return MeanDifference(value, value - width, value + width, _crossing(value**2 / doubted - log(information / START)))
+    value = sum(share * (told.mean - withheld.mean) for share, (told, withheld) in zip(shares, compared, strict=True))
+    return _Combined(information, value, variance, doubted)
 
 
 def find_sure(p_of: Mapping[int, float]) -> set[int]:
@@ -78,7 +113,7 @@ def find_sure(p_of: Mapping[int, float]) -> set[int]:
     return sure
 
 
-def _steady(side: Sample, pooled: float, borrowed: int) -> float:
+def _steady(side: Sample, pooled: float, borrowed: float) -> float:
     return ((side.number - 1) * side.variance + borrowed * pooled) / (side.number - 1 + borrowed)
 
 

@@ -3,13 +3,27 @@
 Of everybody's sessions nothing is shown that fewer than three others on either side had a part in.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Avg, Count, ExpressionWrapper, F, FloatField, IntegerField, Max, Q, QuerySet, Sum, Variance
+from django.contrib.postgres.aggregates import ArrayAgg
+from django.db.models import (
+    Avg,
+    Count,
+    ExpressionWrapper,
+    F,
+    FloatField,
+    IntegerField,
+    Max,
+    Q,
+    QuerySet,
+    Sum,
+    Value,
+    Variance,
+)
 from django.db.models.functions import Cast, Coalesce
 from django.utils import timezone
 from django.utils.formats import number_format
@@ -21,7 +35,7 @@ from bigmind.core.rls import rls_bypass
 from bigmind.core.translation import _, gettext_lazy, write_number
 from knowledge.kinds import KINDS
 from knowledge.models import DIGEST_CHARS, HoldoutDraw, Kind, Proof, Serving
-from knowledge.services.confidence import START, MeanDifference, Sample, compare, find_sure
+from knowledge.services.confidence import START, Sample, compare, find_sure, looks_harmful
 
 _FAILING = Cast("session__work__failing", IntegerField())
 _COUNTED = {name: F(f"session__work__{name}") for name in ("corrections", "repeated", "reverted", "searches")}
@@ -167,8 +181,8 @@ def effects_of(actor: Actor, kind: str, ids: Iterable[str | int]) -> dict[str, M
     is_shared = kind != Kind.FACT
     with rls_bypass():
         found = _compare_sides(kind, wanted, reader=actor.user, of=None if is_shared else actor.user)
-    least = COLLEAGUES if is_shared and settings.BIGMIND_MODE != "personal" else 0
-    return {id: _effect_of(found.get(id, {}), least) for id in wanted}
+    least = _least_people() if is_shared else 0
+    return {id: _effect_of(found.get(id, ()), least) for id in wanted}
 
 
 def counts_of(actor: Actor, kind: str, id: str | int) -> ThingCounts | None:
@@ -190,8 +204,7 @@ def counts_of(actor: Actor, kind: str, id: str | int) -> ThingCounts | None:
             people=Count("user", filter=~Q(user=actor.user), distinct=True),
             **sums,
         )
-    hides = is_shared and settings.BIGMIND_MODE != "personal" and row["people"] < COLLEAGUES
-    if hides or not row["told"]:
+    if (is_shared and row["people"] < _least_people()) or not row["told"]:
         return None
     del row["people"]
     return ThingCounts(cited=row.pop("times_cited"), misled=row.pop("times_misled"), **row)
@@ -208,13 +221,24 @@ def mark_harmful() -> int:
 
     Many are compared at once: that a single harmless one is among those that are marked has a chance of at most 5 %.
     """
-    found = _compare_sides(Kind.COMPANY, None, reader=None, of=None)
-    lifts = {int(id): lift for id, sides in found.items() if (lift := _lift(sides, SETBACKS))}
+    found = {int(id): sides for id, sides in _compare_sides(Kind.COMPANY, None, reader=None, of=None).items()}
+    lifts = {id: lift for id, sides in found.items() if (lift := _lift(sides, SETBACKS))}
     sure = find_sure({id: lift.p for id, lift in lifts.items()})
     harmful = {id for id in sure if lifts[id].difference > 0}
+    # What several people had a part in changes what everybody is told; what one or two did would show in it.
+    seen = {id: sides for id, sides in found.items() if _has_people(sides, _least_people())}
+    _doubt({id for id, sides in seen.items() if looks_harmful(*_strata(sides, SETBACKS))})
     Proof.objects.exclude(harmful_since=None).exclude(pk__in=harmful).update(harmful_since=None)
     Proof.objects.filter(harmful_since=None, pk__in=harmful).update(harmful_since=timezone.now())
     return len(harmful)
+
+
+def _doubt(ids: set[int]) -> None:
+    """Let these entries be withheld more often, and no others; not what a curator looked at since it was sure."""
+    seen = Proof.objects.filter(entry__verified_at__gte=F("harmful_since")).values_list("entry_id", flat=True)
+    doubted = ids.difference(seen)
+    Proof.objects.filter(doubted=True).exclude(pk__in=doubted).update(doubted=False)
+    Proof.objects.filter(doubted=False, pk__in=doubted).update(doubted=True)
 
 
 def list_harmful() -> "QuerySet[Proof, int]":
@@ -223,16 +247,18 @@ def list_harmful() -> "QuerySet[Proof, int]":
     return Proof.objects.filter(unseen, harmful_since__isnull=False).values_list("entry_id", flat=True)
 
 
-Sides = Mapping[bool, Mapping[str, Any]]
-"""The sessions from which something was withheld (True) and those that received it: number, people, mean and variance
-of each measure."""
+Sides = Sequence[Mapping[str, Any]]
+"""The sessions of something by the share of their time, and whether it was withheld from them: number, people, mean and
+variance of each measure."""
 
 
 def _select_draws(kind: str) -> "QuerySet[HoldoutDraw]":
     return HoldoutDraw.objects.filter(kind=kind, session__ended_at__isnull=False).order_by()
 
 
-def _compare_sides(kind: str, ids: Collection[str] | None, *, reader: User | None, of: User | None) -> dict[str, Sides]:
+def _compare_sides(
+    kind: str, ids: Collection[str] | None, *, reader: User | None, of: User | None
+) -> Mapping[str, Sides]:
     """Return both sides of each thing that was drawn, of the sessions that have ended, as it reads now."""
     draws = _select_draws(kind)
     if ids is not None:
@@ -241,18 +267,18 @@ def _compare_sides(kind: str, ids: Collection[str] | None, *, reader: User | Non
         draws = draws.filter(user=of)
     total = sum((_NONE[name] for name in _PARTS[1:]), _NONE[_PARTS[0]])
     measures = {**_NONE, SETBACKS: ExpressionWrapper(total, IntegerField())}
-    rows = draws.values("source_id", "version", "withheld").annotate(
+    rows = draws.values("source_id", "version", "percent", "withheld").annotate(
         number=Count("pk"),
-        people=Count("user", filter=~Q(user=reader), distinct=True),
+        people=ArrayAgg("user", filter=~Q(user=reader), distinct=True, default=Value([])),
         **{f"{name}_mean": Avg(count, output_field=FloatField()) for name, count in measures.items()},
         **{f"{name}_variance": Variance(count, sample=True) for name, count in measures.items()},
     )
     versions = _versions(kind, {row["source_id"] for row in rows})
-    found: dict[str, dict[bool, Mapping[str, Any]]] = {}
+    found: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         if row["version"] == versions.get(row["source_id"]):
-            found.setdefault(row["source_id"], {})[row["withheld"]] = row
-    return dict(found)
+            found.setdefault(row["source_id"], []).append(row)
+    return found
 
 
 def _versions(kind: str, ids: Collection[str]) -> dict[str, str]:
@@ -264,18 +290,36 @@ def _versions(kind: str, ids: Collection[str]) -> dict[str, str]:
 
 def _effect_of(sides: Sides, least: int) -> MeasuredEffect:
     # Of one or two others not even that there are any: the first session of a colleague would show.
-    if least and any(side not in sides or sides[side]["people"] < least for side in (True, False)):
+    if not _has_people(sides, least):
         return MeasuredEffect(has_people=False)
-    numbers = {side: row["number"] for side, row in sides.items()}
+    withheld = sum(row["number"] for row in sides if row["withheld"])
     lifts = [lift for measure in MEASURES if (lift := _lift(sides, measure))]
-    return MeasuredEffect(sum(numbers.values()), numbers.get(True, 0), measures=lifts)
+    return MeasuredEffect(sum(row["number"] for row in sides), withheld, measures=lifts)
+
+
+def _has_people(sides: Sides, least: int) -> bool:
+    """Whether so many had a part in it on either side."""
+    people = ({one for row in sides if row["withheld"] is side for one in row["people"]} for side in (True, False))
+    return all(len(some) >= least for some in people)
+
+
+def _least_people() -> int:
+    return 0 if settings.BIGMIND_MODE == "personal" else COLLEAGUES
 
 
 def _lift(sides: Sides, measure: str) -> Lift | None:
-    if len(sides) < 2:
-        return None
-    found: MeanDifference | None = compare(*(_sample(sides[side], measure) for side in (False, True)))
+    found = compare(*_strata(sides, measure))
     return Lift(measure, found.value, found.low, found.high, found.p) if found else None
+
+
+def _strata(sides: Sides, measure: str) -> list[tuple[Sample, Sample]]:
+    """Return those that were told it and the others, of each share: only these had the same chance to be either."""
+    samples = {(row["percent"], row["withheld"]): _sample(row, measure) for row in sides}
+    return [
+        (samples[percent, False], sample)
+        for (percent, withheld), sample in samples.items()
+        if withheld and (percent, False) in samples
+    ]
 
 
 def _sample(row: Mapping[str, Any], measure: str) -> Sample:

@@ -27,6 +27,7 @@ from knowledge.models import (
     HoldoutConsent,
     HoldoutDraw,
     Kind,
+    Proof,
     Session,
 )
 from knowledge.services.exposures import Exposure
@@ -36,6 +37,9 @@ SAFETY = frozenset({"safety", "security"})
 """What has one of these among its topics or tags is never withheld."""
 BLOCKING = "block"
 SHARED = (Kind.COMPANY, Kind.ENTRY)
+DOUBTED_PERCENT = 50
+"""In how many of 100 sessions an entry is withheld that looks harmful, until that is sure or gone: who is told it then
+loses as much as who is not, and half of the sessions on either side say the most."""
 
 log = structlog.get_logger()
 
@@ -62,10 +66,10 @@ def consent_of(user: User) -> str:
 _CONSENT = FixedQuery(lambda user_id: CapturePolicy.objects.filter(user=user_id).values_list("holdout", flat=True)[:1])
 
 
-def is_withheld(session_id: UUID, one: Exposure) -> bool:
+def is_withheld(session_id: UUID, one: Exposure, percent: int) -> bool:
     """Draw the lot of one thing in one session: the same whenever it is drawn, as long as the share is the same."""
     drawn = salted_hmac("bigmind.holdout", f"{session_id}:{one.kind}:{one.source_id}", algorithm="sha256").digest()
-    return bool(int.from_bytes(drawn[:8]) % 100 < live.HOLDOUT_PERCENT)
+    return bool(int.from_bytes(drawn[:8]) % 100 < percent)
 
 
 def draw(actor: Actor, session_id: UUID, things: Iterable[Exposure]) -> list[HoldoutDraw]:
@@ -74,6 +78,7 @@ def draw(actor: Actor, session_id: UUID, things: Iterable[Exposure]) -> list[Hol
     if not kinds:
         return []
     eligible = _read_eligible(actor.user, [one for one in things if one.kind in kinds])
+    percents = _read_percents(session_id, eligible)
     return [
         HoldoutDraw(
             session_id=session_id,
@@ -81,7 +86,8 @@ def draw(actor: Actor, session_id: UUID, things: Iterable[Exposure]) -> list[Hol
             kind=one.kind,
             source_id=one.source_id,
             version=thing.digest[:DIGEST_CHARS],
-            withheld=is_withheld(session_id, one),
+            percent=percents[one],
+            withheld=is_withheld(session_id, one, percents[one]),
         )
         for one, thing in eligible.items()
     ]
@@ -135,6 +141,18 @@ def _read_eligible(user: User, things: Collection[Exposure]) -> Mapping[Exposure
         if not _is_safety(thing)
     }
     return {one: found[one] for one in things if one in found}
+
+
+def _read_percents(session_id: UUID, things: Collection[Exposure]) -> Mapping[Exposure, int]:
+    """Return in how many of 100 sessions each of these is withheld; what this session drew before, as it was then."""
+    company = [int(one.source_id) for one in things if one.kind == Kind.COMPANY]
+    doubted = set(Proof.objects.filter(entry__in=company, doubted=True).values_list("entry_id", flat=True))
+    drawn = HoldoutDraw.objects.filter(session=session_id, percent__gt=0).values_list("kind", "source_id", "percent")
+    now = {
+        one: DOUBTED_PERCENT if one.kind == Kind.COMPANY and int(one.source_id) in doubted else live.HOLDOUT_PERCENT
+        for one in things
+    }
+    return now | {Exposure(kind, source_id): percent for kind, source_id, percent in drawn}
 
 
 def _is_safety(thing: Any) -> bool:

@@ -64,13 +64,13 @@ def _compared(entry: CompanyEntry, *, told: int, without: int, people: int = 8) 
 def test_without_consent_every_answer_is_that_of_a_world_without_holdout(settings):
     entry, agent = approved_entry(content="Invoices are numbered per year."), _agent("all")
     fact = make_fact(agent, fact="Invoices are numbered per year by Ada.")
+    settings.HOLDOUT = "off"
     of_session = start_session(agent).session
 
     def answers() -> list[str]:
         told = recall(agent, query=QUESTION)
         return [get_context(agent).markdown, repr([(hit.kind, hit.id, hit.excerpt, hit.score) for hit in told.items])]
 
-    settings.HOLDOUT = "off"
     before = answers()
     settings.HOLDOUT, settings.HOLDOUT_PERCENT = "consent", 100
     withheld = answers()
@@ -119,8 +119,9 @@ def test_a_draw_can_be_made_again_and_is_told_after_the_session(settings):
     started = start_session(agent)
     draws = {one.source_id: one.withheld for one in HoldoutDraw.objects.all()}
 
+    assert set(HoldoutDraw.objects.values_list("percent", flat=True)) == {50}
     assert draws.keys() == {str(entry.pk) for entry in entries}
-    assert all(is_withheld(started.session.pk, Exposure("company", id)) is lot for id, lot in draws.items())
+    assert all(is_withheld(started.session.pk, Exposure("company", id), 50) is lot for id, lot in draws.items())
     assert {entry.title in started.context.markdown for entry in entries if draws[str(entry.pk)]} <= {False}
     receipt = receipt_of(started.session)
     assert receipt
@@ -175,6 +176,50 @@ def test_what_helps_is_told_in_plain_words_and_what_harms_goes_back_to_the_queue
     decide_at_latest(curator, entry_id=harming.pk, action="verify")
 
     assert not list_queue(curator, why="harmful").items
+
+
+def test_what_looks_harmful_is_withheld_more_often_until_a_curator_has_looked(settings):
+    settings.HOLDOUT_PERCENT = 20
+    harming, other, agent = approved_entry(), approved_entry(), _agent()
+    _compared(harming, told=3, without=1)
+    _compared(other, told=3, without=1, people=2)
+    first = start_session(agent).session
+    tally_servings()
+
+    def percents(session: Session) -> dict[str, int]:
+        return dict(HoldoutDraw.objects.filter(session=session).values_list("source_id", "percent"))
+
+    mark_harmful()
+    assert percents(start_session(agent).session) == {str(harming.pk): 50, str(other.pk): 20}
+    recall(make_agent(agent.user, "claude-code"), query=f"{harming.title} {harming.content}")
+    assert percents(first) == {str(harming.pk): 20, str(other.pk): 20}
+
+    decide_at_latest(make_actor(curator=True), entry_id=harming.pk, action="verify")
+    mark_harmful()
+    assert percents(start_session(agent).session) == {str(harming.pk): 20, str(other.pk): 20}
+
+
+def test_a_worse_time_in_which_less_was_withheld_is_not_taken_for_harm():
+    entry, now = approved_entry(), timezone.now()
+    users = [make_user() for _ in range(8)]
+    draw = {"kind": "company", "source_id": str(entry.pk), "version": entry.digest[:24]}
+    for percent, every, corrections in [(20, 5, 4), (50, 2, 1)]:
+        sessions = [Session(user=users[number % 8], started_at=now, ended_at=now) for number in range(120)]
+        Session.objects.bulk_create(sessions)
+        HoldoutDraw.objects.bulk_create(
+            HoldoutDraw(session=one, user=one.user, withheld=number % every == 0, percent=percent, **draw)
+            for number, one in enumerate(sessions)
+        )
+        SessionOutcome.objects.bulk_create(
+            SessionOutcome(session=one, user=one.user, corrections=corrections + number % 3 - 1)
+            for number, one in enumerate(sessions)
+        )
+
+    effect = effects_of(make_actor(), "company", [entry.pk])[str(entry.pk)]
+
+    assert (effect.verdict, effect.sessions, effect.withheld) == ("unclear", 240, 84)
+    assert effect.setbacks
+    assert abs(effect.setbacks.difference) < 0.1
 
 
 def test_an_effect_over_few_people_is_not_shown(settings):
