@@ -7,7 +7,7 @@ from bigmind.core.operations import Operation
 OPERATIONS = (
     Operation(
         name="memory_update_profile",
-        title="Say who the user is",
+        title="Update the profile",
         call=profiles.update_profile,
         shape=ProfileShape,
         route="PATCH profile/",

@@ -74,18 +74,18 @@ class FoundOperations:
 
 
 class FoundOperationShape(BaseModel):
-    """An operation that may do what you want, with what it takes."""
+    """A matching operation, with its arguments."""
 
     model_config = ConfigDict(from_attributes=True)
 
     name: str
     effect: str = Field(description="read, write or destroy.")
     about: str
-    arguments: list[str] = Field(description="A line each: name, whether it may be left out, and what it is.")
+    arguments: list[str] = Field(description="A line each: name, whether it is optional, and what it is.")
 
 
 class FoundOperationsShape(BaseModel):
-    """The operations that fit what you want, the best first."""
+    """Matching operations, best first."""
 
     model_config = ConfigDict(from_attributes=True)
 

@@ -32,7 +32,7 @@ FOUND = 5
 ToolName = Annotated[
     str,
     AfterValidator(check_content),
-    Field(min_length=1, max_length=100, description="The name of one to use."),
+    Field(min_length=1, max_length=100, description="The tool to call."),
 ]
 
 
@@ -41,11 +41,11 @@ def use_tool(
     *,
     find: Annotated[Query, Field(description="What you want to do.")] | None = None,
     tool: ToolName | None = None,
-    arguments: Annotated[dict[str, Any], Field(description="What it takes.")] | None = None,
+    arguments: Annotated[dict[str, Any], Field(description="Its arguments.")] | None = None,
 ) -> FoundOperations:
     """Do anything else: notes, knowledge base, documentation, app maps, profile, hypotheses, erasing, export.
 
-    Call it with `find`, then with `tool` and `arguments`. Returns the tools that fit, then their answer.
+    Call it with `find`, then with `tool` and `arguments`. Returns matching tools, then their reply.
     """
     if tool is not None:
         raise _cannot_perform(actor, tool)

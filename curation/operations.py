@@ -89,7 +89,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="memory_list_queue",
-        title="List what waits for a curator",
+        title="List the review queue",
         call=queue.list_queue,
         shape=WaitingPageShape,
         route="GET company/queue/",
@@ -99,7 +99,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="memory_brief_curator",
-        title="Gather what a decision needs",
+        title="Brief a curator",
         call=briefing.brief,
         shape=BriefingShape,
         route="GET company/{entry_id}/briefing/",
@@ -121,7 +121,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="memory_approve_global",
-        title="Decide about company knowledge",
+        title="Decide on company knowledge",
         call=decisions.approve_global,
         shape=DecisionShape,
         route="POST company/{entry_id}/decide/",
@@ -131,7 +131,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="memory_approve_many",
-        title="Decide about many at once",
+        title="Decide on many at once",
         call=decisions.decide_many,
         shape=DecisionsShape,
         route="POST company/decide/",
@@ -162,7 +162,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="golden_check",
-        title="Ask the golden questions now",
+        title="Check golden questions now",
         call=golden_questions.check_golden_questions,
         shape=GoldenCheckShape,
         route="POST golden/check/",
@@ -184,7 +184,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="anchors_list",
-        title="List what rests on code",
+        title="List what cites code",
         call=anchors.list_anchors,
         shape=AnchoredItemsShape,
         route="GET anchors/",
@@ -193,7 +193,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         name="anchors_report",
-        title="Report what a check of code found",
+        title="Report a check of code",
         call=anchors.report_anchors,
         shape=AnchorReportShape,
         route="POST anchors/report/",

@@ -42,24 +42,24 @@ def _readable_trigger(text: str) -> str:
 Trigger = Annotated[
     str, Field(max_length=TRIGGER_CHARS), AfterValidator(check_content), NoSecrets, AfterValidator(_readable_trigger)
 ]
-Triggers = Annotated[list[Trigger], Field(max_length=TRIGGERS, description="Told before: `command: rm -rf`.")]
+Triggers = Annotated[list[Trigger], Field(max_length=TRIGGERS, description="Fires on: `command: rm -rf`.")]
 TriggerLevelName = Literal["off", "shadow", "advise", "ask", "block"]
 TeamName = Annotated[str, Field(max_length=60), AfterValidator(check_content)]
-FactId = Annotated[RowId, Handle("fact"), Field(description="Its number.")]
+FactId = Annotated[RowId, Handle("fact"), Field(description="Fact ID.")]
 FactIds = Annotated[list[Annotated[RowId, Handle("fact")]], Field(max_length=20)]
-ValidFrom = Annotated[Moment, Field(description="Holds from this date.")]
+ValidFrom = Annotated[Moment, Field(description="Valid from this date.")]
 ValidUntil = Annotated[Moment, Field(description="Ends on this date.")]
 Relevance = Annotated[
     Literal["strong", "related", "weak"],
-    Field(description="related: it bears on the question, less than the best; weak: it merely comes closest."),
+    Field(description="related: relevant to the question, less than the best; weak: merely the closest."),
 ]
 Risk = Annotated[
     Literal["flagged", "clear"],
     Field(description="Only those with signs of a prompt injection (flagged), or without any (clear)."),
 ]
 HypothesisText = Annotated[Content, Field(description="“I believe X because Y.”")]
-HypothesisId = Annotated[RowId, Handle("hypothesis"), Field(description="The number of the hypothesis.")]
-ChunkId = Annotated[RowId, Handle("chunk"), Field(description="The number of the chunk.")]
+HypothesisId = Annotated[RowId, Handle("hypothesis"), Field(description="Hypothesis ID.")]
+ChunkId = Annotated[RowId, Handle("chunk"), Field(description="Chunk ID.")]
 SessionId = Annotated[
     str,
     Handle("session", defaults_to_ours=True),
@@ -124,10 +124,10 @@ def _storable(metadata: dict[str, Any]) -> dict[str, Any]:
     return metadata
 
 
-EntryId = Annotated[UUID, Handle("entry"), Field(description="The id of the entry.")]
-EntryTypeName = Annotated[Literal["fact", "summary", "template"], Field(description="What it is.")]
-RoleName = Annotated[Tag, Field(description="Only what is for this role: pm, dev, qa or all.")]
-Roles = Annotated[SharedTags, Field(description="Whom it is for: pm, dev, qa, all.", examples=[["dev"]])]
+EntryId = Annotated[UUID, Handle("entry"), Field(description="Entry ID.")]
+EntryTypeName = Annotated[Literal["fact", "summary", "template"], Field(description="Entry type.")]
+RoleName = Annotated[Tag, Field(description="Only entries for this role: pm, dev, qa or all.")]
+Roles = Annotated[SharedTags, Field(description="Audience: pm, dev, qa, all.", examples=[["dev"]])]
 EntryTags = Annotated[SharedTags, Field(description="Tags.", examples=[["vercel", "routing"]])]
 SourceFile = Annotated[SharedLongText, Field(max_length=500, description="File it comes from.")]
 SourceStory = Annotated[SharedLongText, Field(max_length=200, description="Story it comes from.")]
@@ -138,8 +138,8 @@ Metadata = Annotated[
     AfterValidator(refuse_secrets_in_json),
     Field(description="Anything else, as JSON of up to 64 KiB."),
 ]
-ChangedMetadata = Annotated[Metadata, Field(description="Merged into what is there; null removes a name.")]
-MinConfidence = Annotated[Confidence, Field(description="Only what is at least so certain.")]
+ChangedMetadata = Annotated[Metadata, Field(description="Merged, not replaced; null removes a key.")]
+MinConfidence = Annotated[Confidence, Field(description="Minimum confidence.")]
 
 
 class ReferenceKind(StrEnum):

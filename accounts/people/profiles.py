@@ -30,9 +30,9 @@ def update_profile(
     preferences: Preferences | None = None,
     pinned_facts: PinnedFacts | None = None,
 ) -> Profile:
-    """Say who the user is: role, preferences, and the facts every session must know.
+    """Set the user's role, preferences, and the facts every session must know.
 
-    Call this when the user tells you their role or how they like to work. What you send replaces what was there; the
+    Call this when the user tells you their role or how they like to work. Each argument replaces its old value; the
     rest stays. Returns the profile.
     """
     profile, _ = Profile.objects.select_for_update().get_or_create(user=actor.user)
@@ -45,7 +45,7 @@ def update_profile(
 
 
 def get_profile(actor: Actor) -> Profile:
-    """Return the user's profile: role, preferences and pinned facts. Empty when nothing was told yet."""
+    """Return the user's profile: role, preferences and pinned facts. Empty until one is set."""
     found: list[Profile] = _PROFILE(actor.user.pk)
     return found[0] if found else Profile(user=actor.user)
 

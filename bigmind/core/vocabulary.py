@@ -139,7 +139,7 @@ Offset = Annotated[int, Field(ge=0, le=10**9)]
 Cursor = Annotated[
     str,
     AfterValidator(check_content),
-    Field(min_length=1, max_length=CURSOR_CHARS, description="`next_cursor` of the page before, instead of an offset."),
+    Field(min_length=1, max_length=CURSOR_CHARS, description="The previous page's `next_cursor`, not an offset."),
 ]
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="0 to 1.")]
 Importance = Annotated[int, Field(ge=1, le=10, description="1 to 10.")]

@@ -53,15 +53,13 @@ DecisionName = Annotated[
 ]
 Despite = Annotated[
     list[CompanyEntryId],
-    Field(
-        max_length=20, description="Approved entries that it may contradict, which shall hold as well: their numbers."
-    ),
+    Field(max_length=20, description="Numbers of approved entries it may contradict that also stay valid."),
 ]
 Losing = Annotated[
     list[RowId],
-    Field(max_length=20, description="Golden questions that may lose what they must find by this: their numbers."),
+    Field(max_length=20, description="Numbers of golden questions that may lose their item by this."),
 ]
-Into = Annotated[CompanyEntryId, Field(description="For merge and supersede: the approved entry that takes its place.")]
+Into = Annotated[CompanyEntryId, Field(description="For merge and supersede: the approved entry that replaces it.")]
 IntoRevision = Annotated[
     Revision, Field(description="The revision of `into` you have read, for a merge that changes it.")
 ]
@@ -120,12 +118,12 @@ def approve_global(
     losing: Losing | None = None,
     triggers: Triggers | None = None,
 ) -> Decision:
-    """Decide about company knowledge, as a curator: approve, reject, request_changes, merge, deprecate, restore, …
+    """Decide on company knowledge, as a curator: approve, reject, request_changes, merge, deprecate, restore, …
 
-    Call this only when a curator tells you to. With approve, edit and merge, title, content, category, importance and
-    anchors and triggers change it. Rejecting needs notes, which the proposer reads. `undo` takes back the last
-    decision. What changed since the `revision` that was read is refused with the changes; what may contradict approved
-    entries or lose golden questions, with their numbers: ask the curator, then name them. Returns the entry.
+    Call this only when a curator tells you to. Approve, edit and merge can change title, content, category, importance,
+    anchors and triggers. Rejecting needs notes, which the proposer reads. `undo` reverts the last decision. If
+    the entry is newer than `revision`, the refusal lists the changes. If it may contradict approved entries or lose
+    golden questions, the refusal lists their numbers: ask the curator, then name them. Returns the entry.
     """
     actor.require("curate")
     if action in _ONE_BY_ONE:
@@ -135,7 +133,7 @@ def approve_global(
     given |= {"importance": importance, "anchors": anchors, "triggers": triggers}
     edits = {name: value for name, value in given.items() if value is not None}
     if triggers is not None and triggers != entry.triggers:
-        # How far it goes was decided about other triggers: these begin in the shadow.
+        # Its level was decided for other triggers: new ones start in shadow mode.
         edits["trigger_levels"] = {}
     review = _ACTIONS[action](
         _DecisionRequest(actor, entry, notes.strip(), into, into_revision, edits, frozenset(despite or ()))
@@ -152,13 +150,13 @@ def decide_many(
     action: Literal["approve", "reject", "request_changes", "verify", "deprecate"],
     revisions: Annotated[
         dict[str, Revision],
-        Field(max_length=BULK, description="The revision of each that you have read, by its number: {'142': 3}."),
+        Field(max_length=BULK, description="The revision you read of each entry, by its number: {'142': 3}."),
     ],
     notes: Notes = "",
     despite: Despite | None = None,
     losing: Losing | None = None,
 ) -> Decisions:
-    """Decide about up to 100 entries alike, as a curator. Each is decided for itself: one refusal stops no other.
+    """Decide on up to 100 entries at once, as a curator. Each is decided separately: a refusal stops no other.
 
     Call this only when a curator tells you to. Returns what was decided, and for each refusal the entry and the reason.
     """

@@ -35,7 +35,7 @@ READ_WITH_ENTRY = (
     "dispatch__server",
 )
 
-CommentText = Annotated[SharedContent, Field(max_length=4_000, description="What you have to say.")]
+CommentText = Annotated[SharedContent, Field(max_length=4_000, description="The comment.")]
 
 
 @transaction.atomic
@@ -86,8 +86,8 @@ class CompanyEntryDetail:
 def get_company_entry(actor: Actor, *, entry_id: CompanyEntryId) -> CompanyEntryDetail:
     """Read one company entry with its history, differences and discussion.
 
-    Call this when you need to know who decided something and why, or cite a handle such as C142. Returns the entry,
-    each step of its life, and the comments.
+    Call this when you need to know who decided something and why, or cite a handle such as C142. Returns the entry, its
+    reviews and the comments.
     """
     entry = readable_entry(actor, entry_id)
     # Drafts may hold what was cut before approval (a name, a secret): only the proposer and the curators see those.
@@ -102,7 +102,7 @@ def get_company_entry(actor: Actor, *, entry_id: CompanyEntryId) -> CompanyEntry
 
 @transaction.atomic
 def comment(actor: Actor, *, entry_id: CompanyEntryId, text: CommentText) -> Comment:
-    """Say something about a company entry, where curators, the proposer and everybody who reads it can see it.
+    """Comment on a company entry. Curators, the proposer and everybody who reads it can see it.
 
     Call this to answer a curator's question, or to add evidence. Returns the comment.
     """

@@ -51,7 +51,7 @@ FileOfSource = Annotated[
 ]
 OriginOfSource = Annotated[
     Literal["", "user", "inferred", "tool", "imported"],
-    Field(description="Where company entries have their truth from: all of these wait for a curator again."),
+    Field(description="Origin of company entries: all of these wait for a curator again."),
 ]
 DryRun = Annotated[bool, Field(description="True: only count. False: really forget.")]
 LOOKED_AT = 50
@@ -122,11 +122,11 @@ def forget_source(
     since: Since | None = None,
     dry_run: DryRun = True,
 ) -> ForgottenSource:
-    """Forget everything that a key, agent, session, connected app or imported file wrote, from a moment on or ever.
+    """Forget everything that a key, agent, session, connected app or imported file wrote, ever or since a date.
 
-    Call this first as it is, which only counts; then with `dry_run` false, if the user agrees. What it proposed as
-    company knowledge is told to nobody until a curator decides again, and sessions that were told it hear of that.
-    Returns the counts and the number of a signed report; it cannot be undone.
+    Call this first as is, which only counts; then with `dry_run` false, if the user agrees. Company knowledge it
+    proposed is hidden until a curator decides again, and sessions that saw it are notified. Returns the counts and the
+    number of a signed report; it cannot be undone.
     """
     meant = Meant(key, agent, session_id, app, source_file, origin, since)
     work = _Work(actor, ForgottenSource(dry_run), Erased({"what": "source", **meant.said}))

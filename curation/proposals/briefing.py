@@ -66,9 +66,9 @@ class Briefing:
 
 
 def brief(actor: Actor, *, entry_id: CompanyEntryId) -> Briefing:
-    """Gather what a curator needs to decide about an entry: what is near it, approved or waiting, contradictions,
-    provenance, the proposer's record, what it costs and pushes out, warnings, complaints, which real answers change,
-    how often its triggers would have fired.
+    """Gather what a curator needs to decide about an entry: similar entries, approved or pending, contradictions,
+    provenance, the proposer's record, what it costs and displaces, warnings, complaints, which real answers change, how
+    often its triggers would have fired.
 
     Call this when a curator asks about one entry of the queue. Returns all of it.
     """

@@ -92,10 +92,10 @@ def promote_to_global(
     keep_here: KeepHere = False,
     triggers: Triggers | None = None,
 ) -> Proposal:
-    """Propose that everybody here should know this. A curator decides.
+    """Propose this as knowledge for everybody here. A curator decides.
 
-    Call this when something holds beyond this user: with content, or source_kind and source_id of what is stored.
-    Returns the entry with handle and status. A later session hears the decision.
+    Call this when something holds beyond this user: send content, or source_kind and source_id of a stored item.
+    Returns the entry with handle and status. A later session gets the decision.
     """
     # Of two simultaneous calls with the same text, the second waits, and then finds the first as a duplicate.
     wait_for_turn(_LOCK, actor.user.pk)
@@ -153,7 +153,7 @@ def list_my_proposals(
     offset: Offset = 0,
     cursor: Cursor | None = None,
 ) -> Page[CompanyEntry]:
-    """List what you have proposed as company knowledge, the newest first, with what was decided and why.
+    """List your proposals for company knowledge, newest first, each with its decision and the reason.
 
     Call this when asked what became of a proposal, or when a decision was announced at the start of the session.
     """
@@ -180,9 +180,9 @@ def revise_proposal(
     revision: Revision | None = None,
     triggers: Triggers | None = None,
 ) -> CompanyEntry:
-    """Change a proposal of your own that is not decided yet, or answer a curator who asked for changes.
+    """Change your own undecided proposal, or answer a curator who asked for changes.
 
-    Call this when a decision says `changes_requested`. It waits in the queue again. Returns the entry.
+    Call this when a decision says `changes_requested`. It returns to the queue. Returns the entry.
     """
     require_own_proposal(actor, entry_id)
     entry = entry_to_change(entry_id, revision=revision)
@@ -206,7 +206,7 @@ def revise_proposal(
 
 @transaction.atomic
 def withdraw_proposal(actor: Actor, *, entry_id: CompanyEntryId, notes: Notes = "") -> CompanyEntry:
-    """Take back a proposal of your own that is not decided yet.
+    """Withdraw your own undecided proposal.
 
     Call this when it turns out to be wrong or already known. Returns the entry, which stays on record as rejected.
     """

@@ -54,7 +54,7 @@ Why = Annotated[
     ),
 ]
 WHYS: tuple[str, ...] = ("proposed", "reported", "harmful", "overlapping", "unused", "due")
-Risk = Annotated[Literal["flagged", "clear"], Field(description="Whether something looks dangerous in it.")]
+Risk = Annotated[Literal["flagged", "clear"], Field(description="Whether it looks dangerous.")]
 
 
 @dataclass(frozen=True)
@@ -128,10 +128,10 @@ def list_queue(
     offset: Offset = 0,
     cursor: Cursor | None = None,
 ) -> Page[QueueItem]:
-    """List what waits for a curator: proposals, and entries reported, harmful, overlapping, unused or to be verified.
+    """List the review queue: proposals, and entries reported, harmful, overlapping, unused or due for verification.
 
-    Call this only when a curator asks what is to be decided. Returns a page, the risky, important and oldest first,
-    one's own last, each with its age, what it repeats or contradicts, complaints, and who is looking at it.
+    Call this only when a curator asks what to decide. Returns a page, the risky, important and oldest first, your own
+    last, each with its age, what it repeats or contradicts, complaints, and who is reviewing it.
     """
     actor.require("curate")
     entries = _queue(actor, order, why, category, proposer, project, text, risk, older_than_days)
@@ -244,10 +244,10 @@ def claimer_of(entry: CompanyEntry) -> User | None:
 
 @transaction.atomic
 def claim_entry(actor: Actor, *, entry_id: CompanyEntryId) -> Claim:
-    """Say that you are looking at an entry, for ten minutes, so that another curator takes the next one.
+    """Reserve an entry for ten minutes, so that another curator takes the next one.
 
-    Call this when a curator opens it. Returns the claim, which is somebody else's when they were first. A proposal of
-    your own is not claimed: another curator reviews it.
+    Call this when a curator opens it. Returns the claim, which is somebody else's if they were first. You cannot claim
+    your own proposal: another curator reviews it.
     """
     actor.require("curate")
     entry = entry_to_change(entry_id)

@@ -47,8 +47,8 @@ class AnchorResult(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     kind: AnchoredKind = "company"
-    id: Annotated[str, AfterValidator(check_content), Field(max_length=36, description="As anchors_list told it.")]
-    anchor: Annotated[AnchorText, Field(description="As anchors_list told it.")]
+    id: Annotated[str, AfterValidator(check_content), Field(max_length=36, description="From anchors_list.")]
+    anchor: Annotated[AnchorText, Field(description="From anchors_list.")]
     verdict: Literal["holds", "moved", "doubtful", "false"]
     reason: Annotated[SharedLongText, Field(max_length=REASON_CHARS)] = ""
     moved_to: Annotated[AnchorText, Field(description="The anchor at its new place.")] = ""
@@ -64,8 +64,8 @@ def list_anchors(
 ) -> Page[AnchoredItemShape]:
     """List what cites code: approved company knowledge, shared entries or the user's own facts, each with its anchors.
 
-    Call this to check a repository: `bigmind verify` does. Returns a page; an anchor that was followed to another place
-    is told as it is there. A key that may decide for others is told of no facts.
+    Call this to check a repository: `bigmind verify` does. Returns a page; an anchor whose code moved is shown at its
+    new place. A key with the scope `curate` gets no facts.
     """
     page = page_of(_things_with_anchors(actor, kind).order_by("pk"), limit=limit, offset=offset, cursor=cursor)
     return page.of([_item(kind, thing) for thing in page.items])
@@ -82,8 +82,8 @@ def report_anchors(
     """Report what a check of a repository found at a commit of its main branch.
 
     Call this from CI (`bigmind verify --submit`). What holds is marked as checked at that commit. What became false is
-    labelled stale, and if it is company knowledge waits for the curators with the reason; what is doubtful is due to be
-    verified. When the code is again as it was, the label is, too. Returns which entries that concerns.
+    labelled stale and, if it is company knowledge, queued for curators with the reason; what is doubtful is due for
+    verification. When the code changes back, so does the label. Returns the affected entries.
     """
     done, at = AnchorReportShape(), f"{one_line(repository)} at {commit[:12]}"
     for kind in sorted({result.kind for result in results}):

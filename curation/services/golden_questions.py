@@ -67,7 +67,7 @@ SharedId = Annotated[
     AfterValidator(check_content),
     Field(min_length=1, max_length=36, description="The id of what it must find."),
 ]
-Within = Annotated[int, Field(ge=1, le=LOOKED_AT, description="Among how many of the first answers it must be.")]
+Within = Annotated[int, Field(ge=1, le=LOOKED_AT, description="The item must be in this many first results.")]
 GoldenId = Annotated[RowId, Field(description="The number of the golden question: 7 for Q7.")]
 
 
@@ -87,10 +87,10 @@ class GoldenCheck:
 def pin_golden_question(
     actor: Actor, *, question: QuestionText, kind: SharedKind, id: SharedId, within: Within = 3
 ) -> GoldenQuestion:
-    """Pin a golden question, as a curator: it must go on finding this item of shared knowledge.
+    """Pin a golden question, as a curator: it must keep finding this item of shared knowledge.
 
-    Call this only when a curator asks for it. It is asked at once, whenever shared knowledge or the model changes, and
-    before a decision that may lose it. Returns it with the place of the item now; pinning it again changes `within`.
+    Call this only when a curator asks for it. It is checked now, whenever shared knowledge or the model changes, and
+    before a decision that may lose it. Returns it with the item's place now; pinning it again changes `within`.
     """
     actor.require("curate")
     if not _exists(actor, kind, id):
@@ -111,14 +111,14 @@ def pin_golden_question(
 def list_golden_questions(
     actor: Actor,
     *,
-    lost: Annotated[bool, Field(description="Only those whose item was not found.")] = False,
+    lost: Annotated[bool, Field(description="Only those that lost their item.")] = False,
     limit: Limit = 50,
     offset: Offset = 0,
     cursor: Cursor | None = None,
 ) -> Page[GoldenQuestion]:
-    """List the golden questions, as a curator: what each must find, its place at the last check, since when it is lost.
+    """List the golden questions, as a curator: what each must find, its place at the last check, and when it was lost.
 
-    Call this when a curator asks whether search still finds what matters. Those that are lost come first.
+    Call this when a curator asks whether search still finds what matters. Lost ones come first.
     """
     actor.require("curate")
     rows = GoldenQuestion.objects.lost() if lost else GoldenQuestion.objects.all()
@@ -127,7 +127,7 @@ def list_golden_questions(
 
 
 def unpin_golden_question(actor: Actor, *, golden_id: GoldenId) -> GoldenQuestion:
-    """Remove a golden question, as a curator. What it had to find stays. Returns what it was."""
+    """Remove a golden question, as a curator. Its item stays. Returns the removed question."""
     actor.require("curate")
     golden = GoldenQuestion.objects.filter(pk=golden_id).first()
     if golden is None:
@@ -137,7 +137,7 @@ def unpin_golden_question(actor: Actor, *, golden_id: GoldenId) -> GoldenQuestio
 
 
 def check_golden_questions(actor: Actor) -> GoldenCheck:
-    """Ask all golden questions now, as a curator, and keep the outcome. Returns those whose item is not found.
+    """Check all golden questions now, as a curator, and store the result. Returns those that lost their item.
 
     This happens by itself within ten minutes of a change; call it when a curator does not want to wait.
     """

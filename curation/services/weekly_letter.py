@@ -177,13 +177,13 @@ class WeeklyLetter:
 
 
 def write_weekly_letter(actor: Actor, *, until: LastDay | None = None) -> WeeklyLetter:
-    """Tell what seven days brought the user: learned, helped, unknown, no longer true, and up to three decisions.
+    """Summarize seven days for the user: learned, helped, unknown, no longer true, and up to three decisions.
 
     Call this when the user asks how their week was, what you learned lately, or what to tidy up. Returns the parts with
-    their lines, each with the address of its evidence. The decisions are those that wait now.
+    their lines, each with the URL of its evidence. The decisions are those pending now.
 
     Raises:
-        Invalid: `until` is to come, or before the year 2000.
+        Invalid: `until` is in the future, or before 2000.
     """
     zone = zone_of(actor.user)
     with timezone.override(zone):

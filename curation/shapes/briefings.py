@@ -10,16 +10,16 @@ from knowledge.shapes.company import CompanyEntryShape
 
 
 class NeighbourShape(Shape):
-    """An entry that is near in meaning or words."""
+    """An entry similar in meaning or words."""
 
     entry: CompanyEntryShape
     similarity: float
     by_meaning: bool
-    contradictions: list[str] = Field(description="On what the two may disagree.")
+    contradictions: list[str] = Field(description="What the two may disagree on.")
 
 
 class ProposerRecordShape(Shape):
-    """What became of the other proposals of the same person."""
+    """Outcomes of the same person's other proposals."""
 
     approved: int
     rejected: int
@@ -42,7 +42,7 @@ class EffectShape(Shape):
 
     line: CompanyLineShape
     is_told: bool = Field(description="Whether it would be among the first five.")
-    leaving: list[CompanyLineShape] = Field(description="What would not be told any more.")
+    leaving: list[CompanyLineShape] = Field(description="What would no longer be shown.")
 
 
 class SuspicionShape(Shape):
@@ -55,7 +55,7 @@ class SuspicionShape(Shape):
 
 
 class ComplaintShape(Shape):
-    """Somebody said that it is wrong or outdated."""
+    """A report that it is wrong or outdated."""
 
     verdict: str
     note: str
@@ -70,7 +70,7 @@ class ComplaintShape(Shape):
 
 
 class EntryEffectShape(Shape):
-    """A company entry, and how often it would be told, or not any more."""
+    """A company entry, and how often it would appear or disappear."""
 
     entry: CompanyEntryShape
     answers: int
@@ -78,7 +78,7 @@ class EntryEffectShape(Shape):
 
 
 class ChangedQuestionShape(Shape):
-    """A question that is answered otherwise: the curator's own, or one that three others asked in the same words."""
+    """A question whose answer changes: the curator's own, or one that three others asked in the same words."""
 
     text: str
     enters: list[str] = Field(description="Handles of the entries that the answer gains.")
@@ -86,7 +86,7 @@ class ChangedQuestionShape(Shape):
 
 
 class ProjectEffectShape(Shape):
-    """A project, and how many answers and starts of it change."""
+    """A project, with how many answers and starts change."""
 
     project: str
     times: int
@@ -104,10 +104,10 @@ class BlastRadiusShape(Shape):
 
     action: str = Field(description="The decision that was tried.")
     days: int
-    questions: int = Field(description="Questions that were replayed. Those of others count once three people asked.")
+    questions: int = Field(description="Replayed questions. Those of others count once three people asked.")
     people: int
     answers_changed: int
-    moved: int = Field(description="Answers of these in which only the order changes.")
+    moved: int = Field(description="Of these, answers that only change their order.")
     starts: int
     starts_changed: int
     entering: list[EntryEffectShape]
@@ -116,26 +116,26 @@ class BlastRadiusShape(Shape):
     asked: list[ChangedQuestionShape]
     golden_lost: list[GoldenEffectShape]
     golden_won: list[GoldenEffectShape]
-    tokens: int = Field(description="What all changed answers and starts cost more than before, about.")
-    kept: bool = Field(description="Whether questions are kept here, so that there is something to replay.")
+    tokens: int = Field(description="About how many tokens more all changed answers and starts cost.")
+    kept: bool = Field(description="Whether questions are stored here, so that they can be replayed.")
     fallback: str = Field(description="Why only session starts and golden questions were replayed; empty: all were.")
 
 
 class TriggerTrialShape(Shape):
     """What the triggers of an entry would have done to the acts of agents on record."""
 
-    acts: int = Field(description="Acts of the last 30 days that they were tried on; of others from three people on.")
-    fired: int = Field(description="On how many they would have fired; of others once three people are concerned.")
+    acts: int = Field(description="Acts of the last 30 days they were tried on; others' once there are three people.")
+    fired: int = Field(description="On how many they would have fired; others' once there are three people.")
     people: int
-    is_whole: bool = Field(description="False where those of others are not counted: fewer than three, or none.")
+    is_whole: bool = Field(description="False: those of others are not counted: fewer than three, or none.")
 
 
 class BriefingShape(Shape):
     """One entry with all that is known about it."""
 
     entry: CompanyEntryShape
-    nearest: list[NeighbourShape] = Field(description="Approved entries that are near; none that is far apart.")
-    nearest_waiting: list[NeighbourShape] = Field(description="Proposals that are near and wait, too.")
+    nearest: list[NeighbourShape] = Field(description="Approved entries that are similar.")
+    nearest_waiting: list[NeighbourShape] = Field(description="Pending proposals that are similar.")
     same_waiting: int
     record: ProposerRecordShape
     effect: EffectShape

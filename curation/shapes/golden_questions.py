@@ -9,7 +9,7 @@ from knowledge.shapes.base import Shape
 
 
 class GoldenQuestionShape(Shape):
-    """A question that must go on finding one item, and whether it does."""
+    """A question that must keep finding one item, and whether it does."""
 
     id: int
     handle: str
@@ -18,7 +18,7 @@ class GoldenQuestionShape(Shape):
     source_id: str = Field(description="The id of what it must find.")
     within: int = Field(description="Among how many of the first answers.")
     place: int | None = Field(description="Its place at the last check; null: not among the first ten.")
-    is_lost: bool = Field(description="True: its item was not found when it was checked last.")
+    is_lost: bool = Field(description="True: the last check did not find its item.")
     lost_since: datetime | None
     checked_at: datetime | None
 

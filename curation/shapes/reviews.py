@@ -18,7 +18,7 @@ class ProposalShape(Shape):
     status: str
     duplicate: bool = Field(description="True: it was proposed or approved before, and is not proposed twice.")
     held_back: str = Field(description="Why it waits although this is personal mode.")
-    sent_to: str = Field(description="The company server that it goes to as well; empty: it stays here.")
+    sent_to: str = Field(description="The company server that also gets it; empty: it stays here.")
 
 
 class ReviewShape(Shape):
@@ -29,7 +29,7 @@ class ReviewShape(Shape):
     by_name: str
     agent_name: str
     notes: str
-    changed: dict[str, list[Any]] = Field(description="Each field that changed, with what it was and what it is.")
+    changed: dict[str, list[Any]] = Field(description="Each changed field, with its old and its new value.")
     batch: UUID
     created_at: datetime
 
@@ -44,10 +44,10 @@ class CommentShape(Shape):
 
 
 class CompanyEntryDetailShape(Shape):
-    """An entry with its history and what was said about it."""
+    """An entry with its history and discussion."""
 
     entry: CompanyEntryShape
-    credits: list[str] = Field(description="Who contributed: the proposer, and those of what was merged into it.")
+    credits: list[str] = Field(description="Who contributed: the proposer, and those of merged entries.")
     history: list[ReviewShape]
     comments: list[CommentShape]
 
@@ -61,7 +61,7 @@ class DecisionShape(Shape):
 
 
 class RefusedShape(Shape):
-    """One entry that was not decided about."""
+    """One entry that was not decided."""
 
     entry_id: int
     handle: str
@@ -69,14 +69,14 @@ class RefusedShape(Shape):
 
 
 class DecisionsShape(Shape):
-    """What became of many at once."""
+    """What was decided, and not."""
 
     decided: list[DecisionShape]
     refused: list[RefusedShape]
 
 
 class WaitingShape(Shape):
-    """One thing that waits for a curator."""
+    """One item waiting for a curator."""
 
     entry: CompanyEntryShape
     why: str = Field(description="proposed, reported, harmful, overlapping, unused or due.")
@@ -84,7 +84,7 @@ class WaitingShape(Shape):
     claimed_by: str | None
     complaints: int
     comments: int
-    relations: list[str] = Field(description="contradiction, duplicate: of what else waits or is approved.")
+    relations: list[str] = Field(description="contradiction, duplicate: of pending or approved entries.")
     is_own: bool = Field(description="Whether you proposed it: another curator decides.")
 
     @field_validator("claimed_by", mode="before")
@@ -108,14 +108,14 @@ class ForgottenShape(Shape):
     hypotheses: int
     notes: int
     entries: int
-    app_entities: int = Field(description="What it taught the maps of apps.")
+    app_entities: int = Field(description="What it added to app maps.")
     references: int = Field(description="Documentation it imported.")
-    questions: int = Field(description="Questions that found nothing, asked in that time.")
+    questions: int = Field(description="Unanswered questions asked in that time.")
     feedback: int
     comments: int
     proposals: int = Field(description="Approved company entries that wait for a curator again.")
-    open_sessions_told: int = Field(description="Open sessions that were told any of it: they hear at their next call.")
-    ended_sessions_told: int = Field(description="Ended sessions that were told any of it.")
+    open_sessions_told: int = Field(description="Open sessions that saw any of it: notified at their next call.")
+    ended_sessions_told: int = Field(description="Ended sessions that saw any of it.")
     people_told: int = Field(description="Whose sessions these are.")
     report: int | None = Field(description="The number of the signed report; none after a dry run.")
-    look_at: list[str] = Field(description="What the source only changed, or proposed: look at it yourself.")
+    look_at: list[str] = Field(description="What the source only changed or proposed: review it yourself.")

@@ -8,13 +8,13 @@ from knowledge.shapes.base import Shape
 
 
 class LetterLineShape(Shape):
-    """One line of a letter, with where its evidence is."""
+    """One line of a letter, and its evidence."""
 
-    handle: str = Field(description="What agents cite it by; empty where it has none.")
+    handle: str = Field(description="What agents cite it by; else empty.")
     text: str
     note: str = Field(description="What is said of it.")
     url: str = Field(description="Its page.")
-    evidence_url: str = Field(description="The page where what is said of it shows; empty: the same.")
+    evidence_url: str = Field(description="The page that shows the note's evidence; empty: the same.")
 
 
 class LetterPartShape(Shape):
@@ -28,7 +28,7 @@ class LetterPartShape(Shape):
 
 
 class WeeklyLetterShape(Shape):
-    """What seven days brought. Parts without a line are left out."""
+    """A summary of seven days. Empty parts are left out."""
 
     first: date
     last: date

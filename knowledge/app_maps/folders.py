@@ -26,7 +26,7 @@ BUDGET = ProcessBudget()
 
 Layout = Annotated[
     Literal["file", "folder"],
-    Field(description="file: a file for each app. folder: a folder for each, a file a table."),
+    Field(description="file: one per app. folder: one per app, with a file per table."),
 ]
 MapFiles = Annotated[
     dict[str, Annotated[str, AfterValidator(check_content)]],
@@ -98,8 +98,8 @@ def _current_maps() -> list[AppMap]:
 def import_maps(actor: Actor, *, files: MapFiles, dry_run: bool = False) -> ImportedMaps:
     """Import app maps from YAML files, in either layout. They are merged: what others learnt stays.
 
-    Call this with what app_export returned, or with a folder that people keep. Returns what is new, changed and
-    known by app; a fault is refused with file and line, and nothing is imported then.
+    Call this with what app_export returned, or with a folder that people keep. Returns what is new, changed and known
+    per app. An error is refused with file and line; then nothing is imported.
     """
     return import_folder(read_maps({path: text.encode() for path, text in files.items()}), dry_run=dry_run)
 

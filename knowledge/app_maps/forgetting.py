@@ -19,7 +19,7 @@ from knowledge.models import AmbiguousName, App, AppEntity, AppTable, AppWorkflo
 from knowledge.search.passages import erase_passages
 from knowledge.shapes.app_maps import DefaultPlaceShape
 
-Chosen = Annotated[AnApp, Field(description="Name or id of the app that is meant. Left out: nothing is remembered.")]
+Chosen = Annotated[AnApp, Field(description="Name or id of the app it means. Omit it to forget the choice.")]
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ def forget_in_app(
     table: ATable | None = None,
     workflow: AWorkflow | None = None,
 ) -> ForgottenPart:
-    """Forget one entity or workflow of an app; or a table or the whole app, with all that is known of it.
+    """Forget one entity or workflow of an app, or a table or the whole app with all that is known of it.
 
     Call this when something is wrong for good; app_report_failure is for what may only have moved. Everybody shares the
-    map: tables and apps are forgotten by curators, in personal mode by you. Returns what went.
+    map: curators forget tables and apps, in personal mode you do. Returns what went.
     """
     if entity and workflow:
         problem = {"field": "workflow", "message": "cannot be given together with entity"}
@@ -81,10 +81,10 @@ def forget_in_app(
 def set_default_app(
     actor: Actor, *, name: LookedUp, app: Chosen | None = None, table: ATable | None = None
 ) -> DefaultPlaceShape:
-    """Remember which app is meant by a name that stands in several, for everybody from now on.
+    """Set which app an ambiguous name means, for everybody from now on.
 
     Call this when app_resolve said `ambiguous` and the user has chosen. Without `app` the choice is forgotten, and the
-    user is asked again. Returns where the name leads now.
+    user is asked again. Returns what the name means now.
     """
     if app is None:
         AmbiguousName.objects.filter(look_up=fold_name(name)).update(

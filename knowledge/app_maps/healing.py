@@ -30,16 +30,16 @@ FailureName = Annotated[
     Field(description="What failed: 404 on the row, unknown field, table or app not found."),
 ]
 OutcomeName = Annotated[
-    Literal["found", "not_found"], Field(description="What the step you were told brought. Left out on the first call.")
+    Literal["found", "not_found"], Field(description="Result of the suggested step. Omit it on the first call.")
 ]
-FailedId = Annotated[OutsideId, Field(description="The id you used that led nowhere.")]
-FoundId = Annotated[OutsideId, Field(description="With `found`: the id it has now.")]
-FoundFields = Annotated[Fields, Field(description="With `found`: the schema as it is now, whole.")]
+FailedId = Annotated[OutsideId, Field(description="The id that failed.")]
+FoundId = Annotated[OutsideId, Field(description="With `found`: its current id.")]
+FoundFields = Annotated[Fields, Field(description="With `found`: the whole current schema.")]
 
 
 @dataclass(frozen=True)
 class Mended:
-    """What became of a report. `next_step` says what to do now; `place` is where the thing is."""
+    """Result of a report. `next_step` says what to do now; `place` is where the thing is."""
 
     status: Literal["healed", "unchanged", "next_step", "choose", "forgotten", "reported"]
     next_step: str
@@ -388,9 +388,9 @@ def report_failure(
     found_id: FoundId = "",
     fields: FoundFields | None = None,
 ) -> Mended:
-    """Report that the map was wrong: a row, table or app is gone, or a schema changed. It is mended for everybody.
+    """Report that the map was wrong: a row, table or app is gone, or a schema changed. It is fixed for everybody.
 
-    Call this when a call with ids from the map fails. Returns where the thing is now, if BigMind could find out by
+    Call this when a call with ids from the map fails. Returns where the thing is now, if BigMind could find it by
     itself; else the one call to make next, after which you call this again with `outcome`. What is gone is forgotten.
     """
     found = app_called(app)

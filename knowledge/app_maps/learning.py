@@ -83,10 +83,10 @@ def learn_app(
     entities: Entities | None = None,
     workflows: Workflows | None = None,
 ) -> Learnt:
-    """Merge what you found out about an app into its map: rows by the names people say, schemas, how things are done.
+    """Merge what you found out about an app into its map: rows by the names people use, schemas, workflows.
 
     Call this after a task that made you look something up, so that nobody has to again. A new app is added. What you
-    leave out stays as it is; twice is once. Returns what was added, what changed, and how much was known.
+    leave out stays; repeating it is safe. Returns what was added, what changed, and how much was known.
     """
     app_map = map_told(
         app,

@@ -38,7 +38,7 @@ LEFT_OUT_BYTES = 120
 PROBLEM_BYTES = 300
 AMBIGUOUS_SHOWN = 50
 
-MapBytes = Annotated[int, Field(ge=1_000, le=MAP_BYTES, description="What the map may cost, in bytes of YAML.")]
+MapBytes = Annotated[int, Field(ge=1_000, le=MAP_BYTES, description="Size limit of the YAML, in bytes.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class ReadMap:
 def list_apps(
     actor: Actor, *, limit: Limit = 50, offset: Offset = 0, cursor: Cursor | None = None, risk: Risk | None = None
 ) -> AppIndex:
-    """List the outside apps that are mapped: ids, aliases, how much is known, and names that stand in several apps.
+    """List mapped outside apps: ids, aliases, how much is known, and names found in several apps.
 
     Call this at the start of a task in an outside app, unless app_resolve already knows what you need. Returns the
     index as YAML; when it is empty, how to fill it.
@@ -103,8 +103,8 @@ def select_by_risk(risk: str | None) -> QuerySet[App]:
 def get_app(actor: Actor, *, app: AnApp, table: ATable | None = None, max_bytes: MapBytes = MAP_BYTES) -> ReadMap:
     """Read the map of one app as YAML of at most 5 KB: entities with their ids, schemas, workflows.
 
-    Call this when you will do several things in one app; for one thing app_resolve is cheaper. Entities that nobody
-    used for longest are left out first, and it says how many: app_resolve finds those too.
+    Call this when you will do several things in one app; for one thing app_resolve is cheaper. The least recently used
+    entities are left out first, and counted: app_resolve finds those too.
     """
     found = app_called(app)
     only = table_of(found, table) if table else None

@@ -66,8 +66,8 @@ def resolve_name(actor: Actor, *, name: LookedUp, app: AnApp | None = None, requ
     """Turn the name of a row, table or app into exact ids, with the schema and the workflow to use.
 
     Call this first for any task in an outside app, before you discover anything. Returns the ids to go straight to the
-    target; or `ambiguous` with the places to ask the user about; or `unknown` with the cheapest call that finds out.
-    What no map knows a connector looks for, in the likeliest tables, where there is one and you may.
+    target; or `ambiguous` with the places to ask the user about; or `unknown` with the cheapest call that finds out. A
+    connector, if there is one and you may use it, searches likely tables for unmapped names.
     """
     scope, error = _scope(app, request, name)
     if error is not None:

@@ -52,10 +52,10 @@ class Begun:
 
 
 def bootstrap_apps(actor: Actor, *, connector: ConnectorName = "", apps: DiscoveredApps | None = None) -> Begun:
-    """Bring in which apps and tables there are: read by a connector in the background, or what you discovered.
+    """Import the apps and tables there are: read by a connector in the background, or discovered by you.
 
     Call this once, when app_list is empty, or for a new app. Give names and ids only: no records, and no schemas unless
-    you have them already. Returns what was stored, or the run that reads it; app_list shows how far it is.
+    you have them already. Returns what was stored, or the run that reads it; app_list shows its progress.
     """
     if bool(connector) == bool(apps):
         raise Invalid(

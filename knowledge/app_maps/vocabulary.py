@@ -167,7 +167,7 @@ class LearntTable(_Learnt):
 
 
 class LearntEntity(_Learnt):
-    """One row that is asked for by name."""
+    """One row that people name."""
 
     name: NewName
     table: NewName
@@ -319,7 +319,7 @@ COLUMNS = (
 )
 
 Tables = Annotated[list[LearntTable], Field(max_length=TABLES, description="Tables, with what is known of them.")]
-Entities = Annotated[list[LearntEntity], Field(max_length=ENTITIES, description="Rows, by the name people say.")]
+Entities = Annotated[list[LearntEntity], Field(max_length=ENTITIES, description="Rows, by the name people use.")]
 Workflows = Annotated[
     list[LearntWorkflow], Field(max_length=WORKFLOWS, description="What people ask for, and how it is done.")
 ]

@@ -78,9 +78,9 @@ class ShownEvent:
 
 
 def read_status(actor: Actor) -> CaptureStatus:
-    """Read how this user's memory is written, and when the hooks of each client last ran, brought something, failed.
+    """Read how this user's memory is written, and when each client's hooks last ran, returned something or failed.
 
-    Call this when hooks seem not to work, or before you write for a user who may want to be asked. Returns both.
+    Call this when hooks seem broken, or before you write for a user who may want to be asked. Returns both.
     """
     return CaptureStatus(
         policy_of(actor),

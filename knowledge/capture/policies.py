@@ -14,7 +14,7 @@ from knowledge.models import Act, ActRecord, CaptureMode, CapturePolicy
 
 ModeName = Annotated[
     Literal["automatic", "ask", "manual", "read_only"],
-    Field(description="How memory is written: by itself, after asking, when told to, not at all."),
+    Field(description="How memory is written: automatically, after asking, on request, never."),
 ]
 HoldoutName = Annotated[
     Literal["never", "shared", "all"],
@@ -26,13 +26,11 @@ HoldoutName = Annotated[
 KeepDays = Annotated[int, Field(ge=1, le=3650, description="Days that captured conversations are kept.")]
 ActRecordName = Annotated[
     Literal["off", "counted", "examples"],
-    Field(
-        description="What is kept of what agents did: nothing; for the user alone; curators see what triggers match."
-    ),
+    Field(description="What to keep of agents' acts: nothing; for the user alone; curators see what triggers match."),
 ]
 Folder = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(check_content)]
 Folders = Annotated[
-    list[Folder], Field(max_length=200, description="Folders nothing is recalled for or kept from; replaces the list.")
+    list[Folder], Field(max_length=200, description="Folders without recall or capture; replaces the list.")
 ]
 
 
@@ -51,10 +49,10 @@ def set_policy(
     holdout: HoldoutName | None = None,
     acts: ActRecordName | None = None,
 ) -> CapturePolicy:
-    """Choose how this user's memory is written, how long captured conversations are kept, and which folders never.
+    """Set how this user's memory is written, how long captured conversations are kept, and which folders never.
 
     Call this only when the user asks for it. An agent may make it stricter; only the user, on the page Captured, may
-    loosen it. What you leave out stays. Returns what holds now.
+    loosen it. Omitted settings stay. Returns all settings.
     """
     policy, _ = CapturePolicy.objects.select_for_update().get_or_create(user=actor.user)
     if mode is not None:

@@ -47,7 +47,7 @@ ErrorText = Annotated[
 
 @dataclass(frozen=True)
 class Lesson:
-    """An entry that tells about an error, and why it was chosen."""
+    """An entry about an error, and why it was chosen."""
 
     entry: Entry
     why: str
@@ -85,7 +85,7 @@ class OwnFix:
 
     @property
     def fix(self) -> str:
-        """What was done until the error was gone."""
+        """What was done to fix the error."""
         return fix_in(self.chunk.content) or self.chunk.content
 
 
@@ -109,11 +109,11 @@ def lesson_for(
     error: ErrorText,
     limit: Annotated[int, Field(ge=1, le=10)] = 3,
 ) -> Lessons:
-    """Ask whether an error was met here before: send the message, traceback or log as it is.
+    """Ask whether an error was seen here before: send the message, traceback or log as is.
 
     Call this as soon as a command, test or request fails, before you look for the cause. Returns the lessons from the
-    knowledge base with fix and source, the same error first; weak ones are marked, and nothing is invented. How your
-    own agents got rid of the very same error comes with them, from conversations that were captured or imported.
+    knowledge base with fix and source, the same error first; weak ones are marked, and nothing is invented. Also
+    returns how your own agents fixed the same error, from captured or imported conversations.
     """
     seen = error_in(error)
     found = _ask(actor, seen, error, limit)

@@ -36,7 +36,7 @@ LASTING = (CompanyCategory.DECISION, CompanyCategory.GLOSSARY)
 
 
 class Status(models.TextChoices):
-    """Where an entry is in its life."""
+    """The status of an entry."""
 
     PENDING = "pending"
     CHANGES_REQUESTED = "changes_requested"

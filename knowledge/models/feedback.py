@@ -8,7 +8,7 @@ from bigmind.core.masking import PrivateModel
 
 
 class Usefulness(models.TextChoices):
-    """What someone said of what they were told."""
+    """Someone's feedback on what they saw."""
 
     USEFUL = "useful"
     WRONG = "wrong"

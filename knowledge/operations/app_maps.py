@@ -65,7 +65,7 @@ OPERATIONS = (
     ),
     Operation(
         name="app_bootstrap",
-        title="Bring in apps and tables",
+        title="Import apps and tables",
         call=app_runs.bootstrap_apps,
         shape=BegunShape,
         route="POST apps/bootstrap/",
@@ -104,7 +104,7 @@ OPERATIONS = (
     ),
     Operation(
         name="app_forget",
-        title="Forget what a map says",
+        title="Forget part of a map",
         call=app_forgetting.forget_in_app,
         shape=ForgottenInAppShape,
         route="DELETE apps/",
@@ -113,7 +113,7 @@ OPERATIONS = (
     ),
     Operation(
         name="app_rebuild",
-        title="Build a map anew",
+        title="Rebuild a map",
         call=app_runs.rebuild_app,
         shape=BegunShape,
         route="POST apps/rebuild/",

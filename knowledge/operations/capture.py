@@ -18,7 +18,7 @@ OPERATIONS = (
     ),
     Operation(
         name="memory_set_capture",
-        title="Choose how memory is written",
+        title="Set how memory is written",
         call=set_policy,
         shape=CapturePolicyShape,
         route="PATCH capture/",

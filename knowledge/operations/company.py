@@ -26,7 +26,7 @@ OPERATIONS = (
     ),
     Operation(
         name="memory_feedback",
-        title="Say what it was worth",
+        title="Give feedback",
         call=feedback.give_feedback,
         shape=ToldFeedbackShape,
         route="POST feedback/",

@@ -27,7 +27,7 @@ OPERATIONS = (
     ),
     Operation(
         name="directory_list_instances",
-        title="List who runs a BigMind",
+        title="List instances",
         call=instances.list_instances,
         shape=InstancesShape,
         route="GET directory/instances/",
@@ -36,7 +36,7 @@ OPERATIONS = (
     ),
     Operation(
         name="directory_register_instance",
-        title="Report a BigMind of yours",
+        title="Report an instance",
         call=instances.register_instance,
         shape=RegistrationShape,
         route="PUT directory/instances/{instance_id}/",
@@ -46,7 +46,7 @@ OPERATIONS = (
     ),
     Operation(
         name="directory_forget_instance",
-        title="Take a BigMind off the list",
+        title="Remove an instance",
         call=instances.forget_instance,
         shape=InstanceShape,
         route="DELETE directory/instances/{instance_id}/",

@@ -95,7 +95,7 @@ OPERATIONS = (
     ),
     Operation(
         name="kb_rebuild_embeddings",
-        title="Make all vectors anew",
+        title="Re-embed everything",
         call=rebuilding.rebuild_embeddings,
         shape=RebuildShape,
         route="POST kb/rebuild/",

@@ -19,16 +19,14 @@ MOST_DRAFTS = 1_000
 SLUG_CHARS = 50
 ASKED_CHARS = 1_000
 
-ReferenceId = Annotated[
-    UUID, Handle("reference"), Field(description="The id of the reference, as a search returned it.")
-]
+ReferenceId = Annotated[UUID, Handle("reference"), Field(description="The reference's id, as a search returned it.")]
 CollectionName = Annotated[
     str,
     Field(max_length=SLUG_CHARS, pattern=r"^[a-z0-9][a-z0-9-]*$", description="Only this collection, such as helios."),
 ]
 TypeName = Annotated[
     Literal["all", "command", "api", "guide", "feature", "troubleshooting", "setting"],
-    Field(description="Only what is of this type."),
+    Field(description="Only this type."),
 ]
 SharedName = Annotated[Name, NoSecrets]
 CategoryName = Annotated[
@@ -56,7 +54,7 @@ PathText = Annotated[
 MethodName = Annotated[
     Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE"],
     BeforeValidator(lambda said: said.strip().upper() if isinstance(said, str) else said),
-    Field(description="HTTP method. Default: all that the path has."),
+    Field(description="HTTP method. Default: all methods."),
 ]
 
 
@@ -113,7 +111,7 @@ SynonymTable = Annotated[
     dict[str, list[str]],
     AfterValidator(_words),
     AfterValidator(refuse_secrets_in_json),
-    Field(description='Words that mean the same, beside the built-in ones: {"tenant": ["workspace"]}.'),
+    Field(description='Synonyms, in addition to the built-in ones: {"tenant": ["workspace"]}.'),
 ]
 Completenesses = dict[Literal["command", "api"], Literal["complete", "partial", "unknown"]]
 _COMPLETENESSES: TypeAdapter[Completenesses] = TypeAdapter(Completenesses)
@@ -131,7 +129,7 @@ Declared = Annotated[
         " complete source does not have is answered with “does not exist”."
     ),
 ]
-SourceName = Annotated[SharedLongText, Field(max_length=500, description="What was read: a file, an address.")]
+SourceName = Annotated[SharedLongText, Field(max_length=500, description="What was read: a file, a URL.")]
 VersionName = Annotated[Tag, NoSecrets, Field(description="The version of what is described.")]
 Aliases = Annotated[SharedTags, Field(description="Other names it is found by.")]
 Keywords = Annotated[SharedTags, Field(description="Words it is found by.")]

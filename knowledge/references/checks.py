@@ -49,13 +49,13 @@ class CheckVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class Checked:
-    """Whether a command or an endpoint exists as it was written.
+    """Whether a command or an endpoint exists as written.
 
     Attributes:
         exists: Whether it could be run or sent as it stands, as far as the documentation tells.
         problems: What is wrong with it, each with the nearest that is right.
         reference: What it is, or what it is a wrong form of.
-        nearest: Valid forms that come near.
+        nearest: Nearest valid forms.
         note: What else to know: that it was spelled differently, that its options are not documented.
     """
 
@@ -71,8 +71,8 @@ class Checked:
 def check_command(actor: Actor, *, command: CheckedText, collection: CollectionName = "") -> Checked:
     """Check a command line with its options, or a request such as GET /api/v1/users, before you run or recommend it.
 
-    Call this whenever you wrote one yourself. Says whether it exists, exists with an option or value that does not,
-    or lacks an argument, with the nearest valid forms; `cannot_tell` where the documentation may not list all there is.
+    Call this whenever you wrote one yourself. Says whether it exists, exists with an option or value that does not, or
+    lacks an argument, with the nearest valid forms; `cannot_tell` if the documentation may be incomplete.
     """
     among = select_collections(collection)
     request = request_in(command)

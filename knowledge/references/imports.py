@@ -120,25 +120,22 @@ def import_references(
     version: VersionName = "",
     title: SharedName | None = None,
     description: SharedLongText | None = None,
-    program: Annotated[
-        SharedName, Field(description="Word that command lines begin with and people may leave out: helios.")
-    ]
+    program: Annotated[SharedName, Field(description="First word of command lines, which people may omit: helios.")]
     | None = None,
-    base_path: Annotated[SharedName, Field(description="What stands before every path of the API: /api/v1.")]
-    | None = None,
+    base_path: Annotated[SharedName, Field(description="Prefix of every API path: /api/v1.")] | None = None,
     synonyms: SynonymTable | None = None,
     generated_at: Moment | None = None,
     completeness: Declared | None = None,
     complete: Annotated[
-        bool, Field(description="These are all there is of this source: what it had before and has no more is removed.")
+        bool, Field(description="This is all the source has now: earlier items that are missing are removed.")
     ] = False,
     dry_run: Annotated[bool, Field(description="Only report what would be done.")] = False,
 ) -> ImportedReferences:
     """Import documentation: commands, endpoints, guides, features, troubleshooting, settings. Everybody reads it.
 
-    Call this to bring in what a generator or a person wrote down; curators and admins may. What is unchanged stays as
-    it is. What a person has changed is never overwritten: it waits for a decision (`drifted`). Returns how many were
-    added, changed, removed, unchanged.
+    Call this to import what a generator or a person wrote; for curators and admins. Unchanged items stay as they are.
+    What a person edited is never overwritten: it waits for a decision (`drifted`). Returns how many were added,
+    changed, removed, unchanged.
     """
     require_documentarian(actor)
     _allow_long_transaction()

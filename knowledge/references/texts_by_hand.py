@@ -123,7 +123,7 @@ def list_commands(
     offset: Offset = 0,
     cursor: Cursor | None = None,
 ) -> Page[Reference]:
-    """List the commands there are, of a category or all, each with its exact name and what it does.
+    """List commands, of one category or all, each with its exact name and what it does.
 
     Call this when search_knowledge found nothing, before you say that there is no such command. Returns a page of them.
     """
@@ -137,10 +137,10 @@ def list_commands(
 def get_api_endpoint(
     actor: Actor, *, path: PathText, method: MethodName | None = None, collection: CollectionName = ""
 ) -> FoundEndpoint:
-    """Read what an API endpoint takes and answers: parameters, body, responses, examples.
+    """Read what an API endpoint takes and returns: parameters, body, responses, examples.
 
-    Call this before you write a request; never make an endpoint up. Values stand for parameters (/users/123), and the
-    path's beginning may be left out. Returns the endpoint, or all methods of the path, or nothing and the nearest ones.
+    Call this before you write a request; never make an endpoint up. Values may replace parameters (/users/123), and the
+    path's prefix may be omitted. Returns the endpoint, or all methods of the path, or nothing and the nearest ones.
     """
     among = select_collections(collection)
     request = _request(path, method)
@@ -179,10 +179,10 @@ def update_reference(
     category: CategoryName | None = None,
     subcategory: CategoryName | None = None,
 ) -> Reference:
-    """Correct an item of documentation. What you leave out stays as it is; what it is called exactly stays, too.
+    """Correct an item of documentation. Omitted arguments stay unchanged, and so does its exact name.
 
-    Call this when the documentation is wrong or misses an alias; curators and admins may. The next import does not
-    overwrite it: a new text of the source waits for a decision. Returns the item.
+    Call this when the documentation is wrong or misses an alias; for curators and admins. The next import does not
+    overwrite it: new text from the source waits for a decision. Returns the item.
     """
     require_documentarian(actor)
     sent: dict[str, Any] = {

@@ -29,9 +29,9 @@ AnyId = Annotated[
 
 @transaction.atomic
 def set_aside(actor: Actor, *, kind: KindName, id: AnyId, reason: Reason = "Set aside.") -> RememberedShape:
-    """Take a fact, session, chunk, note or hypothesis out of sight: hidden everywhere, kept, and restorable.
+    """Hide a fact, session, chunk, note or hypothesis everywhere. It is kept and can be restored.
 
-    Call this when the user wants something not to be recalled, without losing it. Returns what was set aside.
+    Call this when the user wants something kept, but no longer recalled. Returns what was set aside.
     """
     if kind == "fact":
         fact = own_fact(actor, _number(id))
@@ -43,9 +43,9 @@ def set_aside(actor: Actor, *, kind: KindName, id: AnyId, reason: Reason = "Set 
 
 @transaction.atomic
 def restore(actor: Actor, *, kind: KindName, id: AnyId) -> RememberedShape:
-    """Bring back what was set aside.
+    """Restore what was set aside.
 
-    Call this when the user changes their mind. Returns what is recalled again from now on.
+    Call this when the user changes their mind. Returns what is recalled again.
     """
     if kind == "fact":
         thing: Model = restore_fact(actor, fact_id=_number(id))

@@ -17,7 +17,7 @@ MaxTokens = Annotated[
     Field(
         ge=100,
         le=100_000,
-        description="Tokens the reply may cost.",
+        description="Token limit of the reply.",
     ),
 ]
 

@@ -28,7 +28,7 @@ from .gaps import note_gap
 ENTRIES_SHOWN = 5
 READ_PER_GROUP = 40
 
-Strict = Annotated[bool, Field(description="Leave out what nobody has verified, and what is long past its review.")]
+Strict = Annotated[bool, Field(description="Leave out entries nobody verified, or long overdue for review.")]
 
 HITS = 50
 PROJECTS_SHOWN = 200
@@ -54,8 +54,8 @@ def list_global(
 ) -> Page[CompanyEntry]:
     """List approved company knowledge: architecture, standards, decisions, patterns, glossary.
 
-    Call this to see what holds for everybody here. Returns entries, the most important first, each with its handle,
-    owner and whether it was lately verified.
+    Call this to see what applies to everybody here. Returns entries, most important first, each with its handle, owner
+    and whether it was recently verified.
     """
     entries = filter_by_risk(select_approved_entries(), risk).order_by("-importance", "-decided_at", "-pk")
     if category:
@@ -79,7 +79,7 @@ def search_global(
     """Search approved company knowledge by words and meaning.
 
     Call this before you decide how to build something: there may be a standard. Returns the best first, each with
-    handle, freshness and who approved it. Where nothing matches the reply says so, and shows what comes closest.
+    handle, freshness and who approved it. If nothing matches, the reply says so and shows the closest.
     """
     eligible = select_approved_entries()
     if category:

@@ -98,15 +98,13 @@ SESSIONS_READ = 50
 IN_PROGRESS = "in progress"
 COUNTED = ("facts", "standing", "sessions", "hypotheses")
 
-SessionsShown = Annotated[
-    int, Field(ge=0, le=50, description="Closed sessions to list. Default: as many as there is room for.")
-]
+SessionsShown = Annotated[int, Field(ge=0, le=50, description="Closed sessions to list. Default: as many as fit.")]
 
 
 ToldSessionId = Annotated[
     str,
     Handle("session"),
-    Field(pattern=r"^[0-9a-fA-F-]{8,36}$", description="Reads what this session was told at its start."),
+    Field(pattern=r"^[0-9a-fA-F-]{8,36}$", description="Read this session's start context instead."),
 ]
 
 

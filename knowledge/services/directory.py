@@ -52,10 +52,10 @@ class Directory(Page[Person]):
 def list_directory(
     actor: Actor, *, topic: Tag = "", limit: Limit = 20, offset: Offset = 0, cursor: Cursor | None = None
 ) -> Directory:
-    """List who is here: people with their agents, topics and contributions, as far as each shares them.
+    """List who is here: people with the agents, topics and contributions that they share.
 
-    Call this to see who there is to ask, or who works on a topic. Returns people by name, the topics that most of them
-    share, and figures over what is shared.
+    Call this to see whom to ask, or who works on a topic. Returns people by name, the topics that most of them share,
+    and totals of what is shared.
     """
     viewer = actor.user
     people = people_shown(viewer)

@@ -79,9 +79,9 @@ def add_entry(
 ) -> AddedEntry:
     """Add an entry to the knowledge base: a learning, a summary of a story, a template. Everybody here sees it.
 
-    Call this when you learned something that others should not have to learn again. Returns the entry with its id;
-    the exact same content is not added twice (`duplicate`, with the id of the known one). What it contradicts or
-    repeats is listed (`similar`) and pointed to; nothing is merged.
+    Call this when you learned something that others should not have to learn again. Returns the entry with its id; the
+    exact same content is not added twice (`duplicate`, with the existing id). What it contradicts or repeats is listed
+    (`similar`) and linked; nothing is merged.
     """
     parent = entry_of_id(parent_id) if parent_id else None
     entry, is_new = Entry.objects.get_or_create(
@@ -121,10 +121,10 @@ def update_entry(
     triggers: Triggers | None = None,
     anchors: Anchors | None = None,
 ) -> UpdatedEntry:
-    """Change an entry of your own, or any as a curator. What you leave out stays as it is.
+    """Change your own entry, or any as a curator. Omitted arguments stay unchanged.
 
-    Call this when an entry is out of date, or to raise its confidence once it is proven. `metadata` is merged into what
-    is there: a name with null is removed. Returns the entry, and whether it was embedded again.
+    Call this when an entry is out of date, or to raise its confidence once it is proven. `metadata` is merged, not
+    replaced: null removes a key. Returns the entry, and whether it was re-embedded.
     """
     entry = _own_entry(actor, id)
     changed = content is not None and digest(content) != entry.digest
@@ -150,7 +150,7 @@ def update_entry(
 
 @transaction.atomic
 def delete_entry(actor: Actor, *, id: EntryId) -> Entry:
-    """Delete an entry of your own, or any as a curator.
+    """Delete your own entry, or any as a curator.
 
     Call this when it is wrong and not worth correcting. Returns what was deleted; it cannot be undone.
     """

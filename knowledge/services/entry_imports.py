@@ -46,9 +46,9 @@ class NewEntry(BaseModel):
     triggers: Triggers = []
     anchors: Anchors = []
     project: Project = ""
-    key: Annotated[str, Field(max_length=200, description="What others of this import name as `parent`.")] = ""
+    key: Annotated[str, Field(max_length=200, description="What others in this import name as `parent`.")] = ""
     parent: Annotated[str, Field(max_length=200, description="The `key` of its summary in this import.")] = ""
-    origin: Annotated[str, Field(max_length=64, description="Written by kb_parse; not kept.")] = ""
+    origin: Annotated[str, Field(max_length=64, description="Set by kb_parse; not stored.")] = ""
 
     def columns(self) -> dict[str, Any]:
         """Return what an entry keeps of it."""
@@ -104,10 +104,10 @@ def import_entries(
     entries: Annotated[list[EntryRow], Field(max_length=1000, description="Up to 1,000 entries.")],
     skip_existing: bool = True,
 ) -> ImportedEntries:
-    """Import many entries at once. Those that are known are skipped, or reported as errors with `skip_existing` false.
+    """Import many entries at once. Existing ones are skipped, or reported as errors if `skip_existing` is false.
 
-    Call this to bring in what was parsed from files: the rows of kb_parse are taken as they are. Returns how many were
-    imported and skipped, and the errors by row.
+    Call this to import parsed files: rows from kb_parse are accepted as they are. Returns how many were imported and
+    skipped, and the errors by row.
     """
     rows = {row: entry for row, entry in enumerate(entries, start=1) if isinstance(entry, NewEntry)}
     orphans = _orphans(rows) | _rows_without_parent(rows)

@@ -66,7 +66,7 @@ def search_entries(
     """Search the knowledge base by words and meaning, for a role, tags or type.
 
     Call this before you begin work, and when you meet an error or write something that others may have written before.
-    Returns entries, the best first. Where nothing matches the reply says so, and shows what comes closest.
+    Returns entries, the best first. If nothing matches, the reply says so and shows the closest.
     """
     eligible = _filter(role, tags, entry_type).filter(confidence__gte=min_confidence)
     filters = Filters([Kind.ENTRY], shared=True, project=project, eligible={Kind.ENTRY: eligible})
@@ -94,10 +94,10 @@ def get_related_entries(
     offset: Offset = 0,
     cursor: Cursor | None = None,
 ) -> Page[Entry]:
-    """Find entries that belong to one: its parent and children, those with the same parent, and those with two tags or
-    more in common.
+    """Find entries related to one: its parent and children, those with the same parent, and those that share two tags
+    or more.
 
-    Call this to see what else is known around an entry. Returns the entries, those with most tags in common first.
+    Call this to see what else is known around an entry. Returns the entries, those that share most tags first.
     """
     entry = entry_of_id(entry_id)
     family = Q(parent=entry) | Q(pk=entry.parent_id)
@@ -140,7 +140,7 @@ def list_entries(
 
 
 def entry_stats(actor: Actor) -> EntryStatsShape:
-    """Count the knowledge base: entries by type and role, their confidence, and the vectors that wait.
+    """Count the knowledge base: entries by type and role, their confidence, and missing vectors.
 
     Call this when asked how much the knowledge base holds.
     """

@@ -135,7 +135,7 @@ def search_directory(actor: Actor, *, query: Query, limit: Limit = 10, offset: O
     """Find who worked on something, by words and meaning, over the topics, headlines and contributions people share.
 
     Call this when you need a person to ask, or the user asks “who worked on X?”. Returns people, the best first, each
-    with the reasons: which topic, headline or company entry. Nobody is named who is merely nearest in meaning.
+    with the reasons: which topic, headline or company entry. People merely near in meaning are left out.
     """
     subject = _ASKING.sub("", query).strip(" ?") or query
     eligible = {Kind.PERSON: _people_to_find(actor.user), Kind.COMPANY: _entries_to_find(actor.user)}

@@ -137,8 +137,8 @@ def store_fact(
     confidence: Confidence = 1.0,
     project: Project = "",
     source_session: SessionId | None = None,
-    supersedes: Annotated[FactIds, Field(description="Facts it takes the place of.")] | None = None,
-    despite: Annotated[FactIds, Field(description="Facts that hold beside it after all.")] | None = None,
+    supersedes: Annotated[FactIds, Field(description="Facts it replaces.")] | None = None,
+    despite: Annotated[FactIds, Field(description="Facts that stay valid beside it.")] | None = None,
     valid_from: ValidFrom | None = None,
     valid_until: ValidUntil | None = None,
 ) -> StoredFact:
@@ -252,9 +252,9 @@ def list_facts(
     offset: Offset = 0,
     cursor: Cursor | None = None,
 ) -> FactPage:
-    """List stored facts, the newest first, by category, project or a piece of their text.
+    """List stored facts, newest first, by category, project or text.
 
-    Call this when there are more than you were told. Returns each with its id.
+    Call this when your context lists only some. Returns each with its id.
     """
     then = read_then(actor, as_of) if as_of else None
     if limit == _NEWEST.limit and not (then or text or offset) and cursor is None:
@@ -307,9 +307,9 @@ def correct_fact(
     valid_from: ValidFrom | None = None,
     valid_until: ValidUntil | None = None,
 ) -> Fact:
-    """Replace a fact by what is true; the old one is set aside.
+    """Replace a fact with the truth; the old one is set aside.
 
-    Call this when a fact is nearly right, or ends: with the same text. Returns the new one, in all else like it.
+    Call this when a fact is nearly right, or to end it (same text). Returns the new one, otherwise unchanged.
     """
     old = own_fact(actor, fact_id)
     if not old.is_current:
@@ -411,7 +411,7 @@ def replace_facts(
 
 @transaction.atomic
 def erase_fact(actor: Actor, *, fact_id: FactId) -> Fact:
-    """Erase a fact for good, from everything that is kept.
+    """Erase a fact for good, wherever it is stored.
 
     Call this only when the user asks to forget it. To note that a fact is no longer true, set it aside instead.
     Returns what was erased; it cannot be undone.

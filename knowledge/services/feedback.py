@@ -29,7 +29,7 @@ STEP = {Usefulness.USEFUL: 0.05, Usefulness.OUTDATED: -0.1, Usefulness.WRONG: -0
 
 RecalledKind = Annotated[
     Literal["fact", "chunk", "summary", "note", "hypothesis", "entry", "company", "reference"],
-    Field(description="Its kind; a handle says it."),
+    Field(description="Kind; a handle implies it."),
 ]
 
 RecalledId = Annotated[
@@ -42,7 +42,7 @@ RecalledId = Annotated[
 
 @dataclass(frozen=True)
 class ToldFeedback:
-    """What was noted, and what follows from it."""
+    """The stored feedback, and its effect."""
 
     feedback: Feedback
     consequence: str
@@ -59,7 +59,7 @@ def give_feedback(
 ) -> ToldFeedback:
     """Say whether something you recalled was useful, wrong or outdated.
 
-    Call this when it helped or proved untrue: curators hear complaints about company knowledge. Returns what follows.
+    Call this when it helped or proved untrue: curators hear complaints about company knowledge. Returns the effect.
     """
     told = record_feedback(actor, kind=kind, id=id, verdict=verdict, note=note)
     if verdict in COMPLAINTS:

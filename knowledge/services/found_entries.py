@@ -28,7 +28,7 @@ class FoundEntry(Generic[E]):
 
 @dataclass(frozen=True)
 class FoundEntries(Generic[E]):
-    """Entries that were found, the best first. `fallback`: by their words alone, because the embedder is away.
+    """Matching entries, best first. `fallback`: by their words alone, because the embedder is away.
 
     `weak`: nothing of it answers the question, as far as that can be judged; `did_you_mean` has words that exist then.
     """

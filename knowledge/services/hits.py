@@ -102,7 +102,7 @@ class Hits:
 
     @property
     def left(self) -> int:
-        """How many more there are after these."""
+        """How many more follow these."""
         return max(0, self.total - self.offset - sum(1 + hit.alike for hit in self.items))
 
 

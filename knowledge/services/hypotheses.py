@@ -20,7 +20,7 @@ from .calibration import track_record
 from .current_sessions import current_session
 
 Resolution = Annotated[Content, Field(description="What actually happened.")]
-CheckInDays = Annotated[int, Field(ge=1, le=3650, description="Ask how it turned out after so many days: 30.")]
+CheckInDays = Annotated[int, Field(ge=1, le=3650, description="Ask how it turned out in this many days: 30.")]
 
 
 @transaction.atomic
@@ -33,10 +33,10 @@ def add_hypothesis(
     project: Project = "",
     session_id: SessionId | None = None,
 ) -> Hypothesis:
-    """Write down a belief, “I believe X because Y”, with how sure you are.
+    """Write down a belief, “I believe X because Y”, and your confidence.
 
-    Call this when you act on something that is not proven, so that it can be confirmed or refuted later.
-    Returns the hypothesis with its id, open, and how often you were right when you were about as sure.
+    Call this when you act on something that is not proven, so that it can be confirmed or refuted later. Returns the
+    open hypothesis with its id, and how often you were right at similar confidence.
     """
     session = current_session(actor, session_id, project=project)
     belief = Hypothesis.objects.create(
@@ -62,8 +62,8 @@ def resolve_hypothesis(
 ) -> Hypothesis:
     """Close a hypothesis: confirmed, refuted or abandoned, with what actually happened.
 
-    Call this as soon as you know. Returns the hypothesis, and how often its agent was right when it was about as sure.
-    One that was resolved stays so: add a new one instead.
+    Call this as soon as you know. Returns the hypothesis, and how often its agent was right at similar confidence. A
+    resolved one cannot change: add a new one instead.
     """
     belief = own_hypothesis(actor, hypothesis_id)
     if belief.resolved_at:
@@ -79,7 +79,7 @@ def list_hypotheses(
     actor: Actor,
     *,
     status: Literal["open", "confirmed", "refuted", "abandoned"] | None = None,
-    due: Annotated[bool, Field(description="Only open ones whose date has come.")] = False,
+    due: Annotated[bool, Field(description="Only open ones that are due.")] = False,
     project: Project = "",
     include_set_aside: bool = False,
     limit: Limit = 20,
@@ -110,10 +110,10 @@ def correct_hypothesis(
     confidence: Confidence | None = None,
     check_in_days: CheckInDays | None = None,
 ) -> Hypothesis:
-    """Correct the words of a belief, how sure you are, or when to ask how it turned out, while it is open.
+    """Correct an open belief: its text, your confidence, or when to ask how it turned out.
 
-    Call this when it was put wrongly. Refused once it is resolved: how it was believed then is on record.
-    Returns the hypothesis.
+    Call this when it was worded wrongly. Refused once resolved: the record keeps what was believed. Returns the
+    hypothesis.
     """
     belief = own_hypothesis(actor, hypothesis_id)
     if belief.resolved_at:
@@ -135,10 +135,10 @@ def reopen_hypothesis(belief: Hypothesis) -> None:
 
 @transaction.atomic
 def erase_hypothesis(actor: Actor, *, hypothesis_id: HypothesisId) -> Hypothesis:
-    """Erase a hypothesis for good, from everything that is kept.
+    """Erase a hypothesis for good, wherever it is stored.
 
-    Call this only when the user asks to forget it; a belief that was wrong is refuted instead. Returns what was
-    erased; it cannot be undone.
+    Call this only when the user asks to forget it; resolve a wrong belief as refuted instead. Returns what was erased;
+    it cannot be undone.
     """
     belief = own_hypothesis(actor, hypothesis_id)
     erase_passages(Kind.HYPOTHESIS, [belief.pk])

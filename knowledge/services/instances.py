@@ -38,7 +38,7 @@ def _web_origin(url: str) -> str:
     return url
 
 
-InstanceId = Annotated[UUID, Field(description="What the instance calls itself: a UUID that it made once.")]
+InstanceId = Annotated[UUID, Field(description="The instance's own UUID, which it generated once.")]
 InstanceName = Annotated[
     str,
     Field(max_length=100),
@@ -56,7 +56,7 @@ InstanceUrl = Annotated[
 ]
 StatisticName = Literal["sessions", "facts", "notes", "entries", "agents", "proposals"]
 HowMany = Annotated[int, Field(ge=0, le=10**9)]
-Statistics = Annotated[dict[StatisticName, HowMany], Field(description="How much it holds: counts, and nothing else.")]
+Statistics = Annotated[dict[StatisticName, HowMany], Field(description="How much it holds: only counts.")]
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ def register_instance(
     url: InstanceUrl = "",
     statistics: Statistics | None = None,
 ) -> Registration:
-    """Report that a BigMind of yours is there: on its first start, and every few minutes from then on.
+    """Report that your BigMind is online: on its first start, and every few minutes from then on.
 
-    A BigMind that has BIGMIND_COMPANY_URL does this by itself. Returns how it is listed, and a mark that changes
-    whenever company knowledge does.
+    A BigMind that has BIGMIND_COMPANY_URL does this by itself. Returns its listing, and a mark that changes whenever
+    company knowledge does.
     """
     wait_for_turn(_TURNS, actor.user.pk)
     values = {"name": name, "version": version, "url": url, "statistics": statistics or {}, "last_seen": timezone.now()}
@@ -105,7 +105,7 @@ def list_instances(
 ) -> Page[Instance]:
     """List the BigMinds on people's own machines: yours, and those of people who share their agents.
 
-    Call this to see which instances there are and whether they are online. Returns those seen last first.
+    Call this to see which instances exist and whether they are online. Returns those seen last first.
     """
     instances = instances_shown(actor).order_by("-last_seen", "pk")
     return page_of(instances, limit=limit, offset=offset, cursor=cursor)
@@ -113,9 +113,9 @@ def list_instances(
 
 @transaction.atomic
 def forget_instance(actor: Actor, *, instance_id: InstanceId) -> Instance:
-    """Take an instance of yours off the list. It comes back when it reports again: take its key away first.
+    """Remove your instance from the list. It comes back when it reports again: revoke its key first.
 
-    Call this when a machine is no longer used. Returns what was listed.
+    Call this when a machine is no longer used. Returns its listing.
     """
     instance = Instance.objects.select_related("user").filter(user=actor.user, identity=instance_id).first()
     if instance is None:

@@ -20,8 +20,8 @@ from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import Domain, Key
 
 Expiry = Annotated[Moment, Field(description="When it stops being true, ISO 8601.")]
-NewDomain = Annotated[Domain, Screened, Field(description="The domain it moves to. Left out: the same.")]
-NewKey = Annotated[Key, Screened, Field(description="Its new key. Left out: the same.")]
+NewDomain = Annotated[Domain, Screened, Field(description="Its new domain. Default: the same.")]
+NewKey = Annotated[Key, Screened, Field(description="Its new key. Default: the same.")]
 
 
 @transaction.atomic
@@ -121,7 +121,7 @@ def rename_note(
 ) -> Note:
     """Move a note to another domain, another key, or both; its content stays.
 
-    Call this to tidy up. Refused when a note is there already. Returns the note at its new address.
+    Call this to tidy up. Refused if a note exists there. Returns the note at its new address.
     """
     note = own_note(actor, domain, key, lock=True)
     target = (new_domain or domain, new_key or key)

@@ -13,9 +13,9 @@ from . import embedding
 def rebuild_embeddings(
     actor: Actor, *, batch_size: Annotated[int, Field(ge=1, le=100)] = 100, clear_cache: bool = True
 ) -> RebuildShape:
-    """Make all vectors again, after the model changed or to be sure. Search goes on meanwhile.
+    """Re-embed everything, after the model changed or to be sure. Search keeps working.
 
-    Call this as an admin. Returns how far it is; workers do the rest in the background, and may be stopped at any time.
+    Call this as an admin. Returns the progress; workers continue in the background, and may be stopped at any time.
     """
     actor.require("admin")
     progress = embedding.start_again(batch_size=batch_size, clear_cache=clear_cache)

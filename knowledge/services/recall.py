@@ -74,10 +74,10 @@ def recall(
     max_tokens: MaxTokens = 800,
     limit: Limit = 10,
 ) -> Recollections:
-    """Ask all you may know: facts, sessions, notes, company knowledge, documentation, app maps.
+    """Search all memory: facts, sessions, notes, company knowledge, documentation, app maps.
 
-    Call this before you answer from your own knowledge, ask the user or search elsewhere. Returns what answers, with
-    handle and date, or that it is unknown.
+    Call this before you answer from your own knowledge, ask the user or search elsewhere. Returns answers with handle
+    and date, or says it is unknown.
     """
     then = read_then(actor, as_of) if as_of else find_then(actor, query)
     things = visible_things(actor.user, SEARCHED, since=since, before=before, then=then, only_then=bool(as_of))

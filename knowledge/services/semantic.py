@@ -30,11 +30,11 @@ AnyKind = Annotated[
             "app_workflow",
         ]
     ],
-    Field(description="What to look among. Default: everything."),
+    Field(description="Kinds to search. Default: all."),
 ]
 AllTags = Annotated[
     Tags,
-    Field(description="Only what has all of these tags or topics."),
+    Field(description="Only items with all these tags or topics."),
 ]
 
 
@@ -49,15 +49,15 @@ def semantic_search(
     before: Before | None = None,
     as_of: AsOf | None = None,
     max_tokens: MaxTokens | None = None,
-    explain: Annotated[bool, Field(description="Say how each score came about.")] = False,
+    explain: Annotated[bool, Field(description="Explain each score.")] = False,
     limit: Limit = 10,
     offset: Offset = 0,
 ) -> Hits:
     """Search all you may see by words and meaning: your memory, shared entries, company knowledge, documentation.
 
     Call this first when you need to know something, before you ask the user or look elsewhere. Returns the best first,
-    each with who said it, when and where; of facts the few that matter, weaker ones from the next offset on. Where
-    nothing matches the reply says so, and shows what comes closest.
+    each with who said it, when and where; of facts only the few that matter: weaker ones follow at the next offset. If
+    nothing matches, the reply says so and shows the closest.
     """
     then = read_then(actor, as_of) if as_of else find_then(actor, query)
     things = visible_things(

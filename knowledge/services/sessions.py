@@ -252,7 +252,7 @@ def add_chunk(session: Session, *, role: str, content: str, flag_reason: str = "
 def get_session_detail(actor: Actor, *, session_id: ReadSessionId) -> Session:
     """Read one session: outcome, summary, key facts, code references and flagged chunks.
 
-    Call this when one that you were told of matters now. Returns all that is kept of it.
+    Call this when a past session matters now. Returns everything stored about it.
     """
     sessions = Session.objects.select_related("summary", "agent").prefetch_related("chunks")
     if session_id != LATEST:
@@ -275,7 +275,7 @@ def list_sessions(
     offset: Offset = 0,
     cursor: Cursor | None = None,
 ) -> Page[Session]:
-    """List sessions, the newest first, by topic, project, words of the headline or date.
+    """List sessions, newest first, by topic, project, words in the headline or date.
 
     Call this to find an earlier conversation. Returns a line for each, with its id.
     """
@@ -309,9 +309,9 @@ def correct_session(
     key_facts: KeyFacts | None = None,
     code_refs: CodeRefs | None = None,
 ) -> Session:
-    """Correct what is kept of a session: headline, topics, outcome, summary.
+    """Correct a session's record: headline, topics, outcome, summary.
 
-    Call this when a session was described wrongly. What you leave out stays as it is. Returns the session.
+    Call this when a session was described wrongly. Omitted arguments stay unchanged. Returns the session.
     """
     session = own_session(actor, session_id, Session.objects.select_for_update(of=("self",)))
     line = {"one_liner": one_liner, "topics": topics, "outcome": outcome, "project": project, "importance": importance}
@@ -336,7 +336,7 @@ def correct_chunk(
 ) -> Chunk:
     """Correct a flagged exchange, or why it was flagged.
 
-    Call this when it was written down wrongly. What you leave out stays as it is. Returns the chunk.
+    Call this when it was recorded wrongly. Omitted arguments stay unchanged. Returns the chunk.
     """
     chunk = own_chunk(actor, chunk_id)
     chunk.content = chunk.content if content is None else content
@@ -367,7 +367,7 @@ def erase_session(actor: Actor, *, session_id: SomeSessionId) -> Session:
 
 @transaction.atomic
 def erase_chunk(actor: Actor, *, chunk_id: ChunkId) -> Chunk:
-    """Erase one flagged exchange for good, from everything that is kept.
+    """Erase one flagged exchange for good, wherever it is stored.
 
     Call this only when the user asks to forget it. Returns what was erased; it cannot be undone.
     """

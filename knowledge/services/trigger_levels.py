@@ -28,11 +28,11 @@ def set_fact_triggers(
     anchors: Anchors | None = None,
     level: TriggerLevelName | None = None,
 ) -> Fact:
-    """Choose the acts just before which hooks tell this user's agents a fact (`triggers`), and the code it rests on.
+    """Set the acts before which hooks show this user's agents a fact (`triggers`), and the code it rests on.
 
-    Call this when the user wants to be kept from a mistake, or when a fact is about code that may change: `bigmind
-    verify` compares its `anchors`. Each list replaces that of before; other triggers begin with advice. How far they
-    go, `level`, only the user decides, on the page of the fact. Returns the fact.
+    Call this to keep agents from a mistake, or when a fact is about code that may change: `bigmind verify` checks its
+    `anchors`. Each list replaces the previous one; new triggers start at `advise`. Only the user sets `level`, on the
+    page of the fact. Returns the fact.
     """
     fact = own_fact(actor, fact_id)
     if actor.key and level is not None:

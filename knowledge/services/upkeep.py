@@ -26,8 +26,8 @@ from knowledge.shapes.upkeep import FindingShape, HealthShape, ProfilePageShape,
 LOW_CONFIDENCE = 0.5
 SHOWN = 10
 
-StaleDays = Annotated[int, Field(ge=1, le=3650, description="A fact not touched for so many days is stale.")]
-OlderThanDays = Annotated[int, Field(ge=1, le=3650, description="Only chunks older than so many days.")]
+StaleDays = Annotated[int, Field(ge=1, le=3650, description="Facts untouched for this many days are stale.")]
+OlderThanDays = Annotated[int, Field(ge=1, le=3650, description="Minimum age of a chunk, in days.")]
 DryRun = Annotated[bool, Field(description="True: only count. False: really delete.")]
 
 
@@ -41,7 +41,7 @@ class Guide:
 def get_stats(actor: Actor) -> StatsShape:
     """Count what is remembered: sessions, facts, chunks, hypotheses, notes, and the size of the database.
 
-    Call this when asked how much you remember. The size is told in personal mode and to admins only.
+    Call this when asked how much you remember. The size is shown only in personal mode or to admins.
     """
     user = actor.user
     sessions, facts = Session.objects.of(user), Fact.objects.of(user)
@@ -66,10 +66,10 @@ def get_stats(actor: Actor) -> StatsShape:
 
 
 def check_health(actor: Actor, *, stale_days: StaleDays = 30) -> HealthShape:
-    """Examine the memory: stale and doubtful facts, open sessions, the search index, what BigMind itself runs on.
+    """Check the memory: stale and doubtful facts, open sessions, the search index, what BigMind itself runs on.
 
-    Call this to tidy up with the user. Curators also hear of company entries to verify. Returns each check with how
-    many it found and the first ids. Changes nothing.
+    Call this to tidy up with the user. Curators also get company entries to verify. Returns each check with how many it
+    found and the first ids. Changes nothing.
     """
     user = actor.user
     facts = Fact.objects.of(user).current()
@@ -94,9 +94,9 @@ def check_health(actor: Actor, *, stale_days: StaleDays = 30) -> HealthShape:
 
 @transaction.atomic
 def vacuum(actor: Actor, *, older_than_days: OlderThanDays = 90, dry_run: DryRun = True) -> PrunedShape:
-    """Prune flagged chunks older than so many days. Summaries, facts and notes are always kept.
+    """Prune flagged chunks older than a given age. Summaries, facts and notes are always kept.
 
-    Call this first as it is, which only counts; then with `dry_run` false, if the user agrees. It cannot be undone.
+    Call this first as is, which only counts; then with `dry_run` false, if the user agrees. It cannot be undone.
     """
     before = timezone.now() - timedelta(days=older_than_days)
     old = Chunk.objects.filter(user=actor.user, created_at__lt=before)

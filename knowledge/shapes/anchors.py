@@ -7,7 +7,7 @@ from knowledge.shapes.base import Shape
 
 
 class AnchoredItemShape(Shape):
-    """Something that rests on code, and where that code is now, as far as it was followed."""
+    """An item that cites code, and where that code is now, as far as known."""
 
     kind: str = "company"
     id: str
@@ -23,14 +23,14 @@ class AnchoredItemShape(Shape):
 
 
 class AnchoredItemsShape(ListShape[AnchoredItemShape]):
-    """A page of what rests on code."""
+    """A page of what cites code."""
 
 
 class AnchorReportShape(Shape):
     """What a report changed."""
 
     checked: int = 0
-    unknown: int = Field(default=0, description="Results for what is not there, or does not cite that any more.")
-    false: list[str] = Field(default=[], description="Newly false: stale, and what is shared is the curators'.")
+    unknown: int = Field(default=0, description="Results for missing items, or anchors no longer cited.")
+    false: list[str] = Field(default=[], description="Newly false: stale; shared ones wait for curators.")
     doubtful: list[str] = Field(default=[], description="Newly doubtful: due to be verified.")
-    restored: list[str] = Field(default=[], description="As before: the code is again as it was.")
+    restored: list[str] = Field(default=[], description="Restored: the code changed back.")

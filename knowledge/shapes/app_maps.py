@@ -10,7 +10,7 @@ from knowledge.shapes.base import Shape
 
 
 class RunShape(Shape):
-    """Reading an outside system in the background, and how far it is."""
+    """A background read of an outside system, and its progress."""
 
     id: int
     purpose: str
@@ -39,11 +39,11 @@ class AppLineShape(Shape):
 
 
 class AmbiguousNameShape(Shape):
-    """A name that stands in several places."""
+    """A name with several meanings."""
 
     name: str
     found_in: list[str]
-    default: str = Field(description="Which is meant unless somebody says otherwise; empty: ask the user.")
+    default: str = Field(description="Its default meaning; empty: ask the user.")
 
 
 class AppIndexShape(ListShape[AppLineShape]):
@@ -52,7 +52,7 @@ class AppIndexShape(ListShape[AppLineShape]):
     yaml: str = Field(description="The same, as `_index.yaml`.")
     ambiguous: list[AmbiguousNameShape]
     running: list[RunShape]
-    next_step: str = Field(description="When there is nothing yet: how to begin.")
+    next_step: str = Field(description="If there is nothing yet: how to begin.")
 
 
 class AppMapShape(Shape):
@@ -93,8 +93,8 @@ class WayShape(Shape):
     trigger: str
     steps: str
     field: str
-    fits: bool = Field(description="Whether it fits what was asked for, and can be done as it says.")
-    problem: str = Field(description="Why it cannot be done as it says, such as a field that is gone; else empty.")
+    fits: bool = Field(description="Whether it fits the request, and works as described.")
+    problem: str = Field(description="Why it does not work as described, such as a removed field; else empty.")
 
 
 class ResolvedShape(Shape):
@@ -108,11 +108,11 @@ class ResolvedShape(Shape):
     workflows: list[WayShape]
     candidates: list[PlaceShape]
     did_you_mean: list[str]
-    looked_in: list[str] = Field(description="Tables in which a connector looked for it just now.")
+    looked_in: list[str] = Field(description="Tables that a connector just searched for it.")
 
 
 class LearntShape(Shape):
-    """What became of what was told of one app."""
+    """What changed in the map of one app."""
 
     app: str
     app_id: str
@@ -124,7 +124,7 @@ class LearntShape(Shape):
 
 
 class BegunShape(Shape):
-    """What was brought in, or the run that does it."""
+    """What was imported, or the run that does it."""
 
     status: str
     next_step: str
@@ -133,7 +133,7 @@ class BegunShape(Shape):
 
 
 class DefaultPlaceShape(Shape):
-    """Where a name leads from now on."""
+    """What a name means from now on."""
 
     name: str
     app: str
@@ -142,14 +142,14 @@ class DefaultPlaceShape(Shape):
 
 
 class MendedShape(Shape):
-    """What became of a report."""
+    """Result of a report."""
 
     status: Literal["healed", "unchanged", "next_step", "choose", "forgotten", "reported"]
     next_step: str
     place: PlaceShape | None
     fields: dict[str, dict[str, Any]]
     candidates: list[dict[str, str]]
-    workflows: list[WayShape] = Field(description="Those that named fields that are gone: mended, or with a problem.")
+    workflows: list[WayShape] = Field(description="Those that used removed fields: fixed, or with a problem.")
 
 
 class ForgottenInAppShape(Shape):

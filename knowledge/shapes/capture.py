@@ -14,24 +14,24 @@ class CapturePolicyShape(Shape):
     mode: str = Field(description="automatic, ask, manual or read_only.")
     keep_days: int
     never_folders: list[str]
-    holdout: str = Field(description="What may be withheld now and then: never, shared, all; empty until they choose.")
+    holdout: str = Field(description="What may sometimes be withheld: never, shared, all; empty until they choose.")
 
 
 class HookHealthShape(Shape):
-    """How the hooks of one client do."""
+    """Hook status of one client."""
 
     client: str
     version: str
     last_event: str
     ran_at: datetime | None
-    brought_at: datetime | None = Field(description="When they last brought something that a model read.")
+    brought_at: datetime | None = Field(description="When they last returned text that a model read.")
     failed_at: datetime | None
     failure: str
     is_failing: bool
 
 
 class CaptureStatusShape(CapturePolicyShape):
-    """How memory is written, and how the hooks of each client do."""
+    """How memory is written, and the state of client hooks."""
 
     clients: list[HookHealthShape]
     conversations: int = Field(description="How many conversations the page Captured shows.")

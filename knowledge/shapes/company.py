@@ -32,8 +32,8 @@ class CompanyEntryShape(SharedShape):
     topics: list[str]
     evidence: str
     anchors: list[str] = Field(default=[], description="The code it rests on.")
-    triggers: list[str] = Field(description="At which acts hooks bring it.")
-    trigger_levels: dict[str, str] = Field(description="How far they go, by team; under the empty name for everyone.")
+    triggers: list[str] = Field(description="On which acts hooks show it.")
+    trigger_levels: dict[str, str] = Field(description="Their levels, by team; the empty name is for everyone.")
     origin: str
     proposed_by: str | None = _person("proposer", "proposed_by")
     owner: str | None = _person("keeper", "owner")
@@ -48,8 +48,8 @@ class CompanyEntryShape(SharedShape):
     source_id: NumberText
     superseded_by_id: int | None
     comes_from: str = Field(description="The company server, or the pack and who signed it; empty: written here.")
-    as_of: datetime | None = Field(description="When that server was last known to say the same.")
-    at_company: str = Field(description="Where it stands at the company server, if it was sent to one.")
+    as_of: datetime | None = Field(description="When that server last confirmed the same.")
+    at_company: str = Field(description="Its status at the company server, if it was sent to one.")
     created_at: datetime
     updated_at: datetime
 
@@ -59,7 +59,7 @@ class CompanyEntriesShape(ListShape[CompanyEntryShape]):
 
 
 class CompanyHitShape(Shape):
-    """A company entry that was found, and why."""
+    """A matching company entry, and why."""
 
     entry: CompanyEntryShape
     score: float
@@ -70,18 +70,18 @@ class CompanyHitShape(Shape):
 
 
 class CompanyHitsShape(Shape):
-    """Company entries that were found, the best first."""
+    """Matching company entries, best first."""
 
     items: list[CompanyHitShape]
     total: int
-    fallback: bool = Field(description="True: by words alone, because the embedder is away.")
+    fallback: bool = Field(description="True: by words alone, because the embedder is down.")
     notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
-    weak: bool = Field(description="True: nothing approved matches the question. These only come closest.")
-    did_you_mean: list[str] = Field(description="When nothing matches: words of these that look alike.")
+    weak: bool = Field(description="True: nothing approved matches the question. These are the closest.")
+    did_you_mean: list[str] = Field(description="If nothing matches: similar words of these.")
 
 
 class FeedbackShape(Shape):
-    """What was said of something."""
+    """Feedback on one item."""
 
     kind: str
     source_id: NumberText
@@ -91,7 +91,7 @@ class FeedbackShape(Shape):
 
 
 class ToldFeedbackShape(Shape):
-    """What was noted, and what follows from it."""
+    """The stored feedback, and its effect."""
 
     feedback: FeedbackShape
     consequence: str

@@ -20,7 +20,7 @@ class AgentShape(Shape):
 
 
 class TopicShape(Shape):
-    """A topic: how many sessions were about it, and of how many people."""
+    """A topic: how many sessions it had, and of how many people."""
 
     name: str
     sessions: int
@@ -28,7 +28,7 @@ class TopicShape(Shape):
 
 
 class PersonShape(Shape):
-    """One person, as far as they share it."""
+    """One person: what they share."""
 
     username: str
     name: str
@@ -41,7 +41,7 @@ class PersonShape(Shape):
 
 
 class FiguresShape(Shape):
-    """How much there is in all, each counted over those who share it."""
+    """Totals, each over the people who share it."""
 
     people: int
     agents: int
@@ -80,6 +80,6 @@ class ExpertShape(Shape):
 class ExpertsShape(PageShape[ExpertShape]):
     """People who were found, the best first."""
 
-    fallback: bool = Field(description="True: by words alone, because the embedder is away.")
+    fallback: bool = Field(description="True: by words alone, because the embedder is down.")
     notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
-    no_word: bool = Field(description="True: no word of the question was found; these are what is nearest in meaning.")
+    no_word: bool = Field(description="True: no word of the question was found; these are nearest in meaning.")

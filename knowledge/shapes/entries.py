@@ -27,7 +27,7 @@ class EntryShape(SharedShape):
     confidence: float
     metadata: dict[str, Any]
     anchors: list[str] = Field(description="The code it rests on.")
-    freshness: str = Field(description="stale, if a check found that code to be otherwise; due, if it is doubtful.")
+    freshness: str = Field(description="stale: a check found that this code changed; due: it may have.")
     created_by: str | None
     created_at: datetime
     updated_at: datetime
@@ -47,18 +47,18 @@ class SimilarEntryShape(Shape):
     """An entry about the same."""
 
     id: UUID
-    relation: str = Field(description="contradicts, same, or related: it may take its place.")
-    hints: list[str] = Field(description="On what they disagree.")
+    relation: str = Field(description="contradicts, same, or related: it may replace it.")
+    hints: list[str] = Field(description="What they disagree on.")
     similarity: float
     excerpt: str
 
 
 class AddedEntryShape(Shape):
-    """The entry as it is kept."""
+    """The entry as stored."""
 
     id: UUID
     success: bool
-    duplicate: bool = Field(description="True: it was known before and is not added twice.")
+    duplicate: bool = Field(description="True: it was known before and not added again.")
     similar: list[SimilarEntryShape] = Field(description="What it contradicts or repeats. Nothing was merged.")
     entry: EntryShape
 
@@ -72,7 +72,7 @@ class UpdatedEntryShape(Shape):
 
 
 class EntryHitShape(Shape):
-    """An entry that was found, and why."""
+    """A matching entry, and why."""
 
     entry: EntryShape
     score: float
@@ -83,14 +83,14 @@ class EntryHitShape(Shape):
 
 
 class EntryHitsShape(Shape):
-    """Entries that were found, the best first."""
+    """Matching entries, best first."""
 
     items: list[EntryHitShape]
     total: int
-    fallback: bool = Field(description="True: by words alone, because the embedder is away.")
-    did_you_mean: list[str] = Field(description="When nothing matches: tags and words that exist and look alike.")
+    fallback: bool = Field(description="True: by words alone, because the embedder is down.")
+    did_you_mean: list[str] = Field(description="If nothing matches: similar tags and words that exist.")
     notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
-    weak: bool = Field(description="True: nothing stored matches the question. These only come closest.")
+    weak: bool = Field(description="True: nothing stored matches the question. These are the closest.")
 
     @property
     def left(self) -> int:
@@ -107,7 +107,7 @@ class ImportedEntriesShape(Shape):
 
 
 class RebuildShape(Shape):
-    """How far the vectors are."""
+    """Progress of embedding."""
 
     total: int
     processed: int
@@ -123,4 +123,4 @@ class EntryStatsShape(Shape):
     avg_confidence: float | None
     last_updated: datetime | None
     cache_size: int
-    waiting: int = Field(description="Passages that wait for their vector.")
+    waiting: int = Field(description="Passages not embedded yet.")

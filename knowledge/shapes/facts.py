@@ -21,13 +21,13 @@ class FactShape(Shape):
     source_session_id: UUID | None
     superseded_by_id: Number | None
     similar_to_id: Number | None = Field(description="An older fact that says nearly the same.")
-    contradicted_by_id: Number | None = Field(description="A newer one beside which it cannot hold; not settled yet.")
-    valid_from: datetime | None = Field(description="Since when it holds; null: since it was stored.")
-    valid_until: datetime | None = Field(description="From then on it no longer holds.")
-    triggers: list[str] = Field(description="At which acts hooks bring it.")
+    contradicted_by_id: Number | None = Field(description="A newer one that contradicts it; not settled yet.")
+    valid_from: datetime | None = Field(description="Valid since; null: since it was stored.")
+    valid_until: datetime | None = Field(description="No longer valid from then on.")
+    triggers: list[str] = Field(description="On which acts hooks show it.")
     anchors: list[str] = Field(description="The code it rests on.")
-    freshness: str = Field(description="stale, if a check found that code to be otherwise; due, if it is doubtful.")
-    validity: str = Field(description="When it holds or held, in words: “until 2026-03-01”.")
+    freshness: str = Field(description="stale: a check found that this code changed; due: it may have.")
+    validity: str = Field(description="When it is valid, in words: “until 2026-03-01”.")
     created_at: datetime
     deprecated_at: datetime | None
     deprecation_reason: str
@@ -36,7 +36,7 @@ class FactShape(Shape):
 class FactsShape(ListShape[FactShape]):
     """A page of facts."""
 
-    as_of: str = Field(description="The days it was asked for: what held then, also what was replaced since.")
+    as_of: str = Field(description="The days asked for: what was true then, even if replaced since.")
 
 
 class SimilarFactShape(Shape):
@@ -45,8 +45,8 @@ class SimilarFactShape(Shape):
     kind: str
     id: Number
     handle: str
-    relation: str = Field(description="contradicts, same, or related: it may take its place.")
-    hints: list[str] = Field(description="On what they disagree.")
+    relation: str = Field(description="contradicts, same, or related: it may replace it.")
+    hints: list[str] = Field(description="What they disagree on.")
     similarity: float
     excerpt: str
 
@@ -62,11 +62,11 @@ class ArchivedFactShape(Shape):
 
 
 class StoredFactShape(Shape):
-    """The fact as it is kept."""
+    """The fact as stored."""
 
     fact: FactShape
-    duplicate: bool = Field(description="True: it was known before and is not stored twice.")
+    duplicate: bool = Field(description="True: it was known before and not stored again.")
     similar: list[SimilarFactShape] = Field(description="What it contradicts, repeats or may replace.")
     next_steps: list[str] = Field(description="The calls that settle it. Ask the user which is meant.")
     archived: ArchivedFactShape | None = Field(description="The same fact, archived before: see why.")
-    superseded: list[FactShape] = Field(description="Those it took the place of.")
+    superseded: list[FactShape] = Field(description="Those it replaced.")

@@ -36,7 +36,7 @@ class HypothesisShape(Shape):
     resolved_at: datetime | None
     set_aside_at: datetime | None
     track_record: TrackRecordShape | None = Field(
-        default=None, description="After writing: how often the agent was right when it was about as sure."
+        default=None, description="After writing: how often the agent was right at similar confidence."
     )
 
 

@@ -12,13 +12,13 @@ from knowledge.shapes.base import Shape
 class InstanceShape(Shape):
     """One BigMind that someone registered."""
 
-    identity: UUID = Field(description="What it calls itself: the `instance_id` of other calls.")
+    identity: UUID = Field(description="Its own id: the `instance_id` of other calls.")
     name: str
     username: str
     role: str
     profile_url: str
     version: str
-    url: str = Field(description="Where its own pages are; empty: nobody else can reach them.")
+    url: str = Field(description="URL of its pages; empty: nobody else can reach them.")
     statistics: dict[str, int]
     status: str = Field(description="online or away.")
     first_seen: datetime
@@ -33,5 +33,5 @@ class RegistrationShape(Shape):
     """How an instance is listed, and whether the company knows something new."""
 
     instance: InstanceShape
-    knowledge: str = Field(description="Changes whenever an entry is approved, changed or taken back.")
+    knowledge: str = Field(description="Changes whenever an entry is approved, changed or revoked.")
     entries: int = Field(description="How many company entries are approved.")

@@ -9,43 +9,43 @@ from knowledge.shapes.base import Shape
 
 
 class LessonShape(Shape):
-    """An entry that tells about an error, and why it was chosen."""
+    """An entry about an error, and why it was chosen."""
 
     model_config = ConfigDict(from_attributes=True, populate_by_name=True)
 
     entry_id: UUID
     why: str = Field(description="same error, same message (raised elsewhere), words or meaning.")
-    is_weak: bool = Field(description="True: perhaps about something else.")
+    is_weak: bool = Field(description="True: may be about something else.")
     score: float
     lesson: str = Field(description="The passage about it.")
-    fix: str = Field(description="What to do; the whole entry, where it names no fix.")
+    fix: str = Field(description="What to do; the whole entry, if it names no fix.")
     source_file: str = Field(validation_alias=AliasPath("entry", "source_file"))
     source_story: str = Field(validation_alias=AliasPath("entry", "source_story"))
     author: str
     updated_at: datetime = Field(validation_alias=AliasPath("entry", "updated_at"))
     confidence: float = Field(validation_alias=AliasPath("entry", "confidence"))
     signs: list[str] | None = Field(default=None, validation_alias=AliasPath("entry", "signs"), exclude=True)
-    matched: list[str] = Field(description="The words it has in common with the error.")
+    matched: list[str] = Field(description="The words it shares with the error.")
 
 
 class OwnFixShape(Shape):
-    """How your own agents got rid of the same error before."""
+    """How your own agents fixed the same error before."""
 
     model_config = ConfigDict(from_attributes=True, populate_by_name=True)
 
     session_id: UUID
     created_at: datetime = Field(validation_alias=AliasPath("chunk", "created_at"))
-    fix: str = Field(description="What was done until the error was gone.")
+    fix: str = Field(description="What was done to fix the error.")
 
 
 class LessonsShape(Shape):
     """What is known about an error, the best first."""
 
-    error: str = Field(description="The error as it was understood, without what varies.")
+    error: str = Field(description="The error as understood, without its variable parts.")
     fingerprint: str
     items: list[LessonShape]
     own: list[OwnFixShape] = Field(description="From your own conversations; nobody else is shown them.")
-    asked_before: int = Field(description="How often a lesson was asked for about this error before.")
-    fallback: bool = Field(description="True: by words alone, because the embedder is away.")
+    asked_before: int = Field(description="How often this error was asked about before.")
+    fallback: bool = Field(description="True: by words alone, because the embedder is down.")
     notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
     next_step: str

@@ -20,19 +20,19 @@ class ReferenceExampleShape(Shape):
 
 
 class ReferenceLineShape(SharedShape):
-    """What a reference is, in few words."""
+    """A reference, in brief."""
 
     id: UUID
     key: str
     collection: str
     kind: str
     title: str
-    name: str = Field(description="What it is called exactly: use it word for word.")
+    name: str = Field(description="Its exact name: use it word for word.")
     category: str
     subcategory: str
     summary: str
     example: str
-    signed_by: str = Field(default="", description="Who signed the pack that it came in; empty: it came in none.")
+    signed_by: str = Field(default="", description="Who signed the pack it came in; empty: no pack.")
 
     @field_validator("collection", mode="before")
     @classmethod
@@ -51,12 +51,12 @@ class ReferenceShape(ReferenceLineShape):
     related: list[str] = Field(description="Keys of related items: search_knowledge finds them.")
     source: str
     version: str
-    edited_at: datetime | None = Field(description="When a person changed what was generated.")
+    edited_at: datetime | None = Field(description="When a person edited the generated text.")
     updated_at: datetime
 
 
 class ReferenceInFullShape(ReferenceShape):
-    """One item of documentation, with what a command line or a request is made of."""
+    """One item of documentation, with the parts of its command line or request."""
 
     form: dict[str, Any] | None
 
@@ -66,34 +66,34 @@ class ReferencesShape(ListShape[ReferenceLineShape]):
 
 
 class ReferenceHitShape(Shape):
-    """A reference that was found, and why."""
+    """A matching reference, and why."""
 
     reference: ReferenceLineShape
     score: float
     relevance: Relevance
-    matched_on: list[str] = Field(description="Exact name, alias, synonym, words, meaning; and what people said of it.")
-    feedback: float = Field(description="How far what people said has moved the score.")
+    matched_on: list[str] = Field(description="Exact name, alias, synonym, words, meaning; and feedback.")
+    feedback: float = Field(description="How much feedback moved the score.")
 
 
 class ReferenceHitsShape(Shape):
-    """References that were found, the best first."""
+    """Matching references, best first."""
 
     items: list[ReferenceHitShape]
     total: int
     did_you_mean: list[str] = Field(description="When nothing was found: the nearest names that exist.")
-    fallback: bool = Field(description="True: by words alone, because the embedder is away.")
+    fallback: bool = Field(description="True: by words alone, because the embedder is down.")
     notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
     reason: str
 
 
 class FoundReferenceShape(Shape):
-    """The reference that is called so."""
+    """The reference of this name."""
 
     asked: str
     found: bool
     matched_on: str
     reference: ReferenceShape | None
-    others: list[ReferenceLineShape] = Field(description="What is called so too, in other collections.")
+    others: list[ReferenceLineShape] = Field(description="The same name in other collections.")
     did_you_mean: list[str] = Field(description="The nearest names that exist.")
 
 
@@ -109,16 +109,16 @@ class FoundEndpointShape(Shape):
 
 
 class CheckedShape(Shape):
-    """Whether a command or an endpoint exists as it was written."""
+    """Whether a command or an endpoint exists as written."""
 
     asked: str
     exists: bool
     verdict: str = Field(
         description="exists, does_not_exist, unknown_option, missing_argument, unexpected_argument, incomplete,"
-        " unknown_method, or cannot_tell: the documentation may not list all there is."
+        " unknown_method, or cannot_tell: the documentation may be incomplete."
     )
     problems: list[str]
-    nearest: list[str] = Field(description="Valid forms that come near.")
+    nearest: list[str] = Field(description="Nearest valid forms.")
     note: str
     reference: ReferenceLineShape | None
 
@@ -131,7 +131,7 @@ class ImportedReferencesShape(Shape):
     changed: int
     removed: int
     unchanged: int
-    drifted: int = Field(description="Not taken, because people had changed them: they wait for a decision.")
+    drifted: int = Field(description="Not imported, because people edited them: they wait for a decision.")
     keys: dict[str, list[str]]
     troubles: list[str]
     dry_run: bool

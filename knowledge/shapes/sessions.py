@@ -65,14 +65,14 @@ class SessionsShape(ListShape[SessionShape]):
 
 
 class SessionDetailShape(SessionShape):
-    """Everything that is kept of a session."""
+    """Everything stored about a session."""
 
     summary: SummaryShape | None = Field(validation_alias=AliasChoices("narrative", "summary"))
     chunks: list[ChunkShape] = Field(validation_alias=AliasChoices("chunks_in_order", "chunks"))
 
 
 class ContextShape(Shape):
-    """What an agent is told at the start."""
+    """An agent's start context."""
 
     markdown: str
     tokens: int
@@ -80,26 +80,26 @@ class ContextShape(Shape):
 
 
 class ReceiptLineShape(Shape):
-    """One item of a context that an earlier session was told, as it is now."""
+    """One item of an earlier session's context, as it is now."""
 
     kind: str
     id: NumberText
     tokens: int
     why: str
     title: str = Field(description="What it says now.")
-    lineage: str = Field(description="From whom it is, or that it was erased.")
-    changed: str = Field(description="What became of it since.")
+    lineage: str = Field(description="Who it is from, or that it was erased.")
+    changed: str = Field(description="What changed since.")
 
 
 class ContextReplyShape(ContextShape):
-    """What an agent is told at the start, or what an earlier session was told."""
+    """The start context of an agent, or of an earlier session."""
 
     lines: list[ReceiptLineShape] = Field([], description="Of an earlier session: its items as they are now.")
-    withheld: list[ReceiptLineShape] = Field([], description="Of one that has ended: what was withheld from it by lot.")
+    withheld: list[ReceiptLineShape] = Field([], description="Of an ended session: what was randomly withheld.")
 
 
 class OtherAgentShape(Shape):
-    """Another conversation of the same user that is at work in the same project."""
+    """Another active conversation of the same user in the same project."""
 
     agent: str
     session: str = Field(description="The first eight characters of its id.")
@@ -113,6 +113,6 @@ class StartedSessionShape(Shape):
     session_id: UUID
     project: str
     context: ContextShape
-    auto_closed: int = Field(description="How many forgotten sessions were closed.")
-    others: list[OtherAgentShape] = Field(description="Other conversations at work in this project now.")
-    hand_over: str = Field(description="What the session before left for the next one.")
+    auto_closed: int = Field(description="How many unclosed sessions were closed.")
+    others: list[OtherAgentShape] = Field(description="Other active conversations in this project.")
+    hand_over: str = Field(description="What the previous session left for this one.")

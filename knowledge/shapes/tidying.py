@@ -8,7 +8,7 @@ from knowledge.shapes.base import Shape
 
 
 class SuggestedItemShape(Shape):
-    """One thing that a suggestion is about."""
+    """One item of a suggestion."""
 
     kind: str
     id: str
@@ -21,7 +21,7 @@ class SuggestedItemShape(Shape):
 class SuggestionShape(Shape):
     """Something to decide."""
 
-    key: str = Field(description="Names it, as `id` in answers and in `undo`.")
+    key: str = Field(description="Its `id` in answers and in `undo`.")
     concern: str
     says: str
     items: list[SuggestedItemShape]
@@ -29,16 +29,16 @@ class SuggestionShape(Shape):
 
 
 class AnsweredShape(Shape):
-    """What became of one answer."""
+    """The result of one answer."""
 
     id: str
     action: str
     says: str
-    error: str = Field(description="Why it was refused; nothing has changed then.")
+    error: str = Field(description="Why it was refused; then nothing changed.")
 
 
 class TidyingShape(Shape):
-    """What was done now, and what is suggested next."""
+    """What was done, and what is suggested next."""
 
     done: list[AnsweredShape]
     suggestions: list[SuggestionShape]

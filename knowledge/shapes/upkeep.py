@@ -24,11 +24,11 @@ class StatsShape(Shape):
     company_entries: int = Field(description="Approved company knowledge.")
     proposals: int = Field(description="Your own, not decided yet.")
     first_session_at: datetime | None
-    database_bytes: int | None = Field(description="Size of the database; told in personal mode and to admins.")
+    database_bytes: int | None = Field(description="Size of the database; in personal mode and for admins.")
 
 
 class FindingShape(Shape):
-    """One thing the health check looked at."""
+    """One result of the health check."""
 
     check: str
     status: str = Field(description="ok or attention")
@@ -49,7 +49,7 @@ class PrunedShape(Shape):
 
     dry_run: bool
     chunks: int
-    sessions: int = Field(description="How many sessions the chunks are of.")
+    sessions: int = Field(description="How many sessions have these chunks.")
     before: datetime
 
 
@@ -67,7 +67,7 @@ class ProfilePageShape(Shape):
 
 
 class ImportedShape(Shape):
-    """What an import added, and what was known, by kind; of the files of a program also what was refused."""
+    """What an import added, and what was known, by kind; of a program's files also what was refused."""
 
     dry_run: bool
     added: dict[str, int]

@@ -51,7 +51,7 @@ class SentAnswer(BaseModel):
     id: SuggestionKey
     action: Literal["merge", "replace", "archive", "summarize", "confirmed", "refuted", "abandoned", "keep"]
     holds: Annotated[
-        RowId | None, BeforeValidator(_fact_in), Field(description="merge, replace: the fact that stays: the newest.")
+        RowId | None, BeforeValidator(_fact_in), Field(description="merge, replace: the fact to keep: the newest.")
     ] = None
     text: Annotated[
         Content | None,
@@ -64,7 +64,7 @@ class SentAnswer(BaseModel):
 
 @dataclass(frozen=True)
 class Answered:
-    """What became of one answer. `error`: why it was refused; then nothing has changed."""
+    """The result of one answer. `error`: why it was refused; then nothing has changed."""
 
     id: str
     action: str
@@ -94,10 +94,10 @@ def tidy(
     ] = None,
     limit: Annotated[int, Field(ge=1, le=MOST_ANSWERS, description="How many suggestions to return.")] = 10,
 ) -> Tidying:
-    """Go through contradictions, near-duplicates, due beliefs, unused facts and sessions without a headline.
+    """Review contradictions, near-duplicates, due beliefs, unused facts and sessions without a headline.
 
-    Call this when the user wants to tidy up, first as it is: it changes nothing. Returns suggestions with the actions
-    there are. Ask the user, then send the answers: each is carried out for itself, and `undo` takes one back.
+    Call this when the user wants to tidy up, first without arguments: it changes nothing. Returns suggestions with
+    their actions. Ask the user, then send the answers: each is applied separately, and `undo` reverts one.
     """
     concerns = {one.key: one.concern for one in suggestions_for(actor.user)} if answers else {}
     done = [

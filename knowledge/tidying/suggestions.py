@@ -108,7 +108,7 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class SuggestedItem:
-    """One thing that a suggestion is about."""
+    """One item of a suggestion."""
 
     kind: str
     id: str

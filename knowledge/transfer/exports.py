@@ -197,7 +197,7 @@ class ExportedHeadline(_ExportedModel):
 
 
 class ExportedSharing(_ExportedModel):
-    """What the user chose that everybody here may see. Who has not chosen has none."""
+    """What the user lets everybody here see. Missing until they choose."""
 
     sections: list[ProfileSection] = []
     in_directory: bool = True
@@ -209,7 +209,7 @@ _SourceId = Annotated[str, Field(max_length=36)]
 
 
 class ExportedFeedback(_ExportedModel):
-    """What the user, or an agent of theirs, said of one thing. `source_id` is its id in the BigMind that wrote this."""
+    """Feedback of the user, or of an agent, on one item. `source_id` is its id in the BigMind that wrote this."""
 
     kind: Annotated[str, Field(max_length=20)]
     source_id: Annotated[_SourceId, PlainSerializer(number_in, return_type=_SourceId)]
@@ -222,9 +222,9 @@ class ExportedFeedback(_ExportedModel):
 class MemoryDocument(_ExportedModel):
     """Everything a user owns. The format is versioned: a reader refuses a version it does not know.
 
-    `sharing` and `feedback` tell what holds in the BigMind that wrote this. An import leaves them: what others may see
-    is chosen anew in each BigMind, and what was spoken of is not there. Where a `program` is named, the memory is in
-    `files` instead, by their paths, as that program reads and writes them.
+    `sharing` and `feedback` describe the BigMind that wrote this. An import skips them: each BigMind has its own
+    sharing choices, and may not have what the feedback is about. With a `program`, the memory is in `files` instead, by
+    path, as that program reads and writes them.
     """
 
     format: Literal["bigmind-memory"] = "bigmind-memory"

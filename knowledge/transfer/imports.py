@@ -40,7 +40,7 @@ from .readers import AUTO
 from .readers.uploads import read_files
 
 Document = Annotated[MemoryDocument, Field(description="What memory_export returned, whole or a part of it.")]
-TryOnly = Annotated[bool, Field(description="True: only say what would happen.")]
+TryOnly = Annotated[bool, Field(description="True: report, change nothing.")]
 _LINKS = {"source_session", "superseded_by", "similar_to", "contradicted_by"}
 
 
@@ -65,13 +65,13 @@ class _DryRunRollback(Exception):
 
 
 def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False) -> Imported:
-    """Import a document that memory_export made, into the memory of the caller.
+    """Import a document from memory_export into the caller's memory.
 
-    Call this to restore or to merge: what is there already stays as it is, so that importing twice changes nothing.
-    In parts: sessions first, and a superseded fact together with its successor. A session keeps its id where it was
-    exported by the same user of the same BigMind, or where nobody else has sessions; else it gets one of its own.
-    Returns how many of each kind were added and how many were known. One wrong item refuses the whole document. Of the
-    `files` of another program it names what was refused, and takes the rest.
+    Call this to restore or merge: existing items stay as they are, so importing twice changes nothing. In parts:
+    sessions first, and a superseded fact together with its successor. A session keeps its id if the same user of the
+    same BigMind exported it, or if nobody else has sessions; else it gets a new one. Returns how many of each kind were
+    added and how many were known. One wrong item refuses the whole document. Of another program's `files` it lists what
+    was refused, and imports the rest.
     """
     if document.files:
         return _import_files(actor, document, dry_run=dry_run)

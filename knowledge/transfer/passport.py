@@ -25,15 +25,15 @@ BIGMIND = "bigmind"
 ProgramName = Literal[
     "bigmind", "basic-memory", "claude-memory", "codex-memory", "mcp-memory-service", "mem0", "memory-server", "okf"
 ]
-Program = Annotated[ProgramName, Field(description="Who is to read it; bigmind: everything, without loss.")]
+Program = Annotated[ProgramName, Field(description="Who will read it; bigmind: everything, without loss.")]
 
 
 def export_memory(actor: Actor, *, program: Program = "bigmind") -> MemoryDocument:
-    """Export everything that is remembered of the user as one JSON document.
+    """Export everything remembered about the user as one JSON document.
 
-    Call this for a backup or to move to another BigMind: memory_import takes the memory back without loss. What the
-    user shares and said of things is told, and left out by an import: it belongs to this BigMind. For another program
-    the document has the files that it reads, by their paths, without what was set aside.
+    Call this for a backup or to move to another BigMind: memory_import restores the memory without loss. Sharing
+    choices and feedback are included, but not imported: they belong to this BigMind. For another program the document
+    has the files that it reads, by path, without what was set aside.
     """
     if program == BIGMIND:
         return whole_memory(actor)

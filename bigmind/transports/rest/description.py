@@ -40,18 +40,18 @@ SCHEMAS: dict[str, Part] = {
 
 _REFUSALS = {
     400: ("Malformed", "The request cannot be read: the JSON or the query."),
-    401: ("Unauthorized", "The key is missing, or it opens nothing."),
+    401: ("Unauthorized", "The key is missing or invalid."),
     403: ("Forbidden", "The key lacks the scope or the toolset, or its user the role."),
-    404: ("NotFound", "There is no such thing, or it is someone else's."),
-    405: ("MethodNotAllowed", "The route has other methods: the header Allow names them."),
+    404: ("NotFound", "It does not exist, or it is someone else's."),
+    405: ("MethodNotAllowed", "The route has other methods: the header Allow lists them."),
     406: ("NotAcceptable", "The Accept header excludes JSON."),
-    409: ("Conflict", "The thing is not in a state that allows this, or the idempotency key was used before."),
-    412: ("PreconditionFailed", "The ETag in the header If-Match is not that of what would be changed."),
+    409: ("Conflict", "The item's state does not allow this, or the idempotency key was used before."),
+    412: ("PreconditionFailed", "The ETag in the header If-Match is not the item's current one."),
     413: ("TooLarge", "The body is too large."),
     415: ("UnsupportedMediaType", "The body is not JSON."),
-    422: ("Invalid", "Arguments cannot be accepted: `errors` names each with its limit."),
-    429: ("TooMany", "More operations in a minute than this BigMind allows to one key."),
-    500: ("Internal", "The request failed, and it is not the caller's fault."),
+    422: ("Invalid", "Arguments are invalid: `errors` names each with its limit."),
+    429: ("TooMany", "More operations per minute than this BigMind allows a key."),
+    500: ("Internal", "The server failed; the caller is not at fault."),
     503: ("Unavailable", "The database does not answer."),
 }
 _EVERYWHERE = (400, 401, 403, 404, 405, 406, 422, 429, 500, 503)
@@ -62,7 +62,7 @@ _RETRY = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds
 _NOTICE = {
     NOTICE: {
         "schema": {"type": "string"},
-        "description": "What you should know of what you sent, in sentences: that it holds what looks like a secret.",
+        "description": "Warnings about what you sent, in sentences, such as that it seems to contain a secret.",
     }
 }
 _LIMITS = {
@@ -72,14 +72,14 @@ _LIMITS = {
     },
     LIMIT: {
         "schema": {"type": "string"},
-        "description": 'What is left of it: `"minute";r=597;t=41` is 597 operations, and all of them again in 41 s.',
+        "description": 'What is left of it: `"minute";r=597;t=41` is 597 operations, with a reset in 41 s.',
     },
 }
 _ALLOW = {"Allow": {"schema": {"type": "string"}, "description": "The methods of the route."}}
 _LINK = {
     "Link": {
         "schema": {"type": "string"},
-        "description": 'Where the next page is, and the one before where offset was used: `<https://…>; rel="next"`.',
+        "description": 'The next page, and with an offset the previous one: `<https://…>; rel="next"`.',
     }
 }
 _HEADERS = {401: _CHALLENGE, 403: _CHALLENGE, 405: _ALLOW, 429: {**_RETRY, **_LIMITS}, 503: _RETRY}
@@ -101,13 +101,13 @@ def _header(name: str, about: str, **schema: Any) -> Part:
 PARAMETERS: dict[str, Part] = {
     "IdempotencyKey": _header(
         "Idempotency-Key",
-        "A text of your own for this one write. Sent again within 7 days, it is answered with the first reply "
+        "Your own text for this one write. A repeat within 7 days returns the first reply "
         f"and the header {REPLAYED}, and has no second effect.",
         pattern=r"^[!-~\u00a1-\u00ac\u00ae-\u00ff][ -~\u00a1-\u00ac\u00ae-\u00ff]{0,199}$",
     ),
     "IfNoneMatch": _header(
         "If-None-Match",
-        "The ETag of the copy you have. When it is still good, the answer is an empty 304.",
+        "The ETag of your copy. If it is still current, the reply is an empty 304.",
     ),
 }
 
@@ -168,7 +168,7 @@ def _in_query(name: str, schema: Part, *, required: bool) -> Part:
     about = schema.pop("description", "")
     if schema.get("type") == "array":
         schema = {"anyOf": [schema, schema["items"]]}
-        about = f"{about} Given several times, or once with commas between names."
+        about = f"{about} Repeat it, or separate names by commas."
     return {"name": name, "in": "query", "required": required, "description": about, "schema": schema}
 
 
@@ -194,7 +194,7 @@ def _responses(operation: Operation, name: str, *, has_etag: bool) -> dict[str, 
         if "duplicate" in operation.shape.model_fields:
             responses["200"] = {**reply, "description": f"Known already. {reply['description']}"}
     if operation.effect is Effect.READ:
-        responses["304"] = {"description": "The copy you have is still good."}
+        responses["304"] = {"description": "Your copy is still current."}
     statuses = [*_EVERYWHERE, *_only_here(operation, has_etag=has_etag)]
     return responses | {str(s): {"$ref": f"#/components/responses/{_REFUSALS[s][0]}"} for s in sorted(statuses)}
 

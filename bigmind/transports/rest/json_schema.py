@@ -43,8 +43,8 @@ LIMITS: dict[str, dict[str, Any]] = {
 """What the validators of `bigmind.core` refuse, by their names. A byte is taken for a character: JSON counts those."""
 
 INSTEAD: dict[str, dict[str, Any]] = {
-    "_split_commas": {"type": "string", "description": "The same as a text, with commas between."},
-    "_split_lines": {"type": "string", "description": "The same as a text, a line for each."},
+    "_split_commas": {"type": "string", "description": "The same as a text with commas."},
+    "_split_lines": {"type": "string", "description": "The same as a text, one per line."},
     "_join_steps": {"type": "array", "items": {"type": "string"}, "description": "The same as a list of steps."},
 }
 """Other forms that a validator accepts for a value, by its name. Limits apply to the converted value."""
@@ -108,7 +108,7 @@ def _with_defaults_in_words(schema: dict[str, Any]) -> dict[str, Any]:
     for name, part in schema.get("properties", {}).items():
         rest = {key: value for key, value in part.items() if key != "default"}
         if part.get("default") not in (None, "", [], {}):
-            said = f"{part.get('description', '')} Left out: {json.dumps(part['default'], ensure_ascii=False)}.".strip()
+            said = f"{part.get('description', '')} Default: {json.dumps(part['default'], ensure_ascii=False)}.".strip()
             rest = {**rest, "description": said}
         properties[name] = rest
     return {**schema, "properties": properties} if properties else schema
