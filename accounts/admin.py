@@ -132,7 +132,7 @@ class MadeElsewhereAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Rows that are changed here and not made: one made here would have a text that nobody has seen."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Nothing is made here."""
+        """Nothing is created here."""
         return False
 
 

@@ -1,4 +1,4 @@
-"""What the admin of every app is made of: tables that are looked at and not changed, each a row of its module."""
+"""The building blocks of every app's admin: read-only tables, each a row of its module."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -40,11 +40,11 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return [one for one in super().get_list_filter(request) if not self._is_hidden(str(one))]
 
     def get_search_fields(self, request: HttpRequest) -> Any:
-        """Search what is not hidden: that something is found would tell what is there."""
+        """Search only what is not hidden: a match would reveal hidden text."""
         return [name for name in super().get_search_fields(request) if not self._is_hidden(str(name))]
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """Refuse look-ups in an address that ask about a hidden text."""
+        """Refuse look-ups in the URL about a hidden text."""
         return not self._is_hidden(lookup) and super().lookup_allowed(lookup, value, request)
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
@@ -72,11 +72,11 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return self.has_view_permission(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Nothing is made here."""
+        """Nothing is created here."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nothing is reworded here."""
+        """Nothing is edited here."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -124,7 +124,7 @@ def show(
     base: "type[admin.ModelAdmin[Any]]" = ReadOnlyAdmin,
     **options: Any,
 ) -> None:
-    """Let a model be looked at in the admin, or as `base` says. Names stand in one text, with spaces between.
+    """Register a model for the admin, read-only or as `base` says. Names are one text, separated by spaces.
 
     Args:
         model: Its rows.

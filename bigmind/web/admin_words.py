@@ -13,7 +13,7 @@ OURS = ("accounts", "knowledge", "curation")
 
 
 def translate_names() -> None:
-    """Let the names of models, fields and choices be translated when they are printed. Migrations see no difference."""
+    """Translate the names of models, fields and choices when they are printed. Migrations see no difference."""
     for holder, name, english in _names():
         setattr(holder, name, gettext_lazy(english))
     for field in _fields():

@@ -1,8 +1,8 @@
-"""Charts: numbers drawn as SVG by the server, each with a sentence that says the finding and a table behind it.
+"""Charts: numbers drawn as SVG by the server, each with a sentence that states the finding and a table of its data.
 
 A view describes a chart (`Chart`, `Ranking`), a template draws it: `{% load charts %}`, `{% chart use %}`. Marks are
-geometry in attributes, colours are classes of `static/css/charts.css`, and words stand outside of the SVG as HTML: the
-SVG stretches with its place, and words must not. The script `charts.js` only reads a step out for the keyboard and a
+geometry in attributes, colours are classes of `static/css/charts.css`, and words are HTML outside of the SVG: the SVG
+stretches with its container, and words must not. The script `charts.js` only reads a step out for the keyboard and a
 finger; without it, the tooltip of the pointer and the table say the same.
 """
 
@@ -46,7 +46,7 @@ class Series:
 
 @dataclass(frozen=True)
 class ListBehind:
-    """The list behind a chart."""
+    """A link to the list behind a chart."""
 
     label: str
     address: str
@@ -61,8 +61,8 @@ class Chart:
         finding: One sentence: what the picture tells. Those who do not see it hear this.
         steps: The steps in their order, the latest last: days, or texts.
         step: What a step is called, over the first column of the table.
-        unit: What stands behind each number, such as “ms”.
-        nothing: What is said in place of a chart without numbers.
+        unit: What follows each number, such as “ms”.
+        nothing: The text in place of a chart without numbers.
         hidden: What the table says where a number is None.
         addresses: Where each step leads, from the table.
         ceiling: The largest number there can be, such as 100 for percent; else the axis ends above the largest.
@@ -164,7 +164,7 @@ def chart(shown: Chart | Ranking) -> dict[str, object]:
 
 @register.simple_tag
 def sparkline(values: Iterable[Value]) -> str:
-    """Draw a small line without axes, for beside a number that says how much. Fewer than two points draw nothing."""
+    """Draw a sparkline for beside a number. Fewer than two points draw nothing."""
     numbers = [max(0.0, _finite(value) or 0.0) for value in values]
     if len(numbers) < 2:
         return ""

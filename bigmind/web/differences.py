@@ -13,7 +13,7 @@ COMPARED_LINES = 2_000
 PAIRS = 300_000
 CELLS = 100_000_000
 """Words of one text times words of the other: beyond, all of it is shown as changed."""
-# A word keeps the space behind it: spaces would else match each other and tear a changed sentence to pieces.
+# A word keeps the space after it: else spaces would match each other and fragment a changed sentence.
 _WORD = re.compile(r"\w+\s*|[^\w\s]\s*|\s+")
 
 
@@ -57,7 +57,7 @@ def words_changed(before: str, after: str) -> Iterator[WordRun]:
 
 
 def _steps(ours: Sequence[str], theirs: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
-    """How to make the second of the first; of texts that repeat the same words all over, by a quicker comparison.
+    """How to turn the first into the second; for texts that repeat the same words, by a quicker comparison.
 
     `SequenceMatcher` finds what people call unchanged, and looks at each pair of equal words, more than once.
     """

@@ -1,4 +1,4 @@
-"""Forms whose rules are those of the operations: they ask, and say beside each field what was refused."""
+"""Forms whose rules are those of the operations: they show beside each field what was refused."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -15,12 +15,12 @@ from bigmind.web.words import choices_in_words, lazy_word
 
 
 def form_data(request: HttpRequest) -> QueryDict | None:
-    """Return what a form sent; None while it is only being shown."""
+    """Return what a form sent; None if it is only shown."""
     return request.POST if request.method == "POST" else None
 
 
 def choice(choices: Iterable[tuple[str, str]], *, blank: str = "", **kwargs: Any) -> forms.CharField:
-    """Return a field that offers these choices; whether one of them was made is judged by the operation."""
+    """Return a field that offers these choices; the operation validates which one was made."""
     said = choices_in_words(choices)
     offered = [("", blank), *said] if blank else said
     return forms.CharField(widget=forms.Select(choices=offered), **kwargs)
@@ -37,11 +37,11 @@ class OperationForm(forms.Form):
                 field.label = lazy_word(pretty_name(name))
 
     def carry_out(self, call: Callable[..., Any], actor: Any, **more: Any) -> Any:
-        """Carry out an operation with what was typed, and `more`. None when it was refused: the form then says why."""
+        """Perform an operation with what was typed, and `more`. None if it was refused: the form then says why."""
         return self.attempt(lambda told: carry_out(call, actor, {**told, **more}))
 
     def attempt(self, act: Callable[[dict[str, Any]], Any]) -> Any:
-        """Act on what was typed. None when that was refused, or nothing was sent yet."""
+        """Act on what was typed. None if it was refused, or nothing was sent yet."""
         if not self.is_valid():
             return None
         try:
@@ -84,7 +84,7 @@ class Question(OperationForm):
 
 
 class TextField(forms.CharField):
-    """A text that is kept as it was typed. Browsers end lines their own way; nothing but spaces is nothing."""
+    """A text that is kept as typed. Browsers end lines their own way; only spaces count as empty."""
 
     widget = forms.Textarea
 

@@ -1,4 +1,4 @@
-"""Graphs: things and how they hang together, laid out in columns as SVG, each thing a link, with a list as plain form.
+"""Graphs: things and their connections, laid out in columns as SVG, each thing a link, with a list as plain form.
 
 The layout is the same for the same graph: columns stand as given, and within a column the things are put near those
 they hang together with, by the mean place of their neighbours (Sugiyama, Tagawa and Toda, 1981).
@@ -16,7 +16,7 @@ LABEL_CHARS = 27
 
 @dataclass(frozen=True)
 class Node:
-    """One thing: its key in the graph, what it is called, how much of it there is, and where it leads."""
+    """One thing: its key in the graph, its title, its size, and where it links to."""
 
     key: str
     name: str
@@ -107,7 +107,7 @@ def draw_graph(columns: Sequence[Column], weights: Mapping[tuple[str, str], int]
 
 
 def _untangle(rows: list[list[str]], near: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Return the keys of each column, moved near to those they hang together with. What hangs alone keeps its place."""
+    """Return the keys of each column, moved near those they connect to. Unconnected ones keep their place."""
     place = {key: number / len(keys) for keys in rows for number, key in enumerate(keys)}
     for _ in range(SWEEPS):
         for keys in rows:

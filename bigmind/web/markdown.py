@@ -1,4 +1,4 @@
-"""Markdown that someone stored, made into HTML that can do no harm."""
+"""Stored markdown, rendered as HTML that can do no harm."""
 
 import re
 from collections.abc import Sequence
@@ -53,9 +53,9 @@ def render_markdown(text: str, first_heading: int = 3) -> SafeString:
         return format_html('<pre tabindex="0">{}</pre>', text)
     _keep_headings_in_order(tokens, first_heading)
     html = PARSER.renderer.render(tokens, PARSER.options, {})
-    # A heading of a column that says nothing is no heading.
+    # An empty heading of a column is no heading.
     html = re.sub(r"<th>\s*</th>", "<td></td>", html)
-    # Wide ones scroll, which the keyboard can do only where it can go.
+    # Wide tables scroll, so the keyboard must be able to focus them.
     html = html.replace("<table>", '<table tabindex="0">').replace("<pre>", '<pre tabindex="0">')
     clean = nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES, url_schemes=SCHEMES, link_rel="nofollow noopener")
     safe = mark_safe(clean)  # noqa: S308 - nh3 has just cleaned it

@@ -1,4 +1,4 @@
-"""What pages share: who may see them, where in a list they begin, what is said on the next one, and the way back."""
+"""What pages share: access, the position in a list, messages for the next page, and the way back."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ class Tab:
 
 
 def own_page(view: View) -> View:
-    """Make a view a page of the one who is signed in.
+    """Make a view a page of the signed-in user.
 
-    It is kept in no cache, and what is not theirs is answered like what does not exist.
+    It is never cached, and what is not theirs is answered as if it did not exist.
     """
 
     @wraps(view)

@@ -1,4 +1,4 @@
-"""How stored names are said on pages: statuses, roles, kinds. They are stored and sent to agents in English."""
+"""How stored names read on pages: statuses, roles, kinds. They are stored and sent to agents in English."""
 
 from collections.abc import Iterable
 

@@ -39,7 +39,7 @@ class ProposalCluster:
 
 @dataclass(frozen=True)
 class Remaining:
-    """One of the others: at which revision it was read, and what becomes of it."""
+    """One of the others: the revision that was read, and what becomes of it."""
 
     entry_id: int
     revision: int
@@ -79,10 +79,10 @@ def decide_cluster(
     despite: Collection[int] = (),
     losing: Collection[int] = (),
 ) -> Decision:
-    """Let one of a cluster hold, and settle the others with it. All of it happens or nothing; undo takes all back.
+    """Keep one of a cluster, and settle the others with it, all or nothing; undo reverts all.
 
-    The one that holds is approved, unless it is already. Of the others each is merged into it, rejected with a reason
-    that its proposer reads, or waits on.
+    The one that is kept is approved, unless it is already. Each of the others is merged into it, rejected with a reason
+    that its proposer reads, or stays pending.
 
     Raises:
         Conflict: one of them changed since it was read or was decided, or what holds may contradict another approved
@@ -98,7 +98,7 @@ def decide_cluster(
     entry = CompanyEntry.objects.get(pk=holds)
     settle(entry, kept)
     with one_batch():
-        # The others leave first: what is decided against does not stand in the way of what holds.
+        # The others are settled first, so that none of them blocks the one that is kept.
         decisions = [_reject(actor, entry, other, notes) for other in others if other.fate == "reject"]
         if not entry.is_approved:
             beside = sorted({*despite, *kept})
@@ -112,9 +112,9 @@ def decide_cluster(
 
 @transaction.atomic
 def keep_all(actor: Actor, *, entry_ids: Collection[int]) -> int:
-    """Note that entries hold beside each other, so that they are no longer shown as one cluster; return how many pairs.
+    """Keep all of these entries, so that they are no longer shown as one cluster; return how many pairs.
 
-    Nothing is approved by that: each of them waits for its own decision.
+    This approves nothing: each of them waits for its own decision.
     """
     actor.require("curate")
     pairs = [pair for pair in open_pairs(entry_ids) if {pair.entry_id, pair.other_id} <= set(entry_ids)]

@@ -1,4 +1,4 @@
-"""Company entries with their past: history, credits, discussion, and who keeps them up to date."""
+"""Company entries with history, credits, discussion and owner."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ class CompanyEntryDetail:
 
     @cached_property
     def merged(self) -> list[CompanyEntry]:
-        """The entries that went into it, or that it took the place of."""
+        """The entries that were merged into it, or that it replaced."""
         return list(self.entry.supersedes.select_related("proposed_by", "agent").order_by("pk"))
 
     @property

@@ -1,4 +1,4 @@
-"""Forgetting a source: everything that a key, an agent, a session, an app or a file wrote goes, in one step."""
+"""Forgetting a source: deletes everything that a key, an agent, a session, an app or a file wrote, in one step."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal

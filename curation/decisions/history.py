@@ -57,7 +57,7 @@ WAITING: dict[str, Any] = {
 """The fields that put an entry back into the queue. An earlier first approval was for another text and is dropped."""
 
 EDITED_HERE = ", edited here"
-"""What stands behind the signer of a line whose text is not the one that was signed any more."""
+"""Appended to the signer of a line whose text differs from what was signed."""
 
 _batch: ContextVar[UUID | None] = ContextVar("batch", default=None)
 _COMPARED = ("revision", "status", "title", "content")
@@ -189,7 +189,7 @@ def find_broken_seals() -> Iterator[BrokenSeal]:
 
 
 def _with_provenance(entry: CompanyEntry, changes: dict[str, Any]) -> dict[str, Any]:
-    """Return changes that take care that nobody is said to have signed a text that was edited here."""
+    """Add changes so that an edited text is not attributed to its signer."""
     worded = any(changes.get(name, getattr(entry, name)) != getattr(entry, name) for name in ("title", "content"))
     signed = entry.brought_by.removesuffix(EDITED_HERE)
     return {"brought_by": f"{signed}{EDITED_HERE}", **changes} if worded and signed else changes

@@ -1,4 +1,4 @@
-"""How far the triggers of an entry go, by team: each step is a curator's decision, and kept with what was counted."""
+"""The levels of an entry's triggers, by team: each step is a curator's decision, recorded with the counts."""
 
 from django.db import transaction
 
@@ -27,10 +27,10 @@ def set_trigger_level(
     team: TeamName = "",
     notes: Notes = "",
 ) -> Review:
-    """Decide how far the triggers of an approved entry go, for everyone or for one team, as a curator.
+    """Set the level of an approved entry's triggers, for everyone or for one team, as a curator.
 
-    The step of the history that comes back says how often they had fired by then and, where they go further from now
-    on, how often they would have fired in the last 30 days. Hooks get it within minutes. It can be undone.
+    The returned step of the history says how often they had fired by then and, if the level is raised, how often they
+    would have fired in the last 30 days. Hooks get it within minutes. It can be undone.
 
     Raises:
         Conflict: it is not approved, has no triggers, or changed since `revision`.

@@ -1,4 +1,4 @@
-"""Sources that a user withdraws: finds what each wrote, and keeps it from agents until it is decided."""
+"""Sources that a user withdraws: finds what each wrote, and hides it from agents until a curator decides."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace

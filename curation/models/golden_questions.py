@@ -10,7 +10,7 @@ QUESTION_CHARS = 500
 
 
 class GoldenQuestionQuerySet(models.QuerySet["GoldenQuestion"]):
-    """Queries for golden questions."""
+    """Queries of golden questions."""
 
     def lost(self) -> "GoldenQuestionQuerySet":
         """Return those whose item was not among the first answers when they were checked last."""
@@ -22,7 +22,7 @@ class GoldenQuestionQuerySet(models.QuerySet["GoldenQuestion"]):
 
 
 class GoldenQuestion(models.Model):
-    """A promise of the curators to everybody who asks: this question is answered by this item."""
+    """A curators' promise to everyone who asks: this item answers this question."""
 
     question = models.CharField(max_length=QUESTION_CHARS)
     digest = models.CharField(max_length=64, editable=False, help_text="SHA-256 of the question's words.")

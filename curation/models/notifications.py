@@ -1,4 +1,4 @@
-"""What people hear of and how: notices in the app, the queue of deliveries, and how often e-mail comes."""
+"""Notifications: notices in the app, the queue of deliveries, and the frequency of e-mail."""
 
 import uuid
 from datetime import timedelta
@@ -121,7 +121,7 @@ PAUSE: dict[str, timedelta] = {
 
 
 class Subscription(models.Model):
-    """The choices of one user: how often notices are mailed, of which reasons nothing is sent, and the weekly letter.
+    """The choices of one user: how often notices are mailed, which reasons are muted, and the weekly letter.
 
     Without a row notices are mailed daily, and no letter.
     """

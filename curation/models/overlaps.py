@@ -43,9 +43,10 @@ class Overlap(models.Model):
 
 
 class Comparison(models.Model):
-    """A proposal that was compared with the others, at which revision, and the vector that it was compared by.
+    """A proposal that was compared with the others, its revision, and the vector used.
 
-    Proposals have no passages, because search must not find them. Their vectors stay here, and go with the decision.
+    Proposals have no passages, because search must not find them. Their vectors are stored here, and deleted with the
+    decision.
     """
 
     entry = models.OneToOneField(CompanyEntry, models.CASCADE, primary_key=True, related_name="comparison")

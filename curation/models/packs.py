@@ -11,7 +11,7 @@ NAME_CHARS = 30
 SIGNER_CHARS = 80
 ADDRESS_CHARS = 500
 BEGINNING = 16
-"""How many characters of a public key are shown: nobody makes a second key that begins alike."""
+"""How many characters of a public key are shown: nobody can make another key with the same prefix."""
 
 
 class PackKey(models.Model):
@@ -61,7 +61,7 @@ class PackVersionQuerySet(models.QuerySet["PackVersion"]):
     """Versions of packs."""
 
     def waiting_for(self, curator: User) -> "PackVersionQuerySet":
-        """Keep what waits for this curator, the newest first: not what they have agreed to as the first of two."""
+        """Keep versions that wait for this curator, newest first: not those they approved as the first of two."""
         waiting = self.filter(state=PackVersion.State.WAITING, pack__ended_at=None, pack__is_ours=False)
         return waiting.exclude(endorsed_by=curator).defer("document").select_related("pack").order_by("-created_at")
 
@@ -70,7 +70,7 @@ class PackVersion(models.Model):
     """One version of a pack, with the document that was signed."""
 
     class State(models.TextChoices):
-        """What became of it here."""
+        """Its state here."""
 
         WAITING = "waiting"
         ACCEPTED = "accepted"

@@ -1,4 +1,4 @@
-"""Texts that were removed from everything that is stored: when, why, and by which hashes a restore finds them again."""
+"""Texts that were removed from the whole store: when, why, and the hashes by which a restore finds them again."""
 
 import uuid
 

@@ -27,7 +27,7 @@ from .targets import AUDIT_HEAD, DeliveryFailed, environment_webhook, send_to
 from .webhooks import target_of, webhooks_for
 
 LEASE = timedelta(minutes=2)
-"""How long a worker has a delivery to itself: longer than any attempt takes, so that no other sends it meanwhile."""
+"""How long a worker leases a delivery: longer than any attempt takes, so that no other sends it meanwhile."""
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480, 960))
 """How long to wait after each failed attempt. After the last one it is given up, and kept with its error."""
 
@@ -76,9 +76,9 @@ def queue_webhook(review: Review) -> None:
 
 
 def queue_audit_head() -> bool:
-    """Queue the last line of the audit log for the webhook, if it is another than the one that was sent before.
+    """Queue the last line of the audit log for the webhook, if it is new.
 
-    Anyone who receives it can show later what the log had: the owner of the database cannot take it back from there.
+    The receiver can later prove what the log had: the owner of the database cannot change it there.
     """
     head, receivers = head_of_audit(), _receivers(AUDIT_HEAD)
     if head is None or not receivers:
@@ -188,7 +188,7 @@ def _send_mail(delivery: Delivery) -> None:
 
 def _compose(delivery: Delivery) -> tuple[str, MailParts] | None:
     if delivery.event == LETTER:
-        # What it tells of is read now, by services that read notices, too.
+        # Its content is read now, by services that also read notices.
         composed: tuple[str, MailParts] | None = import_string(_COMPOSE_LETTER)(delivery)
         return composed
     # What a version without HTML queued has none.

@@ -17,7 +17,7 @@ from bigmind.core.addresses import AddressRefused, Fetched, Private, post
 
 AUDIT_HEAD = "audit.head"
 ANSWER_BYTES = 2_000
-"""How much of an answer is read, to show it where someone tests the webhook."""
+"""How much of a response is read, to show it in a test of the webhook."""
 
 
 class DeliveryFailed(Exception):
@@ -34,7 +34,7 @@ class WebhookTarget:
 
     @property
     def host(self) -> str:
-        """What people know it by: the path is often a password."""
+        """How people recognize it: the path is often a password."""
         return urlsplit(self.url).hostname or ""
 
 

@@ -1,4 +1,4 @@
-"""Several webhooks with events of their own: adding, changing, testing them, and rotating their secrets."""
+"""Webhooks and their events: add, change and test them, and rotate their secrets."""
 
 import base64
 import secrets
@@ -41,7 +41,7 @@ EVENTS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class NewSecret:
-    """A webhook and its secret: the only moment at which it is readable."""
+    """A webhook and its secret, which is readable only now."""
 
     webhook: Webhook
     secret: str
@@ -49,7 +49,7 @@ class NewSecret:
 
 @dataclass(frozen=True)
 class TriedWebhook:
-    """What became of a test message."""
+    """The result of a test message."""
 
     ok: bool
     summary: str

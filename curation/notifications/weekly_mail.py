@@ -24,7 +24,7 @@ from .digests import subscription_of
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 LEAST_APART = timedelta(days=4)
-"""Two letters are further apart, also when an admin chooses another weekday or a reader another time zone."""
+"""The least time between two letters, even if an admin changes the weekday or a reader the time zone."""
 
 
 @transaction.atomic
@@ -54,8 +54,8 @@ def choose_letter(
 def send_letters(now: datetime | None = None) -> int:
     """Queue the letter of everyone whose day and hour have come since their last one; return how many were queued.
 
-    A week in which nothing happened is passed over. Does nothing where no mail server is configured. May run twice at
-    once and be killed at any point; an hour that was missed is made up for.
+    A week in which nothing happened is skipped. Does nothing if no mail server is configured. May run twice at once and
+    be killed at any point; a missed hour is made up for.
     """
     if not settings.EMAIL_HOST:
         return 0

@@ -61,8 +61,8 @@ def accept_update(
 
     Args:
         keep: Lines that stay as they are here, such as one's own edits.
-        anyway: Lines that read like instructions to agents and shall hold nevertheless; others of that sort stay out.
-        despite: Approved entries that lines may contradict, which shall hold as well.
+        anyway: Lines to accept although they read like instructions to agents; others of that sort stay out.
+        despite: Approved entries that lines may contradict and that stay valid.
         losing: Golden questions that may lose what they must find.
 
     Raises:
@@ -109,9 +109,9 @@ def reject_update(actor: Actor, *, name: PackName, version: PackVersionName) -> 
 
 @transaction.atomic
 def roll_back(actor: Actor, *, name: PackName, losing: Losing | None = None) -> PackOutcome:
-    """Take the update that was accepted last back, as a curator: each entry is as it was before, edits of here too.
+    """Roll back the last accepted update, as a curator: each entry is restored, including edits made here.
 
-    What was changed since is left as it is, and named. It goes one step back.
+    What was changed since is left as it is, and listed. It goes one step back.
 
     Raises:
         Conflict: nothing was accepted, or it was rolled back already.
@@ -142,9 +142,9 @@ def roll_back(actor: Actor, *, name: PackName, losing: Losing | None = None) -> 
 def unsubscribe(
     actor: Actor, *, name: PackName, keep_entries: bool = False, losing: Losing | None = None
 ) -> PackOutcome:
-    """End a subscription, as a curator. What the pack brought is archived, or stays as company knowledge of one's own.
+    """End a subscription, as a curator. The pack's entries are archived, or kept as the instance's own.
 
-    What was edited here is archived too; its history can restore it.
+    Those edited here are archived too; their history can restore them.
     """
     actor.require("curate")
     wait_for_turn(LOCK, name)
@@ -182,7 +182,7 @@ def _lines_to_carry_out(
 
 
 def _in_order(lines: Iterable[LineChange]) -> list[LineChange]:
-    """Withdrawals come first: a text that one line gives up may be that of another one now."""
+    """Withdrawals come first: another line may now have the text that one gives up."""
     return sorted(lines, key=lambda line: ("withdrawn", "changed", "added").index(line.kind))
 
 
@@ -257,7 +257,7 @@ def _require_despite(lines: Iterable[LineChange], despite: Collection[int]) -> N
 
 
 def _waits_for_second(actor: Actor, version: PackVersion, lines: Iterable[LineChange]) -> bool:
-    """Note the first approval of what two people have to agree to, and say whether the second is missing.
+    """Record the first approval of what two people must approve; return whether the second is missing.
 
     Raises:
         Conflict: it is the same curator again.

@@ -1,4 +1,4 @@
-"""The document of a pack: what it may hold, how it is read from bytes that anybody may have written, and versions."""
+"""The document of a pack: its schema, how it is read from untrusted bytes, and versions."""
 
 import json
 import math
@@ -27,7 +27,7 @@ PURPOSE = "packs"
 MOST_BYTES = 4 * 1024 * 1024
 MOST_ENTRIES, MOST_COLLECTIONS, MOST_REFERENCES, MOST_QUESTIONS = 300, 10, 1_000, 100
 DEPTH = 30
-"""How many lists and objects may stand in each other: documentation of endpoints has about ten."""
+"""How deep lists and objects may nest: documentation of endpoints has about ten levels."""
 VERSION = re.compile(r"(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})")
 PACK_NAME = rf"^[a-z0-9](-?[a-z0-9]){{0,{NAME_CHARS - 1}}}$"
 _VERSION_PATTERN = f"^{VERSION.pattern}$"
@@ -39,7 +39,7 @@ SignerName = Annotated[Name, Field(max_length=SIGNER_CHARS), NoSecrets]
 
 
 class _PackPart(BaseModel):
-    """The base of the parts: a pack that says more than this version knows is refused, not half understood."""
+    """The base of the parts: a pack with fields that this version does not know is refused, not half understood."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -119,7 +119,7 @@ class _PackFile(_PackPart):
 
 @dataclass(frozen=True)
 class SignedPack:
-    """A pack whose signature is right: its document as it was signed and as it is read, and the key."""
+    """A pack with a valid signature: its document as signed and as parsed, and the key."""
 
     document: PackDocument
     signed: dict[str, Any]
@@ -134,7 +134,7 @@ class SignedPack:
 
 
 def numbers_of(version: str) -> list[int]:
-    """Return a version as numbers to compare it by.
+    """Return a version as numbers, to compare it.
 
     Raises:
         Invalid: it is no version of three numbers.
@@ -145,7 +145,7 @@ def numbers_of(version: str) -> list[int]:
 
 
 def read_pack(content: bytes) -> SignedPack:
-    """Read a pack that anybody may have written: size, form, signature and each text of it are checked.
+    """Read an untrusted pack: its size, form, signature and every text are checked.
 
     Raises:
         Invalid: it is no pack, was changed after it was signed, or holds what company knowledge may not hold.
@@ -189,7 +189,7 @@ def document_of(version: PackVersion) -> PackDocument:
 
 
 def require_trust(signed: SignedPack) -> PackKey:
-    """Return whose key a pack is signed with.
+    """Return whose key signed a pack.
 
     Raises:
         Conflict: no admin trusts the key.
@@ -207,7 +207,7 @@ def require_trust(signed: SignedPack) -> PackKey:
 
 
 def provenance_of(pack: Pack, public_key: str) -> str:
-    """Return what stands beside each line that a pack brings: who signed it, and its name."""
+    """Return the label of each line from a pack: who signed it, and its name."""
     return f"{pack.signer}, pack {pack.name} (key {public_key[:BEGINNING]})"
 
 
@@ -227,7 +227,7 @@ def _read_file(content: bytes) -> _PackFile:
 
 
 def _require_storable(told: Any) -> None:
-    """Refuse what is too deep, and texts and numbers that no database keeps; without calling itself as often."""
+    """Refuse what nests too deep, and texts and numbers that the database cannot store; without recursion."""
     open_parts = [(told, 1)]
     while open_parts:
         part, depth = open_parts.pop()

@@ -41,7 +41,7 @@ Chosen = Annotated[SharedTags, Field(description="Names, with commas between the
 
 @dataclass(frozen=True)
 class PublishedPack:
-    """What a version holds, the version before, which number the changes ask for; and the file, once it is signed."""
+    """The contents of a version, the version before, the number its changes call for; and the file, once signed."""
 
     document: PackDocument
     before: PackDocument | None
@@ -103,7 +103,7 @@ def get_published_version(actor: Actor, *, name: PackName, version: PackVersionN
 
 
 def own_public_key() -> str:
-    """Return the public key that packs of this instance are signed with: publishers tell it to their subscribers."""
+    """Return the public key that signs the packs of this instance: publishers give it to their subscribers."""
     return public_key_of(PURPOSE)
 
 
@@ -113,7 +113,7 @@ def _keep(document: PackDocument, chosen: dict[str, list[str]]) -> SignedPack:
     row = PackVersion(pack=pack, version=document.version, numbers=document.numbers, decided_at=timezone.now())
     row.state, row.document = PackVersion.State.ACCEPTED, document.model_dump(mode="json", exclude_defaults=True)
     row.save()
-    # The database may write a number in another way: what is signed is what it gives back.
+    # The database may format a number differently: so what it returns is signed.
     row.refresh_from_db(fields=["document"])
     proof = sign(row.document, purpose=PURPOSE)
     row.signature, row.public_key = proof["signature"], proof["public_key"]
@@ -162,7 +162,7 @@ def _compose(chosen: dict[str, list[str]], about: dict[str, Any]) -> PackDocumen
 
 
 def _entries(chosen: dict[str, list[str]]) -> list[CompanyEntry]:
-    """Return approved entries that were written here: what another one signed is not signed again by us."""
+    """Return approved entries that were written here: we do not sign what another publisher signed."""
     wanted = Q(project__in=chosen["projects"]) | Q(topics__overlap=chosen["topics"])
     rows = CompanyEntry.objects.own().approved().filter(wanted, brought_by="").order_by("pk")
     found = list(rows[: MOST_ENTRIES + 1])
@@ -217,7 +217,7 @@ def _texts_of(document: PackDocument) -> dict[str, Any]:
 
 
 def _suggest(before: PackDocument | None, document: PackDocument) -> str:
-    """Return the next version: what is withdrawn may break a reader, what is added does not, all else is a patch."""
+    """Return the next version: a withdrawal may break a reader, an addition does not, all else is a patch."""
     if before is None:
         return FIRST
     major, minor, patch = before.numbers

@@ -18,7 +18,7 @@ SECONDS = 30.0
 MOST_FILES = 500
 PULL_SECONDS = 60.0
 _GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-C")
-"""What a repository brings along is not run."""
+"""Hooks of a repository are never run."""
 
 
 def read_source(source: str, *, name: str = "", pinned: str = "") -> SignedPack:
@@ -62,7 +62,7 @@ def pull(source: str) -> str:
 
 
 def _git(folder: Path, *arguments: str) -> tuple[bool, str]:
-    """Run git, which asks nobody for a password; return whether it succeeded, and its last words."""
+    """Run git without password prompts; return whether it succeeded, and the end of its output."""
     process = subprocess.Popen(  # noqa: S603 - git, in a folder that the operator named
         [*_GIT, str(folder), *arguments],
         stdin=subprocess.DEVNULL,
@@ -74,7 +74,7 @@ def _git(folder: Path, *arguments: str) -> tuple[bool, str]:
     try:
         said = process.communicate(timeout=PULL_SECONDS)[1].decode(errors="replace").strip()
     except subprocess.TimeoutExpired:
-        # Git waits for helpers of its own, which would go on without it.
+        # Git starts helpers, which would go on without it.
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         raise
@@ -111,7 +111,7 @@ def _read_file(path: Path) -> bytes:
 
 
 def _read_folder(folder: Path, name: str, pinned: str) -> SignedPack:
-    """Return the newest version in a folder. Files that are no packs are passed over, unless there is nothing else."""
+    """Return the newest version in a folder. Files that are no packs are skipped, unless there is nothing else."""
     files = sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIX))[-MOST_FILES:]
     found, refused = list[SignedPack](), list[BigMindError]()
     for path in files:

@@ -27,7 +27,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class PackNews:
-    """What a look for updates brought: the pack, and the version that waits for a curator, if there is a new one."""
+    """The result of a check for updates: the pack, and the new version that waits for a curator, if any."""
 
     pack: Pack
     version: PackVersion | None = None
@@ -118,7 +118,7 @@ def fetch_update(actor: Actor, *, name: PackName, content: bytes | None = None) 
 
 
 def fetch_due() -> None:
-    """Look for new versions of the packs that were not looked for since yesterday. The schedule calls this."""
+    """Check for new versions of the packs that were not checked since yesterday. The schedule calls this."""
     due = Q(checked_at=None) | Q(checked_at__lte=timezone.now() - EVERY)
     for pack in Pack.objects.filter(due, is_ours=False, ended_at=None).exclude(address=""):
         # Another process has marked it: an address is asked once.
@@ -178,7 +178,7 @@ def _fetch(pack: Pack, content: bytes | None, *, again: bool) -> PackNews:
 
 
 def _require_same_pack(pack: Pack, signer: str) -> None:
-    """Refuse a pack that has the name of another one: of one that is published here, or is signed by someone else."""
+    """Refuse a pack that has the name of one that is published here, or signed by someone else."""
     if pack.is_ours:
         raise Conflict(f"{pack.name} is published here.", hint="Two packs cannot have one name.")
     if pack.pk and pack.signer != signer and (pack.ended_at is None or pack.lines.exists()):
@@ -217,7 +217,7 @@ def _take(pack: Pack, signed: SignedPack, *, again: bool) -> PackNews:
         if newest.state != PackVersion.State.WAITING:
             return PackNews(pack, says="There is nothing new.")
         return PackNews(pack, newest, f"{newest.version} waits for a curator.")
-    # What nobody has decided about is overtaken: a curator compares with what holds here, not with it.
+    # An undecided version is superseded: a curator compares with what is valid here, not with it.
     pack.versions.filter(state=PackVersion.State.WAITING).delete()
     version = PackVersion.objects.create(
         pack=pack,

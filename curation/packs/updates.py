@@ -36,7 +36,7 @@ from .subscriptions import find_subscription
 CARRIED = tuple(name for name in PackedEntry.model_fields if name != "key")
 LABELS = {"content": "Text"}
 NOT_STORED = 9_000_000_000_000
-"""From where on lines are numbered that are tried and not stored."""
+"""The first number of lines that are tried and not stored."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class TriedQuestion:
 
     @property
     def outcome(self) -> str:
-        """In a word what becomes of it: lost, found, changed or same."""
+        """The effect in a word: lost, found, changed or same."""
         held, holds = (place is not None and place <= self.within for place in (self.before, self.after))
         if held != holds:
             return "found" if holds else "lost"
@@ -128,10 +128,10 @@ class PackUpdate:
 
 
 def review_update(actor: Actor, *, name: PackName, version: PackVersionName | None = None) -> PackUpdate:
-    """Show what the version that waits would do here, as a curator would see a change of a dependency.
+    """Preview what the pending version would do here, like an update of a dependency.
 
-    Each line is compared with what holds here now. Golden questions of the pack and of this instance are asked as if
-    it had been accepted. Nothing is changed.
+    Each line is compared with what is valid here now. Golden questions of the pack and of this instance are checked as
+    if it had been accepted. Nothing is changed.
 
     Raises:
         NotFound: there is no subscription of this name.
@@ -173,7 +173,7 @@ def read_lines(actor: Actor, pack: Pack, version: PackVersion, document: PackDoc
     accepted = pack.accepted
     old = {item.key: item for item in document_of(accepted).entries} if accepted else {}
     rows = pack.lines.select_related("entry__decided_by")
-    # What the publisher withdrew, and brings again, is new here.
+    # An entry that the publisher withdrew and published again is new here.
     known = {line.key: line.entry for line in rows if line.key in old or line.entry.is_approved}
     kept = {entry.pk for entry in known.values()}
     said = provenance_of(pack, version.public_key)
@@ -191,7 +191,7 @@ def read_lines(actor: Actor, pack: Pack, version: PackVersion, document: PackDoc
 
 
 def import_documentation(actor: Actor, pack: Pack, version: PackVersion | None, before: PackVersion | None) -> None:
-    """Bring the documentation of a version in, in place of that of the version before; None: there is none."""
+    """Import the documentation of a version in place of that of the version before; None: there is none."""
     there = document_of(version).collections if version else []
     for collection in _collections_between(before, there):
         _import(actor, pack, version or before, collection, dry_run=False)
@@ -209,7 +209,7 @@ def target_of(pack: Pack, finds: str) -> tuple[str, str] | None:
 
 
 def slug_here(pack: Pack, slug: str) -> str:
-    """Return under which name a collection of a pack stands here: documentation of one's own may have its name."""
+    """Return the local name of a collection of a pack: the instance's own documentation may have the same name."""
     return f"{pack.name}-{slug}"[:50].rstrip("-")
 
 
@@ -241,7 +241,7 @@ def _line_of(
 
 
 def _candidate(item: PackedEntry, said: str, number: int) -> CompanyEntry:
-    """Return the entry that an item would become. It has a number that no entry has, so that it can be tried."""
+    """Return the entry that an item would become, with an unused number, so that it can be tried."""
     now = timezone.now()
     entry = CompanyEntry(pk=NOT_STORED + number, origin=Origin.IMPORTED, brought_by=said, status=Status.APPROVED)
     for name in CARRIED:
@@ -276,7 +276,7 @@ def _collections_between(before: PackVersion | None, there: list[PackedCollectio
 def _import(
     actor: Actor, pack: Pack, version: PackVersion | None, collection: PackedCollection, *, dry_run: bool
 ) -> ImportedReferences:
-    """Bring a collection in, or say what would happen. Each item says as its source who signed it.
+    """Import a collection, or report what would happen. The source of each item names who signed it.
 
     Raises:
         Conflict: there is documentation of this name that does not come from this pack.
@@ -352,7 +352,7 @@ def _questions(
 
 
 def _name(answers: list[tuple[str, str]], lines: list[LineChange]) -> str:
-    """Return what the first answer is called, where it is company knowledge."""
+    """Return the title of the first answer, if it is company knowledge."""
     if not answers or answers[0][0] != Kind.COMPANY:
         return answers[0][0] if answers else "nothing"
     number = int(answers[0][1])

@@ -78,7 +78,7 @@ WHERE how = 'start' AND asked_at > %s ORDER BY asked_at DESC, id DESC LIMIT %s
 
 @dataclass(frozen=True)
 class EntryEffect:
-    """A company entry, and in how many answers and starts it would be sent, or not any more."""
+    """A company entry, and in how many answers and starts it would appear or disappear."""
 
     entry: CompanyEntry
     answers: int
@@ -136,7 +136,7 @@ class BlastRadius:
 
     @property
     def fewer_tokens(self) -> int:
-        """What is saved, where it costs less than before."""
+        """The tokens saved, if it costs less than before."""
         return -self.tokens
 
 
@@ -153,7 +153,7 @@ class Start:
 
 @dataclass(frozen=True)
 class ChangedStart:
-    """A start that would tell other entries, or the same ones in another order."""
+    """A start that would have other entries, or the same ones in another order."""
 
     start: Start
     before: tuple[int, ...]
@@ -162,7 +162,7 @@ class ChangedStart:
 
 @dataclass(frozen=True)
 class Trial:
-    """Everything that was replayed for one decision, and what changes: of everybody, so it is shown to nobody whole."""
+    """Everything replayed for one decision, and what changes, for everyone: so nobody may see all of it."""
 
     questions: Sequence[Asked] = ()
     starts: Sequence[Start] = ()
@@ -222,7 +222,7 @@ def try_decision(
     edits: Mapping[str, Any] | None = None,
     target: CompanyEntry | None = None,
 ) -> Trial:
-    """Replay everybody's questions and starts as if a decision had been made. What it returns is shown to nobody whole.
+    """Replay everyone's questions and starts as if a decision had been made. Nobody may see all of the result.
 
     Args:
         target: For `merge`, the approved entry that the edits are made to.
@@ -337,7 +337,7 @@ def ask_afterwards(
 
 
 def _embed(changes: Sequence[EntryChange], space: EmbeddingSpace | None) -> dict[str, tuple[Any, Any]]:
-    """Return vector and tokens of each text that the changes would add, by its digest; those that are known unmade."""
+    """Return vector and tokens of each text that the changes would add, by its digest; known ones are not remade."""
     texts = {digest(one.text): one.text for change in changes if change.after for one in _pieces(change.after)}
     if space is None or not texts:
         return {}
@@ -365,7 +365,7 @@ def _pieces(entry: CompanyEntry) -> list[Any]:
 
 
 def _rewrite(change: EntryChange, space: EmbeddingSpace | None, made: Mapping[str, tuple[Any, bytes | None]]) -> None:
-    """Write the passages of an entry as the decision would; not by `index_passages`, whose words would be learnt."""
+    """Write the passages of an entry as the decision would; not by `index_passages`, which would learn their words."""
     Passage.objects.filter(kind=Kind.COMPANY, source_id=str(change.entry.pk)).delete()
     if change.after is None:
         return
@@ -394,7 +394,7 @@ def _rewrite(change: EntryChange, space: EmbeddingSpace | None, made: Mapping[st
 
 
 def _replay_starts(starts: Sequence[Start], changes: Sequence[EntryChange]) -> list[ChangedStart]:
-    """Return the starts that would tell other entries."""
+    """Return the starts that would have other entries."""
     if not starts:
         return []
     ids = {change.entry.pk for change in changes}
@@ -407,7 +407,7 @@ def _replay_starts(starts: Sequence[Start], changes: Sequence[EntryChange]) -> l
 
 
 class _StartRanking:
-    """Which entries a start tells in one world, as `most_relevant` and the context choose them."""
+    """Which entries a start has in one world, as `most_relevant` and the context choose them."""
 
     def __init__(self, entries: Sequence[CompanyEntry], behind: set[int]) -> None:
         newest = sorted(entries, key=lambda one: (one.decided_at is not None, one.decided_at, one.pk), reverse=True)
@@ -444,10 +444,10 @@ class _StartRanking:
 
 
 class _UserCounts(Counter[UUID]):
-    """How often something is so, by the person whose it is."""
+    """How often something occurs, by person."""
 
     def count_for(self, viewer: UUID) -> int:
-        """Return what is the viewer's own, and with it what is of others where three of them have a part in it."""
+        """Return the viewer's own count, plus that of others if at least three of them took part."""
         others = sum(number for user, number in self.items() if user != viewer)
         return self[viewer] + (others if len(self.keys() - {viewer}) >= PEOPLE_ASKING else 0)
 
@@ -539,7 +539,7 @@ class _Summary:
         return ChangedQuestion(text, list_handles(lambda one: one.entering), list_handles(lambda one: one.leaving))
 
     def _tokens(self) -> int:
-        """Return what all changed answers and starts cost more than before, about."""
+        """Return about how many tokens more all changed answers and starts cost."""
         spent = _UserCounts()
         for one in self.trial.answers:
             more = sum(map(self._cost, one.entering)) - sum(map(self._cost, one.leaving))

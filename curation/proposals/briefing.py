@@ -78,7 +78,7 @@ def brief(actor: Actor, *, entry_id: CompanyEntryId) -> Briefing:
 
 
 def gather_briefing(actor: Actor, *, entry_id: int) -> Briefing:
-    """Return the briefing without the questions that would be answered otherwise, which take a second to replay."""
+    """Return the briefing without the questions whose answers would change, which take a second to replay."""
     actor.require("curate")
     entry = next(iter(_TO_BRIEF(entry_id)), None)
     if entry is None:

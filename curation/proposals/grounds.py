@@ -1,8 +1,8 @@
-"""Grounds: what BigMind had told a proposer's agent in its session before it proposed something.
+"""Grounds: what a proposer's agent received from BigMind in its session before it proposed something.
 
-By them a curator judges whether a proposal rests on what was reviewed, on the proposer's own memory, or on nothing.
-What an agent received follows from what its user stores and asks: curators see it only while the proposer lets them,
-and otherwise not even how much it was.
+They show a curator whether a proposal rests on reviewed knowledge, on the proposer's own memory, or on nothing. What an
+agent received reveals what its user stores and asks: curators see it only while the proposer lets them, and otherwise
+not even how much it was.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ LINES_READ = 2_000
 SESSION = "session"
 SHARED = frozenset(kind for kind, row in KINDS.items() if row.is_shared) - {Kind.COMPANY, Kind.PERSON}
 OWN = frozenset(kind for kind, row in KINDS.items() if not row.is_shared) | {SESSION}
-"""A profile is in neither: it is shown to nobody."""
+"""The profile is never included: nobody may see it."""
 
 
 @dataclass

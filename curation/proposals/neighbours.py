@@ -17,9 +17,9 @@ from knowledge.models import UNDECIDED, CompanyEntry, Kind
 from knowledge.services.contradictions import contradictions, differs_in_a_word, may_say_same
 
 NEAR_FROM = 0.5
-"""From which similarity on two texts are about the same. What is further apart is neither shown nor compared."""
+"""The similarity from which two texts are about the same. Less similar ones are neither shown nor compared."""
 SAME_MEANING, SAME_WORDS = 0.75, 0.8
-"""From which similarity on a proposal may say the same as another, if neither denies the other or has other numbers.
+"""The similarity from which a proposal may say the same as another, if neither denies the other or has other numbers.
 What is approved is compared more strictly (`overlaps.SAME_FROM`): nobody is asked about it without a reason."""
 SAME_BUT_A_WORD = 0.9
 """The same for two that differ in one word in one place, which may name two things."""
@@ -110,7 +110,7 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class Nearness:
-    """How near others are to an entry, in meaning and words, by their numbers: those that are near enough to show."""
+    """The similarity of other entries, in meaning and words, by their numbers: those similar enough to show."""
 
     entry: CompanyEntry
     cosines: Mapping[int, float]
@@ -177,7 +177,7 @@ def _pick_shown(neighbours: Sequence[Neighbour]) -> list[Neighbour]:
 def _neighbour(entry: CompanyEntry, other: CompanyEntry, by_vector: float, by_words: float) -> Neighbour:
     similarity = round(min(1.0, max(by_vector, by_words)), 3)
     by_meaning = by_vector >= by_words
-    # What concerns one project only does not contradict, or repeat, what concerns another one only.
+    # An entry of one project neither contradicts nor repeats an entry of another one.
     if entry.project and other.project and entry.project != other.project:
         return Neighbour(other, similarity, by_meaning, [])
     hints = contradictions(entry.text, other.text)
@@ -194,7 +194,7 @@ def _comparison_of(entry: CompanyEntry) -> Comparison:
     if known and known.revision == entry.revision and known.vector and known.space == provider().space:
         return known
     made = Comparison(entry=entry, revision=entry.revision)
-    # The title names the subject in words of its own. Without it, two that say the same are nearer to each other.
+    # Without the title, which words the subject differently, two texts that say the same are more similar.
     made.vector = _embed(entry.content if len(entry.content.split()) >= FEW_WORDS else entry.text)
     made.space = provider().space if made.vector else ""
     return made

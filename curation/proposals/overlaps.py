@@ -1,6 +1,6 @@
 """Pairs that repeat or contradict each other, approved or proposed, and approved entries that nobody ever used.
 
-They go into the curators' queue like everything else that is to be decided: nothing is merged or deprecated by itself.
+They go into the curators' queue like everything to be decided: nothing is merged or deprecated automatically.
 """
 
 from collections.abc import Collection, Iterable
@@ -19,16 +19,16 @@ from knowledge.services.exposures import list_uncited
 from .neighbours import Neighbour, neighbours_of
 
 SAME_FROM = 0.92
-"""From which similarity on, by meaning or by words, two entries say nearly the same."""
+"""The similarity, by meaning or by words, from which two entries say nearly the same."""
 COMPARED = 2_000
-"""Up to so many approved entries are all compared each day; of more, those that changed since the day before."""
+"""Up to this many approved entries are all compared each day; beyond, only those changed since the day before."""
 CHANGED_WITHIN = timedelta(hours=36)
 MOST_COMPARED = 200
-"""So many proposals are compared in one go; the next sweep goes on."""
+"""How many proposals are compared in one go; the next sweep continues."""
 AGAIN_BY_MEANING = timedelta(minutes=10)
-"""What was compared by its words alone, because there was no embedder, is compared again after so long."""
+"""After how long a comparison by words alone, without an embedder, is repeated."""
 UNUSED_AGAIN = timedelta(days=90)
-"""A curator who keeps an entry that nobody used is asked about it again after so long."""
+"""After how long a kept entry that nobody uses is queued again."""
 
 
 def find_overlaps() -> int:
@@ -50,7 +50,7 @@ def list_overlapping() -> CompanyEntryQuerySet:
 
 
 def list_doing_harm() -> CompanyEntryQuerySet:
-    """Return the approved entries that surely do harm and that no curator has verified since that is known."""
+    """Return the approved entries that certainly do harm and that no curator has verified since."""
     return CompanyEntry.objects.own().approved().filter(pk__in=list_harmful())
 
 

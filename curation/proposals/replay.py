@@ -1,11 +1,11 @@
-"""Replay: answers questions that were asked before once more, in two worlds of company knowledge, and compares.
+"""Replay: answers past questions again, in two worlds of company knowledge, and compares.
 
 Asking ten thousand questions twice would take minutes. What a decision changes is a few passages, so all questions are
-compared with all passages in one product of matrices first, by the formula that the search uses. Where a passage that
-is added or removed comes near the place that an answer ends at, or its words change what the others weigh, the answer
-is made in both worlds as the search makes it: same weights, late interaction, order, floor and turns.
+compared with all passages in one product of matrices first, by the formula that the search uses. If an added or removed
+passage comes near the end of an answer, or its words change the weights of others, the answer is made in both worlds as
+the search makes it: same weights, late interaction, order, floor and turns.
 
-Only company knowledge is ranked again. What else a question finds stands in its outline, by its scores.
+Only company knowledge is ranked again. What else a question finds is in its outline, by its scores.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -58,7 +58,7 @@ _NO_ROWS = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True)
 class CompanyPassage:
-    """A passage of company knowledge as the search sees it, and in which of the two worlds it is there."""
+    """A passage of company knowledge as the search sees it, and in which of the two worlds it exists."""
 
     id: int
     entry_id: int
@@ -73,7 +73,7 @@ class CompanyPassage:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question as it was kept."""
+    """A stored question."""
 
     user_id: UUID
     how: str
@@ -161,7 +161,7 @@ class _Rows:
 
     @cached_property
     def members(self) -> frozenset[int]:
-        """The same passages, for whoever asks about one."""
+        """The same passages, by id."""
         return frozenset(self.rows.tolist())
 
 
@@ -244,7 +244,7 @@ class _Index:
 
 
 class _ReplayedQuestion:
-    """A question with what both worlds know of its words."""
+    """A question, with the weights of its words in both worlds."""
 
     def __init__(self, asked: Asked, index: _Index) -> None:
         outline = asked.outline
@@ -261,7 +261,7 @@ class _ReplayedQuestion:
         self.matched: dict[int, list[str]] = {}
 
     def _in_both(self, make: Callable[[int], _Made]) -> tuple[_Made, _Made]:
-        """Return what each world makes of the words: the same, unless what changes has one of them."""
+        """Return the weights of the words in each world: the same, unless a changed passage has one of them."""
         before = make(0)
         return before, make(1) if self.has_changed_words else before
 
@@ -274,7 +274,7 @@ class _ReplayedQuestion:
 
     @property
     def shifts(self) -> bool:
-        """Whether the words of what changes make the others weigh otherwise."""
+        """Whether the words of changed passages change the weights of others."""
         before, after = self.shares
         return self.has_changed_words and float(np.abs(before - after).max()) > SHIFT
 
@@ -288,7 +288,7 @@ class _ReplayedQuestion:
 
     @cached_property
     def words_change(self) -> bool:
-        """Whether a word weighs otherwise in the world after, or is known in one world alone."""
+        """Whether a word's weight differs in the world after, or only one world knows it."""
         if not self.has_changed_words:
             return False
         return self.weights[0] != self.weights[1] or self.missing(0) != self.missing(1)
@@ -345,7 +345,7 @@ def _compare(questions: Sequence[_ReplayedQuestion], index: _Index) -> Scores:
 def _find_near(
     questions: Sequence[_ReplayedQuestion], cosines: Scores, keywords: tuple[Scores, Scores], index: _Index
 ) -> list[int]:
-    """Return the questions whose answers what changes may change."""
+    """Return the questions whose answers the changed passages may affect."""
     if live.SEARCH_FUSION != "blend":
         return list(range(len(questions)))
     is_near = np.zeros(len(questions), dtype=bool)
@@ -365,7 +365,7 @@ def _find_near(
 
 
 def _lists_all(questions: Sequence[_ReplayedQuestion]) -> NDArray[np.bool_]:
-    """Return which questions are answered with what merely comes closest, too."""
+    """Return which questions also get results that are merely the closest."""
     return np.array([one.asked.how in {AskedForm.SEARCH, AskedForm.COMPANY} for one in questions])
 
 
@@ -488,7 +488,7 @@ def _first(rows: NDArray[np.int64], scores: Scores) -> NDArray[np.int64]:
 def _add_late(question: _ReplayedQuestion, worlds: Sequence[_RankedPassages], index: _Index) -> list[_RankedPassages]:
     """Return the scores moved by late interaction, against the average of this search.
 
-    Both worlds have most of the passages in common, and their tokens are compared once.
+    Both worlds share most passages, so their tokens are compared once.
     """
     has_tokens = [index.tokens.lengths[rows[:RERANKED]] > 0 for rows, _ in worlds]
     best = [rows[:RERANKED][has] for (rows, _), has in zip(worlds, has_tokens, strict=True)]
@@ -496,7 +496,7 @@ def _add_late(question: _ReplayedQuestion, worlds: Sequence[_RankedPassages], in
     if not question.asked.tokens or not len(question.signs) or not len(compared):
         return list(worlds)
     nearest = index.tokens.choose(compared).nearest(question.signs)
-    # In a search of everything the average is that of everything.
+    # A search of everything uses the average of everything.
     usual = None if question.is_of_company else question.asked.outline["usual"]
     moved = []
     for world, (rows, scores) in enumerate(worlds):

@@ -1,4 +1,4 @@
-"""Anchors: what is remembered rests on code, and what a check of a repository found (`bigmind verify`)."""
+"""Anchors: knowledge that rests on code, and what a check of a repository found (`bigmind verify`)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -93,9 +93,9 @@ def report_anchors(
 
 
 def _things_with_anchors(actor: Actor, kind: str) -> QuerySet[Any, Any]:
-    """Return what of a kind cites code, as far as the actor may have it checked.
+    """Return items of a kind that cite code, as far as the actor may check them.
 
-    A curator's key is one of a program that tells others what it finds, such as CI: it is told nothing private.
+    A key that may curate belongs to a program that shares what it finds, such as CI: it gets nothing private.
     """
     row = KINDS[kind]
     assert row.anchored, "`AnchoredKind` has no other"
@@ -138,14 +138,14 @@ def _item(kind: str, thing: Any) -> AnchoredItemShape:
 
 
 def _as_of_now(thing: Any, text: str) -> str:
-    """Return an anchor where it is now, at the commit from which on changes count; nothing for what is none."""
+    """Return an anchor at its present place, with the commit from which changes count; empty for what is no anchor."""
     check = thing.anchor_checks.get(text, {})
     try:
         anchor = parse_anchor(check.get("moved_to") or text)
     except ValueError:
         return ""
     verified_at = getattr(thing, "verified_at", None)
-    # Whoever verified the entry after the check has accepted the code as it was then.
+    # Verifying the entry after the check accepted the code as it was then.
     is_accepted = bool(verified_at and check.get("checked_at", "") < verified_at.isoformat())
     commit = check.get("commit" if is_accepted else "held_at", "")
     return str(anchor.at(commit) if commit else anchor)
@@ -161,7 +161,7 @@ def _note(
     at: str,
     commit: str,
 ) -> None:
-    """Note what was found about one thing, and what follows from it."""
+    """Record what was found about one item, and its effects."""
     before, checks = thing.anchor_checks, dict(thing.anchor_checks)
     cited = {_place(anchor): anchor for anchor in thing.anchors}
     cited |= {_place(check["moved_to"]): anchor for anchor, check in before.items() if check.get("moved_to")}
@@ -198,7 +198,7 @@ def _place(text: str) -> str:
 
 
 def _follow(actor: Actor, kind: str, thing: Any, before: Mapping[str, Any], done: AnchorReportShape, at: str) -> None:
-    """Let the label follow from the checks, where they say something else than before; the curators hear of theirs."""
+    """Update the label if the checks changed; curators are notified of company knowledge."""
     was, now = _worst(before), _worst(thing.anchor_checks)
     if now == was and _reason(before) == _reason(thing.anchor_checks):
         return
@@ -215,7 +215,7 @@ def _follow(actor: Actor, kind: str, thing: Any, before: Mapping[str, Any], done
 
 
 def _relabel(actor: Actor, entry: CompanyEntry, verdict: str, notes: str) -> None:
-    """Move the review date, which the label follows: false is stale, doubtful is due, and what holds is as before."""
+    """Set the review date, which determines the label: false is stale, doubtful is due, and what holds is as before."""
     today = timezone.localdate()
     if verdict == AnchorVerdict.FALSE:
         review_after: date | None = today - STALE_AFTER_REVIEW
@@ -227,7 +227,7 @@ def _relabel(actor: Actor, entry: CompanyEntry, verdict: str, notes: str) -> Non
 
 
 def _date_before_checks(entry: CompanyEntry) -> date | None:
-    """Return the review date that an entry had before the checks that follow one another last."""
+    """Return the review date that an entry had before its last run of checks."""
     found = entry.review_after
     for review in entry.reviews.order_by("-number"):
         if review.action != Action.CHECK:
@@ -245,7 +245,7 @@ def _worst(checks: Mapping[str, Any]) -> AnchorVerdict:
 
 
 def _reason(checks: Mapping[str, Any]) -> str:
-    """Return why an entry is what its checks make it, in the words of those that decide."""
+    """Return the reason for the label, in the words of the checks that decide it."""
     worst = _worst(checks)
     if worst == AnchorVerdict.HOLDS:
         return ""

@@ -144,10 +144,10 @@ def export_company() -> CompanyDocument:
 
 @transaction.atomic
 def import_company(actor: Actor, document: CompanyDocument, *, keep_approvals: bool = False) -> int:
-    """Bring company knowledge into an instance that has none, ids and seals included; return how many entries came.
+    """Import company knowledge into an instance that has none, with ids and seals; return how many entries.
 
-    People are matched by user name. Those who have no account here keep their name in the history, and nowhere else.
-    What was approved waits for a curator here, because the seals of a document need no secret: anybody can write one.
+    People are matched by user name. Those without an account here keep their name in the history, and nowhere else.
+    What was approved waits for a curator here, because the seals of a document need no secret: anyone can write one.
 
     Args:
         keep_approvals: Approve here what the document says was approved. For a document that the operator exported.
@@ -164,7 +164,7 @@ def import_company(actor: Actor, document: CompanyDocument, *, keep_approvals: b
         )
     people = {user.username: user for user in User.objects.all()}
     with rls_bypass():
-        # Their owners may have brought their memory along before, or not.
+        # Their owners may have imported their memory before, or not.
         sessions = Session.objects.in_bulk(
             [exported.source_session for exported in document.entries if exported.source_session]
         )
@@ -180,7 +180,7 @@ def import_company(actor: Actor, document: CompanyDocument, *, keep_approvals: b
         raise Invalid(f"C{broken.entry_id}, row {broken.number}: {broken.why}.", hint="Export it again.")
     _renumber()
     if not keep_approvals:
-        # Anybody can write into a document who signed what: here only the packs say so that were accepted here.
+        # Anyone can write into a document who signed what: only packs that were accepted here count.
         CompanyEntry.objects.update(brought_by="")
     for entry in CompanyEntry.objects.approved():
         if keep_approvals:

@@ -1,7 +1,7 @@
-"""Golden questions: what must go on being found is asked again whenever the index changes, and before a decision.
+"""Golden questions: checked whenever the index changes, and before a decision, so that what must be found stays found.
 
-Every search over shared knowledge may lose an item without anybody noticing: by an entry that comes before it, an
-import, another model, another recipe. A golden question notices.
+Any search over shared knowledge may lose an item unnoticed: to an entry that ranks above it, an import, another model,
+another recipe. A golden question notices.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -33,14 +33,14 @@ from knowledge.search.hybrid import Filters, search
 
 LOOKED_AT = 10
 MOST = 500
-"""How many there may be: all of them are asked whenever the index changes."""
+"""How many there may be: all are checked whenever the index changes."""
 BEFORE_DECISION = 20
-"""How many are asked again before a decision takes effect: a curator waits for that."""
+"""How many are checked before a decision takes effect: a curator waits for that."""
 NEVER = Value(datetime(9999, 12, 31, tzinfo=UTC), DateTimeField())
 SHARED = tuple(kind for kind in SEARCHED if KINDS[kind].is_shared)
 
 ANYBODY = User(pk=UUID(int=0))
-"""Who asks: a user who owns nothing, so that the answer is the one that everybody gets from shared knowledge."""
+"""The user who asks: one who owns nothing, so that the answer is what everyone gets from shared knowledge."""
 
 # The words of a question that an entry has too: such an entry may come before what the question must find.
 _CONCERNED = """
@@ -146,7 +146,7 @@ def check_golden_questions(actor: Actor) -> GoldenCheck:
 
 
 def check_all(*, only_outdated: bool = False) -> GoldenCheck:
-    """Ask the golden questions and keep the outcome.
+    """Check the golden questions and store the result.
 
     Args:
         only_outdated: Leave out those that were asked since the index changed last.
@@ -162,8 +162,8 @@ def check_all(*, only_outdated: bool = False) -> GoldenCheck:
 def require_golden_questions(entries: Iterable[int], texts: Iterable[str], despite: Collection[int]) -> None:
     """Refuse a decision after which golden questions would not find their items any more, unless they are named.
 
-    Call it in the transaction of the decision, after its changes: the refusal takes them back. Asked are at most 20 of
-    those that hold: those about the entries first, then those that have most words in common with their texts.
+    Call it in the transaction of the decision, after its changes: the refusal takes them back. Checks at most 20 of
+    those not lost: those about the entries first, then those that share most words with their texts.
 
     Raises:
         Conflict: golden questions are lost by it. Its details name them in `loses`.
@@ -198,7 +198,7 @@ def place_in(answers: Sequence[tuple[str, str]], kind: str, id: str) -> int | No
 
 
 def index_state() -> str:
-    """Return a text that changes whenever a search over shared knowledge may answer otherwise."""
+    """Return a text that changes whenever the answers of a search over shared knowledge may change."""
     shared = Passage.objects.filter(owner=None).aggregate(newest=Max("pk"))
     figures = [
         __version__,

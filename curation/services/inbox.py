@@ -1,6 +1,6 @@
 """The inbox: what waits for a user, why, and the one thing to do about each, the newest of each group first.
 
-Nothing is kept for it: each line is read where it is, so that it goes when it is done, wherever that happens.
+It stores nothing: each line is read from its source, so that it disappears when it is done, wherever that happens.
 """
 
 from collections.abc import Callable, Iterable
@@ -69,7 +69,7 @@ def _list_to_revise(actor: Actor) -> list[InboxLine]:
 
 
 def _list_notices(actor: Actor) -> list[InboxLine]:
-    # What was sent back and still waits for its proposer has a line of its own.
+    # A proposal with requested changes has a line of its own.
     waits = Q(review__action=Action.REQUEST_CHANGES, entry__status=Status.CHANGES_REQUESTED, reason="proposed")
     new = notices_of(actor).filter(seen_at=None).exclude(waits)
     return [InboxLine(notice, notice.created_at) for notice in new[:MOST_READ]]
@@ -87,7 +87,7 @@ def _list_questions(actor: Actor) -> list[InboxLine]:
 
 
 def _list_to_review(actor: Actor) -> list[InboxLine]:
-    """What others proposed: what one proposed oneself, someone else decides."""
+    """Proposals of others: someone else decides on one's own."""
     if not may_decide(actor):
         return []
     others = waiting("proposed").exclude(proposed_by=actor.user).order_by("-created_at")

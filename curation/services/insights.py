@@ -50,7 +50,7 @@ WHERE created_at >= %(since)s AND NOT is_copy AND (%(of)s::uuid IS NULL OR propo
 
 @dataclass(frozen=True)
 class StepOfCuration:
-    """What happened from one day on to before the next step: proposals, first decisions, and the hours these took.
+    """One step of the chart: proposals, first decisions, and the hours these took.
 
     The numbers of a reader who may not see them are None; hours are also None where nothing was decided.
     """

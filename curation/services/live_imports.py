@@ -1,4 +1,4 @@
-"""Imports from a product that answers itself: asked for what it has, and then imported as its exports are."""
+"""Imports over the API of a product: its content is fetched, and then imported like an export."""
 
 from collections.abc import Callable
 from time import sleep
@@ -45,7 +45,7 @@ def import_repository(
 
 
 def _is_here(name: str) -> bool:
-    """Whether what an earlier import brought is still here: one that was taken back begins again."""
+    """Whether the items of an earlier import are still here: one that was undone starts again."""
     source = f"{FORMAT}:{name}"
     entries = Entry.objects.filter(provenance__source__iexact=source)
     return entries.exists() or Reference.objects.current().filter(origin__iexact=source).exists()

@@ -1,7 +1,7 @@
-"""Pages of other products: they become notes of one's own, entries of the knowledge base, or documentation.
+"""Pages of other products: they become private notes, entries of the knowledge base, or documentation.
 
-What each becomes is chosen, or usual for what it is. Each way knows its items again by source and place, keeps what was
-edited here, names what the source has no more, and approves nothing.
+What each becomes is chosen, or the default for it. Each kind recognizes its items by source and place, keeps edits made
+here, lists what the source no longer has, and approves nothing.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -38,9 +38,9 @@ SOURCE_CHARS = 500
 
 @dataclass(frozen=True)
 class PageChoice:
-    """What someone wants pages to become; nothing said is what is usual for them.
+    """What pages are to become; empty is the default for them.
 
-    `collection` is the name of the documentation, `removes` whether what the source has no more goes here, too.
+    `collection` is the name of the documentation, `removes` whether to delete here what the source no longer has.
     """
 
     into: str = ""
@@ -74,7 +74,7 @@ class _Pages:
 
     @property
     def is_whole(self) -> bool:
-        """Whether what is missing is gone: all of the source was given, and all of it could be read."""
+        """Whether missing pages are deleted ones: the whole source was given, and all of it could be read."""
         return self.origin.is_whole and not self.report.refused
 
 

@@ -1,7 +1,7 @@
-"""Sample content: a small memory that a newcomer can look at before there is one, added and removed in one click.
+"""Sample content: a small memory that a newcomer can look at before having one, added and removed in one click.
 
-It is written by an agent of its own, into a project of its own, and every text says that it is a sample: so agents
-distinguish it from what is true, too, and whatever it left behind goes with what that agent wrote.
+An agent of its own writes it into a project of its own, and every text says that it is a sample: so agents can tell it
+from real content, and it can be removed without a trace.
 """
 
 from dataclasses import replace
@@ -58,7 +58,7 @@ def add_samples(actor: Actor) -> None:
         for headline, topics, outcome in SESSIONS:
             session = begin_session(author, project=SAMPLES, topics=topics)
             end_session(author, one_liner=headline, outcome=outcome, session_id=str(session.pk))
-        # Without a conversation these stand beside whatever the person's agents are at.
+        # Without a conversation these do not interfere with the person's agents.
         for category, fact in FACTS:
             store_fact(author, category=category, fact=fact, project=SAMPLES)
         add_hypothesis(author, hypothesis=BELIEF, project=SAMPLES)

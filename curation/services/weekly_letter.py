@@ -1,6 +1,6 @@
 """The weekly letter: what agents learned, what helped, what was unknown, what became false, and what to decide.
 
-Nothing is kept for it: each line is read where it is, so that it goes with what it is of, and leads to its evidence.
+It stores nothing: each line is read from its source, so that it disappears with it, and links to its evidence.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,7 +58,7 @@ FALSIFYING: dict[str, str] = {
     Action.SUPERSEDE: gettext_lazy("Replaced"),
     Action.CHECK: gettext_lazy("The code changed"),
 }
-"""The steps by which company knowledge ceases to hold, or may not hold any more, and how they are put."""
+"""The steps by which company knowledge becomes false or doubtful, and their wording."""
 QUESTION = "question"
 """What a line is about that is no kind of knowledge."""
 ASKING = {
@@ -96,7 +96,7 @@ class Week:
 
 @dataclass(frozen=True)
 class LetterLine:
-    """One line: what it is about, what is said of it, and the pages of both. `handle` is empty where it has none."""
+    """One line: its subject, a note, and the pages of both. `handle` is empty where it has none."""
 
     kind: str
     text: str
@@ -112,7 +112,7 @@ class LetterLine:
 
     @property
     def evidence_url(self) -> str:
-        """Where what is said of it shows, if that is another page."""
+        """The page with the note's evidence, if it is another one."""
         return f"{settings.PUBLIC_URL}{self.evidence}" if self.evidence else ""
 
 
@@ -268,7 +268,7 @@ def _say_cited(row: Mapping[str, Any], effect: MeasuredEffect) -> str:
 
 
 def _list_unknown(actor: Actor, week: Week) -> Part:
-    """What is still not known of what was asked in vain in the week."""
+    """Unanswered questions of the week that are still unanswered."""
     asked = [gap for gap in list_open_gaps(actor) if _was_asked_in(gap, week)]
     asked.sort(key=lambda gap: (gap.times, gap.last_asked), reverse=True)
     lines = [
@@ -291,7 +291,7 @@ def _was_asked_in(gap: ShownGap, week: Week) -> bool:
 
 
 def _list_false(actor: Actor, week: Week) -> Part:
-    """What misled, what company knowledge ceased to hold or is due, and what of one's own memory ended."""
+    """What misled, which company knowledge became false or is due, and what ended in one's own memory."""
     facts = Fact.objects.of(actor.user)
     ended = facts.current().filter(valid_until__lte=timezone.now())
     refuted = Hypothesis.objects.of(actor.user).filter(status=Verdict.REFUTED, set_aside_at=None)
@@ -376,7 +376,7 @@ def _say_fallen(step: Review, entry: CompanyEntry) -> str:
 
 
 def _finds_fault(step: Review) -> bool:
-    """Whether a check made an entry due at once: one that finds the code as it was puts the date off again."""
+    """Whether a check made an entry due at once: a check that finds the code unchanged postpones the date again."""
     until = step.after.get("review_after")
     return bool(until) and date.fromisoformat(until) <= timezone.localdate(step.created_at)
 
@@ -430,7 +430,7 @@ def _on_timeline(week: Week) -> str:
 
 
 def _find_things(actor: Actor, named: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Any]:
-    """Return what the actor may find now of things named by kind and id, in their order."""
+    """Return those of these items, by kind and id, that the actor may find now, in order."""
     ids: dict[str, dict[Any, str]] = {}
     order = list(dict.fromkeys(named))
     for kind, id in order:

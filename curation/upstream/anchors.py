@@ -1,4 +1,4 @@
-"""What `bigmind verify` asks a BigMind: the entries that cite code, and takes there: results and edits."""
+"""What `bigmind verify` exchanges with a BigMind: entries that cite code, results and edits."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class AnchorServer:
     wire: CompanyWire
 
     def entries(self, *, own: bool) -> list[AnchoredEntry]:
-        """Return all that cites code and is shared; what the key's user alone is told of where it is asked for.
+        """Return all shared items that cite code; those of the key's user only if requested.
 
         Raises:
             Away: the server is unreachable.

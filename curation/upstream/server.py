@@ -24,7 +24,7 @@ from .wire import Away, CompanyWire, TurnedDown
 
 HEARTBEAT = timedelta(minutes=5)
 LEASE = timedelta(minutes=5)
-"""How long one worker has the server to itself. When it is killed, the next one takes over after that."""
+"""How long one worker leases the server. If it is killed, the next one takes over after that."""
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 2, 5, 15, 30, 60))
 """How long to wait after each failure in a row; the last one from then on."""
 

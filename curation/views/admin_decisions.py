@@ -1,4 +1,4 @@
-"""Decisions in the Django admin: shown and carried out as in the queue, by the same services."""
+"""Decisions in the Django admin: shown and made as in the queue, by the same services."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

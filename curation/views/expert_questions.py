@@ -65,7 +65,7 @@ def questions(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask(request: HttpRequest, username: str) -> HttpResponse:
-    """Ask a colleague; who shows nothing answers as if they did not exist."""
+    """Ask a colleague; those who share nothing are answered like those who do not exist."""
     actor = actor_of(request)
     found = find_person_to_ask(actor.user, username)
     expert = found.user
@@ -103,7 +103,7 @@ def question(request: HttpRequest, asked_id: UUID) -> HttpResponse:
 
 
 def _act(request: HttpRequest, actor: Actor, asked: ExpertQuestion, form: AnswerForm, sent: str) -> bool:
-    """Do what a button says; false when nothing was sent, or it was refused beside its field."""
+    """Do what a button says; return false if nothing was sent, or if a field was refused."""
     if sent == "answer":
         if not form.carry_out(answer_question, actor, question_id=asked.pk):
             return False

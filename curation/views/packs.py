@@ -337,7 +337,7 @@ def _decide(request: HttpRequest, actor: Actor, name: str) -> HttpResponse:
 def _carry_out_or_lose(
     request: HttpRequest, call: Callable[..., PackOutcome], actor: Actor, wanted: dict[str, Any]
 ) -> PackOutcome:
-    """Do it; where golden questions are lost by it, and that was said to be meant, do it nevertheless."""
+    """Do it, even if golden questions are lost by it, where the user confirmed that."""
     try:
         outcome: PackOutcome = carry_out(call, actor, wanted)
     except Conflict as refusal:

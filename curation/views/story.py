@@ -1,4 +1,4 @@
-"""The story of a company entry, step by step: where it comes from, what was said and decided, and what came of it."""
+"""The story of a company entry, step by step: its source, its discussion and decisions, and its effects."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -66,7 +66,7 @@ def tell_story(actor: Actor, detail: CompanyEntryDetail, *, effect: MeasuredEffe
         steps += tell(actor, detail.entry)
     steps += [*_tell_merged(actor, detail), *_tell_edits(actor, detail.entry), *_tell_last_check(detail)]
     steps += _tell_effect(effect)
-    # What happened in one moment stands in the order in which it is read: the source before the proposal.
+    # Steps of the same moment keep their reading order: the source before the proposal.
     order = sorted(enumerate(steps), key=lambda step: (step[1].moment, step[0]))
     return [step for _at, step in reversed(order)]
 
@@ -94,7 +94,7 @@ def _place(entry_id: int, name: str) -> str:
 
 
 def _tell_source(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
-    """Where it was learnt. What belongs to one person is shown to them; others hear that there is something."""
+    """Where it was learnt. Private sources are shown to their owner; others see only that there is one."""
     kind, id = entry.source_kind, entry.source_id
     if not kind and entry.source_session_id:
         kind, id = Kind.SUMMARY, str(entry.source_session_id)
@@ -124,7 +124,7 @@ def _tell_source(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
 def _tell_use(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
     """What sessions received it and what they said of it: one's own, and everyone's where enough others took part."""
     mine = Q(user=actor.user)
-    # The sessions of others are counted, and of none of them anything else is read.
+    # Others' sessions are only counted; nothing else of them is read.
     with rls_bypass():
         told = Serving.objects.filter(kind=Kind.COMPANY, source_id=str(entry.pk)).aggregate(
             sessions=Count("pk"),
@@ -164,7 +164,7 @@ def _tell_use(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
 
 
 def _tell_effect(effect: MeasuredEffect | None) -> Iterator[StoryStep]:
-    """What being told it changes in a session, as far as it is known by now."""
+    """What receiving it changes in a session, as far as known."""
     if effect and effect.verdict:
         yield StoryStep(
             "effect",

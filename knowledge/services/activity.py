@@ -21,7 +21,7 @@ STEPS = 4
 
 @dataclass(frozen=True)
 class Day:
-    """One day: how much happened, and which of the steps that is; 0 is nothing."""
+    """One day: how much happened, and on which step of the scale; 0 is nothing."""
 
     date: date
     count: int
@@ -30,7 +30,7 @@ class Day:
 
 @dataclass(frozen=True)
 class Weekday:
-    """One row of the table: the same day of every week. A day that is still to come is None."""
+    """One row of the table: the same day of every week. A future day is None."""
 
     label: str
     days: list[Day | None]
@@ -46,7 +46,7 @@ class Month:
 
 @dataclass(frozen=True)
 class ScaleStep:
-    """What one step of the scale means: from `least` to `most` in a day."""
+    """The range of one step of the scale: from `least` to `most` in a day."""
 
     level: int
     least: int
@@ -55,7 +55,7 @@ class ScaleStep:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Some weeks of days, the scale they are measured by, and what they amount to."""
+    """Some weeks of days, the scale they are measured by, and their totals."""
 
     months: list[Month]
     weekdays: list[Weekday]
@@ -106,7 +106,7 @@ def heat_map(counts: Mapping[date, int], *, until: date, weeks: int) -> HeatMap:
 
 
 def longest_streak(days: Iterable[date]) -> int:
-    """Return how many of these days, given in their order, follow each other at most."""
+    """Return the longest run of consecutive days. The days come in order."""
     longest = current = 0
     before: date | None = None
     for day in days:
@@ -125,10 +125,10 @@ def _day(day: date, counts: Mapping[date, int], steps: Iterable[ScaleStep]) -> D
 
 
 def _steps(counts: Iterable[int]) -> list[ScaleStep]:
-    """Cut the active days into steps of about as many days each, so that one wild day does not pale all others."""
+    """Divide the active days into steps of about equal size, so that one busy day does not make all others pale."""
     ordered = sorted(counts)
     ends = sorted({ordered[ceil(len(ordered) * step / STEPS) - 1] for step in range(1, STEPS + 1)}) if ordered else []
-    # Fewer steps than there could be take the darker shades: the busiest day is always the darkest.
+    # Fewer steps use the darker shades: the busiest day is always the darkest.
     level = STEPS - len(ends)
     starts = [1, *(end + 1 for end in ends)]
     return [ScaleStep(level + number, starts[number - 1], end) for number, end in enumerate(ends, start=1)]

@@ -1,4 +1,4 @@
-"""Setting aside and restoring: out of sight without being lost, for everything that is remembered."""
+"""Archive and restore anything that is remembered: hidden, but not lost."""
 
 from typing import Annotated, Literal
 

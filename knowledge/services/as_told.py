@@ -1,7 +1,7 @@
-"""What was sent: the lines of start contexts and recalls, kept word for word until what they are of is erased.
+"""The lines of start contexts and recalls as they were sent, kept until their source is erased.
 
-A line is kept once, however often it is sent. A trigger deletes it with what it is of (migration 0033), so no way of
-erasing can forget to.
+A line is stored once, however often it is sent. A trigger deletes it with its source (migration 0033), so no code that
+erases can forget to.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ OF_COMPANY = ("company", "decision")
 NAMING = (*OF_COMPANY, "entry", "reference")
 """Kinds whose lines name to others who wrote, edited or decided."""
 UNUSED_FOR = timedelta(days=1)
-"""How old an unused line has to be before it goes: a start that has read its id may not have been committed yet."""
+"""How old an unused line must be before it is deleted: a start that read its id may not be committed yet."""
 
 _UNUSED = """
 DELETE FROM knowledge_receipttext WHERE user_id = %(user)s AND at < %(before)s AND id NOT IN (
@@ -59,7 +59,7 @@ _TOLD_IN_SESSION = """(
 
 
 class LineOwner(NamedTuple):
-    """What a line is of, such as a fact; a line of the layout is of nothing. `quoted`: another that it quotes."""
+    """The source of a line, such as a fact; lines of the layout have none. `quoted`: another source that it quotes."""
 
     kind: str = ""
     id: str = ""
@@ -68,7 +68,7 @@ class LineOwner(NamedTuple):
 
 @dataclass(frozen=True)
 class LineAsTold:
-    """One line as it was sent, and what it is of; of a line that was erased since, the text is gone."""
+    """One line as it was sent, and its source. If it was erased since, the text is empty."""
 
     text: str
     kind: str = ""
@@ -79,7 +79,7 @@ def keep_texts(user: User, text: str, owners: Mapping[str, LineOwner]) -> list[i
     """Keep a text line by line; return the ids of the lines, in their order, or None where none are kept.
 
     Args:
-        owners: What lines are of, by the line itself or by a part that only lines of it have.
+        owners: The sources of lines, by the line itself or by a part that only its lines have.
     """
     if not live.KEEP_TOLD_DAYS:
         return None
@@ -96,7 +96,7 @@ def keep_texts(user: User, text: str, owners: Mapping[str, LineOwner]) -> list[i
 
 
 def read_texts(user: User, ids: Sequence[int] | None) -> list[LineAsTold]:
-    """Return lines as they were sent, in their order; those that were erased since as such."""
+    """Return lines as they were sent, in order; lines erased since are marked."""
     told = texts_by_id(user, ids or [])
     return [told[pk] for pk in ids or []]
 
@@ -110,9 +110,9 @@ def texts_by_id(user: User, ids: Collection[int]) -> dict[int, LineAsTold]:
 
 
 def lines_until(user_id: UUID, session_id: UUID, moment: datetime) -> QuerySet[ReceiptText]:
-    """Return the lines that a session of a user received until a moment: by its start, by recalls, and by hooks.
+    """Return the lines that a user's session had received by a moment: from its start, recalls and hooks.
 
-    A start that was sent again later replaces the one before; what only the later one had is left out by its age.
+    A start that was sent again replaces the earlier one; lines newer than the moment are left out.
     """
     until = [session_id, user_id, moment]
     told = RawSQL(_TOLD_IN_SESSION, [*until, *until])  # noqa: S611 - a fixed text
@@ -120,7 +120,7 @@ def lines_until(user_id: UUID, session_id: UUID, moment: datetime) -> QuerySet[R
 
 
 def forget_texts_of_things(things: Iterable[tuple[str, str]]) -> None:
-    """Delete what anybody received of these things, by kind and id: their texts have changed, so no trigger does it."""
+    """Delete what anyone received of these items, by kind and id: their texts have changed, so no trigger does it."""
     of_kind: dict[str, list[str]] = {}
     for kind, id in things:
         for name in OF_COMPANY if kind in OF_COMPANY else (kind,):
@@ -138,7 +138,7 @@ def forget_texts_that_name(user: User) -> None:
 
 
 def forget_old_texts() -> int:
-    """Forget what was sent longer ago than it is kept, and the lines that nothing refers to; return how many."""
+    """Delete what was sent before the retention period, and lines that nothing refers to; return how many."""
     before = timezone.now() - timedelta(days=live.KEEP_TOLD_DAYS)
     Receipt.objects.filter(session__started_at__lt=before, texts__isnull=False).update(texts=None)
     Receipt.objects.filter(session__started_at__lt=before).exclude(recalls=[]).update(recalls=[])

@@ -1,8 +1,8 @@
-"""Asked questions: what agents asked lately, kept so that a decision can be tried on it before it is made.
+"""Recent questions of agents, kept so that a decision can be tried on them before it is made.
 
-A question is its asker's: the rows are theirs alone, and what is said of them to others obeys the rule of gaps. Kept
-beside the words is what a replay needs and the index cannot tell any more: the question's vector, and of the other
-things it found the scores. Their texts and ids are not kept, and of company knowledge nothing: that is searched again.
+A question belongs to its asker: only they can read the rows, and others see it by the rules of gaps. Beside its words,
+a row has what a replay needs and the index no longer knows: the question's vector, and the scores of the other items it
+found. Their texts and ids are not kept, nor anything of company knowledge, which is searched again.
 """
 
 import json
@@ -39,7 +39,7 @@ ON CONFLICT (user_id, how, project, digest) DO UPDATE SET
 """
 
 USUAL_COST = 60
-"""Tokens of a line before a prompt, about: taken for what follows the answer, whose lines are not made."""
+"""Approximate tokens of a line before a prompt: used for items after the answer, whose lines are not rendered."""
 
 Thing = tuple[str, str]
 
@@ -58,9 +58,9 @@ def keep_question(
     fitted: int | None = None,
     costs: Mapping[Thing, int] | None = None,
 ) -> None:
-    """Keep a question of an agent, with what a replay of it needs. Nobody's answer waits for it or fails because of it.
+    """Keep an agent's question, with what a replay needs. No answer waits for this or fails because of it.
 
-    Nothing is kept of what a person asks on a page, of what has a secret in it, and of what no vector was made for.
+    Questions from pages, questions with secrets and questions without a vector are not kept.
 
     Args:
         found: What the search that has company knowledge among it found.
@@ -101,27 +101,27 @@ def keep_question(
 
 
 def keep_start(actor: Actor, *, project: str, topics: Sequence[str], room: int) -> None:
-    """Keep what a session started with: its project and topics, and the tokens that company knowledge had there."""
+    """Keep a session's start: its project and topics, and the tokens that company knowledge had there."""
     if _is_kept(actor):
         wanted = sorted(set(topics))
         _keep(actor.user, AskedForm.START, project, "", " ".join(wanted), {"topics": wanted, "room": room})
 
 
 def forget_old_asked() -> int:
-    """Forget what was asked longer ago than it is kept; return how many rows went."""
+    """Delete questions older than the retention period; return how many."""
     before = timezone.now() - timedelta(days=live.KEEP_ASKED_DAYS)
     return AskedQuestion.objects.filter(asked_at__lt=before).delete()[0]
 
 
 def forget_prompts(prompts: Iterable[tuple[UUID, str]], *, limit: int) -> None:
-    """Forget prompts that are being erased, each of one user."""
+    """Delete prompts that are being erased, each of one user."""
     for user_id, prompt in prompts:
         of_words = digest(_identity_of(one_line(prompt).strip(), limit))
         AskedQuestion.objects.filter(user=user_id, how=AskedForm.PROMPT, digest=of_words).delete()
 
 
 def forget_asked(user: User, *, since: datetime, until: datetime | None) -> None:
-    """Forget what someone asked in a time, which is being withdrawn."""
+    """Delete what someone asked in a period that is being withdrawn."""
     asked = AskedQuestion.objects.filter(user=user, asked_at__gte=since)
     (asked.filter(asked_at__lte=until) if until else asked).delete()
 
@@ -166,10 +166,10 @@ def _keep(
 
 
 def _outline_of(group: int, found: Findings, costs: Mapping[Thing, int], *, is_whole: bool) -> list[list[Any]]:
-    """Return of what a search found besides company knowledge: the scores, and which words of the question it has.
+    """Return the scores and matched words of what a search found besides company knowledge.
 
-    Of several searches those are enough that may answer, and the first few, by which a list is judged; of a single one
-    also what follows, which moves up where company knowledge leaves the answer.
+    Of several searches, the hits that may answer and the first few, by which a list is judged, are enough. Of a single
+    one, later hits are kept too: they move up where company knowledge leaves the answer.
     """
     words = list(found.terms)
     return [

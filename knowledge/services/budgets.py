@@ -31,7 +31,7 @@ WHOLE_TOKENS = 80
 CUT_TOKENS = 60
 """Tokens that are shown of a longer text, unless some are left over in the end."""
 LEAST_TOKENS = 8
-"""No line costs less, so with less room none is tried."""
+"""The least that a line costs: with less room none is tried."""
 PASSED_OVER = 20
 """Lines that are skipped in the search for a shorter one that fits. Without a limit, a full part would count the tokens
 of everything that is stored."""
@@ -76,7 +76,7 @@ def _cost(template: str, **context: Any) -> int:
 
 @dataclass(eq=False)
 class ContextLine:
-    """One candidate line: a text, which is shortened if it is very long, and what surrounds it.
+    """One candidate line: a text, shortened if it is very long, and what surrounds it.
 
     Attributes:
         before: What precedes the text, such as a bullet and a label; it is never shortened.
@@ -105,13 +105,13 @@ class ContextLine:
         """The line as the agent reads it."""
         if self.before.startswith("|"):
             return f"{self.before}{self.shown}{self.after}"
-        # The label first: words that stood before it could pass for a part of it. A cell of a table cannot be left.
+        # The label comes first: words before it could pass for a part of it. Text cannot break out of a table cell.
         return f"{self.before}{self.after.lstrip()}{' ' * bool(self.after)}{self.shown}"
 
     @property
     def tokens(self) -> int:
         """What the line costs, with its end; and one more, because joining texts can add a token."""
-        # Several passes ask for it: nothing but what is shown of the text changes meanwhile.
+        # Cached, because several passes read it, and only `shown` changes between them.
         if self._counted is None or self._counted[0] != self.shown:
             self._counted = self.shown, count_tokens(f"{self.markdown}\n") + 1
         return self._counted[1]
@@ -163,7 +163,7 @@ class ContextPart:
     def chosen(self) -> list[ContextLine]:
         """The lines that were chosen, the most useful first."""
         kept = set(map(id, self.kept))
-        # Most of them are among the first: the others need not be looked at.
+        # Most are among the first: the others need not be checked.
         return list(islice((item for item in self.items if id(item) in kept), len(kept)))
 
     @property

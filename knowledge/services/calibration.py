@@ -1,8 +1,8 @@
-"""Calibration: how often what an agent believed with some confidence turned out to be true.
+"""Calibration: how often an agent's beliefs of some confidence turned out to be true.
 
-Confidences are rounded to tenths, and the share of each tenth that was confirmed stands beside it: of the beliefs at
-0.9, nine in ten are true if their agent is well calibrated (a reliability diagram, as weather forecasts are judged by:
-Murphy and Winkler, 1977). What was abandoned proves nothing and is left out.
+Confidences are rounded to tenths, each with the share that was confirmed: of the beliefs at 0.9, nine in ten are true
+if their agent is well calibrated (a reliability diagram, as weather forecasts are judged by: Murphy and Winkler, 1977).
+What was abandoned proves nothing and is left out.
 """
 
 from typing import Any
@@ -14,14 +14,14 @@ from accounts.models import User
 from knowledge.models import Hypothesis, Kind, TrackRecord, Verdict, Writing
 
 FEWEST = 3
-"""So many decided beliefs say something about the next one."""
+"""The fewest decided beliefs that say something about the next one."""
 DECIDED = (Verdict.CONFIRMED, Verdict.REFUTED)
 
 
 def track_records(user: User) -> list[TrackRecord]:
-    """Return how a user's beliefs turned out, by the client that wrote them down and by confidence in tenths.
+    """Return how a user's beliefs turned out, by the client that recorded them and by confidence in tenths.
 
-    The agent is the name of the client; it is empty for what the user wrote on a page.
+    The agent is the name of the client, or empty for beliefs that the user wrote on a page.
     """
     decided = _with_agents(Hypothesis.objects.of(user).filter(status__in=DECIDED))
     rows = decided.values("agent", "tenth").annotate(

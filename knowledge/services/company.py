@@ -106,13 +106,13 @@ def find_among(
 
 
 def select_approved_entries() -> CompanyEntryQuerySet:
-    """The approved entries, with the people they name and what came of them."""
+    """The approved entries, with the people they name and their figures."""
     named = ("proposed_by", "owner", "decided_by", "copy__server", "dispatch__server", "proof")
     return CompanyEntry.objects.approved().select_related(*named)
 
 
 def index_company_entry(entry: CompanyEntry) -> None:
-    """Let search find an approved entry, and nothing else: what is undecided, rejected or outdated has no passages."""
+    """Index an approved entry. Undecided, rejected and outdated ones have no passages, so search never finds them."""
     if entry.is_approved:
         index_passages(Kind.COMPANY, entry.pk, [entry.text], owner=None, project=entry.project)
     else:
@@ -120,10 +120,10 @@ def index_company_entry(entry: CompanyEntry) -> None:
 
 
 def most_relevant(project: str, topics: Sequence[str]) -> list[CompanyEntry]:
-    """Return approved entries in the order in which a session of this project and these topics should hear them.
+    """Return approved entries in the order in which a session of this project and these topics should get them.
 
-    What is about the project or the topics first, then by importance, then what was verified last. Three indexed reads
-    at any size: the most important of all, of the project, and of the topics.
+    Those about the project or the topics come first, then by importance, then the most recently verified. Three indexed
+    reads at any size: the most important of all, of the project, and of the topics.
     """
     return by_relevance(_RELEVANT(project, *topics), project, topics)
 
@@ -138,7 +138,7 @@ _RELEVANT = FixedQuery(_relevant_entries)
 
 
 def relevant_numbers(project: str, topics: Sequence[str], *, also: Collection[int] = ()) -> QuerySet[Any, Any]:
-    """Return the numbers of the entries among which a session of this project and these topics hears the best.
+    """Return the numbers of the entries from which a session of this project and these topics gets the best.
 
     Args:
         also: Further entries that the caller reads in the same statement, whatever their status is.
@@ -152,16 +152,16 @@ def relevant_numbers(project: str, topics: Sequence[str], *, also: Collection[in
 
 
 def by_relevance(entries: Iterable[CompanyEntry], project: str, topics: Sequence[str]) -> list[CompanyEntry]:
-    """Put entries in the order in which a session of this project and these topics should hear them.
+    """Put entries in the order in which a session of this project and these topics should get them.
 
-    What was sent often and never cited comes behind all others: it stays, and anyone who searches finds it as before.
+    Entries sent often and never cited come last; they stay, and search finds them as before.
     """
     ranked = sorted(entries, key=relevance_to(project, topics))
     return sorted(ranked, key=lambda entry: comes_behind(getattr(entry, "proof", None)))
 
 
 def decisions_to_tell(actor: Actor, *, most: int) -> list[CompanyEntry]:
-    """Return the first of the actor's proposals that were decided, and of which none of their agents has heard yet."""
+    """Return the first of the actor's decided proposals of which none of their agents was notified yet."""
     return _DECISIONS(actor.user.pk, (most,))
 
 
@@ -184,7 +184,7 @@ def company_decisions_to_tell(actor: Actor) -> QuerySet[Dispatch]:
 
 
 def relevance_to(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry], tuple[int, int, float, int]]:
-    """Return the key by which a session of this project and these topics hears entries in their order."""
+    """Return the sort key of entries for a session of this project and these topics."""
     wanted = {topic.casefold() for topic in topics}
 
     def key(entry: CompanyEntry) -> tuple[int, int, float, int]:

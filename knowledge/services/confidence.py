@@ -1,8 +1,8 @@
-"""Confidence sequences: how much something changes, by an interval that holds however often one looks.
+"""Confidence sequences: the size of an effect, by an interval that is valid however often it is checked.
 
-An interval for a fixed number of sessions lies too often when someone looks every day and stops when they like what
-they see. These intervals hold for all looks at once, from the first on. That of the difference of two means after `h`
-sessions of information is d ± sqrt(v (a² + log(h / START))), with v the estimated variance of d and a² the 95 %
+An interval for a fixed number of sessions is wrong too often if someone checks daily and stops when they like the
+result. These intervals are valid for all checks together, from the first on. That of the difference of two means after
+`h` sessions of information is d ± sqrt(v (a² + log(h / START))), with v the estimated variance of d and a² the 95 %
 quantile of χ² with three degrees of freedom: Brownian motion crosses sqrt(t (a² + log(t / m))) somewhere in [m, ∞) with
 probability 2 (1 - Φ(a) + a φ(a)) exactly.
 
@@ -104,7 +104,7 @@ def _combine(strata: Sequence[tuple[Sample, Sample]]) -> _Combined | None:
 
 
 def find_sure(p_of: Mapping[int, float]) -> set[int]:
-    """Return which of many are sure, with at most 5 % for a single wrong one among them: the procedure of Holm."""
+    """Return which of many are certain, with at most a 5 % chance of any wrong one among them (Holm's procedure)."""
     sure: set[int] = set()
     for place, key in enumerate(sorted(p_of, key=lambda key: p_of[key])):
         if p_of[key] > SURE / (len(p_of) - place):
@@ -118,6 +118,6 @@ def _steady(side: Sample, pooled: float, borrowed: float) -> float:
 
 
 def _crossing(squared: float) -> float:
-    """Return how likely a difference that is none ever goes so far: 2 (1 - Φ(a) + a φ(a))."""
+    """Return the probability that no real difference ever goes so far: 2 (1 - Φ(a) + a φ(a))."""
     a = sqrt(max(0.0, squared))
     return min(1.0, erfc(a / sqrt(2)) + a * sqrt(2 / pi) * exp(-squared / 2 if squared > 0 else 0.0))

@@ -70,11 +70,11 @@ from knowledge.vocabulary import Topics
 
 TOTAL_TOKENS = 1_300
 LAST_LINES_TOKENS = 80
-"""What the reply to a start says below its context costs at most."""
+"""The most that the reply to a start costs below its context."""
 FRAME_TOKENS = 50
 HEADING_TOKENS = 30
 ROUNDING_TOKENS = 4
-"""Lines are counted one by one, and so may cost a little more together."""
+"""Lines are counted one by one, and may cost a little more together."""
 COMPANY_TOKENS = 500
 COMPANY_CEILING = 300
 COMPANY_ITEM_TOKENS = 100
@@ -91,7 +91,7 @@ OPEN_SESSIONS_SHOWN = 3
 SESSIONS_ELSEWHERE = 2
 """Sessions of other projects are sent if fewer are known of this one; more of them only when there is room."""
 RECENT_SESSIONS = 3
-"""Sessions of the project whose topics count a little for what is sent."""
+"""Recent sessions of the project whose topics count a little."""
 CITED_DAYS = 180
 CITED_READ = 200
 SESSIONS_READ = 50
@@ -252,7 +252,7 @@ def get_context(
     """
     if session_id:
         return _as_told(actor, session_id)
-    # What was withheld at the start stays so: else reading it again would tell it.
+    # What was withheld at the start stays withheld: else reading it again would reveal it.
     session = session_of_agent(actor) if kinds_withheld_from(actor) else None
     without = list_withheld(session) if session else ()
     return build_context(actor, project=project, topics=topics or [], sessions=sessions, without=without)
@@ -550,5 +550,5 @@ class SessionLine(ContextLine):
 
     @cached_property
     def text(self) -> str:  # type: ignore[override]
-        """What came of it."""
+        """Its outcome."""
         return "" if self._session.is_open else line_start(self._session.outcome) or "—"

@@ -31,7 +31,7 @@ QUOTED_CHARS = 120
 TOPIC_WORDS = 24
 ITEM_CHARS = 2_000
 MOST_LINES = 110
-"""Lines of one part that are weighed against those of the others: more would never fit."""
+"""Lines of one part that compete with those of the others: more would never fit."""
 DATED = {Category.DECISION, Category.CODEBASE}
 """Categories that age, so their facts carry a date; identity and preferences do not age."""
 STANDING = (Category.IDENTITY, Category.CONSTRAINT, Category.PREFERENCE)
@@ -55,7 +55,7 @@ def distance(of: str, project: str) -> int:
 
 
 class ContextFact(NamedTuple):
-    """A fact that may be chosen, with as much of its text as could ever fit."""
+    """A candidate fact, with as much of its text as could ever fit."""
 
     pk: int
     category: str
@@ -76,7 +76,7 @@ class ContextFact(NamedTuple):
 
 
 class FactAgainst(NamedTuple):
-    """An older fact that contradicts a newer one, and what is said of it beside that."""
+    """An older fact that contradicts a newer one, and what the line of the newer one says of it."""
 
     pk: int
     since: datetime
@@ -84,7 +84,7 @@ class FactAgainst(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What is told of it beside the newer one."""
+        """What the line of the newer fact says of it."""
         return f"; unsettled, F{number_of(self.pk)} of {self.since:%Y-%m-%d}: {echo(inline(self.text))}"
 
 
@@ -201,7 +201,7 @@ _FALSE_IN_CODE = Func(
 
 
 def _facts_to_tell(user_id: UUID, now: datetime, project: str, *words: str) -> QuerySet[Any, Any]:
-    # What a newer fact contradicts is sent beside that one, for as long as that one holds.
+    # A contradicted fact is sent with the newer one, as long as the newer one is valid.
     settled = Q(contradicted_by=None) | Q(contradicted_by__valid_until__lte=now)
     current = (
         Fact.objects.of(user_id)
@@ -213,7 +213,7 @@ def _facts_to_tell(user_id: UUID, now: datetime, project: str, *words: str) -> Q
         )
     )
     groups = [current.filter(category=category) for category in Category.values]
-    # Of a person with more preferences than are read here, those that instruct, whatever came after them.
+    # If a person has more preferences than are read here, those that instruct come first, whatever their age.
     instructions = _ids_with_words(user_id, DIRECTIVES, config="simple")
     groups.append(current.filter(category=Category.PREFERENCE, pk__in=instructions))
     if project:

@@ -24,7 +24,7 @@ GONE = "(no longer kept)"
 BATCH = 100
 COMPARED_CHARS = 60
 STORED = ("company", "fact", "session")
-"""Kinds that count as exposures: what the user would have had to look up otherwise."""
+"""Kinds that count as exposures: the agent would have had to look them up otherwise."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ class ShownLine:
 
 @dataclass(frozen=True)
 class ShownReceipt:
-    """What a start context cost in all, its items as they are now, and its lines as they were sent.
+    """The total cost of a start context, its items as they are now, and its lines as they were sent.
 
-    `withheld` is what the session was not told by lot, then or in a recall. It is said once the session has ended: else
-    an agent that reads its own receipt would receive it after all.
+    `withheld` is what was randomly kept from the session, then or in a recall. It is shown only once the session has
+    ended: else an agent could read it in its own receipt.
     """
 
     tokens: int
@@ -97,7 +97,7 @@ def why_company(entry: CompanyEntry, project: str, topics: Sequence[str]) -> str
 def keep_receipt(
     session: Session, lines: Sequence[ReceiptLine], *, tokens: int, texts: list[int] | None = None
 ) -> Receipt:
-    """Store the receipt of a session's start context; that of an earlier start of the same session goes."""
+    """Store the receipt of a session's start context, in place of that of an earlier start."""
     stored = sum(line.kind in STORED for line in lines)
     receipt = Receipt(session=session, tokens=tokens, told=stored, lines=[line.kept for line in lines], texts=texts)
     changed = ["tokens", "told", "lines", "texts"]
@@ -134,10 +134,10 @@ def _list_withheld(session: Session) -> list[ShownLine]:
 
 
 def show_lines(user: User, lines: Sequence[ReceiptLine], *, told: Iterable[LineAsTold] = ()) -> list[ShownLine]:
-    """Say what each line stands for. What was erased or is no longer the person's to see has no words left.
+    """Describe each line. Items that were erased, or that the person may no longer see, have no words.
 
     Args:
-        told: The lines as they were sent, to say which of them would read otherwise now.
+        told: The lines as they were sent, to mark which of them would read differently now.
     """
     company = _ids(lines, "company", int)
     titles: dict[tuple[str, str], str] = {}
@@ -174,7 +174,7 @@ def show_lines(user: User, lines: Sequence[ReceiptLine], *, told: Iterable[LineA
 
 
 def _change(line: ReceiptLine, said: dict[tuple[str, str], str], titles: dict[tuple[str, str], str]) -> str:
-    """Say that a thing reads otherwise now than it was sent. Of a long one the beginning was sent."""
+    """Mark an item that reads differently now than when it was sent. Of a long one only the beginning was sent."""
     before, now = said.get((line.kind, line.id), ""), titles.get((line.kind, line.id), "")
     return "changed since" if before and now and inline(now)[:COMPARED_CHARS] not in before else ""
 

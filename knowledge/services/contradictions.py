@@ -1,4 +1,4 @@
-"""Contradictions: on what two texts about the same thing may disagree. A hint for a user, never a verdict.
+"""Contradictions: what two texts about the same thing may disagree on. A hint for a user, never a verdict.
 
 No model decides here. Both texts are split into clauses. Two clauses about the same thing are compared for the signs by
 which statements usually differ: who alone may do it, whether it is denied, an exception, how binding it is, a number, a
@@ -20,7 +20,7 @@ MOST_CLAUSES = 40
 MOST_WORDS = 60
 MOST_HINTS = 5
 MOST_VALUE_WORDS = 3
-"""Words of a value. What differs in more words is another statement."""
+"""Most words of a value. Texts that differ in more words are different statements."""
 ALIKE = 0.75
 """The share of the shorter clause's words that the other needs, where both may say something of their own."""
 QUOTED_CHARS = 90
@@ -121,7 +121,7 @@ _MEASURED = frozenset({"seconds", "bytes", "o'clock", "%"})
 
 def _stem(word: str) -> str:
     """Return a word without its English ending: enough to know “deploys”, “deployed” and “deploying” for one."""
-    # Long words hardly ever recur, and would let hostile texts fill the memory.
+    # Long words rarely recur, and hostile texts could fill the cache with them.
     return _usual_stem(word) if len(word) <= KEPT_CHARS else _stem_of(word)
 
 
@@ -339,7 +339,7 @@ def _is_shared(only: _Clause, other: _Clause) -> bool:
 
 
 def _is_joined(holder: frozenset[str], other: _Clause) -> bool:
-    """Whether someone else is named beside the holder: “by Ada or Grace”."""
+    """Whether the clause names someone besides the holder: “by Ada or Grace”."""
     joints = (place for place, word in enumerate(other.words) if word in _ADDING and 0 < place < len(other.words) - 1)
     return any(not holder.isdisjoint((other.stems[place - 1], other.stems[place + 1])) for place in joints)
 
@@ -404,7 +404,7 @@ def _bindings(here: _Clause, there: _Clause, compared: _Compared) -> Iterator[st
 
 
 def _is_waived(clause: _Clause) -> bool:
-    """Whether it says “not required”: that leaves free, and forbids nothing."""
+    """Whether it says “not required”: that permits, and forbids nothing."""
     return any(word == "not" and following in _OBLIGING for word, following in pairwise(clause.words))
 
 
@@ -546,7 +546,7 @@ def _clauses(text: str) -> list[_Clause]:
 
 
 _clauses_of_new = lru_cache(maxsize=1)(_clauses)
-"""A new text is compared with several that are known."""
+"""Cached, because a new text is compared with several stored ones."""
 
 
 def _clauses_of(text: str) -> list[_Clause]:
@@ -601,7 +601,7 @@ def _is_month(words: list[str], at: int) -> bool:
 
 
 def _denies(words: list[str], place: int) -> bool:
-    """Whether the word at a place denies: in “no longer” one of both does, and neither in “no longer than a day”."""
+    """Whether the word at a position negates: one of the two does in “no longer”, neither in “no longer than a day”."""
     word, before = words[place], words[place - 1] if place else ""
     if word == "longer" and before in _NEGATIONS:
         return place + 1 < len(words) and words[place + 1] == "than"

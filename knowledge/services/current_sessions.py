@@ -39,7 +39,7 @@ def current_session(
         return own_session(actor, named, sessions)
     for binding in (actor.conversation, actor.connection):
         if binding and (bound := _find_bound(actor, binding, sessions)):
-            # Once it has ended, what this conversation says belongs to no other one that happens to be open.
+            # Once it has ended, this conversation's writes must not go to another open session.
             return bound if bound.is_open else None
         if binding and binding == actor.conversation:
             # A connection may have begun with an earlier conversation of the same client.
@@ -48,7 +48,7 @@ def current_session(
 
 
 def session_at_work(actor: Actor) -> Session | None:
-    """Return the open session of this conversation or connection; None where nothing says which that is."""
+    """Return the open session of this conversation or connection; None if that is unknown."""
     for binding in (actor.conversation, actor.connection):
         if binding and (bound := _OPEN_OF_BINDING(actor.user.pk, binding)):
             newest: Session = bound[0]
@@ -131,7 +131,7 @@ def _sessions_of(sessions: SessionQuerySet, user_id: UUID, binding: str) -> Sess
 
 
 def _newest_of(sessions: SessionQuerySet) -> SessionQuerySet:
-    """Put the newest open one first, then the one that ended last."""
+    """Order by newest open session, then by the one that ended last."""
     return sessions.order_by(F("ended_at").desc(nulls_first=True), "-started_at", "-id")
 
 
@@ -153,7 +153,7 @@ def _only_open(
 def _open_of_agent(
     sessions: SessionQuerySet, agent_id: int | None, project: str, is_unbound: bool, now: datetime
 ) -> SessionQuerySet:
-    """Return what an agent opened within a day. Unbound is what no conversation is said to have."""
+    """Return what an agent opened within a day. `unbound`: only those without a conversation."""
     found = sessions.open().recent(now).filter(agent=agent_id)
     if is_unbound:
         found = found.filter(conversation="")
@@ -191,7 +191,7 @@ def _ambiguous(sessions: list[Session]) -> Conflict:
 
 
 def _id_range(session_id: str) -> tuple[UUID, UUID]:
-    """The smallest and the largest UUID that begin like this: a range that the primary key's index can search."""
+    """The smallest and the largest UUID with this prefix: a range that the primary key's index can search."""
     digits = session_id.replace("-", "").lower()
     try:
         return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))

@@ -80,7 +80,7 @@ def visible_sections(users: Collection[User]) -> dict[UUID, frozenset[ProfileSec
 
 
 def preview_card(actor: Actor, sections: Collection[ProfileSection]) -> Person | None:
-    """Return how the directory would show the actor to others, did they share these sections; None: not at all."""
+    """Return how the directory would show the actor to others if they shared these sections; None: not at all."""
     if ProfileSection.WHO not in sections:
         return None
     return _people([actor.user], {actor.user.pk: frozenset(sections)})[0]

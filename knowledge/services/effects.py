@@ -1,6 +1,6 @@
-"""Effects: what changes in sessions that received something, against those from which it was withheld by lot.
+"""Effects: what changes in sessions that received something, compared with those from which it was randomly withheld.
 
-Of everybody's sessions nothing is shown that fewer than three others on either side had a part in.
+Figures about everyone are shown only if at least three other people took part on either side.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -49,13 +49,13 @@ MEASURES = {
     "reverted": gettext_lazy("reverted commits"),
     DISCOVERY: "searches",
 }
-"""What is measured of a session, and its word. Setbacks are all that follow but searches, which are only effort."""
+"""The measures of a session, with their words. All but searches, which are only effort, are setbacks."""
 _PARTS = ("corrections", "repeated", "failing", "reverted")
 
 
 @dataclass(frozen=True)
 class Lift:
-    """How much being told something changes one measure of a session: less is better, whichever it is."""
+    """How much receiving something changes one measure of a session. Less is always better."""
 
     measure: str
     difference: float
@@ -70,7 +70,7 @@ class Lift:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the interval leaves out that nothing changes."""
+        """Whether the interval excludes zero."""
         return self.low > 0 or self.high < 0
 
     @property
@@ -90,10 +90,10 @@ class Lift:
 
 @dataclass(frozen=True)
 class MeasuredEffect:
-    """What being told something changes, as far as it may be shown.
+    """What receiving something changes, as far as it may be shown.
 
-    `sessions` and `withheld` are 0 where nothing was compared, or by too few others (`has_people`): of them nothing is
-    told. `measures` is empty where too little was compared.
+    `sessions` and `withheld` are 0 if nothing was compared, or if too few others took part (`has_people`). `measures`
+    is empty if too little was compared.
     """
 
     sessions: int = 0
@@ -103,12 +103,12 @@ class MeasuredEffect:
 
     @property
     def setbacks(self) -> Lift | None:
-        """What counts: corrections, questions asked again, failing tests and reverted commits together."""
+        """The main measure: corrections, repeated questions, failing tests and reverted commits together."""
         return next((lift for lift in self.measures if lift.measure == SETBACKS), None)
 
     @property
     def verdict(self) -> str:
-        """Whether it `helps`, `harms`, or whether that is `unclear`; empty where nothing may be said."""
+        """`helps`, `harms` or `unclear`; empty if nothing may be said."""
         lift = self.setbacks
         if lift is None:
             return ""
@@ -158,7 +158,7 @@ class MeasuredEffect:
 
 @dataclass(frozen=True)
 class ThingCounts:
-    """What came of the sessions that received something; None of all where too few people had a part in it."""
+    """What became of the sessions that received something; no figures if too few people took part."""
 
     told: int
     cited: int
@@ -217,9 +217,9 @@ def proof_of(actor: Actor, kind: str, id: object) -> dict[str, Any]:
 
 @rls_bypass()
 def mark_harmful() -> int:
-    """Mark the approved entries that surely do harm, so that curators see them again; return how many there are.
+    """Mark the approved entries that certainly do harm, so that curators see them again; return how many.
 
-    Many are compared at once: that a single harmless one is among those that are marked has a chance of at most 5 %.
+    Many are compared at once: the chance that any marked one is harmless is at most 5 %.
     """
     found = {int(id): sides for id, sides in _compare_sides(Kind.COMPANY, None, reader=None, of=None).items()}
     lifts = {id: lift for id, sides in found.items() if (lift := _lift(sides, SETBACKS))}
@@ -242,7 +242,7 @@ def _doubt(ids: set[int]) -> None:
 
 
 def list_harmful() -> "QuerySet[Proof, int]":
-    """Return the numbers of the entries that do harm and that nobody has looked at since that was sure."""
+    """Return the numbers of the harmful entries that nobody has reviewed since that became certain."""
     unseen = Q(entry__verified_at=None) | Q(entry__verified_at__lt=F("harmful_since"))
     return Proof.objects.filter(unseen, harmful_since__isnull=False).values_list("entry_id", flat=True)
 
@@ -289,7 +289,7 @@ def _versions(kind: str, ids: Collection[str]) -> dict[str, str]:
 
 
 def _effect_of(sides: Sides, least: int) -> MeasuredEffect:
-    # Of one or two others not even that there are any: the first session of a colleague would show.
+    # With one or two others, not even their existence: it would reveal a colleague's first session.
     if not _has_people(sides, least):
         return MeasuredEffect(has_people=False)
     withheld = sum(row["number"] for row in sides if row["withheld"])

@@ -1,4 +1,4 @@
-"""Making vectors: workers drain what waits, in batches; a space is built beside the old one, then takes its place."""
+"""Embedding: workers process pending passages in batches; a new space is built beside the old one, then replaces it."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from knowledge.models.embeddings import HAS_VECTOR, IS_SHARED
 from knowledge.search.indexes import drop_indexes, keep_statistics
 from knowledge.services.near_duplicates import point_to_similar
 
-# With the sweep's pause it is less than a minute: so long does the batch of a killed worker wait at most.
+# With the pause of the sweep, the batch of a killed worker waits for less than a minute.
 LEASE = timedelta(seconds=30)
 # What someone writes waits for the end of a batch of an import: the built-in model makes 6 to 60 long texts a second.
 BATCH_SECONDS = 2.0
@@ -53,19 +53,19 @@ ON CONFLICT (space_id, passage_id) DO NOTHING
 """
 
 Lane = UUID | str
-"""Who takes turns at the workers: a person with what is theirs, a kind with what everybody shares."""
+"""Who takes turns at the workers: each person, for private texts, and each kind of shared texts."""
 KINDS_IN_TURN = (Kind.COMPANY, Kind.ENTRY, *(kind for kind in Kind if kind not in {Kind.COMPANY, Kind.ENTRY}), "")
 """What people write one by one before what is imported; at last what an older version let wait, which has no kind."""
 _BEGAN = timezone.now()
 _worked_in: set[str] = set()
-"""The space this process has last worked in, if it has."""
+"""The space that this process last worked in, if any."""
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
 class EmbeddingProgress:
-    """How far a space is: how many passages it has, and how many of them wait for their vector."""
+    """The progress of a space: how many passages it has, and how many of them have no vector yet."""
 
     space: str
     total: int
@@ -79,10 +79,10 @@ class EmbeddingProgress:
 
 
 def embed_pending() -> int:
-    """Make the vectors that wait, until none does or the embedder is away; return how many were made.
+    """Embed what is pending, until nothing is or the embedder is down; return how many vectors were made.
 
-    May run twice at once and be killed at any point: a batch is claimed for 30 seconds, and who comes later takes
-    over what was not finished.
+    May run twice at once and be killed at any point: a batch is leased for 30 seconds, then another worker takes over
+    what is unfinished.
     """
     embedder = provider()
     if _was_replaced(embedder):
@@ -103,8 +103,8 @@ def embed_pending() -> int:
             if not new:
                 _fill_tokens(embedder, space)
                 return made
-            # Last, because nobody waits for it, and what is similar may be in a later batch; in small parts, for
-            # someone may write meanwhile. Anyone who is killed before loses some pointers, and no vector.
+            # Last, because nobody waits for it, and similar texts may be in a later batch; in small parts, because
+            # others may write meanwhile. A worker that is killed before this loses some pointers, but no vector.
             point_to_similar(space, new[:POINTED_AT_ONCE])
             del new[:POINTED_AT_ONCE]
     except EmbedderError as error:
@@ -119,7 +119,7 @@ def embed_pending() -> int:
 
 
 def _work_off(embedder: Embedder, space: EmbeddingSpace) -> Iterator[tuple[list[int], int]]:
-    """Make the vectors that wait; yield for each batch the rows that had none before, and how many were made."""
+    """Embed what is pending; yield for each batch the rows that had no vector before, and how many were made."""
     size, had_turn = FIRST_BATCH, set[Lane]()
     while claimed := _claim(space, size, had_turn):
         began, new = monotonic(), [row.pk for row in claimed if row.vector is None]
@@ -127,7 +127,7 @@ def _work_off(embedder: Embedder, space: EmbeddingSpace) -> Iterator[tuple[list[
         if space.failed_at:
             space.failed_at = None
             space.save(update_fields=["failed_at"])
-        # Twice as many at the most: a batch that was quick may have come from the cache.
+        # At most twice as many: a quick batch may have come from the cache.
         pace = BATCH_SECONDS / max(monotonic() - began, 0.001)
         note_pace(space.name, len(claimed))
         size = max(FIRST_BATCH, int(len(claimed) * min(2.0, pace)))
@@ -153,7 +153,7 @@ def space_of(embedder: Embedder) -> EmbeddingSpace:
 
 @transaction.atomic
 def queue_missing(space: EmbeddingSpace) -> None:
-    """Let every passage that has no vector in this space wait for one."""
+    """Queue every passage that has no vector in this space."""
     _take_time()
     with connection.cursor() as cursor:
         cursor.execute(_QUEUE_ALL, {"space": space.pk})
@@ -193,7 +193,7 @@ def _was_replaced(embedder: Embedder) -> bool:
 
 
 def _drop_leftovers(space: EmbeddingSpace) -> None:
-    """Drop what was begun for another model and given up. A space younger than this process is another's to build."""
+    """Drop unfinished spaces of other models. A space younger than this process is built by another one."""
     leftovers = EmbeddingSpace.objects.filter(created_at__lt=_BEGAN).exclude(pk=space.pk)
     if leftovers.exists():
         with transaction.atomic():
@@ -202,9 +202,9 @@ def _drop_leftovers(space: EmbeddingSpace) -> None:
 
 
 def embedder_error() -> str:
-    """Return what is the matter with the embedder, as workers and this process last found it; nothing when it is well.
+    """Return the embedder's problem, as workers and this process last found it; empty if there is none.
 
-    It is not asked: a check that runs every few seconds would cost, and wake a model that sleeps.
+    The embedder is not called: a check every few seconds would cost money, and wake a sleeping model.
     """
     try:
         name = provider().space
@@ -232,10 +232,10 @@ def progress(*, shared: bool = False) -> EmbeddingProgress:
 
 @transaction.atomic
 def start_again(*, batch_size: int, clear_cache: bool) -> EmbeddingProgress:
-    """Let every vector of the configured embedder be made again; search goes on with the old ones meanwhile.
+    """Re-embed everything with the configured embedder; search uses the old vectors meanwhile.
 
-    With `clear_cache` the embedder is asked for every text again; without it only for those it has never seen. Which
-    rows that are is marked by a worker: of a large instance it takes longer than anybody should wait for a reply.
+    With `clear_cache` every text is embedded again; without it only those not in the cache. A worker marks the rows: on
+    a large instance that takes longer than anyone should wait for a reply.
     """
     space = space_of(provider())
     EmbeddingSpace.objects.filter(pk=space.pk).update(batch_size=batch_size, stopped_at=None, again_from=timezone.now())
@@ -249,7 +249,7 @@ def start_again(*, batch_size: int, clear_cache: bool) -> EmbeddingProgress:
 
 @transaction.atomic
 def stop_rebuild(actor: Actor) -> int:
-    """Stop making vectors again: what was not made again keeps the vector it has. Return how many rows were let go.
+    """Stop re-embedding: the rest keep the vectors they have. Return how many rows were released.
 
     A space that was being built beside the active one is dropped. The configured one stays as a stopped space, or the
     next sweep would begin it again; `start_again` takes it up, and finds what was made in the cache.
@@ -277,10 +277,10 @@ def stop_rebuild(actor: Actor) -> int:
 
 @transaction.atomic
 def stop_waiting(actor: Actor, kind: str) -> int:
-    """Let what everybody shares of one kind go without vectors; return how many texts no longer wait.
+    """Skip the vectors of shared texts of one kind; return how many texts are no longer pending.
 
-    Call this when an import is not worth its vectors now. The texts are found by their words; `retry_failed` lets them
-    wait again.
+    Call this when an import is not worth its vectors now. The texts are found by their words; `retry_failed` queues
+    them again.
     """
     actor.require("admin")
     waiting = PassageVector.objects.filter(owner=None, vector=None, kind=kind, trouble="")
@@ -289,14 +289,14 @@ def stop_waiting(actor: Actor, kind: str) -> int:
 
 @transaction.atomic
 def retry_failed(actor: Actor) -> int:
-    """Let the texts that the embedder would not take be tried again now; return how many there are."""
+    """Queue the texts that the embedder rejected again; return how many there are."""
     actor.require("admin")
     failed = PassageVector.objects.filter(UNFINISHED).exclude(trouble__in=["", AGAIN])
     # One that failed when it was made again has a vector: without this mark nobody would see that it waits.
     retried = _free(failed.exclude(vector=None)).update(trouble=AGAIN, not_before=timezone.now())
     retried += _free(failed).update(trouble="", not_before=timezone.now())
     for name in EmbeddingSpace.objects.values_list("name", flat=True):
-        Circuit(name).note_success()  # Anyone who presses the button knows that the embedder is back.
+        Circuit(name).note_success()  # Someone pressed the button, so the embedder should be back.
     after_commit("knowledge.tasks.embed_pending")
     return retried
 
@@ -308,7 +308,7 @@ def _take_time() -> None:
 
 
 def _mark_all(space: EmbeddingSpace) -> None:
-    """Mark every vector of a space, where someone asked that all be made again.
+    """Mark every vector of a space, if someone asked to re-embed everything.
 
     The rows keep their vectors until new ones replace them, so nobody's search gets worse on the way. The indexes go
     first: each row that changes would be entered in them again, which takes twenty times as long as changing it.
@@ -325,16 +325,16 @@ def _mark_all(space: EmbeddingSpace) -> None:
 
 
 def _free(rows: QuerySet[PassageVector]) -> QuerySet[PassageVector]:
-    """Return those rows that no one else changes just now, and let nobody until this transaction ends.
+    """Lock and return those rows that no one else is changing.
 
-    Anyone who does has just made their vector, or removes them with what is forgotten. To wait for them, holding others
-    that they wait for, would be a deadlock.
+    Anyone who is has just embedded them, or is deleting them. To wait for them while holding rows that they wait for
+    would be a deadlock.
     """
     return PassageVector.objects.filter(pk__in=rows.select_for_update(skip_locked=True).values("pk"))
 
 
 def _claim(space: EmbeddingSpace, size: int, had_turn: set[Lane]) -> list[PassageVector]:
-    """Take up to a batch of what waits, for as long as the lease lasts. No lock is held while the embedder works.
+    """Lease up to a batch of what is pending. No lock is held while the embedder works.
 
     What a person has just written comes first, and never shares a batch with what all share, which would take longer.
     Who filled most of a batch, a person or a kind of what all share, comes behind everybody else: so imports take
@@ -364,7 +364,7 @@ def _next_in_turn(due: QuerySet[PassageVector], most: int, had_turn: set[Lane]) 
     people = [lane for lane in had_turn if isinstance(lane, UUID)]
     if rows := list(new.filter(owner__isnull=False).exclude(owner__in=people)[:most]):
         return rows
-    # Asked one by one, for each answer is the beginning of an index; most of these kinds never wait.
+    # One query for each, because each reads the start of an index; most of these kinds have nothing pending.
     for kind in (kind for kind in KINDS_IN_TURN if kind not in had_turn):
         if rows := list(new.filter(owner=None, kind=kind).order_by(HAS_VECTOR, "-id")[:most]):
             return rows
@@ -388,9 +388,9 @@ def _embed(embedder: Embedder, space: EmbeddingSpace, rows: Sequence[PassageVect
     ready = [row for row in rows if row.passage.digest in known]
     for row in ready:
         row.vector, row.trouble = known[row.passage.digest], ""
-    # A passage that was forgotten meanwhile has taken its row along. What is passed over waits until its lease ends.
+    # Deleting a passage deletes its row too. What is skipped here waits until its lease ends.
     with transaction.atomic():
-        # One that was rewritten meanwhile waits for the vector of what it says now.
+        # A passage that was rewritten meanwhile stays pending, for the vector of its new text.
         there = PassageVector.objects.filter(pk__in=[row.pk for row in ready], passage__digest__in=digests)
         free = set(_free(there).values_list("pk", flat=True))
         PassageVector.objects.bulk_update([row for row in ready if row.pk in free], ["vector", "trouble"])
@@ -413,12 +413,12 @@ def _embed_texts(embedder: Embedder, space: EmbeddingSpace, texts: dict[str, str
 
 
 def _signs(embedded: Embedded) -> list[bytes | None]:
-    """Return the signs of each text's tokens, one after the other; None for each where the embedder tells none."""
+    """Return the signs of each text's tokens, concatenated; None for each if the embedder has none."""
     return [one.signs.tobytes() for one in embedded.tokens] or [None] * len(embedded.vectors)
 
 
 def _fill_tokens(embedder: Embedder, space: EmbeddingSpace) -> None:
-    """Make the signs of tokens of what an older version embedded, until something waits for a vector."""
+    """Add the signs of tokens to what an older version embedded, until something is pending."""
     waiting = space.vectors.filter(TO_MAKE)
     while isinstance(embedder, TokenEmbedder) and not waiting.filter(not_before__lte=timezone.now()).exists():
         rows = list(space.cached.filter(tokens=None).order_by("pk")[:FILLED_AT_ONCE])
@@ -427,7 +427,7 @@ def _fill_tokens(embedder: Embedder, space: EmbeddingSpace) -> None:
         texts = dict(Passage.objects.filter(digest__in=[row.digest for row in rows]).values_list("digest", "text"))
         signs = dict(zip(texts, _signs(embed_batch(embedder, list(texts.values()))), strict=True)) if texts else {}
         for row in rows:
-            row.tokens = signs.get(row.digest, b"")  # What no passage says now would have to be filled for nothing.
+            row.tokens = signs.get(row.digest, b"")  # Texts that no passage has any more are not worth it.
         CachedVector.objects.bulk_update(rows, ["tokens"])
 
 

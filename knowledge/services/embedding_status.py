@@ -1,4 +1,4 @@
-"""How the making of vectors stands: what admins look at. It names texts by kind and id, and reads none of them."""
+"""The status of embedding, for admins. It names texts by kind and id, and reads none of them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -21,8 +21,8 @@ from knowledge.models import CachedVector, EmbeddingSpace, Kind, PassageVector
 from knowledge.services.embedding import AGAIN, UNFINISHED
 
 _FAILED = ~Q(trouble__in=["", AGAIN])
-# A new text waits since it was stored, one of an older time since its space was begun; what is to be made again waits
-# since it was asked for, which is when it was due.
+# A new text is pending since it was stored, an older one since its space was created, and one to be re-embedded since
+# that was requested.
 _WAITS_SINCE = Case(
     When(vector=None, then=Greatest("passage__created_at", "space__created_at")), default=F("not_before")
 )
@@ -54,7 +54,7 @@ class EmbeddingFailure:
 
 @dataclass(frozen=True)
 class WaitingKind:
-    """How many texts of one kind wait. What people have to themselves counts as one kind, without a name."""
+    """How many texts of one kind are pending. All private texts count as one kind, without a name."""
 
     kind: str
     count: int
@@ -67,7 +67,7 @@ class WaitingKind:
 
 @dataclass(frozen=True)
 class SpaceState:
-    """How far one space is. `again` counts those that wait only to be made again; they are among the `waiting`."""
+    """The progress of one space. `again` counts those that are only to be re-embedded; `waiting` includes them."""
 
     space: EmbeddingSpace
     is_active: bool
@@ -84,7 +84,7 @@ class SpaceState:
 
     @property
     def minutes_left(self) -> int:
-        """In about how many minutes nothing waits any more, at the pace of the last minutes; 0: nobody knows."""
+        """Estimated minutes until nothing is pending, at the pace of the last minutes; 0: unknown."""
         return ceil(self.waiting / self.a_minute) if self.a_minute else 0
 
     @property
@@ -99,7 +99,7 @@ class SpaceState:
 
     @property
     def can_stop(self) -> bool:
-        """Whether it is being built or made again, or left behind half built."""
+        """Whether it is being built or re-embedded, or was left half built."""
         return bool(self.again) if self.is_active else not (self.is_stopped and self.is_configured)
 
 
@@ -124,7 +124,7 @@ class PipelineState:
 
     @property
     def failed(self) -> int:
-        """How many texts the embedder would not take."""
+        """How many texts the embedder rejected."""
         return sum(state.failed for state in self.spaces)
 
     @property
@@ -160,7 +160,7 @@ def pipeline_summary() -> PipelineSummary:
 
 
 def pipeline_state(actor: Actor) -> PipelineState:
-    """Return how the making of vectors stands, in a handful of queries whatever is stored. For admins."""
+    """Return the status of embedding, in a handful of queries whatever is stored. For admins."""
     actor.require("admin")
     embedder = _embedder()
     spaces = list(EmbeddingSpace.objects.order_by(F("active_since").desc(nulls_last=True), "pk"))
@@ -220,7 +220,7 @@ def _waiting_kinds() -> dict[int, list[WaitingKind]]:
 
 
 def _with_all_again(space: EmbeddingSpace, total: int, counted: dict[str, Any]) -> dict[str, Any]:
-    """Count what no worker has marked yet among what waits."""
+    """Count the pending rows that no worker has marked yet."""
     if space.again_from is None:
         return counted
     left = total - counted.get("failed", 0)

@@ -34,7 +34,7 @@ from .entry_reading import entry_of_id
 
 @dataclass(frozen=True)
 class AddedEntry:
-    """The entry as it is kept, whether it was known before, and those that say nearly the same."""
+    """The entry as stored, whether it was known before, and those that say nearly the same."""
 
     entry: Entry
     duplicate: bool
@@ -132,7 +132,7 @@ def update_entry(
     sent = {"content": content, "roles": roles, "tags": tags, "confidence": confidence, "metadata": merged}
     sent["anchors"] = anchors
     if triggers is not None and triggers != entry.triggers:
-        # How far it goes was decided about other triggers.
+        # Its level was decided for other triggers.
         entry.triggers, entry.trigger_levels = triggers, {}
     for name, value in sent.items():
         if value is not None:
@@ -174,7 +174,7 @@ def may_change(actor: Actor, entry: Entry) -> bool:
 
 
 def _compare_and_index(actor: Actor, entry: Entry, *, made: bool) -> list[Similar]:
-    """Write the passages of an entry, and let it point to the one that it contradicts or repeats, if any."""
+    """Write the passages of an entry, and link it to the one that it contradicts or repeats, if any."""
     similar = compare_with_stored(
         entry.content,
         owner=actor.user,

@@ -1,7 +1,7 @@
-"""Taking the knowledge base out: as the YAML files that kb_seed takes back, one family of entries after the other.
+"""Export of the knowledge base as YAML files for kb_seed, one family of entries after the other.
 
-An entry that a source made keeps the source and its key there; the others get a source of their own and a digest as
-key. So whatever comes in again from the same files is known again.
+An imported entry keeps its source and its key there; the others get a source of their own and a digest as key. So an
+import of the same files recognizes its entries.
 """
 
 from collections.abc import Iterator
@@ -84,7 +84,7 @@ def _row(entry: Entry, source: str, entries: dict[UUID, Entry]) -> SourceEntry:
         "parent": _key(entries[entry.parent_id], source) if entry.parent_id in entries else "",
         "created_by": entry.created_by.username if entry.created_by else entry.provenance.get("created_by"),
     }
-    # What is stored was judged when it came in; here it only changes its form.
+    # It was validated when it was stored; here only its form changes.
     return SourceEntry.model_construct(**fields, origin="")
 
 

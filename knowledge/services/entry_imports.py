@@ -1,4 +1,4 @@
-"""Bringing many entries in at once, at the speed of COPY."""
+"""Bulk import of entries, at the speed of COPY."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ class NewEntry(BaseModel):
     origin: Annotated[str, Field(max_length=64, description="Set by kb_parse; not stored.")] = ""
 
     def columns(self) -> dict[str, Any]:
-        """Return what an entry keeps of it."""
+        """Return the fields that an entry stores."""
         return self.model_dump(exclude={"key", "parent", "origin"})
 
 
@@ -93,7 +93,7 @@ def _or_refused(sent: Any, check: ValidatorFunctionWrapHandler) -> Any:
         return RefusedEntry(refusal(error, NewEntry).message)
 
 
-# The schema tells callers of a NewEntry alone; what was refused is there for `import_entries` to report.
+# The schema shows callers only a NewEntry; refused rows are there for `import_entries` to report.
 EntryRow = Annotated[NewEntry, WrapValidator(_or_refused)]
 
 
@@ -162,7 +162,7 @@ def _is_above(key: str, above: str, parents: Mapping[str, str]) -> bool:
             return True
         seen.add(above)
         above = parents.get(above, "")
-    return bool(above)  # It leads into a circle further up.
+    return bool(above)  # Its parents form a cycle.
 
 
 def _orphans(rows: Mapping[int, NewEntry]) -> dict[int, str]:
@@ -178,5 +178,5 @@ def _orphans(rows: Mapping[int, NewEntry]) -> dict[int, str]:
 
 def _describe_known(known: Mapping[int, str]) -> dict[int, str]:
     ids = dict(Entry.objects.filter(digest__in=known.values()).values_list("digest", "pk"))
-    # Without an id when the one who stored it has deleted it again since.
+    # Without an id if its author has deleted it since.
     return {row: f"Entry {row} is known already: {ids.get(known[row], 'deleted since')}." for row in known}

@@ -156,7 +156,7 @@ def entry_stats(actor: Actor) -> EntryStatsShape:
         by_role=by_role,
         avg_confidence=summary["confidence"],
         last_updated=summary["updated"],
-        # What people keep for themselves has vectors as well: everybody could count along.
+        # Private texts have vectors as well: their number would leak.
         cache_size=CachedVector.objects.filter(digest__in=shared.values("digest")).count(),
         waiting=embedding.progress(shared=True).waiting,
     )
@@ -193,8 +193,8 @@ def _filter(role: str | None, tags: Sequence[str] | None, entry_type: str | None
 class EntryListing:
     """A page of entries, how many of each type there are beside it, and its most frequent tags.
 
-    Types are not counted where something was looked for: only the best matches are known then. `fallback` says that
-    they were found by their words alone, `weak` that nothing answers the question; `did_you_mean` has words that exist.
+    Types are not counted for a search: only the best matches are known then. `fallback` says that they were found by
+    their words alone, `weak` that nothing answers the question; `did_you_mean` has words that exist.
     """
 
     page: Page[FoundEntry[Entry]]

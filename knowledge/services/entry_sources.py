@@ -1,7 +1,7 @@
-"""Where entries come from: which of them a source file made, and what importing it again adds and changes.
+"""The sources of entries: which a source file created, and what importing it again adds and changes.
 
-What an import knows of an entry stands in its `provenance`, which nothing else writes: the source, its key there
-(`place`), and digests of what the source said, by which a later edit here is distinguished from a later edit there.
+An import keeps what it knows of an entry in `provenance`, which nothing else writes: the source, its key there
+(`place`), and digests of the source's text, which tell a later edit here from a later edit there.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ from knowledge.services.entry_imports import COLUMNS, NewEntry, store_new
 
 BATCH = 500
 FEW, MOST = 3, 0.75
-"""So many entries, and so large a part of them, have to be the same in a file that has another name now."""
+"""How many entries, and which share of them, must be the same in a file that was renamed."""
 SENT = tuple(name for name in COLUMNS.names() if name in SourceEntry.model_fields and name != "parent")
 """What a source says of an entry and the entry keeps as it is; `parent` is a key there, and an id here."""
 _BY_OPERATION = {"content", "roles", "tags", "confidence", "metadata"}
@@ -42,7 +42,7 @@ class Reimport:
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
-    """Whose source changed although someone had edited the entry here: the edit was kept, and someone should look."""
+    """Entries edited both here and in the source: the edit here was kept, and someone should review them."""
     removed: dict[str, UUID] = field(default_factory=dict)
     """What the source no longer says. It stays until someone deletes it."""
     refused: list[str] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Reimport:
 
 
 def entries_from(actor: Actor, source: str) -> dict[str, Entry]:
-    """Return the entries that were imported from a source, by their keys in it: the actor's own, a curator's all."""
+    """Return the entries imported from a source, by their keys in it: the actor's own; for curators all."""
     return {
         str(entry.provenance.get("place", "")): entry for entry in _select_imported(actor, provenance__source=source)
     }
@@ -71,10 +71,10 @@ def import_source(
     dry_run: bool = False,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Reimport:
-    """Bring the knowledge base up to what a source says: the importer owns what is added, and nothing is deleted.
+    """Update the knowledge base to a source: the importer owns what is added, and nothing is deleted.
 
-    What a curator takes back from an export keeps its author, where there is one of that name, its id and its dates. A
-    source is known again by its name and its entries, from whichever folder it was read.
+    What a curator restores from an export keeps its id, its dates and its author, if a user of that name exists. A
+    source is recognized by its name and its entries, from whichever folder it was read.
 
     Args:
         progress: Told how many entries were seen to, as it goes on.
@@ -94,7 +94,7 @@ def import_source(
 
 
 def delete_removed(actor: Actor, report: Reimport) -> int:
-    """Delete what a source no longer says, as someone decided who saw the list; return how many there were."""
+    """Delete what a source no longer has, after someone confirmed the list; return how many."""
     for entry_id in report.removed.values():
         delete_entry(actor, id=entry_id)
     return len(report.removed)
@@ -106,10 +106,10 @@ def _select_imported(actor: Actor, **conditions: Any) -> QuerySet[Entry]:
 
 
 def _find_known_source(actor: Actor, source: str, entries: Sequence[SourceEntry]) -> str:
-    """Return what a source was called before, if its entries say that it is the same one.
+    """Return the earlier name of a source, if its entries show that it is the same one.
 
-    The path depends on where someone stood when they typed it: of the same path as far as both go, half the entries
-    have to be the same. Of a file that was renamed or moved it is most of them: a copy may live on beside it.
+    The path depends on the working directory: if one path ends with the other, half the entries must be the same. If
+    the file was renamed or moved, most must be: a copy may still exist.
     """
     # A summary tells what stands below it, so it changes with each of these.
     texts = {digest(entry.content) for entry in entries if entry.entry_type != EntryType.SUMMARY.value}
@@ -160,7 +160,7 @@ class _SourceImport:
         self.texts: dict[str, str] = {}
 
     def know_reworded(self, entries: Sequence[SourceEntry]) -> None:
-        """Know entries again that the source has under another key now, because their first words have changed."""
+        """Recognize entries that have another key in the source now, because their first words changed."""
         keys = {entry.key for entry in entries}
         compared = ("content", "entry_type", "source_story")
         gone = [
@@ -172,7 +172,7 @@ class _SourceImport:
             self.before[new] = self.before.pop(old)
 
     def look_up(self, entries: Sequence[SourceEntry]) -> None:
-        """Find what is known by its content, no matter who added it."""
+        """Find entries by their content, no matter who added them."""
         for batch in _batches(entries):
             self.known |= _ids([digest(entry.content) for entry in batch])
 
@@ -220,7 +220,7 @@ class _SourceImport:
         }
 
     def _is_there(self, entry: SourceEntry) -> bool:
-        """See to an entry that needs no adding, and say whether it was one."""
+        """Handle an entry that exists already; return whether it did."""
         text = self.texts[entry.key] = digest(entry.content)
         if before := self.before.get(entry.key):
             self._compare(before, entry)
@@ -251,7 +251,7 @@ class _SourceImport:
             self.report.changed.append(entry.key)
 
     def _change(self, before: Entry, changes: Mapping[str, Any], entry: SourceEntry, parent: UUID | None) -> bool:
-        """Write what the source says again, and from which state of it. Say whether it could be."""
+        """Write what the source says now, and its state; return whether that was possible."""
         if self.dry_run:
             return True
         placed = {name: getattr(entry, name) for name in SENT if name not in _BY_OPERATION}
@@ -290,7 +290,7 @@ def _changes_from(before: Entry, entry: SourceEntry, is_reworded: bool) -> dict[
     said = before.provenance
     changes: dict[str, Any] = {"content": entry.content} if is_reworded else {}
     for name in ("roles", "tags"):
-        # What an older version imported does not say what its source said: the source is right.
+        # Entries that an older version imported lack the source's digests: then the source wins.
         if getattr(before, name) == said.get(name, getattr(before, name)):
             changes[name] = getattr(entry, name)
     if said.get("confidence") != entry.confidence:

@@ -150,7 +150,7 @@ def read_question(actor: Actor, question_id: UUID) -> ExpertQuestion:
 
 
 def note_filed(actor: Actor, question_id: UUID, entry: CompanyEntry) -> None:
-    """Note which proposal came of an answer.
+    """Record which proposal an answer led to.
 
     Raises:
         Forbidden: the actor did not write the answer.
@@ -180,7 +180,7 @@ def _settle(asked: ExpertQuestion, state: ExpertQuestionState, *, answer: str = 
 
 
 def _alert(user: User, kind: Alert.Topic, text: str, *, by: User) -> None:
-    """Tell one of the two. It is not audited: who asks whom what is no one else's business."""
+    """Notify one of the two. It is not audited: who asks whom is no one else's business."""
     Alert.objects.create(user=user, kind=kind, text=_cut(text), by_name=str(by)[:200])
 
 

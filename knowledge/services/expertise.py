@@ -127,7 +127,7 @@ class Experts(Page[ExpertShape]):
 
     @property
     def no_word(self) -> bool:
-        """Whether no word of the question was found: these are what is nearest in meaning, near or not."""
+        """Whether no word of the question was found: then these are only the nearest in meaning."""
         return bool(self.items) and not any(reason.matched for one in self.items for reason in one.reasons)
 
 
@@ -141,7 +141,7 @@ def search_directory(actor: Actor, *, query: Query, limit: Limit = 10, offset: O
     eligible = {Kind.PERSON: _people_to_find(actor.user), Kind.COMPANY: _entries_to_find(actor.user)}
     filters = Filters(list(eligible), shared=True, eligible=eligible)
     found = search(subject, owner=actor.user, filters=filters, limit=2 * CANDIDATES)
-    # Something is always nearest: below the floor of every search here, it is no reason to name anyone.
+    # Something is always nearest: below the floor of every search it is no reason to name anyone.
     experts = _experts(_reasons(actor.user, [item for item in found.items if may_answer(item)]))
     return Experts(
         experts[offset : offset + limit], len(experts), limit, offset, fallback=found.fallback, notice=found.notice
@@ -158,7 +158,7 @@ def _entries_to_find(viewer: User) -> QuerySet[CompanyEntry]:
 
 
 def _reasons(viewer: User, found: Iterable[Finding]) -> list[tuple[UUID, ReasonShape]]:
-    """Read what was found once more: what is not shared at this moment is no reason."""
+    """Read the hits again: what is no longer shared is no reason."""
     people = [item for item in found if item.kind == Kind.PERSON]
     lines = lines_of([UUID(item.source_id) for item in people])
     entries = _entries_to_find(viewer).in_bulk([int(item.source_id) for item in found if item.kind == Kind.COMPANY])
@@ -178,7 +178,7 @@ def _reason(item: Finding, kind: str, text: str, entry_id: int | None = None) ->
 
 
 def _experts(reasons: Iterable[tuple[UUID, ReasonShape]]) -> list[ExpertShape]:
-    """Gather the reasons of each person. Anyone who has the best reason comes first; more reasons put nobody ahead."""
+    """Collect each person's reasons. The best reason comes first; the number of reasons does not count."""
     of_each: dict[UUID, list[ReasonShape]] = {}
     for person, reason in reasons:
         of_each.setdefault(person, []).append(reason)

@@ -1,4 +1,4 @@
-"""Explanations: how an answer came about, step by step, for anyone who wonders why this was found and that was not."""
+"""Explanations: how an answer was made, step by step, to show why this was found and that was not."""
 
 from dataclasses import dataclass
 
@@ -29,9 +29,9 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a question looked for, what looked, what each step took, and what came of it.
+    """What a question searched for, which retrievers ran, how long each step took, and the result.
 
-    `passages` says how many each retriever brought; `space` is the model and the length of its vectors.
+    `passages` has the number that each retriever returned; `space` is the model and the length of its vectors.
     """
 
     lexemes: list[str]
@@ -62,7 +62,7 @@ def explain_search(
     limit: Limit = 50,
     offset: Offset = 0,
 ) -> Explanation:
-    """Ask as `semantic_search` does, and return how the answer came about, with its candidates."""
+    """Search as `semantic_search` does, and return how the answer was made, with its candidates."""
     then = find_then(actor, query)
     things = visible_things(actor.user, kinds or SEARCHED, since=since, then=then)
     found = findings(

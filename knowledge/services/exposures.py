@@ -27,19 +27,19 @@ from knowledge.services.outcomes import note_corrections, note_question, session
 
 SESSIONS_ASKED = 20
 PEOPLE_ASKED = 3
-"""An entry that so many sessions, of so many people, received and said nothing of when they named what they had used,
-stands behind all others in the start context until someone cites it who neither proposed nor owns it. In personal mode
-one person is enough, and is the proposer."""
+"""An entry that so many sessions of so many people received, and did not name when they said what they used, comes last
+in the start context until someone cites it who neither proposed nor owns it. In personal mode one person, the proposer,
+is enough."""
 MOST_OF_ONE = -(-SESSIONS_ASKED // PEOPLE_ASKED)
 """Sessions of one person that count among these: else two others who say anything would be enough."""
 
 MEASURED = frozenset({Kind.COMPANY, Kind.ENTRY, Kind.FACT})
-"""Kinds of which is counted what came of the sessions that received them."""
+"""Kinds for which the outcomes of the sessions that received them are counted."""
 
 CITED = {kind for kind, row in KINDS.items() if row.takes_feedback}
 """Kinds with a handle that a session can cite."""
 
-# What one session said of its exposures is added up here at once; the sweep recomputes every entry.
+# What a session says of its exposures is added at once; the sweep recomputes every entry.
 _ADD = """
 INSERT INTO knowledge_proof (entry_id, served, answered, people, cited, misled, last_cited_at, tallied_at)
 SELECT id, 1, 1, 1, (NOT misled)::int, misled::int, CASE WHEN NOT misled THEN now() END, now()
@@ -109,7 +109,7 @@ def serve_found(actor: Actor, exposures: Iterable[Exposure], *, query: str = "")
             serve(session, [one for one in exposures if one.kind in MEASURED])
             if query:
                 note_question(session, query, by_agent=True)
-    except DatabaseError as error:  # The search has its answer; it must not fail because counting did.
+    except DatabaseError as error:  # The search is answered; a failure to count must not fail it.
         log.warning("The exposures of a search were not counted.", error=str(error))
 
 
@@ -142,8 +142,8 @@ def note_use(actor: Actor, session: Session, *, used: Sequence[str] | None, misl
 
 
 def read_last_citations(reader: User, entry_ids: Iterable[int]) -> dict[int, datetime]:
-    """Return when each of these entries was last cited: in the reader's own sessions, or in anybody's where enough
-    others cited it. Of fewer the moment would tell when one of them was at work, and on what.
+    """Return when each of these entries was last cited: in the reader's own sessions, or in anyone's if enough others
+    cited it. With fewer, the time would reveal when one of them worked, and on what.
     """
     mine = Q(user=reader)
     with rls_bypass():
@@ -188,7 +188,7 @@ def comes_behind(proof: Proof | None) -> bool:
 def tally_servings() -> int:
     """Recompute the figures of every company entry; return how many were ever shown.
 
-    Citations are added up at once (`_add`); this corrects them, and drops what belonged to erased sessions.
+    Citations are added at once (`_add`); this corrects them, and drops those of erased sessions.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout TO 0")

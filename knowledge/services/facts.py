@@ -79,9 +79,9 @@ SUCCESSOR = ColumnCopy(
 
 @dataclass(frozen=True)
 class StoredFact:
-    """The fact as it is kept, whether it was known before, and what it contradicts, repeats or may replace.
+    """The fact as stored, whether it was known before, and what it contradicts, repeats or may replace.
 
-    `archived` is the same fact as it was archived before, with the reason; `superseded` are those it took the place of.
+    `archived` is the same fact, archived earlier, with the reason; `superseded` are those it replaced.
     """
 
     fact: Fact
@@ -123,7 +123,7 @@ class StoredFact:
 
 @dataclass(frozen=True)
 class FactPage(Page[Fact]):
-    """A page of facts. `as_of` has the days it was asked for: what held then, also what was replaced since."""
+    """A page of facts. `as_of` has the days asked for: what was true then, even if replaced since."""
 
     as_of: str = ""
 
@@ -176,14 +176,14 @@ def store_fact(
 
 
 def _find_or_add(fact: Fact) -> tuple[Fact, bool]:
-    """Return the current fact with this text, and whether it is new; where there is none, this one is stored."""
+    """Return the current fact with this text, and whether it is new; if there is none, store this one."""
     if known := _CURRENT(fact.user_id, fact.digest):
         return known[0], False
     try:
         with transaction.atomic():
             fact.save(force_insert=True)
     except IntegrityError:
-        # An import, which waits for nobody, stored it meanwhile.
+        # An import, which takes no lock, stored it meanwhile.
         if known := _CURRENT(fact.user_id, fact.digest):
             return known[0], False
         raise
@@ -193,7 +193,7 @@ def _find_or_add(fact: Fact) -> tuple[Fact, bool]:
 def _days_said(
     valid_from: datetime | None, valid_until: datetime | None, old: Fact | None = None
 ) -> dict[str, datetime]:
-    """Return the days that were said, by the column.
+    """Return the given dates, by column.
 
     Raises:
         Invalid: the fact, or its correction, would end before it begins.
@@ -205,7 +205,7 @@ def _days_said(
 
 
 def _say_again(fact: Fact, days: Mapping[str, datetime]) -> tuple[Fact, bool]:
-    """Let a fact that is known hold as was said; one that is past holds anew, and the old one stays on record."""
+    """Give a known fact the new dates. One that is past becomes a new fact, and the old one stays on record."""
     if days:
         _days_said(days.get("valid_from"), days.get("valid_until"), fact)
         _set_days(fact, days)
@@ -336,7 +336,7 @@ def restore_fact(actor: Actor, *, fact_id: FactId) -> Fact:
     """
     fact = own_fact(actor, fact_id)
     if fact.is_current:
-        if fact.superseded_by_id:  # By what is to hold from a day to come.
+        if fact.superseded_by_id:  # By a fact that becomes valid in the future.
             fact.superseded_by = None
             fact.save(update_fields=["superseded_by", "updated_at"])
         return fact
@@ -345,7 +345,7 @@ def restore_fact(actor: Actor, *, fact_id: FactId) -> Fact:
         raise Conflict("That fact has been stored again since.", hint=f"See fact {known.number}.", fact_id=known.number)
     successor = fact.superseded_by
     if successor and successor.is_current:
-        # Both would be served as current although they disagree.
+        # Both would be sent as current although they disagree.
         hint = f"Set fact {successor.number} aside first."
         raise Conflict(f"That fact was corrected: see fact {successor.number}.", hint=hint, fact_id=successor.number)
     bring_back_fact(fact)
@@ -353,7 +353,7 @@ def restore_fact(actor: Actor, *, fact_id: FactId) -> Fact:
 
 
 def bring_back_fact(fact: Fact) -> None:
-    """Let a fact that was set aside hold again, whatever took its place.
+    """Restore a fact that was set aside, whatever replaced it.
 
     Raises:
         Conflict: the same text was stored again since.
@@ -376,15 +376,15 @@ def replace_facts(
     days: Mapping[str, datetime] | None = None,
     reason: str,
 ) -> tuple[Fact, bool]:
-    """Set facts aside for the one of them that stays, or for a new one with its category and project.
+    """Replace facts with one of them, or with a new one that has its category and project.
 
     Args:
         facts: Locked, and current; the one that stays is among them.
-        text: What the new one says; empty, or the text of the one that stays: none is stored.
-        days: When the new one holds, by the column, where that is not as the one that stays.
+        text: The text of the new one; empty, or that of the one that stays: none is stored.
+        days: The dates of the new one, by column, where they differ from those of the one that stays.
 
     Returns:
-        The fact that holds now, and whether it is new.
+        The fact that is valid now, and whether it is new.
     """
     holds, is_new = stays, False
     if text and digest(text) != stays.digest:
@@ -417,7 +417,7 @@ def erase_fact(actor: Actor, *, fact_id: FactId) -> Fact:
     Returns what was erased; it cannot be undone.
     """
     fact = own_fact(actor, fact_id)
-    # What it replaced has no successor then, and is found no more.
+    # What it replaced loses its successor, and is no longer found.
     erase_passages(Kind.FACT, [fact.pk, *fact.supersedes.exclude(deprecated_at=None).values_list("pk", flat=True)])
     forget_kept_replies(actor.user)
     note_erased(actor.user, "fact", fact.pk)
@@ -436,7 +436,7 @@ def own_fact(actor: Actor, fact_id: int) -> Fact:
         NotFound: there is none, or it is someone else's.
     """
     wait_for_turn(_TURNS, actor.user.pk)
-    # A fact that points to this one may be stored meanwhile: that needs the key only, which nobody changes.
+    # A fact that points to this one may be stored meanwhile: that needs only the key, which never changes.
     mine: QuerySet[Fact] = Fact.objects.of(actor.user).select_for_update(no_key=True)
     try:
         return mine.get(pk__in=actor.user.ids_of(fact_id))
@@ -446,7 +446,7 @@ def own_fact(actor: Actor, fact_id: int) -> Fact:
 
 def _set_aside(fact: Fact, reason: str, *, by: Fact | None = None) -> None:
     fact.deprecated_at, fact.deprecation_reason = timezone.now(), reason
-    # What replaced it, if one contradicted it. What it contradicted itself holds again.
+    # Its replacement, if it was contradicted. What it contradicted itself is valid again.
     fact.superseded_by, fact.contradicted_by = by or fact.superseded_by or fact.contradicted_by, None
     changed = ["deprecated_at", "deprecation_reason", "superseded_by", "contradicted_by", "updated_at"]
     fact.save(update_fields=changed)
@@ -458,18 +458,18 @@ def _set_aside(fact: Fact, reason: str, *, by: Fact | None = None) -> None:
 
 
 def _keep_for_then(fact: Fact) -> None:
-    """Let questions about then find a fact that something else took the place of."""
+    """Let questions about the past find a fact that was replaced."""
     if not Passage.objects.filter(kind=Kind.FACT, source_id=str(fact.pk)).update(past=True):
         index_fact(fact)
 
 
 def _supersede(old: Sequence[Fact], new: Fact) -> list[Fact]:
-    """Set aside the facts that a new one replaces. What was replaced by it before is left as it is."""
+    """Set aside the facts that a new one replaces, except those that it replaced before."""
     for fact in old:
         if not fact.is_current and fact.superseded_by_id != new.pk:
             raise Conflict(f"Fact {fact.number} has been set aside already.", hint="Leave it out of supersedes.")
         if fact.is_current and new.valid_from and new.valid_from > timezone.now():
-            # It holds until then, and goes by itself.
+            # It stays valid until then, and expires by itself.
             fact.superseded_by, fact.contradicted_by = new, None
             fact.save(update_fields=["superseded_by", "contradicted_by", "updated_at"])
         elif fact.is_current:
@@ -479,7 +479,7 @@ def _supersede(old: Sequence[Fact], new: Fact) -> list[Fact]:
 
 
 def _take_over_anchors(fact: Fact, old: Sequence[Fact]) -> None:
-    """Let a fact rest on the code of those that it takes the place of as well, as it was checked last."""
+    """Add the code that the replaced facts rest on, with its last check."""
     joined = list(dict.fromkeys(chain(fact.anchors, *(one.anchors for one in old))))[:MOST_ANCHORS]
     if joined != fact.anchors:
         known = {anchor: check for one in old for anchor, check in one.accepted_checks.items()}
@@ -489,10 +489,10 @@ def _take_over_anchors(fact: Fact, old: Sequence[Fact]) -> None:
 
 
 def _compare_and_index(fact: Fact, kept: Collection[int] = (), *, made: bool = True) -> list[Similar]:
-    """Write the passage of a fact, and note what it contradicts or repeats: of its owner's, and of the company's.
+    """Write the passage of a fact, and note what it contradicts or repeats, among its owner's and the company's.
 
-    Of two facts that contradict each other the newer is told, and the older one beside it, until someone says which
-    holds: the newer is more often right, and neither is lost.
+    Of two facts that contradict each other the newer is sent, with the older beside it, until someone says which is
+    true: the newer is more often right, and neither is lost.
     """
     others = Fact.objects.of(fact.user).current().exclude(pk=fact.pk)
     found = compare_with_stored(
@@ -517,7 +517,7 @@ def _compare_and_index(fact: Fact, kept: Collection[int] = (), *, made: bool = T
 
 
 def _require_no_restatement(fact: Fact, similar: Sequence[Similar]) -> None:
-    """Refuse what company knowledge says in the same words: every session is told that already."""
+    """Refuse what company knowledge says in the same words: every session gets that already."""
     same = [one.id for one in similar if one.kind == Kind.COMPANY and one.relation == SAME]
     for entry in CompanyEntry.objects.filter(pk__in=same) if same else ():
         if is_worded_alike(entry.content, fact.fact):
@@ -526,7 +526,7 @@ def _require_no_restatement(fact: Fact, similar: Sequence[Similar]) -> None:
 
 
 def _settle(fact: Fact, kept: Collection[int]) -> list[Similar]:
-    """Note which facts hold beside a known one; return those that still contradict it."""
+    """Note which facts are valid beside a known one; return those that still contradict it."""
     Fact.objects.of(fact.user).filter(pk__in=kept, contradicted_by=fact).update(contradicted_by=None)
     keep_beside(fact.pk, kept)
     if fact.contradicted_by_id in kept:
@@ -542,7 +542,7 @@ def _settle(fact: Fact, kept: Collection[int]) -> list[Similar]:
 
 
 def _find_archived(fact: Fact) -> Fact | None:
-    """Return the same fact, or one that is worded nearly like it, as its owner archived it last."""
+    """Return the fact with the same or nearly the same words that its owner archived last."""
     for pk, known, text in _ARCHIVED(fact.user_id, fact.digest):
         if known == fact.digest or is_worded_alike(text, fact.fact):
             return Fact.objects.get(pk=pk)
@@ -579,7 +579,7 @@ def index_fact(fact: Fact, *, made: bool = False) -> None:
 
 @rls_bypass()
 def index_replaced_facts() -> int:
-    """Index facts that were replaced before questions about then could find such facts; return how many.
+    """Index facts that were replaced before questions about the past could find them; return how many.
 
     May run twice at once and be killed at any point.
     """

@@ -1,4 +1,4 @@
-"""Feedback: what was said of something that was recalled, and what follows from it."""
+"""Feedback on recalled items, and its effects."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,7 @@ from knowledge.services.outcomes import note_corrections, session_of_agent
 
 _TURNS = 7703
 STEP = {Usefulness.USEFUL: 0.05, Usefulness.OUTDATED: -0.1, Usefulness.WRONG: -0.2}
-"""How far one voice moves the confidence of a shared entry."""
+"""How far one person's feedback moves the confidence of a shared entry."""
 
 RecalledKind = Annotated[
     Literal["fact", "chunk", "summary", "note", "hypothesis", "entry", "company", "reference"],
@@ -68,7 +68,7 @@ def give_feedback(
 
 
 def record_feedback(actor: Actor, *, kind: str, id: str, verdict: str, note: str = "") -> ToldFeedback:
-    """Store what someone said of a thing, in place of what they said before."""
+    """Store someone's feedback on an item, in place of their earlier one."""
     source_id = id_of_visible(actor, kind, id)
     wait_for_turn(_TURNS, f"{kind} {source_id}")
     mine = {"user": actor.user, "kind": kind, "source_id": source_id}
@@ -84,20 +84,20 @@ def record_feedback(actor: Actor, *, kind: str, id: str, verdict: str, note: str
 
 
 def open_complaints(kind: Kind) -> "QuerySet[Feedback]":
-    """Return what was said to be wrong or outdated, and was not settled; what others said only past the wall."""
+    """Return open reports that something is wrong or outdated; those of others only outside of row-level security."""
     return Feedback.objects.filter(kind=kind, verdict__in=COMPLAINTS, settled_at=None)
 
 
 @rls_bypass()
 def reopen_complaints(kind: Kind, source_id: object, *, since: datetime) -> int:
-    """Let complaints that were settled since a moment be open again: the decision that settled them was taken back."""
+    """Reopen complaints that were settled since a moment: the decision that settled them was undone."""
     settled = Feedback.objects.filter(kind=kind, source_id=str(source_id), verdict__in=COMPLAINTS)
     return settled.filter(settled_at__gte=since).update(settled_at=None)
 
 
 @rls_bypass()
 def settle_complaints(kind: Kind, source_id: object) -> int:
-    """Note that someone has looked at the complaints about a thing; return how many there were."""
+    """Mark the complaints about an item as settled; return how many there were."""
     return open_complaints(kind).filter(source_id=str(source_id)).update(settled_at=timezone.now())
 
 
@@ -116,9 +116,9 @@ def id_of_visible(actor: Actor, kind: str, id: str) -> str:
 
 
 def _move_confidence(entry_id: str, step: float, before: float) -> None:
-    """Move it by a verdict, and take back the one before, except where that one came to the end of the scale.
+    """Move it by a verdict, and undo the earlier one, unless that one reached the end of the scale.
 
-    There it may have moved nothing, and to take it back would count a changed mind for more than a first verdict.
+    There it may have moved nothing, and undoing it would make a changed mind count for more than a first verdict.
     """
     end = 1.0 if before > 0 else 0.0
     moved = F("confidence") + Case(When(confidence=end, then=Value(step)), default=Value(step - before))

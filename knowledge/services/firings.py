@@ -17,7 +17,7 @@ from bigmind.core.triggers import BEFORE, PROMPT, AgentAct, compile_trigger
 from knowledge.models import Act, ActRecord, CapturePolicy, Firing, HookEvent, HookEventName
 
 TRIED_ACTS = 10_000
-"""The newest that a trigger is tried on: two seconds of work at most."""
+"""The newest acts that a trigger is tried on: two seconds of work at most."""
 TRIED_DAYS = 30
 EXAMPLES = 10
 EXAMPLE_CHARS = 200
@@ -25,7 +25,7 @@ EXAMPLE_CHARS = 200
 
 @dataclass(frozen=True)
 class FiringCount:
-    """How often something fired for one team at one level; `others` are people besides the one who looks."""
+    """How often something fired for one team at one level; `others` are people besides the reader."""
 
     team: str
     level: str
@@ -38,7 +38,7 @@ class FiringCount:
 
 @dataclass(frozen=True)
 class LevelCount:
-    """How often something fired at one level, for everyone and for the one who looks. `last` is when it did so last."""
+    """How often something fired at one level, for everyone and for the reader. `last` is the last time."""
 
     level: str
     count: int
@@ -80,7 +80,7 @@ class TriggerTrial:
 
     @property
     def in_words(self) -> str:
-        """What came of it, as everyone may read it in the history of an entry."""
+        """The result, as everyone may read it in the history of an entry."""
         if not self.is_for_all:
             why = "they would have fired for too few people to say more of it here"
             return f"Tried on what was done in the last {TRIED_DAYS} days: {why}."
@@ -138,7 +138,7 @@ def _may_be_told(others: int) -> bool:
 
 
 def may_be_told_to_all(people: int) -> bool:
-    """Whether everyone may read a figure that so many people have a part in: of each reader three are others."""
+    """Whether everyone may read a figure about so many people: at least three of them are not the reader."""
     return settings.BIGMIND_MODE == "personal" or people > COLLEAGUES
 
 
@@ -153,9 +153,9 @@ def list_own_firings(actor: Actor, *, kind: str = "", source_id: object = "", li
 def try_triggers(actor: Actor, triggers: Sequence[str]) -> TriggerTrial:
     """Try triggers on what agents did in the last 30 days, before anyone is bothered by them.
 
-    A curator is shown their own acts that match, and those of people who agreed to that. Others who did not are counted
-    once three of them are concerned: a pattern could be made to ask what one of them did. Anyone else tries triggers on
-    their own acts alone.
+    A curator sees their own matching acts, and those of people who agreed to that. All others are counted once three of
+    them are concerned: else a pattern could probe what one of them did. Anyone else tries triggers only on their own
+    acts.
     """
     compiled = [(text, *compile_trigger(text)) for text in triggers]
     trial, fired_for, acts_of = TriggerTrial(), defaultdict[object, Counter[str]](Counter), Counter[object]()
@@ -188,7 +188,7 @@ def _who_shows(actor: Actor) -> dict[object, str]:
 
 
 def _read_record(actor: Actor) -> Iterable[tuple[object, datetime, AgentAct, str]]:
-    """Yield whose act it is, when, the act as triggers are compared with it, and how it is shown."""
+    """Yield the person, the time, the act as triggers match it, and how it is shown."""
     since = timezone.now() - timedelta(days=TRIED_DAYS)
     acts: QuerySet[Act] = Act.objects.filter(at__gte=since).order_by("-at")
     prompts = HookEvent.objects.filter(event=HookEventName.PROMPT, at__gte=since).exclude(prompt="").order_by("-at")

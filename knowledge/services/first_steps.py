@@ -1,4 +1,4 @@
-"""First steps: what a newcomer still has to do until their agents remember, as told by what really happened."""
+"""First steps: what a newcomer still has to do until their agents remember, judged by what really happened."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -30,7 +30,7 @@ PersonName = Annotated[
 
 @dataclass(frozen=True)
 class FirstSteps:
-    """What a person has done already. `is_asked` says whether there are others here who could see something of them."""
+    """What a person has done already. `is_asked`: whether there are others here who could see something of them."""
 
     is_named: bool
     has_key: bool
@@ -59,7 +59,7 @@ class FirstSteps:
 
     @property
     def is_open(self) -> bool:
-        """Whether a person should still be led to them: a missing name alone is no reason to."""
+        """Whether to still show a person the way to them: a missing name alone is no reason."""
         return not self.is_closed and not all(self.done[1:])
 
 
@@ -88,7 +88,7 @@ def first_steps_of(user: User) -> FirstSteps:
 
 
 def close_first_steps(actor: Actor) -> None:
-    """Lead the person to their first steps no more. The page stays where it is."""
+    """Stop showing the person the way to their first steps. The page stays."""
     User.objects.filter(pk=actor.user.pk).update(first_steps_closed_at=timezone.now())
 
 
@@ -101,6 +101,6 @@ def change_name(actor: Actor, *, name: PersonName) -> User:
 
 @transaction.atomic
 def share_nothing(actor: Actor) -> None:
-    """Keep that the person was asked what others may see and said “not now”: nothing is shown, until they choose."""
+    """Record that the person was asked what others may see and said “not now”: nothing is shown until they choose."""
     choose_sharing(actor, sections=[], in_directory=False)
     index_person(actor.user)

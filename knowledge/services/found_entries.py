@@ -16,7 +16,7 @@ E = TypeVar("E", CompanyEntry, Entry)
 
 @dataclass(frozen=True)
 class FoundEntry(Generic[E]):
-    """An entry, and why it was found. One that is only listed has no reason."""
+    """An entry, and why it was found. A listed one has no reason."""
 
     entry: E
     score: float = 0.0

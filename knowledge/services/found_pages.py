@@ -1,7 +1,7 @@
-"""What a search finds for a person: narrowed by what it is, counted, and what says nearly the same put together.
+"""Search for people: results narrowed by facets, counted, and grouped if they say nearly the same.
 
-The best POOL answers are read at once, so that each count is the number of answers that its link leads to. Kind,
-project and day narrow the search itself, which then finds the best of those; the rest narrows what was read.
+The best POOL results are read at once, so that each count is the number of results behind its link. Kind, project and
+day narrow the search itself; the other facets narrow what was read.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ GROUPS_SHOWN = 20
 WEAK_SHOWN = 5
 PEOPLE_COUNTED = 8
 SAME_TEXT = 0.92
-"""Cosine from which two texts of one kind differ in wording only, so that one may stand for both."""
+"""Cosine from which two texts of one kind differ in wording only, so that one can represent both."""
 MINE = "me"
 
 AgeName = Annotated[Literal["week", "month", "year"], Field(description="How old it is at most.")]
@@ -112,7 +112,7 @@ def find_for_page(
     verified: FreshnessName | None = None,
     offset: Offset = 0,
 ) -> FoundPage:
-    """Return what answers a question, in groups that say the same, with what else the answers can be narrowed to."""
+    """Return what answers a question, in groups that say the same, with the facets to narrow it by."""
     then = find_then(actor, query)
     chosen = {"kinds": kinds[0] if kinds else "", "project": project, "who": who, "age": age, "verified": verified}
     found, everything = _find(actor, query, SEARCHED, "", since, then)
@@ -152,7 +152,7 @@ def _find(
     *,
     is_known: bool | None = None,
 ) -> tuple[Findings, list[Hit]]:
-    """Search, and read what was found. Of a narrower search the wider one has decided whether it answers."""
+    """Search, and read the results. For a narrowed search, the wider one has decided whether it answers."""
     things = visible_things(actor.user, kinds, since=since, then=then)
     found = findings(
         actor, query, things=things, is_narrowed=bool(since), project=project, then=then, limit=POOL, offset=0
@@ -162,10 +162,10 @@ def _find(
 
 
 def fold(hits: Sequence[Hit], space: EmbeddingSpace | None) -> list[HitGroup]:
-    """Put hits of one kind that say nearly the same together, each with the best of them.
+    """Group hits of one kind that say nearly the same under the best of them.
 
-    They have nearly the same words, or their vectors hardly differ. What contradicts another one is never hidden behind
-    it: two numbers or a “not” apart, they do not say the same.
+    They have nearly the same words, or their vectors hardly differ. A hit never hides behind one that it contradicts:
+    texts that differ in a number or a “not” do not say the same.
     """
     near, groups = _near_pairs(hits, space), list[HitGroup]()
     for hit in hits:

@@ -1,9 +1,9 @@
-"""Gaps: questions that found nothing, put together by what they mean, and what becomes of them.
+"""Gaps: unanswered questions, grouped by meaning, and what becomes of them.
 
-What one person asked is theirs. A question is disclosed only when three people other than the one who looks asked it,
-and of questions that mean the same in other words only the words that three of them used. The reader does not count:
-otherwise their own list of guesses would show which of them a colleague asked. Below that, nothing shown depends on
-what others asked: neither counts, nor what is put together, nor who might know.
+A person's questions are their own. One is disclosed only when three people other than the reader asked it, and of
+questions in other words only the words that three of them used. The reader does not count: otherwise their own list of
+guesses would show which of them a colleague asked. Below that, nothing shown depends on what others asked: neither
+counts, nor groups, nor who might know.
 """
 
 import re
@@ -42,7 +42,7 @@ SAME_WORDS = 75.0
 """Of 100, where there is no vector to compare."""
 COMPARED = 500
 PEOPLE_ASKING = 3
-"""So many people other than the one who looks."""
+"""How many people besides the reader."""
 
 StateName = Annotated[Literal["open", "answered", "dismissed"], Field(description="What became of it.")]
 GapId = Annotated[RowId, Field(description="The number of the gap.")]
@@ -79,7 +79,7 @@ class ShownGap:
 
 
 def note_gap(actor: Actor, query: str, found: Findings) -> None:
-    """Keep a question of an agent that found nothing. Nobody's answer waits for it or fails because of it."""
+    """Keep an agent's question that found nothing. No answer waits for this or fails because of it."""
     asked_by_agent = actor.agent is not None or actor.key is not None
     if is_read_only() or not live.GAPS or not asked_by_agent or is_answered(found):
         return
@@ -118,7 +118,7 @@ def list_open_gaps(actor: Actor) -> list[ShownGap]:
 
 
 def see_gap(actor: Actor, *, gap_id: GapId) -> ShownGap:
-    """Return one gap that is disclosed to the actor.
+    """Return one gap that the actor may see.
 
     Raises:
         NotFound: there is none, or too few others asked.
@@ -159,23 +159,23 @@ def forget_question(actor: Actor, *, question_id: RowId) -> str:
 
 
 def questions_asked(user: User, *, since: datetime | None, until: datetime | None) -> "QuerySet[UnansweredQuestion]":
-    """Return what someone asked in vain in a time."""
+    """Return someone's unanswered questions of a period."""
     asked = UnansweredQuestion.objects.filter(user=user)
     asked = asked.filter(last_asked__gte=since) if since else asked
     return asked.filter(first_asked__lte=until) if until else asked
 
 
 def forget_questions(questions: "QuerySet[UnansweredQuestion]") -> None:
-    """Erase questions, and what the gaps they stood in were called by them."""
+    """Erase questions, and the names that their gaps have from them."""
     gaps = list(questions.values_list("gap", flat=True).distinct())
     questions.delete()
     _name_anew(Gap.objects.filter(pk__in=gaps))
 
 
 def forget_old_questions() -> int:
-    """Forget what nobody has asked for half a year; return how many questions went.
+    """Delete what nobody has asked for half a year; return how many questions.
 
-    Names are made again, since people who had asked may have been erased.
+    Names are recomputed, because people who asked may have been erased.
     """
     before = timezone.now() - timedelta(days=live.KEEP_QUESTIONS_DAYS)
     gone, _ = UnansweredQuestion.objects.filter(last_asked__lt=before).delete()
@@ -274,7 +274,7 @@ def _private(question: UnansweredQuestion) -> ShownGap:
 
 @rls_bypass()
 def _name_anew(gaps: "QuerySet[Gap]") -> None:
-    """Give gaps the name that anybody may read, no matter who asked, and drop those that nobody asks about any more."""
+    """Give gaps a name that anyone may read, no matter who asked, and drop those without questions."""
     gaps.filter(questions=None).delete()
     rows = list(gaps)
     questions = _questions_of(rows)

@@ -31,7 +31,7 @@ _ARTICLES = frozenset({"a", "an", "the"})
 
 @dataclass(frozen=True)
 class Reckoning:
-    """How a score came about: what each retriever says of this, how much of that the score has, and neighbours."""
+    """How a score was made: what each retriever says of this, how much of that the score has, and neighbours."""
 
     keyword: float | None
     vector: float | None
@@ -139,7 +139,7 @@ def find(
         note_gap(actor, query, found)
     if Kind.COMPANY in things and not (is_narrowed or offset or then):
         keep_question(actor, query, how=AskedForm.SEARCH, found=found, project=project, limit=limit)
-    # The first page has said it already of all that follow.
+    # The first page has already said it of all pages.
     judgement = Judgement() if offset else judge(query, found, names=lambda: names_for(actor, things))
     return Hits(
         items=each_once(hits),
@@ -156,7 +156,7 @@ def find(
 
 
 def has_asked(actor: Actor, query: str) -> bool:
-    """Whether this conversation asked the same in vain before. A user on a page asks as often as they like."""
+    """Whether this conversation asked the same before, without an answer. Users may repeat questions on pages."""
     if actor.agent is None and actor.key is None:
         return False
     session = session_at_work(actor)
@@ -208,7 +208,7 @@ def hits_of(
     is_known: bool = True,
     read: Callable[[str], str] = str,
 ) -> list[Hit]:
-    """Read what was found, and say of each what a reader needs. What went away meanwhile is left out.
+    """Read the hits, with what a reader needs of each. Hits that are gone are left out.
 
     Args:
         is_known: Whether the list answers the question.
@@ -225,7 +225,7 @@ def hits_of(
 
 
 def _newer_first(hits: Sequence[Hit]) -> list[Hit]:
-    """Put what a newer hit contradicts right behind that one."""
+    """Put each contradicted hit right behind the newer one that contradicts it."""
     by_handle = {handle_of(hit.kind, hit.id): hit for hit in hits}
     behind: dict[str, list[Hit]] = {}
     for hit in hits:
@@ -242,9 +242,9 @@ def _newer_first(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def each_once(hits: Iterable[Hit], *, of_any_kind: bool = False) -> list[Hit]:
-    """Put hits that say the same in the same words together, with the best of them, and count them.
+    """Group hits with the same words under the best of them, and count them.
 
-    Case, punctuation and articles do not count. All else does: two ports or a “not” apart, they do not say the same.
+    Only case, punctuation and articles may differ: texts that differ in a port or a “not” do not say the same.
     """
     same: dict[tuple[str, ...], list[Hit]] = {}
     for hit in hits:

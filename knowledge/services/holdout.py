@@ -1,8 +1,8 @@
-"""Holdout: withholds entries at random now and then, with consent, to learn whether being told them helps.
+"""Holdout: withholds entries at random now and then, with consent, to learn whether receiving them helps.
 
-Lots are drawn over exactly what a session was about to receive, each thing by itself, from a keyed hash of session and
-thing: the same draw can be made again at any time, and a thing that is withheld once stays so for the session. Where
-nobody consented nothing is drawn, and every answer is what it would be without this module.
+The draw is over exactly what a session was about to receive, item by item, by a keyed hash of session and item: it can
+be repeated at any time, and an item that is withheld once stays withheld for the session. Without consent nothing is
+drawn, and every answer is what it would be without this module.
 """
 
 from collections import defaultdict
@@ -47,7 +47,7 @@ log = structlog.get_logger()
 def kinds_withheld_from(actor: Actor) -> frozenset[str]:
     """Return the kinds of things that may be withheld from the agents of a user: none without consent.
 
-    The administration decides first, then the user: anyone who said “nothing” is left out although the team takes part.
+    The admins decide first, then the user: anyone who chose “nothing” is left out even if the team takes part.
     """
     if live.HOLDOUT == "off" or is_read_only() or (actor.agent is None and actor.key is None):
         return frozenset()
@@ -58,7 +58,7 @@ def kinds_withheld_from(actor: Actor) -> frozenset[str]:
 
 
 def consent_of(user: User) -> str:
-    """Return what may be withheld from the agents of a user: their own word, else the team's."""
+    """Return what may be withheld from a user's agents: their own choice, else the team's."""
     chosen = next(iter(_CONSENT(user.pk)), "")
     return chosen or (HoldoutConsent.SHARED if live.HOLDOUT == "everyone" else HoldoutConsent.NEVER)
 
@@ -67,13 +67,13 @@ _CONSENT = FixedQuery(lambda user_id: CapturePolicy.objects.filter(user=user_id)
 
 
 def is_withheld(session_id: UUID, one: Exposure, percent: int) -> bool:
-    """Draw the lot of one thing in one session: the same whenever it is drawn, as long as the share is the same."""
+    """Draw for one item in one session: always with the same result, as long as the share is the same."""
     drawn = salted_hmac("bigmind.holdout", f"{session_id}:{one.kind}:{one.source_id}", algorithm="sha256").digest()
     return bool(int.from_bytes(drawn[:8]) % 100 < percent)
 
 
 def draw(actor: Actor, session_id: UUID, things: Iterable[Exposure]) -> list[HoldoutDraw]:
-    """Draw for each thing that a session is about to receive and that may be withheld; nothing is kept yet."""
+    """Draw for each item that a session is about to receive and that may be withheld; nothing is stored yet."""
     kinds = kinds_withheld_from(actor)
     if not kinds:
         return []
@@ -105,9 +105,9 @@ def find_withheld(draws: Iterable[HoldoutDraw]) -> set[tuple[str, str]]:
 
 
 def withhold(actor: Actor, session: Session | None, things: Iterable[Exposure]) -> set[tuple[str, str]]:
-    """Draw for what a recall is about to tell; return kind and id of what it leaves out.
+    """Draw for what a recall is about to return; return kind and id of what it leaves out.
 
-    What cannot be recorded is not withheld: a session would never learn of it.
+    Only what can be recorded is withheld: else no session would ever learn of it.
     """
     draws = draw(actor, session.pk, things) if session else []
     try:
@@ -119,7 +119,7 @@ def withhold(actor: Actor, session: Session | None, things: Iterable[Exposure]) 
 
 
 def withhold_found(actor: Actor, things: Iterable[Exposure]) -> set[tuple[str, str]]:
-    """Draw for what an agent's question is about to be answered; return kind and id of what it leaves out."""
+    """Draw for the answer to an agent's question; return kind and id of what it leaves out."""
     if not kinds_withheld_from(actor):
         return set()
     return withhold(actor, session_of_agent(actor), things)

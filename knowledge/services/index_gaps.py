@@ -1,4 +1,4 @@
-"""Gaps of the index: what search cannot find although it is stored. A sweep looks for them, and mends what it finds.
+"""Gaps of the index: what search cannot find although it is stored. A sweep looks for them, and repairs them.
 
 Counting reads whole tables, so it is done in the background; what health, metrics and pages show is the last count.
 """
@@ -71,7 +71,7 @@ def find_gaps() -> list[FoundGap]:
 
 @rls_bypass()
 def mend_gaps() -> int:
-    """Write what is missing, and delete what is of nothing; return how much. Others may read and write meanwhile.
+    """Write what is missing, and delete orphans; return how many rows. Others may read and write meanwhile.
 
     Passages are written from the things themselves; words by their trigger; vectors wait for a worker.
     """
@@ -91,7 +91,7 @@ def mend_gaps() -> int:
 
 
 def check_index() -> int:
-    """Look for gaps and mend them; return how many there were. The sweep calls this."""
+    """Find gaps and repair them; return how many there were. The sweep calls this."""
     found = find_gaps()
     if found:
         mend_gaps()
@@ -136,7 +136,7 @@ def _orphans(kind: str) -> QuerySet[Passage]:
 
 
 def _write_passages(kind: str) -> int:
-    # By their keys: a thing whose text has no passages, such as one of spaces, must not be tried for ever.
+    # By their keys: an item whose text has no passages, such as only spaces, must not be retried for ever.
     keys, written = list(_without_passages(kind).values_list("pk", flat=True)), 0
     for begin in range(0, len(keys), MENDED_AT_ONCE):
         with transaction.atomic():

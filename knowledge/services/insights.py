@@ -1,7 +1,7 @@
-"""Insights: how BigMind is used, what it delivered, what that was worth, and what came of what sessions received.
+"""Insights: how BigMind is used, what it delivered, what that was worth, and what it led to.
 
-Figures about everybody are added up without names, from what at least three people other than the reader had a part in:
-see `accounts.services.usage`.
+Figures about everyone have no names, and only what at least three people other than the reader took part in: see
+`accounts.services.usage`.
 """
 
 from collections import Counter
@@ -52,7 +52,7 @@ Whose = Literal["mine", "everybody"]
 
 @dataclass(frozen=True)
 class DayOfStarts:
-    """Sessions that began on one day, the look-ups that their start contexts saved, and the tokens these told."""
+    """Sessions that began on one day, the look-ups that their start contexts saved, and the tokens of these."""
 
     day: date
     begun: int = 0
@@ -81,12 +81,12 @@ class Starts:
 
     @property
     def saved(self) -> int:
-        """How many look-ups they were saved."""
+        """How many look-ups were saved."""
         return sum(day.saved for day in self.daily)
 
     @property
     def tokens(self) -> int:
-        """What their start contexts told them."""
+        """The tokens of their start contexts."""
         return sum(day.tokens for day in self.daily)
 
 
@@ -127,7 +127,7 @@ class Insights:
 
     @property
     def tokens(self) -> int:
-        """What agents were given to read."""
+        """The tokens that agents got to read."""
         return sum(day.tokens for day in self.daily)
 
     @property
@@ -139,7 +139,7 @@ class Insights:
 
     @property
     def withheld(self) -> int:
-        """How many of the days are withheld, because too few people other than the reader called on them."""
+        """How many of the days are withheld, because too few people other than the reader made calls on them."""
         return sum(day.is_withheld for day in self.daily)
 
 
@@ -212,7 +212,7 @@ def look_at_knowledge(actor: Actor, *, days: Days = 30, whose: Whose = "mine") -
 
 
 def _reader(actor: Actor, whose: Whose) -> User | None:
-    """Who looks at everybody's figures; None: they look at their own. In personal mode the two are the same."""
+    """Who looks at everyone's figures; None: they look at their own. In personal mode both are the same."""
     return actor.user if whose == "everybody" and settings.BIGMIND_MODE != "personal" else None
 
 
@@ -281,7 +281,7 @@ def _growth(user: User, days: int, kinds: list[Kind]) -> list[DayOfGrowth]:
 
 
 def _by_day(user: User, kind: Kind, since: datetime) -> "QuerySet[Any, tuple[str, date | None, int]]":
-    """How much of one kind came about on each day; what is older has no day."""
+    """How much of one kind was added on each day; what is older has no day."""
     moment = KINDS[kind].began
     day = Case(When(**{f"{moment}__gte": since}, then=TruncDate(moment)), default=None, output_field=DateField())
     rows: QuerySet[Any] = KINDS[kind].visible(user).order_by().annotate(counted=Value(KINDS[kind].label), day=day)
@@ -290,7 +290,7 @@ def _by_day(user: User, kind: Kind, since: datetime) -> "QuerySet[Any, tuple[str
 
 
 def _items(actor: Actor, since: datetime, user: User | None, reader: User | None) -> list[ItemUse]:
-    """What misled most people first, then what was served most."""
+    """Return the use of each entry: those that misled most people first, then those received most."""
     servings = Serving.objects.filter(kind=Kind.COMPANY, at__gte=since)
     if user is not None:
         servings = servings.filter(user=user)

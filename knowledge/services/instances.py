@@ -1,4 +1,4 @@
-"""Instances: the BigMinds on people's own machines that are registered here, and what the company tells them."""
+"""Instances: the BigMinds on people's machines that are registered here, and what the company sends them."""
 
 import hashlib
 from collections.abc import Iterable
@@ -61,7 +61,7 @@ Statistics = Annotated[dict[StatisticName, HowMany], Field(description="How much
 
 @dataclass(frozen=True)
 class Registration:
-    """What an instance hears when it reports: its row, and whether the company knows something new.
+    """The reply to an instance's report: its row, and whether the company has something new.
 
     `knowledge` is the same as long as no company entry was approved, changed or taken back.
     """
@@ -127,7 +127,7 @@ def forget_instance(actor: Actor, *, instance_id: InstanceId) -> Instance:
 
 
 def forget_silent_instances() -> int:
-    """Forget the instances that nobody has heard of for half a year; return how many."""
+    """Delete the instances that have not reported for half a year; return how many."""
     return Instance.objects.filter(last_seen__lt=timezone.now() - KEPT).delete()[0]
 
 

@@ -1,4 +1,4 @@
-"""The map: projects, topics, company knowledge and people, and how they hang together, as far as someone may see it.
+"""The map: projects, topics, company knowledge and people, and how they connect, as far as someone may see it.
 
 It is made of the viewer's own sessions and facts, of what everybody may read, and of the topics that people share: of
 each person the same ones as in the directory, and no one else.
@@ -25,7 +25,7 @@ from .people import topics_of_each
 TOPICS, PROJECTS, ENTRIES, PEOPLE = 20, 10, 16, 14
 """The most of each that are shown: the largest."""
 READ = 500
-"""So many entries, the most important first, and so many people are looked at."""
+"""How many entries, the most important first, and how many people are read."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Learnings that were written to a file while BigMind was out of reach: brought in, and the file marked."""
+"""Imports learnings that were written to a file while BigMind was unreachable, and marks the file."""
 
 from dataclasses import dataclass, field
 from itertools import chain
@@ -21,7 +21,7 @@ SENT = ("content", "entry_type", "roles", "tags", "source_story", "confidence", 
 
 @dataclass
 class SyncedFile:
-    """What came of one LEARNINGS.yaml."""
+    """The result of one LEARNINGS.yaml."""
 
     file: str
     was_pending: bool = False
@@ -33,7 +33,7 @@ class SyncedFile:
 
     @property
     def is_synced(self) -> bool:
-        """Whether nothing in it waits any more."""
+        """Whether everything in it was imported."""
         return not self.refused
 
     def __str__(self) -> str:
@@ -46,9 +46,9 @@ class SyncedFile:
 def sync_learnings(
     actor: Actor, path: Path, *, name: str = "", within: Path | None = None, dry_run: bool = False
 ) -> SyncedFile:
-    """Bring in what waits in a LEARNINGS.yaml, and note in the file what arrived, and under which id.
+    """Import what is pending in a LEARNINGS.yaml, and note in the file what was imported, with its id.
 
-    It may be interrupted and done again: what arrived is known by its content.
+    It may be interrupted and repeated: what was imported is recognized by its content.
 
     Raises:
         Invalid: the file cannot be read or marked; with file and line.
@@ -87,7 +87,7 @@ def _find_known(entry: SourceEntry) -> AddedEntry | None:
 
 
 def _parent_of(entry: SourceEntry, learnings: Learnings, ids: dict[str, UUID]) -> UUID | None:
-    """The id of what an entry hangs below. One that another BigMind gave, or that is gone, is left out."""
+    """The id of an entry's parent. One from another BigMind, or that is gone, is left out."""
     if entry.parent in ids:
         return ids[entry.parent]
     try:

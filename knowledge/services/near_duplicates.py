@@ -1,8 +1,8 @@
-"""What a new text repeats, contradicts or may replace, among what is stored: looked for before the reply.
+"""Near-duplicates: what a new text repeats, contradicts or may replace, found before the reply.
 
-The new text itself is the question, asked by words and by meaning: it finds what is about the same whatever the words.
-An embedder over the network is not waited for: then words decide at first, and a worker compares again once there is a
-vector. Nothing is merged, and nothing is refused.
+The new text itself is the query, by words and by meaning: it finds what is about the same whatever the words. An
+embedder over the network is not awaited: words decide first, and a worker compares again once there is a vector.
+Nothing is merged, and nothing is refused.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -56,8 +56,8 @@ _POINTING = {
 class Similar:
     """Something stored about the same as a new text.
 
-    `relation` says how they stand to each other: it `contradicts` the new text (`hints` says in what), says the `same`,
-    or is merely the nearest one `related`, which the new text may replace. `similarity` is 1 for the same words.
+    `relation`: it `contradicts` the new text (`hints` says how), says the `same`, or is merely the nearest `related`
+    one, which the new text may replace. `similarity` is 1 for the same words.
     """
 
     kind: str
@@ -74,7 +74,7 @@ class Similar:
 
     @property
     def contradicts(self) -> bool:
-        """Whether it cannot hold beside the new text, as far as that can be judged."""
+        """Whether it contradicts the new text, as far as that can be judged."""
         return self.relation == CONTRADICTS
 
 
@@ -89,8 +89,8 @@ def compare_with_stored(
 ) -> list[Similar]:
     """Return what a text repeats, contradicts or may replace.
 
-    Ask before the text is indexed: it would find itself. What someone is changing now is left out: to point there
-    would mean to wait for them, and they may wait for the asker.
+    Ask before the text is indexed: it would find itself. Rows that someone is changing are left out: to link to them
+    would mean to wait for them, and they may wait for us.
 
     Args:
         among: Of each kind, what it is compared with.
@@ -130,7 +130,7 @@ def _compare(
     hold_together: Callable[[Any], bool],
 ) -> Iterable[Similar]:
     near = rows.filter(pk__in=list(cosines))
-    # What may be pointed to is locked; nothing points to company knowledge.
+    # What may be linked to is locked; nothing links to company knowledge.
     for row in near.select_for_update(skip_locked=True, no_key=True, of=("self",)) if kind in _POINTING else near:
         known, cosine = getattr(row, field), cosines[str(row.pk)]
         is_elsewhere = bool(project and row.project) and project.casefold() != row.project.casefold()
@@ -199,7 +199,7 @@ def _point(space: EmbeddingSpace, row: PassageVector) -> int:
 
 def _mark_contradicted(newer: Passage, older: int) -> None:
     pk = int(newer.source_id)
-    # What the reply said already is not told again.
+    # What the reply said is not repeated.
     facts = Fact.objects.current().filter(pk=older).exclude(contradicted_by=pk)
     both = Fact.objects.select_related("superseded_by").in_bulk([older, pk])
     if len(both) < 2 or not both[pk].overlaps(both[older]):
@@ -215,7 +215,7 @@ def keep_beside(fact_id: int, ids: Collection[int]) -> None:
 
 
 def note_contradiction(user_id: UUID | None, newer: int, older: int) -> None:
-    """Keep for the user's next call that two facts contradict each other: a worker found it after the reply."""
+    """Queue for the user's next call that two facts contradict each other: a worker found it after the reply."""
     cache.set(f"{_UNHEARD}:{user_id}", [*cache.get(f"{_UNHEARD}:{user_id}", []), (newer, older)][-MOST_UNHEARD:], DAY)
 
 

@@ -127,7 +127,7 @@ def rename_note(
     target = (new_domain or domain, new_key or key)
     if target == (note.domain, note.key):
         return note
-    # An expired note still holds its address until the sweep: it must not stand in the way.
+    # An expired note keeps its address until the sweep: it must not block the new one.
     _refuse_set_aside(actor, *target)
     expired = Note.objects.of(actor.user).expired().filter(domain=target[0], key=target[1])
     erase_passages(Kind.NOTE, expired.values_list("pk", flat=True))
@@ -178,7 +178,7 @@ def lock_note(actor: Actor, note_id: int) -> Note:
 
 
 def _refuse_set_aside(actor: Actor, domain: str, key: str) -> None:
-    """What was set aside can be restored, so nothing may take its place unasked."""
+    """An archived note can be restored, so nothing may replace it unasked."""
     hidden = Note.objects.of(actor.user).filter(domain=domain, key=key).exclude(set_aside_at=None).first()
     if hidden:
         hint = f"Bring it back with memory_restore (kind note, id {hidden.number}), or delete it with knowledge_delete."

@@ -1,4 +1,4 @@
-"""Other agents of the same user: which are at work in this project now, and the note that one left for the next."""
+"""Other agents of the same user: which are active in this project, and the note that one left for the next."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,7 +21,7 @@ SHOWN = 3
 HEADLINE_TOKENS = 15
 HAND_OVER_TOKENS = 120
 HEARD_FOR = timedelta(days=1)
-"""How long a note is kept after a session received it: the agent that heard it may end before it acts on it."""
+"""How long a note is kept after a session received it: its agent may end before acting on it."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ _HANDED_OVER = FixedQuery(
 
 
 def note_as_heard(note: Note) -> None:
-    """Let a note lapse within a day: a session received it."""
+    """Expire a note within a day: a session received it."""
     ends = timezone.now() + HEARD_FOR
     if note.expires_at is None or note.expires_at > ends:
         Note.objects.filter(pk=note.pk).update(expires_at=ends)

@@ -1,6 +1,6 @@
-"""Outcomes: what came of a session, counted from what its agent asks, corrects, tests and commits.
+"""Outcomes: how a session went, counted from what its agent asks, corrects, tests and commits.
 
-Only numbers are kept. Questions and commits are known again by digests with a key, so nobody can try out guesses.
+Only numbers are kept. Questions and commits are recognized by keyed digests, so nobody can test guesses.
 """
 
 import re

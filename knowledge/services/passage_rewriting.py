@@ -1,6 +1,6 @@
-"""Rewriting passages in place: those with outdated heads, and those stored before their language was read.
+"""Rewrites passages in place: those with outdated headings, and those stored before languages were detected.
 
-Each is found by what it was until its new words and its new vector are there.
+Each is found by its old text until its new words and vector are there.
 """
 
 from collections.abc import Iterable, Sequence
@@ -62,7 +62,7 @@ def _read_languages() -> int | None:
             return None
         read_to, last = row
         waiting = Passage.objects.filter(pk__gt=read_to, pk__lte=last, language="").only("text", "head").order_by("pk")
-        # Skipping, so that it never waits while it holds what it wrote. What is locked is being written anyway.
+        # Locked rows are skipped, so that it never waits while holding locks. They are being rewritten anyway.
         passages = list(waiting.select_for_update(skip_locked=True, no_key=True)[:READ_AT_ONCE])
         if not passages:
             cursor.execute("DELETE FROM knowledge_passagereading")

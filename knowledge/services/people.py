@@ -175,7 +175,7 @@ def _settle(user: User, difference: _Difference) -> None:
 
 
 def lines_of(users: Collection[UUID]) -> dict[UUID, Lines]:
-    """Return what each of these people is found by now; anyone who shares nothing is left out."""
+    """Return the passages of each of these people; those who share nothing are left out."""
     topics = _among(users, ProfileSection.TOPICS)
     headlines = _among(users, ProfileSection.HEADLINES)
     found: dict[UUID, Lines] = {}

@@ -16,7 +16,7 @@ from knowledge.models import CompanyEntry, Entry, Fact, Hypothesis, Note, Sessio
 EVERYWHERE = "everywhere"
 """Sent as a project, it says that a fact belongs to none, whatever its session is about."""
 NEARLY = 80
-"""Similarity of 100 from which a new name may be a slip of the pen."""
+"""Similarity, of 100, from which a new name may be a typo."""
 
 
 def projects_of(user: User) -> list[str]:

@@ -1,4 +1,4 @@
-"""Lineages: from whom each line of a start context is, and by which report it was erased where it is gone."""
+"""Lineages: who each line of a start context is from, and which report erased it if it is gone."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -63,7 +63,7 @@ def _of_others(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
 
 
 def _of_erased(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
-    """Say of what is gone by which report it went, where one lists it."""
+    """Name the report that erased each missing item, if one lists it."""
     wanted: dict[str, list[str]] = {}
     for kind, id in things:
         if kind in OWN:

@@ -1,7 +1,7 @@
-"""LineRanking: which stored lines help a session of this project, about these topics, most for what they cost.
+"""Ranking: which stored lines help a session of this project and these topics most for their cost.
 
-Instructions, preferences and identity are chosen by class and never by likeness: no task's topics match “always answer
-in German”. Everything else competes by its words, its project, its age and whether sessions cited it.
+Instructions, preferences and identity are chosen by class, never by similarity: no task's topics match “always answer
+in German”. Everything else competes by its words, its project, its age and its citations.
 """
 
 import re
@@ -31,7 +31,7 @@ AGE_VALUE = 0.2
 AGE_DAYS = 60.0
 CITED_VALUE = 0.3
 ELSEWHERE = -1.0
-"""What is about another project comes behind, unless it has the words of the topics."""
+"""Lines about another project come last, unless they have words of the topics."""
 OUTDATED = -1.0
 MOST_WORDS_VALUE = 2.0
 LENGTH_EXPONENT = 0.5

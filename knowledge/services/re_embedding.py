@@ -1,4 +1,4 @@
-"""Making all vectors again."""
+"""Re-embedding everything."""
 
 from typing import Annotated
 

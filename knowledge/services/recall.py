@@ -1,4 +1,4 @@
-"""Recall: one question over everything, joined so that nothing drowns the rest; and searches of one kind."""
+"""Recall: one question over everything, merged so that no kind crowds out the others; and searches of one kind."""
 
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -35,7 +35,7 @@ leave no room for the one fact that answers.
 """
 COMPANY_GROUP = next(number for number, (_, tiers) in enumerate(GROUPS) if KINDS[Kind.COMPANY].tier in tiers)
 SAME_PROJECT = 0.1
-"""Added to the score of what belongs to the project that the question is about."""
+"""Added to the score of items of the question's project."""
 CONCISE_CHARS = 200
 
 RecallStyle = Literal["concise", "detailed"]
@@ -107,7 +107,7 @@ def recall(
             reason=everything.reason or None,
             notice=everything.notice,
             as_of=say_period(then) if then else "",
-            left=len(hits),  # The line that says so has to fit, too.
+            left=len(hits),  # The line that says so has to fit as well.
         )
         fitting = within_tokens(reply, max_tokens, template="recall.md", hit_template=hit_template)
         return replace(fitting, left=len(hits) - len(fitting.items))

@@ -1,6 +1,6 @@
 """Recalls as they were sent: the replies to an agent's questions, kept with the receipt of its session's start.
 
-What was asked is not kept. The lines are those of `as_told`: kept once, and gone with what they are of.
+The question is not kept. The lines are those of `as_told`: stored once, and deleted with their sources.
 """
 
 import re
@@ -70,7 +70,7 @@ def keep_recall(actor: Actor, reply: Any, *, template: str, hit_template: str) -
                 text = _render(template, reply=reply).strip()
                 texts = keep_texts(actor.user, text, _owners_of(actor.user, reply.items, hit_template))
                 _add(receipt, text, texts)
-    except DatabaseError as error:  # The question has its answer; it must not fail because it was not kept.
+    except DatabaseError as error:  # The question is answered; a failure to keep it must not fail the call.
         log.warning("What was recalled was not kept.", error=str(error))
 
 
@@ -99,7 +99,7 @@ def _add(receipt: Receipt, text: str, texts: list[int] | None) -> None:
 
 
 def _owners_of(user: User, hits: Sequence[Hit], template: str) -> dict[str, LineOwner]:
-    """Return what each line is of. The marks around a text are of nothing: those of others look the same."""
+    """Return the source of each line. The marks around a text have none: those of other texts look the same."""
     owners: dict[str, LineOwner] = {}
     for hit in hits:
         owner = LineOwner(hit.kind, hit.id, _id_of_newer(user, hit))

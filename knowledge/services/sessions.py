@@ -124,7 +124,7 @@ def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | No
     keep_draws(draws)
     serve(session, _exposures_of(context))
     keep_start(actor, project=about, topics=topics or [], room=context.room_for_company)
-    # Said once: the next session hears of what is decided from now on.
+    # Reported once: the next session gets only later decisions.
     here = [int(decision.id) for decision in context.chosen["decisions"] if not decision.is_elsewhere]
     elsewhere = [int(decision.id) for decision in context.chosen["decisions"] if decision.is_elsewhere]
     CompanyEntry.objects.filter(pk__in=here).update(told_at=timezone.now())
@@ -164,7 +164,7 @@ def begin_session(
         started_at=at or timezone.now(),
         conversation=actor.conversation or actor.connection,
     )
-    # No matter who ended the session before: what hooks keep from now on belongs to this one.
+    # Whoever ended the previous session: what hooks capture from now on belongs to this one.
     if actor.conversation:
         Conversation.objects.filter(user=actor.user, digest=actor.conversation).update(session=session)
     # Project and topics are words of anyone who starts it: also of a session that nobody ever ends.
@@ -380,7 +380,7 @@ def erase_chunk(actor: Actor, *, chunk_id: ChunkId) -> Chunk:
 
 
 def close_sessions(stale: QuerySet[Session]) -> int:
-    """Close these sessions, saying that nobody did; return how many. A headline that someone wrote stays."""
+    """Close these sessions automatically; return how many. A headline that someone wrote stays."""
     headline = Case(When(one_liner="", then=Value(AUTO_CLOSED)), default=F("one_liner"))
     return stale.update(ended_at=timezone.now(), one_liner=headline, auto_closed=True)
 

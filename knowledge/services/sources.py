@@ -1,4 +1,4 @@
-"""What a passage is a piece of: reading the things themselves, as far as someone may see them now."""
+"""Sources of passages: reads the items themselves, as far as someone may see them now."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime

@@ -1,6 +1,6 @@
 """Then: the period that a question is about, named as a date, in words, or by an event such as “before the migration”.
 
-What held then is looked for also among what was replaced since. Words are compared one by one, so nothing here takes
+The search for what was true then includes what was replaced since. Words are compared one by one, so nothing here takes
 longer than its text is long.
 """
 

@@ -40,7 +40,7 @@ Week = Annotated[
 
 @dataclass(frozen=True)
 class Event:
-    """Something that came about, or became of something: when, what it is called, and what it replaced.
+    """One event: its time, its title, and what it replaced.
 
     `what` says which: `began`, `stored`, `written`, `confirmed`, `refuted`, `abandoned`, `approved`, `rejected` and the
     like. `other` is a fact that this one replaced; `newer` the fact that replaced this one.
@@ -79,9 +79,9 @@ def see_timeline(
     offset: Offset = 0,
     limit: int = 50,
 ) -> Timeline:
-    """Return what came about in the actor's memory, the newest first; of one kind, project or week.
+    """Return the events of the actor's memory, newest first; of one kind, project or week.
 
-    Facts that were replaced are there, each with what replaced it; what was archived is not.
+    Replaced facts are included, each with its replacement; archived ones are not.
     """
     parts = _events(actor.user, kind, project)
     counted = [rows.annotate(day=TruncDate("at")).values_list("day").annotate(events=Count("*")) for rows in parts]

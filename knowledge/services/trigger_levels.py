@@ -1,4 +1,4 @@
-"""How far triggers go: of a person's own facts as the person wants, of shared entries as a curator decided."""
+"""The levels of triggers: for a person's own facts as the person wants, for shared entries as a curator decided."""
 
 from django.db import transaction
 
@@ -14,7 +14,7 @@ from .facts import own_fact
 
 
 def level_of(levels: dict[str, str], team: str) -> TriggerLevel:
-    """Return how far triggers go for a team: as was decided for it, else for everyone; else they are counted only."""
+    """Return the level of triggers for a team: the one decided for it, else that for everyone; else they only count."""
     decided = levels.get(team) or levels.get("")
     return TriggerLevel(decided) if decided in TriggerLevel.values else TriggerLevel.SHADOW
 

@@ -141,7 +141,7 @@ def open_profile(actor: Actor) -> ProfilePageShape:
 
 
 def _findings_of_parts() -> list[FindingShape]:
-    """What is the matter with this BigMind, in the words of `/readyz`; of what is well there is nothing to tell."""
+    """The problems of this BigMind, in the words of `/readyz`; empty if there are none."""
     # Here, because what answers /readyz is set up after the services.
     from bigmind.observability.health import parts
 

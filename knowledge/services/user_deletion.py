@@ -1,4 +1,4 @@
-"""Deleting a user: what knowledge keeps of them in places that do not go with their rows, and must go with them."""
+"""Deleting a user: removes what knowledge keeps of them outside of rows that are deleted with them."""
 
 from accounts.models import User
 from accounts.services.erasures import Erased

@@ -1,6 +1,6 @@
-"""Withdrawals: knowledge that sessions were shown and that is not trusted any more.
+"""Withdrawals: knowledge that sessions received and that is no longer trusted.
 
-The open sessions hear of it with their next call; the owners of ended ones are notified.
+Open sessions get a notice with their next call; the owners of ended ones are notified.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ SELECT 1 FROM knowledge_recall
 WHERE user_id = %s AND agent_id IS NOT DISTINCT FROM %s AND told_at IS NULL LIMIT 1
 """
 
-# A line of a receipt says what it is of; the receipt of a session, its recalls and its hook events name the lines.
+# A line of a receipt names its source; a session's receipt, recalls and hook events name the lines.
 _LINES = """
 WITH line AS (
     SELECT text.id, text.user_id, text.kind, text.source_id FROM knowledge_receipttext AS text
@@ -48,7 +48,7 @@ WHERE EXISTS (
 
 @dataclass
 class Heard:
-    """Who was shown what is withdrawn: how many sessions are open, and per person and thing how many ended."""
+    """Who received what is withdrawn: how many sessions are open, and how many ended, by person and item."""
 
     open: int = 0
     ended: int = 0
@@ -69,13 +69,13 @@ def recall(
     wrote: Iterable[tuple[UUID, Exposure]] = (),
     dry_run: bool = False,
 ) -> Heard:
-    """Withdraw these things from the open sessions that were shown them; return the sessions and people affected.
+    """Withdraw these items from the open sessions that received them; return the sessions and people affected.
 
-    Shown is what was served, and what a start, a question or a hook told in lines that are still kept.
+    Received is what was counted as an exposure, and what a start, a recall or a hook sent in lines that are still kept.
 
     Args:
         why: The reason, in words that name nobody.
-        but: Sessions that are being erased themselves, so they need not hear of it.
+        but: Sessions that are being erased themselves, so they need no notice.
         wrote: Sessions that know a thing because they stored it.
         dry_run: Only count.
     """
@@ -113,7 +113,7 @@ def recall(
 
 
 def hear_recalls(actor: Actor) -> list[str]:
-    """Return the withdrawals that the open sessions of this agent have not heard of, each only once."""
+    """Return the withdrawals that this agent's open sessions were not notified of, each only once."""
     if not _is_waiting(actor):
         return []
     rows = list(Recall.objects.filter(user=actor.user, agent=actor.agent, told_at=None).order_by("pk")[:MOST_SHOWN])
@@ -123,8 +123,8 @@ def hear_recalls(actor: Actor) -> list[str]:
 
 
 def _is_waiting(actor: Actor) -> bool:
-    """Whether there is anything to hear. Every call asks and seldom there is, so it asks in plain SQL: Django takes
-    longer to put a statement together than PostgreSQL takes to answer this one.
+    """Whether there are any. Every call checks and there rarely are, so this is plain SQL: Django takes longer to build
+    the statement than PostgreSQL takes to answer it.
     """
     agent_id = actor.agent.pk if actor.agent else None
     with connection.cursor() as cursor:

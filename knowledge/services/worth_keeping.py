@@ -1,6 +1,6 @@
-"""What is no lasting truth: greetings, what is true for a moment only, and what every session receives anyway.
+"""Texts not worth keeping: greetings, what is true only for a moment, and what every session receives anyway.
 
-Stored, it would be sent at the start of every session to come. It is refused with the reason and what to do instead.
+Stored, they would be sent at the start of every later session. They are refused with the reason and what to do instead.
 """
 
 import re
@@ -13,7 +13,7 @@ from bigmind.core.errors import Invalid
 from .near_duplicates import is_worded_alike
 
 MOST_WORDS = 30
-"""A longer text says more than a greeting or what someone is doing."""
+"""A longer text says more than a greeting or a status."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _HANDED_OUT = re.compile(r"BigMind Context — loaded|\*\*\[(?:identity|preference|constraint|decision|codebase)\]\*\*")
@@ -61,10 +61,10 @@ _SURROUNDINGS = (
 
 
 def require_worth_keeping(actor: Actor, fact: str) -> None:
-    """Refuse what is no lasting truth.
+    """Refuse what is not worth keeping.
 
     Raises:
-        Invalid: it is a greeting, true for a moment only, or told to every session already.
+        Invalid: it is a greeting, true only for a moment, or sent to every session already.
     """
     words = [word.casefold().replace("’", "'") for word in _WORD.findall(fact)]
     if _is_greeting(words):
