@@ -101,40 +101,36 @@ def _test_mail(actor: Actor) -> ConnectionOutcome:
     seen = [(_("Server"), server), (_("From"), settings.DEFAULT_FROM_EMAIL), (_("To"), actor.user.email)]
     try:
         message.send()
-    except smtplib.SMTPAuthenticationError as error:
-        why, step = (
-            _("%(server)s refuses the user name or password (%(smtp_code)s).")
-            % {"server": server, "smtp_code": error.smtp_code},
-            _("Look at BIGMIND_EMAIL_URL."),
-        )
-    except smtplib.SMTPRecipientsRefused:
-        why, step = (
-            _("%(server)s does not accept %(email)s.") % {"server": server, "email": actor.user.email},
-            _("Check the address, and whom the server relays for."),
-        )
-    except smtplib.SMTPSenderRefused:
-        why, step = (
-            _("%(server)s does not accept the sender %(DEFAULT_FROM_EMAIL)s.")
-            % {"server": server, "DEFAULT_FROM_EMAIL": settings.DEFAULT_FROM_EMAIL},
-            _("Set BIGMIND_EMAIL_FROM."),
-        )
-    except ssl.SSLError as error:
-        why = _("%(server)s does not speak TLS as expected (%(what)s).") % {
-            "server": server,
-            "what": error.reason or type(error).__name__,
-        }
-        step = _("Use smtp:// for STARTTLS, usually on port 587, and smtps:// for TLS, usually on port 465.")
     except (OSError, smtplib.SMTPException, UnicodeError) as error:
-        why = _("%(server)s does not answer (%(name)s).") % {"server": server, "name": type(error).__name__}
-        step = _("Check host and port in BIGMIND_EMAIL_URL, and whether a firewall is between.")
-    else:
-        return ConnectionOutcome(
-            "ok",
-            _("%(server)s accepted a mail to %(email)s.") % {"server": server, "email": actor.user.email},
-            _("Look into your inbox."),
-            seen,
-        )
-    return ConnectionOutcome("failed", why, step, seen)
+        return ConnectionOutcome("failed", *_explain_mail_error(error, server, actor.user.email), seen)
+    return ConnectionOutcome(
+        "ok",
+        _("%(server)s accepted a mail to %(email)s.") % {"server": server, "email": actor.user.email},
+        _("Look into your inbox."),
+        seen,
+    )
+
+
+def _explain_mail_error(error: Exception, server: str, email: str) -> tuple[str, str]:
+    """Return what went wrong, and the next step."""
+    match error:
+        case smtplib.SMTPAuthenticationError():
+            values = {"server": server, "smtp_code": error.smtp_code}
+            why = _("%(server)s refuses the user name or password (%(smtp_code)s).") % values
+            return why, _("Look at BIGMIND_EMAIL_URL.")
+        case smtplib.SMTPRecipientsRefused():
+            why = _("%(server)s does not accept %(email)s.") % {"server": server, "email": email}
+            return why, _("Check the address, and whom the server relays for.")
+        case smtplib.SMTPSenderRefused():
+            values = {"server": server, "DEFAULT_FROM_EMAIL": settings.DEFAULT_FROM_EMAIL}
+            why = _("%(server)s does not accept the sender %(DEFAULT_FROM_EMAIL)s.") % values
+            return why, _("Set BIGMIND_EMAIL_FROM.")
+        case ssl.SSLError():
+            values = {"server": server, "what": error.reason or type(error).__name__}
+            why = _("%(server)s does not speak TLS as expected (%(what)s).") % values
+            return why, _("Use smtp:// for STARTTLS, usually on port 587, and smtps:// for TLS, usually on port 465.")
+    why = _("%(server)s does not answer (%(name)s).") % {"server": server, "name": type(error).__name__}
+    return why, _("Check host and port in BIGMIND_EMAIL_URL, and whether a firewall is between.")
 
 
 def _test_webhook(_actor: Actor) -> ConnectionOutcome:

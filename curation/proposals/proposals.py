@@ -66,11 +66,11 @@ class Proposal:
 class PromotedText:
     """A stored item that is promoted: its text, and the project and session it belongs to."""
 
-    kind: str
-    id: str
-    text: str
-    project: str
-    session: Session | None
+    kind: str = ""
+    id: str = ""
+    text: str = ""
+    project: str = ""
+    session: Session | None = None
 
 
 @transaction.atomic
@@ -99,19 +99,20 @@ def promote_to_global(
     """
     # Of two simultaneous calls with the same text, the second waits, and then finds the first as a duplicate.
     wait_for_turn(_LOCK, actor.user.pk)
-    source = source_of(actor, source_kind, source_id)
-    text = content or (_fit_for_all(source.text) if source else "")
+    source = source_of(actor, source_kind, source_id) or PromotedText()
+    text = content or _fit_for_all(source.text)
     if not text:
         raise Invalid.of("content", "is required, unless source_kind and source_id say what to promote")
     if known := _find_same_text(actor, text):
         return _existing_proposal(actor, known, keep_here=keep_here)
-    session = _session_behind(actor, source_session, source, project)
+    takes_session = source.kind and not source_session
+    session = source.session if takes_session else current_session(actor, source_session, project=project)
     entry = CompanyEntry(
         category=category,
         title=title or _title_of(text),
         content=text,
         importance=importance,
-        project=project or (source.project if source else "") or (session.project if session else ""),
+        project=project or source.project or (session.project if session else ""),
         topics=topics if topics is not None else (session.topics if session else []),
         evidence=evidence,
         anchors=anchors or [],
@@ -119,17 +120,12 @@ def promote_to_global(
         owner=actor.user,
         agent=actor.agent,
         source_session=session,
-        source_kind=source.kind if source else "",
-        source_id=source.id if source else "",
+        source_kind=source.kind,
+        source_id=source.id,
         origin=origin,
         triggers=triggers or [],
     )
     return _submit(actor, entry, keep_here=keep_here)
-
-
-def _session_behind(actor: Actor, named: str | None, source: PromotedText | None, project: str) -> Session | None:
-    """Return the session of a proposal: the named one, else that of its source, else the current one."""
-    return source.session if source and not named else current_session(actor, named, project=project)
 
 
 def _existing_proposal(actor: Actor, known: CompanyEntry, *, keep_here: bool) -> Proposal:

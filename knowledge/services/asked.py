@@ -70,32 +70,17 @@ def keep_question(
     """
     if found.vector is None or found.space is None or not _is_kept(actor) or find_secrets(query):
         return
-    beside = [one for one in groups if one is not found] or [found]
-    others = [
-        _outline_of(number, one, costs or {}, is_whole=not groups) for number, one in enumerate(groups or [found])
-    ]
-    signs = found.tokens.signs if found.tokens else None
-    outline = {
-        "limit": limit if fitted is None else fitted,
-        "terms": [[word, *others] for word, others in found.terms.items()],  # jsonb would put keys in another order.
-        "counts": [found.counts.get(word, 0.0) for word in found.terms],
-        "weights": _weights_of(beside),
-        "missing": sorted(frozenset.intersection(*(one.missing for one in beside))),
-        "places": words_of_tokens(found.text, found.tokens) if found.tokens else [],
-        "usual": _usual_of(found.items),
-        "others": [row for rows in others for row in rows],
-    }
     text = one_line(query).strip()
-    vector = np.asarray(found.vector.to_list(), dtype=np.float16).tobytes()
+    signs = found.tokens.signs if found.tokens else None
     _keep(
         actor.user,
         how,
         project,
         text[:QUESTION_CHARS],
         _identity_of(text, limit),
-        outline,
+        {"limit": limit if fitted is None else fitted, **_outline(found, groups, costs or {})},
         space=found.space,
-        vector=vector,
+        vector=np.asarray(found.vector.to_list(), dtype=np.float16).tobytes(),
         tokens=signs.tobytes() if signs is not None else None,
     )
 
@@ -165,7 +150,21 @@ def _keep(
         log.warning("A question was not kept.", error=str(error))
 
 
-def _outline_of(group: int, found: Findings, costs: Mapping[Thing, int], *, is_whole: bool) -> list[list[Any]]:
+def _outline(found: Findings, groups: Sequence[Findings], costs: Mapping[Thing, int]) -> dict[str, Any]:
+    beside = [one for one in groups if one is not found] or [found]
+    others = [_rows_of(number, one, costs, is_whole=not groups) for number, one in enumerate(groups or [found])]
+    return {
+        "terms": [[word, *others] for word, others in found.terms.items()],  # jsonb would put keys in another order.
+        "counts": [found.counts.get(word, 0.0) for word in found.terms],
+        "weights": _weights_of(beside),
+        "missing": sorted(frozenset.intersection(*(one.missing for one in beside))),
+        "places": words_of_tokens(found.text, found.tokens) if found.tokens else [],
+        "usual": _usual_of(found.items),
+        "others": [row for rows in others for row in rows],
+    }
+
+
+def _rows_of(group: int, found: Findings, costs: Mapping[Thing, int], *, is_whole: bool) -> list[list[Any]]:
     """Return the scores and matched words of what a search found besides company knowledge.
 
     Of several searches, the hits that may answer and the first few, by which a list is judged, are enough. Of a single

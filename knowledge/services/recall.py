@@ -39,6 +39,7 @@ SAME_PROJECT = 0.1
 CONCISE_CHARS = 200
 
 RecallStyle = Literal["concise", "detailed"]
+_HIT_TEMPLATES = {"concise": "_hit_line.md", "detailed": "_hit.md"}
 
 
 @dataclass(frozen=True)
@@ -92,27 +93,17 @@ def recall(
     was_asked = not is_narrowed and not is_known and has_asked(actor, query)
     if not is_narrowed:
         note_gap(actor, query, everything)
-    answering = take_turns(found, project) if is_known else []
-    hits = each_once(hits_of(answering, actor, things), of_any_kind=True)
-    hit_template = "_hit.md" if style == "detailed" else "_hit_line.md"
-
-    def fit(hits: list[Hit]) -> Recollections:
-        reply = Recollections(
-            items=[_shorten(hit, style) for hit in hits[:limit]],
-            style=style,
-            unknown=not hits,
-            asked_before=was_asked,
-            did_you_mean=[] if hits else _suggest(actor, query, everything, things),
-            fallback=everything.fallback,
-            reason=everything.reason or None,
-            notice=everything.notice,
-            as_of=say_period(then) if then else "",
-            left=len(hits),  # The line that says so has to fit as well.
-        )
-        fitting = within_tokens(reply, max_tokens, template="recall.md", hit_template=hit_template)
-        return replace(fitting, left=len(hits) - len(fitting.items))
-
-    told = fit(hits)
+    hits = each_once(hits_of(take_turns(found, project) if is_known else [], actor, things), of_any_kind=True)
+    empty = Recollections(
+        items=[],
+        style=style,
+        asked_before=was_asked,
+        fallback=everything.fallback,
+        reason=everything.reason or None,
+        notice=everything.notice,
+        as_of=say_period(then) if then else "",
+    )
+    reply = _fit(empty, hits, limit, max_tokens)
     if not (is_narrowed or then):
         keep_question(
             actor,
@@ -122,13 +113,25 @@ def recall(
             groups=found,
             project=project,
             limit=limit,
-            fitted=len(told.items) if told.left else None,
+            fitted=len(reply.items) if reply.left else None,
         )
-    if withheld := withhold_found(actor, [Exposure(hit.kind, hit.id) for hit in told.items]):
-        told = fit([hit for hit in hits if (hit.kind, hit.id) not in withheld])
-    serve_found(actor, [Exposure(hit.kind, hit.id) for hit in told.items], query=query)
-    keep_recall(actor, told, template="recall.md", hit_template=hit_template)
-    return told
+    if withheld := withhold_found(actor, [Exposure(hit.kind, hit.id) for hit in reply.items]):
+        reply = _fit(empty, [hit for hit in hits if (hit.kind, hit.id) not in withheld], limit, max_tokens)
+    if reply.unknown:
+        reply = replace(
+            reply, did_you_mean=judge(query, everything, names=lambda: names_for(actor, things)).did_you_mean
+        )
+    serve_found(actor, [Exposure(hit.kind, hit.id) for hit in reply.items], query=query)
+    keep_recall(actor, reply, template="recall.md", hit_template=_HIT_TEMPLATES[style])
+    return reply
+
+
+def _fit(reply: Recollections, hits: list[Hit], limit: int, max_tokens: int) -> Recollections:
+    """Return the reply with as many of these hits as fit, and how many more there are."""
+    # All of them are left at first: the line that says so has to fit as well.
+    full = replace(reply, items=[_shorten(hit, reply.style) for hit in hits[:limit]], unknown=not hits, left=len(hits))
+    fitting = within_tokens(full, max_tokens, template="recall.md", hit_template=_HIT_TEMPLATES[reply.style])
+    return replace(fitting, left=len(hits) - len(fitting.items))
 
 
 def take_turns(found: list[Findings], project: str) -> list[Finding]:
@@ -163,10 +166,6 @@ def _shorten(hit: Hit, style: str) -> Hit:
     if style == "detailed":
         return hit
     return replace(hit, excerpt=excerpt_of(hit.excerpt, hit.matched, chars=CONCISE_CHARS))
-
-
-def _suggest(actor: Actor, query: str, found: Findings, things: Things) -> list[str]:
-    return judge(query, found, names=lambda: names_for(actor, things)).did_you_mean
 
 
 def search_chunks(actor: Actor, *, query: Query, project: Project = "", limit: Limit = 5, offset: Offset = 0) -> Hits:

@@ -139,9 +139,7 @@ def _visit(
 ) -> list[tuple[tuple[str, ...], Subcommand]]:
     where = " ".join((name, *words))
     try:
-        text = walk.ask(words)
-        text = _OF_PYTHON.sub(lambda found: name if found[1] == name else found[0], text)
-        text = _PATH_OF_PROGRAM.sub(lambda found: name if found[1] == name else found[0], text)
+        text = _ask_for_help(walk, name, words)
     except NoHelp as problem:
         walk.problems.append(ReaderProblem(where=f"{where} --help", says=str(problem)))
         if words:
@@ -163,23 +161,30 @@ def _visit(
     found = _command(name, words, listed, help_text, from_usages)
     walk.found.append(replace(found, inherits=walk.inherits or told_before) if words else found)
     walk.found += from_usages.values()
-    walk.found += [
-        FoundCommand(
-            (name, *words, each.name),
-            summary=each.summary,
-            arguments=(Option(name="[COMMAND...]"),),
-            source=where + " --help",
-            completeness=Completeness.PARTIAL,
-        )
-        for each in help_text.subcommands
-        if each.name in _NOT_ASKED
-    ]
+    walk.found += [_help_command((name, *words), each) for each in help_text.subcommands if each.name in _NOT_ASKED]
     if not words and help_text.fuller[:1] == ("options",):
         walk.found.append(FoundCommand((name, "options"), summary="List the options of all commands.", source=where))
     # Where no command of a list shows what it takes, each may take anything.
     takes = "" if any(each.takes for each in below) else "[ARGUMENT...]"
     rows = [replace(each, takes=each.takes or takes) for each in below]
     return [((*words, *each.name.split()), each) for each in rows] if len(words) < deepest else []
+
+
+def _ask_for_help(walk: _Walk, name: str, words: tuple[str, ...]) -> str:
+    text = walk.ask(words)
+    for pattern in (_OF_PYTHON, _PATH_OF_PROGRAM):
+        text = pattern.sub(lambda found: name if found[1] == name else found[0], text)
+    return text
+
+
+def _help_command(above: tuple[str, ...], listed: Subcommand) -> FoundCommand:
+    return FoundCommand(
+        (*above, listed.name),
+        summary=listed.summary,
+        arguments=(Option(name="[COMMAND...]"),),
+        source=f"{' '.join(above)} --help",
+        completeness=Completeness.PARTIAL,
+    )
 
 
 def _from_the_list(name: str, listed: Subcommand) -> HelpText:
