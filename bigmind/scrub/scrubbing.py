@@ -31,7 +31,7 @@ from knowledge.search.frequencies import forget_statistics
 from knowledge.search.passages import erase_passages
 from knowledge.services.as_told import forget_texts_of_things
 from knowledge.services.exposures import Exposure
-from knowledge.services.withdrawals import Heard, recall
+from knowledge.services.withdrawals import Heard, withdraw
 
 from .files import scrub_files, scrub_redis
 from .matching import Needle, PlainNeedle, beginnings_of, describe_needles, letters_of, needles_of, spans_in
@@ -111,7 +111,7 @@ def preview_scrub(actor: Actor | None, whose: User | None = None, *, text: str) 
     _require(actor, whose)
     with _seeing(whose):
         rows = note_places(list(find_places(needles, whose=whose)), needles)
-        heard = recall(_exposures(_things(rows)), why="", wrote=_sessions_of(rows), dry_run=True)
+        heard = withdraw(_exposures(_things(rows)), why="", wrote=_sessions_of(rows), dry_run=True)
     scrubbed = _count(rows, heard, dry_run=True)
     if whose is None:
         _outside(scrubbed, needles, Mark("[removed]"), dry_run=True)
@@ -184,7 +184,7 @@ def _carry_out(scrub: Scrub, needles: Sequence[Needle], *, by: User | None) -> S
         rows = note_places(found, needles)
         things, wrote = _things(rows), _sessions_of(rows)
         reason = f"a text in it was removed: {scrub.why}."[:200]
-        heard = recall(_exposures(things), why=reason, wrote=wrote)
+        heard = withdraw(_exposures(things), why=reason, wrote=wrote)
         replace_places(found, needles, mark)
         forget_texts_of_things((str(kind), str(id)) for kind, id in things)
         _write_passages(things)

@@ -36,7 +36,7 @@ from knowledge.search.passages import erase_passages
 from knowledge.services.asked import forget_asked
 from knowledge.services.exposures import Exposure
 from knowledge.services.gaps import forget_questions, questions_asked
-from knowledge.services.withdrawals import handle_of, recall
+from knowledge.services.withdrawals import handle_of, withdraw
 from knowledge.vocabulary import SomeSessionId
 
 from .withdrawn_sources import WHY, Meant, WithdrawnSource, ids_of_approved, quarantine, sources_of, tell_owners
@@ -280,7 +280,7 @@ def _proposals(work: _Work) -> None:
 
 def _tell(work: _Work) -> None:
     """Notify the sessions that had received any of it, except those that are erased themselves."""
-    heard = recall(work.told, why=WHY, but=work.sessions, dry_run=work.dry_run)
+    heard = withdraw(work.told, why=WHY, but=work.sessions, dry_run=work.dry_run)
     work.erased.told = heard.counts
     work.forgotten.open_sessions_told = heard.open
     work.forgotten.ended_sessions_told = heard.ended

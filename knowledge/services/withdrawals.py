@@ -61,7 +61,7 @@ class Heard:
         return {"open": self.open, "ended": self.ended, "people": len(self.people)}
 
 
-def recall(
+def withdraw(
     exposures: Iterable[Exposure],
     *,
     why: str,
@@ -79,37 +79,30 @@ def recall(
         wrote: Sessions that know a thing because they stored it.
         dry_run: Only count.
     """
-    exposures, heard = list(exposures), Heard()
+    exposures = list(exposures)
     condition = _either(exposures)
     if condition is None:
-        return heard
+        return Heard()
     # Exposures belong to their owners, so row-level security hides them here; only handles and counts are returned.
     with rls_bypass():
         served = Serving.objects.filter(condition).values_list("session_id", "kind", "source_id")
         shown = {*served, *_lines_of(exposures), *((session, *one) for session, one in wrote)}
         sessions = Session.objects.in_bulk({session for session, *_ in shown} - set(but))
-        rows = sorted((row for row in shown if row[0] in sessions), key=str)
-        is_open = [row for row in rows if sessions[row[0]].is_open]
+        received = [(sessions[id], Exposure(*one)) for id, *one in sorted(shown, key=str) if id in sessions]
         if not dry_run:
-            Recall.objects.bulk_create(
-                Recall(
-                    session=sessions[session],
-                    user_id=sessions[session].user_id,
-                    agent_id=sessions[session].agent_id,
-                    handle=handle_of(kind, source_id),
-                    why=why,
-                )
-                for session, kind, source_id in is_open
-            )
-    heard.open = len({session for session, *_ in is_open})
-    heard.ended = len(sessions) - heard.open
-    heard.people = {session.user_id for session in sessions.values()}
-    heard.by_person.update(
-        (sessions[session].user_id, Exposure(kind, source_id))
-        for session, kind, source_id in rows
-        if not sessions[session].is_open
+            Recall.objects.bulk_create(_notice(session, one, why) for session, one in received if session.is_open)
+    number_open = sum(session.is_open for session in sessions.values())
+    return Heard(
+        open=number_open,
+        ended=len(sessions) - number_open,
+        people={session.user_id for session in sessions.values()},
+        by_person=Counter((session.user_id, one) for session, one in received if not session.is_open),
     )
-    return heard
+
+
+def _notice(session: Session, one: Exposure, why: str) -> Recall:
+    handle = handle_of(one.kind, one.source_id)
+    return Recall(session=session, user_id=session.user_id, agent_id=session.agent_id, handle=handle, why=why)
 
 
 def hear_recalls(actor: Actor) -> list[str]:
