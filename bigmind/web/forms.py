@@ -1,7 +1,7 @@
 """Forms whose rules are those of the operations: they show beside each field what was refused."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.forms.utils import pretty_name
@@ -67,6 +67,9 @@ class OperationForm(forms.Form):
 class Question(OperationForm):
     """A form in the address of a page: it asks an operation that reads, and the page shows the answer."""
 
+    MORE: ClassVar[tuple[str, ...]] = ()
+    """The names of the fields behind “More filters”."""
+
     def answer(self, call: Callable[..., Any], actor: Any, **more: Any) -> Any:
         """Ask for the part of the answer that the address names. None when the question was refused."""
         return self.attempt(lambda _: carry_out(call, actor, {**self.asked, **more}))
@@ -81,6 +84,16 @@ class Question(OperationForm):
     def narrows(self) -> bool:
         """Whether anything narrows the answer: an empty one then means that nothing matches."""
         return any(name in self.fields for name in self.asked)
+
+    @property
+    def more(self) -> list[forms.BoundField]:
+        """The fields behind “More filters”."""
+        return [self[name] for name in self.MORE]
+
+    @property
+    def more_is_asked(self) -> bool:
+        """Whether one of those fields is used, or invalid."""
+        return any(field.name in self.asked or field.errors for field in self.more)
 
 
 class TextField(forms.CharField):

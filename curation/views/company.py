@@ -27,7 +27,7 @@ from knowledge.services.company import (
     projects_with_company_entries,
 )
 from knowledge.services.found_entries import FoundEntry
-from knowledge.views.entries import Facet, address_with, risk_choice, words_of
+from knowledge.views.entries import Facet, address_with, noun_for, risk_choice, words_of
 
 FRESHNESS = {
     "verified": gettext_lazy("Verified"),
@@ -42,6 +42,8 @@ DUE_SHOWN = 50
 
 class CompanyQuestion(Question):
     """Filters approved entries. The category is chosen by links, and kept in a hidden field."""
+
+    MORE = ("freshness", "project", "risk", "order")
 
     query = search_field(gettext_lazy("Search company knowledge"))
     category = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -58,16 +60,6 @@ class CompanyQuestion(Question):
         first, *rest = ("best", *ORDERS) if "query" in self.asked else ORDERS
         blank = ORDERS.get(first, _("Best match"))
         self.fields["order"] = choice([(name, ORDERS[name]) for name in rest], blank=blank, required=False)
-
-    @property
-    def more(self) -> list[Any]:
-        """The fields behind “More filters”."""
-        return [self[name] for name in ("freshness", "project", "risk", "order")]
-
-    @property
-    def more_is_asked(self) -> bool:
-        """Whether one of those fields is used, or invalid."""
-        return any(field.name in self.asked or field.errors for field in self.more)
 
 
 def category_facets(request: HttpRequest, form: CompanyQuestion, listing: CompanyListing | None) -> list[Facet]:
@@ -93,7 +85,7 @@ def company(request: HttpRequest) -> HttpResponse:
         "page": listing.page if listing else None,
         "rows": [_row(one) for one in listing.page.items] if listing else [],
         "categories": category_facets(request, form, listing),
-        "noun": _noun(form, listing.page.total) if listing else "",
+        "noun": noun_for(form, listing.page.total, most=HITS) if listing else "",
         "start": address_with(request),
         "sections": sections_for(actor, current="company"),
     }
@@ -149,12 +141,6 @@ def _row(hit: FoundEntry[CompanyEntry]) -> dict[str, Any]:
 def _excerpt(text: str) -> str:
     """Return the beginning of a text without markdown, its first line included (`words_of` would drop a title)."""
     return words_of(f"Title\n{text}").excerpt
-
-
-def _noun(form: CompanyQuestion, total: int) -> str:
-    if "query" not in form.asked:
-        return "entries"
-    return _("best matches") if total == HITS else "matches"
 
 
 def _revisions_read(ticked: list[str]) -> dict[str, str]:

@@ -47,6 +47,8 @@ AHEAD = 21
 class QueueQuestion(Question):
     """Filters the queue. The reason (`why`) is chosen by tabs, and kept in a hidden field."""
 
+    MORE = ("category", "proposer", "project", "risk", "older_than_days", "order")
+
     text = search_field(gettext_lazy("Search the queue"))
     why = forms.CharField(required=False, widget=forms.HiddenInput)
     category = choice(CompanyCategory.choices, blank=gettext_lazy("Any"), required=False)
@@ -60,16 +62,6 @@ class QueueQuestion(Question):
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request.GET)
-
-    @property
-    def more(self) -> list[Any]:
-        """The fields behind “More filters”."""
-        return [self[name] for name in ("category", "proposer", "project", "risk", "older_than_days", "order")]
-
-    @property
-    def more_is_asked(self) -> bool:
-        """Whether one of those fields is used, or invalid."""
-        return any(field.name in self.asked or field.errors for field in self.more)
 
     @property
     def narrows(self) -> bool:

@@ -124,6 +124,8 @@ def risk_choice() -> forms.CharField:
 class EntryQuestion(Question):
     """Narrows the knowledge base. The type is chosen by the tabs above it, and kept along."""
 
+    MORE = ("tags", "role", "project", "min_confidence", "risk", "order")
+
     query = search_field(gettext_lazy("Search the knowledge base"))
     tags = forms.CharField(required=False, label=gettext_lazy("All of these tags"))
     entry_type = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -145,16 +147,6 @@ class EntryQuestion(Question):
         first, *rest = ("best", *ORDERS) if "query" in self.asked else ORDERS
         blank = ORDERS.get(first, _("Best match"))
         self.fields["order"] = choice([(name, ORDERS[name]) for name in rest], blank=blank, required=False)
-
-    @property
-    def more(self) -> list[Any]:
-        """The fields behind “More filters”."""
-        return [self[name] for name in ("tags", "role", "project", "min_confidence", "risk", "order")]
-
-    @property
-    def more_is_asked(self) -> bool:
-        """Whether one of those says something, or something wrong."""
-        return any(field.name in self.asked or field.errors for field in self.more)
 
 
 @dataclass(frozen=True)
@@ -217,7 +209,7 @@ def entries(request: HttpRequest) -> HttpResponse:
         "rows": [_row(one) for one in listing.page.items] if listing else [],
         "types": type_facets(request, form, listing),
         "tags": tag_facets(request, form, listing),
-        "noun": _noun(form, listing.page.total) if listing else "",
+        "noun": noun_for(form, listing.page.total, most=HITS) if listing else "",
         "start": address_with(request),
     }
     return render(request, "knowledge/entries.html", context)
@@ -325,10 +317,11 @@ def _changeable(actor: Actor, entry_id: UUID) -> Entry:
     return shown
 
 
-def _noun(form: EntryQuestion, total: int) -> str:
+def noun_for(form: Question, total: int, *, most: int) -> str:
+    """Return what the results are called. A search finds at most so many."""
     if "query" not in form.asked:
         return "entries"
-    return _("best matches") if total == HITS else "matches"
+    return _("best matches") if total == most else "matches"
 
 
 def _row(hit: FoundEntry[Entry]) -> dict[str, Any]:
