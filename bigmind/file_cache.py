@@ -155,9 +155,7 @@ class FileCache(BaseCache):
         too_many = file.execute("SELECT count(*) - ? FROM kept_since", (self._max_entries,)).fetchone()[0]
         if too_many > 0:
             most = too_many + self._max_entries // self._cull_frequency
-            file.execute(
-                "DELETE FROM kept_since WHERE key IN (SELECT key FROM kept_since ORDER BY until LIMIT ?)", (most,)
-            )
+            file.execute(_MAKE_ROOM, (most,))
 
     def _or_else(self, otherwise: Answer, ask: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Ask the file; when it cannot be used, leave it alone for a while and say `otherwise`."""

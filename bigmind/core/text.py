@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 HIDDEN = {
     "NUL character": "\0",
@@ -149,6 +150,19 @@ def check_content(text: str) -> str:
         hidden = _describe(refused[0], 1, refused.start() + 1)
         raise ValueError(f"has a {hidden} at position {hidden.position}")
     return text
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield every text of a JSON value, the names of its fields too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            yield name
+            yield from texts_in(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from texts_in(one)
 
 
 def show_hidden(text: str) -> str:

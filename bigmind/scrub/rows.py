@@ -22,7 +22,7 @@ from accounts.models.records import REMOVED
 from accounts.services.erasures import sign_document
 from bigmind.core.masking import PrivateModel
 from bigmind.core.rls import token_of
-from bigmind.core.text import digest
+from bigmind.core.text import digest, texts_in
 from curation.models import Review, Scrub
 from knowledge.models import CompanyEntry, Passage
 
@@ -176,19 +176,6 @@ def _inner(column: "Field[Any, Any]") -> "Field[Any, Any]":
 
 def _join(values: Sequence[Any]) -> str:
     return SEPARATOR.join(one for value in values for one in texts_in(value))
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    """Yield every text of a document, the names of its fields too."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, one in value.items():
-            yield name
-            yield from texts_in(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from texts_in(one)
 
 
 def _times(value: Any, needles: Sequence[Needle]) -> int:

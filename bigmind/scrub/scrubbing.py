@@ -21,7 +21,7 @@ from accounts.services.calls import forget_kept_replies
 from accounts.services.erasures import Erased, report_erasure
 from bigmind.core.errors import Forbidden, Invalid
 from bigmind.core.rls import rls_bypass, rls_scope
-from bigmind.core.text import clean_name
+from bigmind.core.text import clean_name, texts_in
 from curation.decisions.withdrawn_sources import tell_owners
 from curation.models import Scrub
 from curation.models.scrubs import WHY_CHARS
@@ -44,7 +44,7 @@ from .notes import (
     note_of,
     secret_keys,
 )
-from .rows import Mark, Place, Rows, find_places, note_places, replace_in_browser_sessions, replace_places, texts_in
+from .rows import Mark, Place, Rows, find_places, note_places, replace_in_browser_sessions, replace_places
 
 Why = Annotated[
     str,

@@ -25,7 +25,7 @@ from accounts.vocabulary import JobTitle
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import refusal
 from bigmind.core.screening.policy import Screened, arriving, collect_notices, screen
-from bigmind.core.text import REFUSED, check_content, digest, one_line, show_hidden
+from bigmind.core.text import REFUSED, check_content, digest, one_line, show_hidden, texts_in
 from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
 from knowledge.parsers.entries import KEY_CHARS
 from knowledge.transfer.readers.long_messages import split_long_messages
@@ -50,7 +50,7 @@ def _keepable(row: dict[str, Any], info: ValidationInfo, most: int = PROVENANCE_
     written = json.dumps(row, ensure_ascii=False, allow_nan=False)
     if len(written.encode(errors="replace")) > most:
         raise ValueError(f"says more than {most:,} bytes besides its text")
-    for text in _texts_in(row):
+    for text in texts_in(row):
         check_content(text)
     kept: dict[str, Any] = json.loads(screen(written, info))
     return kept
@@ -58,18 +58,6 @@ def _keepable(row: dict[str, Any], info: ValidationInfo, most: int = PROVENANCE_
 
 def _keepable_row(row: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
     return _keepable(row, info, ROW_BYTES)
-
-
-def _texts_in(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, one in value.items():
-            yield name
-            yield from _texts_in(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from _texts_in(one)
 
 
 ForeignRow = Annotated[dict[str, Any], AfterValidator(_keepable_row)]
