@@ -1,5 +1,6 @@
 """The `bigmind` command: BigMind's own commands and Django's, with refusals in one sentence instead of a traceback."""
 
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -32,6 +33,8 @@ def main() -> None:
 
 
 def _run(arguments: list[str]) -> None:
+    if arguments[:1] == ["up"]:
+        gc.disable()  # All that is imported stays. It is enabled when that is done (bigmind/embedded/web.py:preload).
     _prepare(arguments)
     import django
     from django.core.management import execute_from_command_line, get_commands

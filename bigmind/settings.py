@@ -7,12 +7,15 @@ from urllib.parse import unquote, urlsplit
 
 import dj_database_url
 from csp.constants import NONE, SELF
+from pydantic import BaseModel, ConfigDict
 
 from bigmind.environment import environment
 from bigmind.observability.logging import logging_configuration
 
 # What is imported stays: at Python's usual threshold, a search for garbage among it is a seventh of every start.
 gc.set_threshold(50_000, 20, 50)
+# A process uses few of the 700 models, most of which are the protocol's: each is built when it is used first.
+BaseModel.model_config = ConfigDict(defer_build=True)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 # A wheel has templates and static files within the package; a clone has them beside it.

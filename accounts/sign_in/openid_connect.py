@@ -5,9 +5,8 @@ nonce. Here the signature is always looked at, by algorithms that need the provi
 """
 
 import secrets
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jwt
 from allauth.socialaccount.adapter import get_adapter
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin, SocialToken
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
@@ -16,6 +15,9 @@ from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOA
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+
+if TYPE_CHECKING:
+    import jwt
 
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 CLOCKS_DIFFER_SECONDS = 30
@@ -47,6 +49,8 @@ class Protocol(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         return login
 
     def _read_claims(self, app: SocialApp, id_token: str) -> dict[str, Any]:
+        import jwt  # Here, because few instances have a company's sign-in, and no start waits for it.
+
         with get_adapter().get_requests_session() as session:
             answer = session.get(self.openid_config["jwks_uri"])
             answer.raise_for_status()
@@ -66,11 +70,13 @@ class Protocol(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         return claims
 
 
-def _key_of(keys: jwt.PyJWKSet, key_id: str | None) -> jwt.PyJWK:
+def _key_of(keys: "jwt.PyJWKSet", key_id: str | None) -> "jwt.PyJWK":
     """Return the key that signed; a provider with one key need not name it."""
+    from jwt import InvalidKeyError
+
     fitting = [key for key in keys.keys if key.key_id == key_id or (key_id is None and len(keys.keys) == 1)]
     if not fitting:
-        raise jwt.InvalidKeyError("unknown key")
+        raise InvalidKeyError("unknown key")
     return fitting[0]
 
 

@@ -1,5 +1,6 @@
 """Makes the database ready before anything serves: waits for it, checks it, migrates it, one process at a time."""
 
+import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -69,6 +70,7 @@ def prepare_database(*, at_most: float = MIGRATED_WITHIN) -> None:
                 raise CannotStart(f"The database runs PostgreSQL {major}, and BigMind needs {OLDEST_SERVER} or later.")
             install_vector()
             if pending_migrations():
+                gc.enable()  # Migrations leave much behind, unlike all else before the processes start.
                 call_command("migrate", interactive=False, verbosity=0)
             else:
                 grant_to_application()

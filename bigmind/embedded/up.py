@@ -1,5 +1,6 @@
 """What `bigmind up` does, in order: check, make the database ready, start the processes, say where it is, watch."""
 
+import gc
 import json
 import os
 import signal
@@ -12,7 +13,6 @@ from pathlib import Path
 from types import FrameType
 
 import psutil
-from celery.__main__ import main as celery_main
 from django.conf import settings
 from pydantic import SecretStr
 
@@ -182,6 +182,8 @@ def _start(environment: Environment, parts: Collection[str], supervisor: Supervi
         importing.join()
         hang_up()  # No copy of this process may use its connections.
         preload()
+    else:
+        gc.enable()
     let_in(sockets, environment.bind, environment.port)
     for child in children:
         supervisor.start_child(child)
@@ -217,7 +219,9 @@ def _of_celery(parts: Collection[str], environment: Environment) -> list[Child]:
 
 
 def run_celery(arguments: list[str]) -> None:
-    """Run Celery's program in this process."""
+    """Run Celery's program in this process. It imports that for itself, while the web processes begin to serve."""
+    from celery.__main__ import main as celery_main
+
     os.environ["CELERY_SKIP_CHECKS"] = "1"  # They load every template, and were made when the database was prepared.
     sys.argv = arguments
     try:

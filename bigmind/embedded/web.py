@@ -27,21 +27,13 @@ from prometheus_client.multiprocess import mark_process_dead
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from bigmind.celery import app as celery
 from bigmind.embedded.connections import Connections, allow_open_files, connections_of_this_process
 from bigmind.embedded.listeners import BACKLOG
 from bigmind.embedded.pulses import BEAT_SECONDS, LOOP, THREADS, Pulse
 from bigmind.environment import environment
 
 APPLICATION = "bigmind.asgi"
-NEEDS_NO_DATABASE = (
-    "bigmind.transports.mcp.endpoint",
-    "bigmind.transports.web",
-    "bigmind.urls",
-    "celery.bin.celery",
-    "celery.apps.worker",
-    "celery.beat",
-)
+NEEDS_NO_DATABASE = ("bigmind.transports.mcp.endpoint", "bigmind.transports.web", "bigmind.urls")
 # Long answers (an agent that listens for events) must not hold up Ctrl-C.
 FINISH_WITHIN = 4
 ACCEPTED_WITHIN = 0.3
@@ -292,9 +284,10 @@ def preload() -> None:
     """Import what the processes need that are copied from this one: they share what none of them writes to."""
     for name in (*NEEDS_NO_DATABASE, APPLICATION):
         importlib.import_module(name)
-    celery.loader.import_default_modules()
-    gc.collect()
+    if gc.isenabled():  # The database was migrated.
+        gc.collect()
     gc.freeze()  # Looking for garbage writes to every object it looks at.
+    gc.enable()
 
 
 def serve(descriptors: Sequence[int], pulse: Path | None = None) -> None:

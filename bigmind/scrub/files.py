@@ -6,8 +6,6 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from redis import Redis
-
 from bigmind.environment import environment
 
 from .matching import MOST, Needle, letters_of, may_stand_in, spans_in
@@ -36,6 +34,8 @@ def scrub_redis(needles: Sequence[Needle], *, dry_run: bool) -> int:
     url = environment().redis_url.get_secret_value()
     if not url:
         return 0
+    from redis import Redis  # Here, because few instances have one, and no start waits for it.
+
     found = 0
     with Redis.from_url(url) as client:
         for name in client.scan_iter(count=500):

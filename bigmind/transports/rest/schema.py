@@ -1,24 +1,18 @@
 """The OpenAPI document: each operation described from the catalogue, nothing guessed from the views."""
 
-import json
 from functools import cache
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.urls import include, path
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
-from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from bigmind.operations import TOOLSETS
-from bigmind.transports.rest.conditions import etag_of, is_known
 from bigmind.transports.rest.description import PARAMETERS, RESPONSES, SCHEMAS, describe
-from bigmind.transports.rest.views import JsonOnly, OperationView
+from bigmind.transports.rest.views import OperationView
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -47,32 +41,6 @@ class OperationSchema(AutoSchema):
         for name, schema in schemas.items():
             _register(registry, ResolvedComponent.SCHEMA, name, schema)
         return {**description, "security": self.get_auth()}
-
-
-class OpenApiDocument(APIView):
-    """The OpenAPI document of this instance, for everyone: it tells nothing about anyone."""
-
-    authentication_classes = []
-    permission_classes = []
-    content_negotiation_class = JsonOnly
-    schema = None
-
-    def get(self, request: Request) -> HttpResponse:
-        """Return the document."""
-        body = json.dumps(openapi(), indent=1).encode()
-        etag = etag_of(body)
-        headers = {
-            "ETag": etag,
-            "Cache-Control": "no-cache",
-            "Content-Disposition": 'inline; filename="bigmind-openapi.json"',
-        }
-        if is_known(request, etag):
-            return HttpResponseNotModified(headers=headers)
-        return HttpResponse(body, "application/json", headers=headers)
-
-    def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Response:
-        """Name the methods of this path in the header Allow."""
-        return Response(status=204)
 
 
 @cache

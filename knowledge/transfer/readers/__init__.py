@@ -5,6 +5,7 @@ Another format is another file with `looks_like`, `rows` and perhaps `files`, an
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,12 @@ from . import (
     claude_memory,
     codex,
     codex_memory,
-    confluence,
     gemini_cli,
     github,
     markdown_folders,
     mcp_memory_service,
     mem0,
     memory_server,
-    notion,
     obsidian,
     okf,
     older_bigmind,
@@ -64,6 +63,15 @@ class ImportFormat:
         return bool(self.usual)
 
 
+def _late(reader: str, function: str) -> Callable[..., Any]:
+    """Return a function of a reader that is imported when it is called: no start waits for what reads HTML."""
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        return getattr(import_module(f"{__name__}.{reader}"), function)(*arguments, **named)
+
+    return call
+
+
 WHOLE = "each file, byte for byte"
 NOTES: Mapping[PageKind, str] = {"page": "notes"}
 FORMATS: tuple[ImportFormat, ...] = (
@@ -75,8 +83,14 @@ FORMATS: tuple[ImportFormat, ...] = (
     ImportFormat(
         "gemini-cli", "Gemini CLI", gemini_cli.looks_like, gemini_cli.rows, usual_folder=gemini_cli.usual_folder
     ),
-    ImportFormat("confluence", "Confluence", confluence.looks_like, confluence.rows, usual={"page": "docs"}),
-    ImportFormat("notion", "Notion", notion.looks_like, notion.rows, usual={"page": "docs"}),
+    ImportFormat(
+        "confluence",
+        "Confluence",
+        _late("confluence", "looks_like"),
+        _late("confluence", "rows"),
+        usual={"page": "docs"},
+    ),
+    ImportFormat("notion", "Notion", _late("notion", "looks_like"), _late("notion", "rows"), usual={"page": "docs"}),
     ImportFormat("github", "GitHub", github.looks_like, github.rows, usual={"page": "docs", "issue": "kb"}),
     ImportFormat("slack", "Slack", slack.looks_like, slack.rows, usual={"page": "kb", "thread": "kb"}),
     ImportFormat(
