@@ -13,7 +13,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH = "figures", "search", "retrieval", "operations", "growth"
 COST, EFFECTS, DECISIONS, TRIGGERS, DESK = "cost", "effects", "decisions", "triggers", "desk"
 CONTEXT, TRUTH, UNKNOWN, THEN, LOOKUP, ANCHORS = "context", "truth", "unknown", "then", "documentation", "anchors"
-PEERS, COMPANY = "peers", "company"
+PEERS, COMPANY, SERVERS = "peers", "company", "servers"
 """What is measured, by the name that its table's markers have in the page."""
 
 
@@ -32,9 +32,9 @@ def main() -> None:
     if arguments.golden:
         print("\n".join(_golden()))
         return
-    # One takes hours at its full size, one measures nothing, two need the network, one a browser, one programs of
-    # others, and one asks everything seven times.
-    usual = _MEASURES.keys() - {GROWTH, COMPANY, LOOKUP, ANCHORS, DESK, PEERS, DECISIONS}
+    # One takes hours at its full size, one measures nothing, two need the network, one a browser, two programs
+    # of others, and one asks everything seven times.
+    usual = _MEASURES.keys() - {GROWTH, COMPANY, LOOKUP, ANCHORS, DESK, PEERS, DECISIONS, SERVERS}
     chosen = {arguments.only} if arguments.only else usual
     measures = {name: measure for name, measure in _MEASURES.items() if name in chosen}
     if arguments.write and UNKNOWN in measures:
@@ -161,6 +161,12 @@ def _peers() -> str:
     return "\n".join([f"{_today()}, `python -m benchmarks --only {PEERS}`:", "", *peers.measure(), ""])
 
 
+def _servers() -> str:
+    from benchmarks import servers
+
+    return "\n".join([f"{_today()}, `python -m benchmarks --only {SERVERS}`:", "", *servers.measure(), ""])
+
+
 def _lookup() -> str:
     from benchmarks.documentation import questions
 
@@ -236,6 +242,7 @@ _MEASURES = {
     DECISIONS: _decisions,
     DESK: _desk,
     PEERS: _peers,
+    SERVERS: _servers,
     LOOKUP: _lookup,
     ANCHORS: _anchors,
     OPERATIONS: _operations,

@@ -162,7 +162,9 @@ def _instance() -> list[str]:
 @contextmanager
 def _running(home: str) -> Iterator[tuple[psutil.Process, float]]:
     """Run an instance; yield its process and how many seconds it took until it said that it is ready."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("BIGMIND_")}
+    # As for people: what is imported is compiled once, also where those who develop ask for something else.
+    left = ("BIGMIND_", "PYTHONDONTWRITEBYTECODE")
+    own = {name: value for name, value in os.environ.items() if not name.startswith(left)}
     variables = {**own, "BIGMIND_HOME": home, "BIGMIND_PORT": str(free_port())}
     began = perf_counter()
     process = subprocess.Popen(
