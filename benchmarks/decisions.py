@@ -27,7 +27,7 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.recall import recall
 from knowledge.services.semantic import semantic_search
 
-ASKED, DECIDED, REPLAYED = 25, 6, 10_000
+ASKED, DECIDED, REPLAYED = 50, 12, 10_000
 LEAST, MOST_SECONDS = 0.98, 5.0
 
 Told = tuple[int, ...]
