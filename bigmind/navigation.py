@@ -7,6 +7,7 @@ is there or the person is on that page.
 from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time
 from typing import Any
 from uuid import UUID
 
@@ -160,15 +161,23 @@ def _look_behind(user: User, every_reason: bool | None) -> dict[str, Any]:
     Args:
         every_reason: Whether the queue is counted by every reason; None for someone who does not decide.
     """
-    if every_reason:  # What is due depends on the day.
-        with rls_bypass():
-            return dict(_behind(user.pk, user.is_admin, every_reason).get())
+    moments: tuple[Any, ...] = ()
+    if every_reason:  # What is due depends on the day, and what is unused on the mode.
+        today = datetime.combine(timezone.localdate(), time.min, UTC)
+        moments = (settings.BIGMIND_MODE,), timezone.now(), today
     with nullcontext() if every_reason is None else rls_bypass():
-        [row] = _BEHIND(user.pk, user.is_admin, every_reason)
+        [row] = _BEHIND(user.pk, user.is_admin, every_reason, *moments)
     return dict(row)
 
 
-def _behind(user_id: UUID, is_admin: bool, every_reason: bool | None) -> QuerySet[Any, Any]:
+def _behind(
+    user_id: UUID,
+    is_admin: bool,
+    every_reason: bool | None,
+    _mode: tuple[str] | None = None,
+    now: datetime | None = None,
+    today: datetime | None = None,
+) -> QuerySet[Any, Any]:
     """Return that row. It takes one query, because every page asks."""
     user = User(pk=user_id)
     rows = {
@@ -183,7 +192,8 @@ def _behind(user_id: UUID, is_admin: bool, every_reason: bool | None) -> QuerySe
     if is_admin:
         rows |= {"deliveries": Delivery.objects.all(), "erasures": ErasureReport.objects.all()}
     asked = {f"has_{route}": Exists(found.order_by()) for route, found in rows.items()}
-    queue = {} if every_reason is None else counting(every_reason=every_reason)
+    day = today.date() if today else None
+    queue = {} if every_reason is None else counting(every_reason=every_reason, now=now, today=day)
     return User.objects.filter(pk=user_id).values(**asked, **queue, unseen=unseen_by(user))
 
 

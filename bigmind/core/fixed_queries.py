@@ -14,11 +14,13 @@ from uuid import UUID
 from django.db import connections
 from django.db.models import Field, ForeignObject, Lookup, QuerySet
 
+from bigmind.core.postgresql.base import JOINS_IN_ORDER
+
 
 @ForeignObject.register_lookup
 @Field.register_lookup
 class AnyOf(Lookup):
-    """`id__any_of=[1, 2]`: as `in`, but one parameter however many there are."""
+    """`id__any_of=[1, 2]`: as `in`, but one parameter however many there are. An `ArraySubquery` is asked first."""
 
     lookup_name = "any_of"
     prepare_rhs = False
@@ -26,7 +28,8 @@ class AnyOf(Lookup):
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:  # type: ignore[override]
         """Return the comparison with an array."""
         column, parameters = self.process_lhs(compiler, connection)
-        return f"{column} = ANY(%s)", [*parameters, self.rhs]
+        array, given = self.process_rhs(compiler, connection) if hasattr(self.rhs, "as_sql") else ("%s", [self.rhs])
+        return f"{column} = ANY({array})", [*parameters, *given]
 
 
 _FIRST_MARK = 7_700_770_077_000
@@ -49,11 +52,13 @@ class FixedQuery:
 
     Args:
         build: Returns the query for these values. Each must reach the SQL as it is: not within a pattern of LIKE, a
-            list of IN, or a LIMIT. The present moment must be one of them.
+            list of IN, or a LIMIT; but a slice may begin at one. The present moment must be one of them.
+        joins_in_order: Whether the tables are best read in the order in which the query names them.
     """
 
-    def __init__(self, build: Build) -> None:
+    def __init__(self, build: Build, *, joins_in_order: bool = False) -> None:
         self._build = build
+        self._prefix = JOINS_IN_ORDER if joins_in_order else ""
         self._made: dict[tuple[Any, ...], _Compiled] = {}
 
     def __call__(self, *values: Any) -> list[Any]:
@@ -68,7 +73,7 @@ class FixedQuery:
         form = tuple(map(_form_of, values))
         made = self._made.get(form)
         if made is None:
-            made = self._made[form] = _Compiled(self._build, values, form)
+            made = self._made[form] = _Compiled(self._build, values, form, self._prefix)
         return made
 
 
@@ -82,14 +87,20 @@ def _form_of(value: Any) -> Any:
 class _Compiled:
     """One form of a query: its SQL, and where each of its parameters comes from."""
 
-    def __init__(self, build: Build, values: Values, form: Values) -> None:
+    def __init__(self, build: Build, values: Values, form: Values, prefix: str = "") -> None:
         marks = {at: _MARKS[kind](at) for at, kind in enumerate(form) if isinstance(kind, type)}
         self._queryset = build(*(marks.get(at, value) for at, value in enumerate(values)))
         self._compiler = self._queryset.query.get_compiler(self._queryset.db)
-        self.sql, parameters = self._compiler.as_sql()
+        sql, parameters = self._compiler.as_sql()
+        self.sql = f"{prefix}{sql}"
         self._converters: Any = None
         used: set[int] = set()
         self._sources = [_source_of(parameter, marks, used) for parameter in parameters]
+        if begins := next((at for at, mark in marks.items() if self.sql.endswith(f" OFFSET {mark}")), None):
+            # Django writes it into the SQL.
+            self.sql = f"{self.sql.removesuffix(str(marks[begins]))}%s"
+            self._sources.append(lambda values: values[begins])
+            used.add(begins)
         if missing := marks.keys() - used:
             raise TypeError(f"values {sorted(missing)} do not reach the statement as they are")
 

@@ -1,9 +1,12 @@
 """Who may decide, by mode: the user alone (personal), any curator but the proposer (team), two of them (enterprise)."""
 
+from collections.abc import Sequence
+
 from django.conf import settings
 
 from accounts.actor import Actor
 from bigmind.core.errors import Forbidden
+from curation.models import Review
 from knowledge.models import CompanyEntry
 
 FOUR_EYES_FROM = 8
@@ -36,20 +39,24 @@ def waits_for_others(actor: Actor, entry: CompanyEntry) -> bool:
     return entry.is_undecided and _is_own(actor, entry)
 
 
-def needs_second_approval(actor: Actor, entry: CompanyEntry, *, importance: int) -> bool:
-    """Whether the entry needs the approval of one more person."""
+def needs_second_approval(
+    actor: Actor, entry: CompanyEntry, *, importance: int, history: Sequence[Review] | None = None
+) -> bool:
+    """Whether the entry needs the approval of one more person. `history`: its steps, where they were read already."""
     is_first = entry.endorsed_by_id is None or entry.endorsed_by_id == actor.user.pk
-    return is_first and needs_four_eyes(entry, importance=importance)
+    return is_first and needs_four_eyes(entry, importance=importance, history=history)
 
 
-def needs_four_eyes(entry: CompanyEntry, *, importance: int) -> bool:
+def needs_four_eyes(entry: CompanyEntry, *, importance: int, history: Sequence[Review] | None = None) -> bool:
     """Whether two people have to agree to this entry with this importance.
 
     The highest importance that the entry ever had counts, so that lowering it before approval is no way around.
     """
     if settings.BIGMIND_MODE != "enterprise":
         return False
-    return importance >= FOUR_EYES_FROM or entry.reviews.filter(after__importance__gte=FOUR_EYES_FROM).exists()
+    if importance >= FOUR_EYES_FROM or history is None:
+        return importance >= FOUR_EYES_FROM or entry.reviews.filter(after__importance__gte=FOUR_EYES_FROM).exists()
+    return any(review.after.get("importance", 0) >= FOUR_EYES_FROM for review in history)
 
 
 def _is_own(actor: Actor, entry: CompanyEntry) -> bool:

@@ -124,7 +124,7 @@ def _news_of_queue(person: User, summary: QueueSummary, since: datetime | None) 
     if person.role == Role.MEMBER or not summary.waiting:
         return None
     entries = waiting("proposed").order_by("-importance", "created_at")
-    is_news = since is None or entries.filter(updated_at__gt=since).exists() or waiting("reported").exists()
+    is_news = since is None or entries.filter(updated_at__gt=since).exists() or summary.reported > 0
     return {"summary": summary, "entries": list(entries[:SHOWN])} if is_news else None
 
 

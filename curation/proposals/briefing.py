@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, JSONObject
 from django.utils import timezone
@@ -31,6 +33,7 @@ from .queue import claimer_of
 from .screening import suspicions_about
 
 UNDO_OFFERED = timedelta(minutes=10)
+COMPLAINTS_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -72,29 +75,29 @@ def brief(actor: Actor, *, entry_id: CompanyEntryId) -> Briefing:
 
     Call this when a curator asks about one entry of the queue. Returns all of it.
     """
-    briefing = gather_briefing(actor, entry_id=entry_id)
+    briefing = gather_briefing(actor, entry_id=entry_id, related=("owner", "decided_by", "dispatch__server"))
     trial = try_triggers(actor, briefing.entry.triggers) if briefing.entry.triggers else None
     return replace(briefing, radius=blast_radius(actor, entry_ids=[entry_id]), trial=trial)
 
 
-def gather_briefing(actor: Actor, *, entry_id: int) -> Briefing:
-    """Return the briefing without the questions whose answers would change, which take a second to replay."""
+def gather_briefing(actor: Actor, *, entry_id: int, related: tuple[str, ...] = ()) -> Briefing:
+    """Return the briefing without the questions whose answers would change, which take a second to replay.
+
+    Args:
+        related: What of the neighbours is read in the same statement, besides what the page shows of them.
+    """
     actor.require("curate")
     entry = next(iter(_TO_BRIEF(entry_id)), None)
     if entry is None:
         raise no_such_entry(entry_id)
     nearness = measure_nearness(entry)
-    others = list(
-        CompanyEntry.objects.filter(
-            pk__in=relevant_numbers(entry.project, entry.topics, also=nearness.cosines.keys())
-        ).select_related("proposed_by", "owner", "decided_by", "copy__server", "dispatch__server", "proof")
-    )
+    others = _OTHERS(related, list(nearness.cosines), entry.project, *entry.topics)
     near = nearness.describe(others)
-    last = last_decisions_of(actor)[:1].values("pk")
-    reviews = list(Review.objects.filter(Q(entry=entry) | Q(pk__in=last)).select_related("entry").order_by("number"))
-    mine = [review for review in reviews if _is_recent_decision(review, actor)]
+    since = timezone.now() - UNDO_OFFERED
+    reviews = _REVIEWS(actor.user.pk, entry_id, since)
+    mine = [one for one in reviews if one.created_at >= since and _is_decision(one, actor)]
     with rls_bypass():
-        complaints = list(open_complaints(Kind.COMPANY).filter(source_id=str(entry.pk)).select_related("user")[:20])
+        complaints = _COMPLAINTS(str(entry.pk))
     return Briefing(
         entry=entry,
         nearest=near.approved,
@@ -105,7 +108,7 @@ def gather_briefing(actor: Actor, *, entry_id: int) -> Briefing:
         suspicions=suspicions_about(entry),
         complaints=complaints,
         history=[review for review in reviews if review.entry_id == entry.pk],
-        comments=list(entry.comments.select_related("by").order_by("created_at", "pk")),
+        comments=[_read_comment(entry, said) for said in entry.said],
         claimed_by=claimer_of(entry),
         fallback=near.fallback,
         last=max(mine, key=lambda review: (review.created_at, review.pk), default=None),
@@ -114,14 +117,16 @@ def gather_briefing(actor: Actor, *, entry_id: int) -> Briefing:
 
 def last_decisions_of(actor: Actor) -> QuerySet[Review]:
     """Return what a curator decided in the last minutes, the latest first: undoing the first of them is offered."""
-    since = timezone.now() - UNDO_OFFERED
-    mine = Review.objects.filter(by=actor.user, created_at__gte=since).exclude(action=Action.PROPOSE)
+    return _decisions_since(actor.user.pk, timezone.now() - UNDO_OFFERED)
+
+
+def _decisions_since(user_id: UUID, since: datetime) -> QuerySet[Review]:
+    mine = Review.objects.filter(by=user_id, created_at__gte=since).exclude(action=Action.PROPOSE)
     return mine.order_by("-created_at", "-pk")
 
 
-def _is_recent_decision(review: Review, actor: Actor) -> bool:
-    is_recent = review.created_at >= timezone.now() - UNDO_OFFERED
-    return is_recent and review.by_id == actor.user.pk and review.action != Action.PROPOSE
+def _is_decision(review: Review, actor: Actor) -> bool:
+    return review.by_id == actor.user.pk and review.action != Action.PROPOSE
 
 
 _RECORD = {
@@ -148,10 +153,41 @@ def _count_others() -> dict[str, Any]:
 
 def _entries_to_brief(entry_id: int) -> QuerySet[CompanyEntry]:
     read = CompanyEntry.objects.select_related(*READ_WITH_ENTRY, "claim__by", "comparison", "proof")
-    return read.annotate(**_count_others()).filter(pk=entry_id)
+    return read.annotate(**_count_others(), said=_comments()).filter(pk=entry_id)
 
 
-_TO_BRIEF = FixedQuery(_entries_to_brief)
+def _comments() -> ArraySubquery:
+    """Return what was said about an entry, as part of the query that reads it."""
+    names = ("pk", "text", "created_at", "by__username", "by__display_name")
+    said = Comment.objects.filter(entry=OuterRef("pk")).order_by("created_at", "pk")
+    return ArraySubquery(said.values(said=JSONObject(**{name: name for name in names})))
+
+
+def _read_comment(entry: CompanyEntry, said: dict[str, Any]) -> Comment:
+    name, shown = said["by__username"], said["by__display_name"]
+    by = User(username=name, display_name=shown) if name else None
+    created_at = datetime.fromisoformat(said["created_at"])
+    return Comment(pk=said["pk"], entry=entry, by=by, text=said["text"], created_at=created_at)
+
+
+def _others_to_brief(related: tuple[str, ...], near: list[int], project: str, *topics: str) -> QuerySet[CompanyEntry]:
+    numbers = relevant_numbers(project, topics, also=near)
+    return CompanyEntry.objects.filter(pk__in=numbers).select_related("proposed_by", "copy__server", "proof", *related)
+
+
+def _reviews_to_brief(user_id: UUID, entry_id: int, since: datetime) -> QuerySet[Review]:
+    # One row, not a list of them: with `IN` PostgreSQL would read the history of all entries.
+    last = Subquery(_decisions_since(user_id, since).values("pk")[:1])
+    return Review.objects.filter(Q(entry=entry_id) | Q(pk=last)).select_related("entry").order_by("number")
+
+
+def _complaints_to_brief(number: str) -> QuerySet[Feedback]:
+    return open_complaints(Kind.COMPANY).filter(source_id=number).select_related("user")[:COMPLAINTS_SHOWN]
+
+
+# From the entry to what it names, each by its key.
+_TO_BRIEF, _OTHERS = FixedQuery(_entries_to_brief, joins_in_order=True), FixedQuery(_others_to_brief)
+_REVIEWS, _COMPLAINTS = FixedQuery(_reviews_to_brief), FixedQuery(_complaints_to_brief)
 
 
 def _effect_of(entry: CompanyEntry, others: Sequence[CompanyEntry]) -> ContextEffect:

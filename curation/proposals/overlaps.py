@@ -54,9 +54,9 @@ def list_doing_harm() -> CompanyEntryQuerySet:
     return CompanyEntry.objects.own().approved().filter(pk__in=list_harmful())
 
 
-def list_unused() -> CompanyEntryQuerySet:
+def list_unused(now: datetime | None = None) -> CompanyEntryQuerySet:
     """Return the approved entries that enough sessions received and none named as helpful, unless verified lately."""
-    lately = timezone.now() - UNUSED_AGAIN
+    lately = (now or timezone.now()) - UNUSED_AGAIN
     entries = CompanyEntry.objects.own().approved().filter(pk__in=list_uncited())
     return entries.filter(Q(verified_at=None) | Q(verified_at__lt=lately))
 

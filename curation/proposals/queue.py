@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import cache
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
-from django.core.exceptions import EmptyResultSet
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db import connection, transaction
 from django.db.models import (
     Case,
@@ -16,6 +17,7 @@ from django.db.models import (
     Min,
     OuterRef,
     Q,
+    QuerySet,
     Subquery,
     TextField,
     Value,
@@ -30,6 +32,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.errors import Conflict
+from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.pages import Page, page_of
 from bigmind.core.rls import rls_bypass
 from bigmind.core.vocabulary import Cursor, Limit, Name, Offset, Project, Query
@@ -134,10 +137,56 @@ def list_queue(
     last, each with its age, what it repeats or contradicts, complaints, and who is reviewing it.
     """
     actor.require("curate")
-    entries = _queue(actor, order, why, category, proposer, project, text, risk, older_than_days)
+    asked = QueueFilters(why, category, proposer, project, text, risk, older_than_days, order)
     with rls_bypass():  # The complaints are others': `_with_company` counts them.
-        page = page_of(_with_company(entries, order), limit=limit, offset=offset, cursor=cursor)
+        entries = _with_company(asked.select(asked.reader_of(actor)), order)
+        page = page_of(entries, limit=limit, offset=offset, cursor=cursor)
     return page.of([_item(actor, entry, why) for entry in page.items])
+
+
+@dataclass(frozen=True)
+class QueueFilters:
+    """The filters of `list_queue`, and its order."""
+
+    why: str = "proposed"
+    category: str | None = None
+    proposer: str | None = None
+    project: str = ""
+    text: str | None = None
+    risk: str | None = None
+    older_than_days: int | None = None
+    order: str = "risk"
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether the statement depends on no moment, and on no pattern: then it is compiled once."""
+        return self.why not in {"unused", "due"} and not self.text and self.older_than_days is None
+
+    def reader_of(self, actor: Actor) -> UUID | None:
+        """Return whose own proposals come last; None where they come like all others."""
+        return actor.user.pk if self.order == "risk" and not is_personal() else None
+
+    def select(self, reader: UUID | None) -> CompanyEntryQuerySet:
+        """Return the entries, each with what orders it for a reader."""
+        entries = waiting(self.why)
+        if self.category:
+            entries = entries.filter(category=self.category)
+        if self.proposer:
+            entries = entries.filter(proposed_by__username__iexact=self.proposer)
+        if self.project:
+            entries = entries.filter(project=self.project)
+        if self.text:
+            entries = entries.filter(Q(title__icontains=self.text) | Q(content__icontains=self.text))
+        if self.risk:
+            entries = entries.exclude(warnings=[]) if self.risk == "flagged" else entries.filter(warnings=[])
+        if self.older_than_days is not None:
+            entries = entries.filter(created_at__lt=timezone.now() - timedelta(days=self.older_than_days))
+        return _with_risk(reader, entries) if self.order == "risk" else entries
+
+    def values(self, actor: Actor) -> tuple[Any, ...]:
+        """Return the values of a usual statement: the last has what its SQL depends on."""
+        named = (self.category or "", self.proposer or "", self.project)
+        return self.reader_of(actor), *named, (self.why, self.risk, self.order)
 
 
 def read_around(actor: Actor, entry: CompanyEntry, *, limit: int, **filters: Any) -> tuple[int, Page[QueueItem]]:
@@ -146,49 +195,109 @@ def read_around(actor: Actor, entry: CompanyEntry, *, limit: int, **filters: Any
     It takes two statements. An entry that has left the queue keeps the place that it had.
     """
     actor.require("curate")
-    entries, why, order = _queue(actor, **filters), filters.get("why", "proposed"), filters.get("order", "risk")
-    place, total = _place_in(entries, actor, entry, order)
+    place, total = _place_in(QueueFilters(**filters), actor, entry)
     offset = max(0, place - place % limit - 1)
-    with rls_bypass():
-        rows = list(_with_company(entries, order)[offset : offset + limit + 2])
-    return place, Page([_item(actor, one, why) for one in rows], total, limit + 2, offset)
+    rows = _read_rows(actor, QueueFilters(**filters), offset, limit + 2)
+    return place, Page(rows, total, limit + 2, offset)
+
+
+def read_following(actor: Actor, entry: CompanyEntry | None, *, limit: int, **filters: Any) -> list[QueueItem]:
+    """Return the filtered queue from the place of an entry on, also if it has left; from the top if there is none."""
+    actor.require("curate")
+    asked = QueueFilters(**filters)
+    return _read_rows(actor, asked, _place_in(asked, actor, entry)[0] if entry else 0, limit)
 
 
 def place_of(actor: Actor, entry: CompanyEntry, **filters: Any) -> int:
     """Return how many entries precede one in the filtered queue, also if it has left the queue since."""
-    return _place_in(_queue(actor, **filters), actor, entry, filters.get("order", "risk"))[0]
+    return _place_in(QueueFilters(**filters), actor, entry)[0]
 
 
-def _place_in(entries: CompanyEntryQuerySet, actor: Actor, entry: CompanyEntry, order: str) -> tuple[int, int]:
-    """Return how many of the entries precede one, and how many there are."""
-    itself = CompanyEntry.objects.filter(pk=entry.pk)
-    itself = _with_risk(actor, itself) if order == "risk" else itself
-    columns = [name.lstrip("-") for name in _ORDERS[order]]
-    try:
-        (waiting, parameters), (one, its) = (
-            rows.order_by().values_list(*columns).query.sql_with_params() for rows in (entries, itself)
-        )
-    except EmptyResultSet:
-        return 0, 0
-    sql = _PLACED.format(waiting=waiting, one=one, compared=_COMPARED[order], named=", ".join(columns))
-    with connection.cursor() as cursor:
+def _read_rows(actor: Actor, asked: QueueFilters, offset: int, limit: int) -> list[QueueItem]:
+    with rls_bypass():  # As in `list_queue`.
+        if asked.is_usual:
+            entries = _ROWS(*asked.values(actor), offset, (limit,))
+        else:
+            entries = list(_lines(asked, asked.reader_of(actor))[offset : offset + limit])
+    return [_item(actor, one, asked.why) for one in entries]
+
+
+def _lines(asked: QueueFilters, reader: UUID | None) -> CompanyEntryQuerySet:
+    """Return the queue as pages list it: beside who reviews it, a line names its proposer and nobody else."""
+    entries = asked.select(reader).select_related(None).select_related("proposed_by")
+    return _with_company(entries, asked.order)
+
+
+def _usual(reader: UUID | None, category: str, proposer: str, project: str, form: tuple[Any, ...]) -> QueueFilters:
+    why, risk, order = form
+    return QueueFilters(why, category, proposer, project, risk=risk, order=order)
+
+
+def _usual_rows(
+    reader: UUID | None, category: str, proposer: str, project: str, form: tuple[Any, ...], at: int, limit: tuple[int]
+) -> CompanyEntryQuerySet:
+    return _lines(_usual(reader, category, proposer, project, form), reader)[at : at + limit[0]]
+
+
+_ROWS = FixedQuery(_usual_rows)
+
+
+def _place_in(asked: QueueFilters, actor: Actor, entry: CompanyEntry) -> tuple[int, int]:
+    """Return how many entries of the queue precede one, and how many there are."""
+    reader, order = asked.reader_of(actor), asked.order
+    if asked.is_usual:
+        queue, parameters = _USUAL_KEYS.statement(*asked.values(actor))
+    else:
+        queue, parameters = _keys(asked.select(reader), order).query.sql_with_params()
+    one, its = _OWN_KEYS.statement(reader, entry.pk, (order,))
+    named = ", ".join(_columns_of(order))
+    sql = _PLACED.format(waiting=queue, one=one, compared=_COMPARED[order], named=named)
+    with rls_bypass(), connection.cursor() as cursor:  # What is reported is known by others' complaints.
         cursor.execute(sql, (*parameters, *its))
         place, total = cursor.fetchone()
     return place, total
 
 
-def counting(*, every_reason: bool = False) -> dict[str, Any]:
+def _columns_of(order: str) -> list[str]:
+    return [name.lstrip("-") for name in _ORDERS[order]]
+
+
+def _keys(entries: CompanyEntryQuerySet, order: str) -> "QuerySet[Any, Any]":
+    """Return what orders the entries."""
+    return entries.order_by().values_list(*_columns_of(order))
+
+
+def _usual_keys(
+    reader: UUID | None, category: str, proposer: str, project: str, form: tuple[Any, ...]
+) -> "QuerySet[Any, Any]":
+    asked = _usual(reader, category, proposer, project, form)
+    return _keys(asked.select(reader), asked.order)
+
+
+def _own_keys(reader: UUID | None, entry_id: int, order: tuple[str]) -> "QuerySet[Any, Any]":
+    itself = CompanyEntry.objects.filter(pk=entry_id)
+    return _keys(_with_risk(reader, itself) if order[0] == "risk" else itself, order[0])
+
+
+_USUAL_KEYS, _OWN_KEYS = FixedQuery(_usual_keys), FixedQuery(_own_keys)
+
+
+def counting(*, every_reason: bool = False, now: datetime | None = None, today: date | None = None) -> dict[str, Any]:
     """Return the counts of the queue as parts of a query, for `counts_in`; the asker must see all complaints.
 
     These figures are on every page of a curator, which asks for them together with what else its navigation shows.
 
     Args:
         every_reason: Also what is harmful, overlapping, unused or due.
+        now: When that is counted, where the query is kept for later.
+        today: The same, as the day of the one who asks.
     """
     sql, parameters = _counting()
     # Ours, and compiled by the ORM.
     counted: dict[str, Any] = {"queue": RawSQL(f"({sql})", parameters, output_field=JSONField())}  # noqa: S611
-    return counted | ({f"queue_{why}": _number_of(waiting(why)) for why in WHYS[2:]} if every_reason else {})
+    if not every_reason:
+        return counted
+    return counted | {f"queue_{why}": _number_of(waiting(why, now=now, today=today)) for why in WHYS[2:]}
 
 
 def counts_in(row: Mapping[str, Any]) -> "WaitingCounts | QueueSummary":
@@ -221,19 +330,23 @@ def _number_of(entries: CompanyEntryQuerySet) -> Coalesce:
     return Coalesce(Subquery(counted), 0)
 
 
-def waiting(why: str) -> CompanyEntryQuerySet:
-    """Return the entries that are in the queue for one reason, with the users they refer to."""
+def waiting(why: str, *, now: datetime | None = None, today: date | None = None) -> CompanyEntryQuerySet:
+    """Return the entries that are in the queue for one reason, with the users they refer to; now, or at a moment.
+
+    Who asks for those that were reported must see all complaints.
+    """
     entries = CompanyEntry.objects.select_related("proposed_by", "owner", "decided_by", "agent", "endorsed_by")
     if why == "proposed":
         return entries.filter(status=Status.PENDING)
     if why == "reported":
         # Start from the complaints, which are few: the other way round would scan all entries.
-        numbers = open_complaints(Kind.COMPANY).annotate(number=Cast("source_id", IntegerField()))
-        with rls_bypass():
-            complained = list(numbers.values_list("number", flat=True).distinct())
-        return entries.own().approved().filter(pk__in=complained)
-    found = {"harmful": list_doing_harm, "overlapping": list_overlapping, "unused": list_unused}
-    return entries.filter(pk__in=found[why]().values("pk")) if why in found else entries.due()
+        numbers = open_complaints(Kind.COMPANY).annotate(number=Cast("source_id", IntegerField())).order_by()
+        return entries.own().approved().filter(pk__any_of=ArraySubquery(numbers.values("number")))
+    if why == "due":
+        return entries.due(today)
+    found = {"harmful": list_doing_harm, "overlapping": list_overlapping}
+    listed = found[why]() if why in found else list_unused(now)
+    return entries.filter(pk__in=listed.values("pk"))
 
 
 def claimer_of(entry: CompanyEntry) -> User | None:
@@ -257,16 +370,18 @@ def claim_entry(actor: Actor, *, entry_id: CompanyEntryId) -> Claim:
 
 
 def look_at(actor: Actor, *, entry: CompanyEntry) -> Claim | None:
-    """Claim an entry and release the actor's other claims: a curator reviews one entry at a time.
+    """Claim an entry, read with its claim, and release the actor's other claims: one entry is reviewed at a time.
 
     Returns the claim on the entry, if any: curators do not claim their own proposals, which others must review.
     """
     actor.require("curate")
+    known: Claim | None = getattr(entry, "claim", None)
+    theirs = known if known and known.is_current and known.by_id != actor.user.pk else None
     if waits_for_others(actor, entry):
         Claim.objects.filter(by=actor.user).delete()
-        return Claim.objects.current().select_related("by").filter(entry=entry).first()
+        return theirs
     require_own(entry)
-    return _claim(actor, entry, releases_others=True)
+    return _claim(actor, entry, releases_others=True, known=theirs)
 
 
 def release_entry(actor: Actor, *, entry_id: CompanyEntryId, until: datetime | None = None) -> None:
@@ -318,53 +433,25 @@ _COMPARED = {
 }
 
 
-def _claim(actor: Actor, entry: CompanyEntry, *, releases_others: bool = False) -> Claim:
-    """Claim an entry, unless someone else has; return the claim that holds."""
+def _claim(actor: Actor, entry: CompanyEntry, *, releases_others: bool = False, known: Claim | None = None) -> Claim:
+    """Claim an entry, unless someone else has; return the claim that holds. `known`: one that held a moment ago."""
     now = timezone.now()
     until = now + CLAIM_LASTS
     sql = f"{_RELEASING}{_CLAIMING}" if releases_others else _CLAIMING
     with connection.cursor() as cursor:
         cursor.execute(sql, {"by": actor.user.pk, "until": until, "entry": entry.pk, "now": now})
         is_mine = cursor.fetchone() is not None
-    theirs = None if is_mine else Claim.objects.select_related("by").filter(entry=entry).first()
+    theirs = None if is_mine else known or Claim.objects.select_related("by").filter(entry=entry).first()
     return theirs or Claim(entry=entry, by=actor.user, until=until)
 
 
-def _with_risk(actor: Actor, entries: CompanyEntryQuerySet) -> CompanyEntryQuerySet:
-    """Add what orders entries by risk: what looks like an attack, then what others contradict; one's own come last."""
+def _with_risk(reader: UUID | None, entries: CompanyEntryQuerySet) -> CompanyEntryQuerySet:
+    """Add what orders entries by risk: what looks like an attack, then what others contradict; a reader's own last."""
     disputed = open_pairs().exclude(hints=[])
     in_dispute = disputed.values("entry_id").union(disputed.values("other_id"), all=True)
-    own = Value(0) if is_personal() else Case(When(proposed_by=actor.user, then=1), default=0)
+    own = Case(When(proposed_by=reader, then=1), default=0) if reader else Value(0)
     danger = Case(When(~Q(warnings=[]), then=2), When(pk__in=in_dispute, then=1), default=0)
     return entries.annotate(own=own, danger=danger)
-
-
-def _queue(
-    actor: Actor,
-    order: str = "risk",
-    why: str = "proposed",
-    category: str | None = None,
-    proposer: str | None = None,
-    project: str = "",
-    text: str | None = None,
-    risk: str | None = None,
-    older_than_days: int | None = None,
-) -> CompanyEntryQuerySet:
-    """Return the filtered queue, each entry with what orders it."""
-    entries = waiting(why)
-    if category:
-        entries = entries.filter(category=category)
-    if proposer:
-        entries = entries.filter(proposed_by__username__iexact=proposer)
-    if project:
-        entries = entries.filter(project=project)
-    if text:
-        entries = entries.filter(Q(title__icontains=text) | Q(content__icontains=text))
-    if risk:
-        entries = entries.exclude(warnings=[]) if risk == "flagged" else entries.filter(warnings=[])
-    if older_than_days is not None:
-        entries = entries.filter(created_at__lt=timezone.now() - timedelta(days=older_than_days))
-    return _with_risk(actor, entries) if order == "risk" else entries
 
 
 def _with_company(entries: CompanyEntryQuerySet, order: str) -> CompanyEntryQuerySet:

@@ -15,7 +15,7 @@ from bigmind.core.pages import Page
 from bigmind.core.translation import gettext_lazy
 from bigmind.web.forms import Question, choice, search_field
 from bigmind.web.pages import Tab
-from curation.proposals.queue import QueueItem, QueueSummary, list_queue, place_of, read_around
+from curation.proposals.queue import QueueItem, QueueSummary, list_queue, read_around, read_following
 from knowledge.models import CompanyCategory, CompanyEntry
 
 WHY = {
@@ -132,10 +132,10 @@ def next_after(
 ) -> CompanyEntry | None:
     """Return the entry to review next: a following one, else from the top, first those that nobody is reviewing."""
     passed = {entry.pk, *without}
-    following = list_queue(actor, **filters, limit=AHEAD, offset=place_of(actor, entry, **filters)).items
+    following = read_following(actor, entry, limit=AHEAD, **filters)
     others = [one for one in following if one.entry.pk not in passed]
     if not any(_is_free(one, actor) for one in others):
-        from_the_top = list_queue(actor, **filters, limit=AHEAD).items
+        from_the_top = read_following(actor, None, limit=AHEAD, **filters)
         others += [one for one in from_the_top if one.entry.pk not in passed]
     free = [one for one in others if _is_free(one, actor)]
     return next((one.entry for one in (*free, *others)), None)

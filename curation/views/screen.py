@@ -129,7 +129,8 @@ def describe_open_entry(actor: Actor, briefing: Briefing, attempt: Attempt | Non
         "briefing": briefing,
         "offered": offered,
         "obstacle": obstacle,
-        "second": needs_second_approval(actor, entry, importance=entry.importance) if "approve" in offered else False,
+        "second": "approve" in offered
+        and needs_second_approval(actor, entry, importance=entry.importance, history=briefing.history),
         "forms": _forms(entry, offered, attempt, again),
         "again": _action_of(again) if again else "",
         "near": [_near(near, attempt) for near in [*briefing.nearest, *_merge_targets(briefing, attempt)]],

@@ -1,6 +1,6 @@
 """CompanyEntry: one item of Tier G, what the company knows because people agreed."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -98,9 +98,9 @@ class CompanyEntryQuerySet(models.QuerySet["CompanyEntry"]):
         published = models.Q(status__in=PUBLISHED, verified_at__isnull=False)
         return self if curator else self.filter(published | models.Q(proposed_by=user) | models.Q(is_copy=True))
 
-    def due(self) -> "CompanyEntryQuerySet":
+    def due(self, today: date | None = None) -> "CompanyEntryQuerySet":
         """Approved entries whose review date has come, or that nobody has verified; copies are verified elsewhere."""
-        overdue = models.Q(review_after__lte=timezone.localdate()) | models.Q(verified_at=None)
+        overdue = models.Q(review_after__lte=today or timezone.localdate()) | models.Q(verified_at=None)
         return self.own().approved().filter(overdue)
 
     def fresh(self) -> "CompanyEntryQuerySet":

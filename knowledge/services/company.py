@@ -1,6 +1,6 @@
 """Company knowledge as it is read: listed, browsed, searched, and given to every agent at the start."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -137,7 +137,7 @@ def _relevant_entries(project: str, *topics: str) -> CompanyEntryQuerySet:
 _RELEVANT = FixedQuery(_relevant_entries)
 
 
-def relevant_numbers(project: str, topics: Sequence[str], *, also: Collection[int] = ()) -> QuerySet[Any, Any]:
+def relevant_numbers(project: str, topics: Sequence[str], *, also: Sequence[int] = ()) -> QuerySet[Any, Any]:
     """Return the numbers of the entries from which a session of this project and these topics gets the best.
 
     Args:
@@ -147,7 +147,7 @@ def relevant_numbers(project: str, topics: Sequence[str], *, also: Collection[in
     groups = [*([Q(project=project)] if project else []), *([Q(topics__overlap=list(topics))] if topics else [])]
     parts = [ranked.filter(group)[:READ_PER_GROUP] for group in groups]
     if also:
-        parts.append(CompanyEntry.objects.filter(pk__in=also).order_by().values("pk"))
+        parts.append(CompanyEntry.objects.filter(pk__any_of=also).order_by().values("pk"))
     return ranked[:READ_PER_GROUP].union(*parts) if parts else ranked[:READ_PER_GROUP]
 
 

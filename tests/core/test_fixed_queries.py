@@ -3,9 +3,12 @@
 from datetime import timedelta
 
 import pytest
-from django.db.models import Q
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db import transaction
+from django.db.models import Func, Q, TextField, Value
 from django.utils import timezone
 
+from accounts.models import User
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.pages import FixedList, page_of
 from knowledge.models import Fact
@@ -38,6 +41,50 @@ def test_the_same_statement_answers_for_other_values() -> None:
     assert words(ada.pk, now + timedelta(days=2), "", everything) == ["ada depot", "ada "]
     assert words(ada.pk, now, "", [old.pk]) == ["old"]
     assert [fact.user for fact in asked(bob.pk, now, "", everything)] == [bob]
+
+
+def test_a_slice_begins_where_each_call_says() -> None:
+    user = make_user("mia")
+    for number in range(5):
+        Fact.objects.create(user=user, fact=f"Nr. {number}", digest=str(number), category="constraint")
+    asked = FixedQuery(lambda user_id, at: Fact.objects.filter(user=user_id).order_by("digest")[at : at + 2])
+
+    assert [[fact.digest for fact in asked(user.pk, at)] for at in (0, 1, 3, 4, 9)] == [
+        ["0", "1"],
+        ["1", "2"],
+        ["3", "4"],
+        ["4"],
+        [],
+    ]
+
+
+def test_an_array_may_be_asked_for_by_a_query() -> None:
+    mia, bob = make_user("mia"), make_user("bob")
+    for user in (mia, bob):
+        Fact.objects.create(user=user, fact="One", digest="1", category="constraint", project="pi")
+    projects = ArraySubquery(Fact.objects.filter(user=mia).values("project"))
+
+    assert Fact.objects.filter(user=bob, project__any_of=projects).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_joins_are_tried_in_one_order_for_that_statement_alone() -> None:
+    make_user("mia")
+    asked = FixedQuery(
+        lambda name: User.objects.filter(username=name).annotate(limit=_setting("join_collapse_limit")),
+        joins_in_order=True,
+    )
+
+    [alone] = asked("mia")
+    after = User.objects.annotate(limit=_setting("join_collapse_limit")).get()
+    with transaction.atomic():
+        [inside] = asked("mia")
+
+    assert (alone.limit, after.limit, inside.limit) == ("1", "8", "8")
+
+
+def _setting(name: str) -> Func:
+    return Func(Value(name), function="current_setting", output_field=TextField())
 
 
 def test_the_present_moment_cannot_be_kept_with_the_statement() -> None:
