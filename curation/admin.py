@@ -228,7 +228,7 @@ show(
     "entry revision space compared_at",
     search="entry__title",
     order="-compared_at",
-    exclude=("vector",),
+    exclude=("vector", "titled_vector"),
     is_for_curators=True,
 )
 # Questions that must go on finding one item.

@@ -43,7 +43,7 @@ class Overlap(models.Model):
 
 
 class Comparison(models.Model):
-    """A proposal that was compared with the others, its revision, and the vector used.
+    """A proposal that was compared with the others, its revision, and the vectors used.
 
     Proposals have no passages, because search must not find them. Their vectors are stored here, and deleted with the
     decision.
@@ -53,6 +53,9 @@ class Comparison(models.Model):
     revision = models.PositiveIntegerField()
     space = models.CharField(max_length=200, blank=True, help_text="The model of the vector; empty: only words.")
     vector = HalfVectorField(null=True, blank=True)
+    titled_vector = HalfVectorField(
+        null=True, blank=True, help_text="Of title and content, by which it is compared with what is approved."
+    )
     compared_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

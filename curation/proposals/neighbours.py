@@ -148,15 +148,15 @@ def contradicting(entry: CompanyEntry) -> list[Neighbour]:
 def measure_nearness(entry: CompanyEntry) -> Nearness:
     """Return which entries are near to one, and how near."""
     own = _comparison_of(entry)
-    vector = _embed(entry.text)
+    vector = own.titled_vector
     parameters: dict[str, Any] = {
         "text": entry.text,
         "entry": entry.pk or 0,
         "kind": Kind.COMPANY,
-        "space": provider().space if vector else "",
-        "vector": vector and HalfVector(vector).to_text(),
+        "space": provider().space if vector is not None else "",
+        "vector": _as_text(vector),
         "own_space": own.space,
-        "own_vector": own.vector and HalfVector(own.vector).to_text(),
+        "own_vector": _as_text(own.vector),
         "waiting": list(UNDECIDED),
         "candidates": CANDIDATES,
         "most": WAITING_COMPARED,
@@ -189,15 +189,23 @@ def _neighbour(entry: CompanyEntry, other: CompanyEntry, by_vector: float, by_wo
 
 
 def _comparison_of(entry: CompanyEntry) -> Comparison:
-    """Return the vector by which an entry is compared with proposals: the stored one if it is of this text."""
+    """Return the vectors by which an entry is compared: with proposals that of its content, with what is approved that
+    of title and content. The stored ones if they are of this text."""
     known: Comparison | None = getattr(entry, "comparison", None)
     if known and known.revision == entry.revision and known.vector and known.space == provider().space:
+        known.titled_vector = known.titled_vector or _embed(entry.text)
         return known
-    made = Comparison(entry=entry, revision=entry.revision)
+    made = Comparison(entry=entry, revision=entry.revision, titled_vector=_embed(entry.text))
     # Without the title, which words the subject differently, two texts that say the same are more similar.
     made.vector = _embed(entry.content if len(entry.content.split()) >= FEW_WORDS else entry.text)
     made.space = provider().space if made.vector else ""
     return made
+
+
+def _as_text(vector: HalfVector | list[float] | None) -> str | None:
+    if vector is None:
+        return None
+    return (vector if isinstance(vector, HalfVector) else HalfVector(vector)).to_text()
 
 
 def _embed(text: str) -> list[float] | None:
