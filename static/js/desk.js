@@ -4,7 +4,13 @@
 const OPENED = /^\/curation\/\d+\/$/;
 const DECIDED = /^\/curation\/\d+\/(decide|skip|undo|comment|claim)\/$/;
 
-let ahead = { address: "", page: null };
+const WAITING = "header.masthead a[href='/curation/']";
+const KEPT = 4;
+const FRESH_MS = 120_000;
+const HOVER_MS = 80;
+
+// By address, the one that was asked for first: each has its page once that is there.
+const ahead = new Map();
 let isBusy = false;
 let meant = null;
 
@@ -13,36 +19,46 @@ function addressOf(url) {
   return pathname + search;
 }
 
+// The page is made ready as soon as it is there, so that a key has nothing left to do but to show it.
+async function read(address) {
+  if (isFresh(ahead.get(address))) return;
+  const coming = { page: null, since: performance.now() };
+  ahead.delete(address);
+  ahead.set(address, coming);
+  for (const old of [...ahead.keys()].slice(0, -KEPT)) ahead.delete(old);
+  const answer = await fetch(address, { headers: { "X-Read-Ahead": "1" } }).catch(() => null);
+  const text = answer?.ok && !answer.redirected ? await answer.text().catch(() => "") : "";
+  // Something may have been decided meanwhile, and the page asked for once more.
+  if (ahead.get(address) !== coming) return;
+  if (text) coming.page = parse(text);
+  else ahead.delete(address);
+}
+
+function isFresh(coming) {
+  return coming && performance.now() - coming.since < FRESH_MS;
+}
+
 function readAhead() {
   const next = document.querySelector(".opened a[rel=next]");
-  if (!next || ahead.address === addressOf(next.href)) return;
-  const address = addressOf(next.href);
-  const page = fetch(address, { headers: { "X-Read-Ahead": "1" } })
-    .then((answer) => (answer.ok && !answer.redirected ? answer.text() : null))
-    .catch(() => null);
-  ahead = { address, page: null };
-  page.then((text) => {
-    if (ahead.address === address) ahead.page = text;
-  });
+  if (next) read(addressOf(next.href));
 }
 
 function parse(text) {
   return new DOMParser().parseFromString(text, "text/html");
 }
 
-function putNumbers(fresh) {
-  for (const selector of ["header.masthead a[href='/curation/']", "nav.tabs", ".waiting", ".opened > header > .row"]) {
+function put(fresh, ...selectors) {
+  for (const selector of selectors) {
     const [old, now] = [document.querySelector(selector), fresh.querySelector(selector)];
     if (old && now && old.innerHTML !== now.innerHTML) old.innerHTML = now.innerHTML;
   }
 }
 
 // Everything below the masthead is another page now; the focus goes where it goes on a page that was just opened.
-function show(text, url, isNew = true) {
-  const fresh = parse(text);
+function show(fresh, url, isNew = true) {
   const main = fresh.querySelector("main");
   if (!main) return location.assign(url);
-  putNumbers(fresh);
+  put(fresh, WAITING);
   document.title = fresh.title;
   document.querySelector("main").replaceWith(main);
   if (isNew) history.pushState(null, "", url);
@@ -50,49 +66,53 @@ function show(text, url, isNew = true) {
   scrollTo(0, 0);
   focused.focus({ preventScroll: focused.id === "entry" });
   document.dispatchEvent(new Event("swapped"));
-  readAhead();
 }
 
 // The same entry as the server shows it after the decision: who looks at it, what is left, and the way back.
-function settle(text) {
-  const fresh = parse(text);
-  putNumbers(fresh);
+function settle(fresh) {
+  put(fresh, WAITING, "nav.tabs", ".waiting", ".opened > header > .row");
   const [article, messages] = [document.querySelector(".opened"), fresh.querySelector(".opened > .messages")];
   article.querySelector(":scope > .messages")?.remove();
   if (messages) article.prepend(messages);
   delete document.querySelector("main").dataset.arriving;
   document.dispatchEvent(new Event("settled"));
   document.dispatchEvent(new Event("swapped"));
-  readAhead();
 }
 
 function takeAhead(address) {
-  if (ahead.address !== address || !ahead.page) return false;
-  const { page } = ahead;
-  ahead = { address: "", page: null };
-  show(page, `${address}#entry`);
-  document.querySelector("main").dataset.arriving = "";
+  const coming = ahead.get(address);
+  ahead.delete(address);
+  if (!isFresh(coming) || !coming.page) return false;
+  const { page } = coming;
+  page.querySelector("main").dataset.arriving = "";
   // What was done before it was read ahead, and the way back from that, are of the past.
-  document.querySelector(".opened > .messages")?.remove();
+  page.querySelector(".opened > .messages")?.remove();
+  show(page, `${address}#entry`);
   return true;
 }
 
 // A page that was read ahead is shown at once. It is asked for once more, because only that tells others who looks.
-async function follow(request, expected) {
+// What a decision changes may be on any page that was read before it: they are read once more.
+async function follow(request, expected, isDecision = false) {
   isBusy = true;
   const before = location.href;
+  const answered = fetch(...request);
+  answered.catch(() => null);
   const isShown = expected && takeAhead(expected);
+  if (isDecision) ahead.clear();
+  else if (isShown) readAhead();
   try {
-    const answer = await fetch(...request);
+    const answer = await answered;
     const { pathname } = new URL(answer.url);
     if (answer.redirected && !pathname.startsWith("/curation/")) return location.assign(answer.url);
-    const text = await answer.text();
-    if (isShown && answer.ok && addressOf(answer.url) === expected) settle(text);
-    else show(text, answer.ok ? `${addressOf(answer.url)}${OPENED.test(pathname) ? "#entry" : ""}` : before);
+    const page = parse(await answer.text());
+    if (isShown && answer.ok && addressOf(answer.url) === expected) settle(page);
+    else show(page, answer.ok ? `${addressOf(answer.url)}${OPENED.test(pathname) ? "#entry" : ""}` : before);
   } catch {
     location.assign(before);
   } finally {
     isBusy = false;
+    readAhead();
     const [act, control] = meant ?? [];
     meant = null;
     // What was pressed meanwhile counts if the person saw what it is about, and it is still there.
@@ -118,16 +138,33 @@ document.addEventListener("submit", (event) => {
     meant = [() => form.requestSubmit(event.submitter), form];
     return;
   }
-  const isGoingOn = /\/(decide|skip)\/$/.test(pathname);
+  const isSkip = pathname.endsWith("/skip/");
+  const isGoingOn = isSkip || pathname.endsWith("/decide/");
   const next = document.querySelector(".opened a[rel=next]");
   const body = new URLSearchParams(new FormData(form, event.submitter));
-  follow([form.action, { method: "POST", body }], isGoingOn && next ? addressOf(next.href) : "");
+  follow([form.action, { method: "POST", body }], isGoingOn && next ? addressOf(next.href) : "", !isSkip);
 });
+
+// Whoever points at an entry, or reaches its link by Tab, is likely to open it.
+let pointed = null;
+let resting;
+for (const reached of ["pointermove", "focusin"]) {
+  document.addEventListener(reached, (event) => {
+    const link = event.target.closest?.(".queue a[href], .opened a[rel=prev]") ?? null;
+    if (link === pointed) return;
+    pointed = link;
+    clearTimeout(resting);
+    if (link && OPENED.test(new URL(link.href).pathname)) resting = setTimeout(read, HOVER_MS, addressOf(link.href));
+  });
+}
 
 addEventListener("popstate", async () => {
   if (location.pathname.startsWith("/curation/")) {
     const answer = await fetch(location.href).catch(() => null);
-    if (answer?.ok) return show(await answer.text(), location.href, false);
+    if (answer?.ok) {
+      show(parse(await answer.text()), location.href, false);
+      return readAhead();
+    }
   }
   location.reload();
 });

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from accounts.actor import Actor
 from curation.decisions.entries import comment
@@ -254,6 +254,56 @@ def test_what_is_ticked_on_two_pages_is_decided_together(visits: Visits, curator
     assert found == []
     titles = CompanyEntry.objects.approved().values_list("title", flat=True)
     assert set(titles) == {"Proposal 00", "Proposal 21"}
+
+
+def test_an_entry_that_one_points_at_stands_there_before_the_server_answers(visits: Visits, curator: Actor) -> None:
+    first, _second, third = (propose(title=title, importance=9) for title in ("First", "Second", "Third"))
+    address = reverse("curation-entry", args=[third.pk])
+    page = visits.by(curator.user)
+    page.goto(reverse("curation-entry", args=[first.pk]))
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    _point_at(page, "Third", address)
+    page.route(f"**{address}", hold)
+    _in_list(page, "Third").click()
+    shows(page, "Third")
+    arriving = page.locator("main[data-arriving]").count()
+    held[0].continue_()
+    expect(page.get_by_role("button", name="Release")).to_be_visible()
+
+    assert (arriving, len(held)) == (1, 1)
+    assert Claim.objects.get().entry_id == third.pk
+
+
+def test_what_was_read_ahead_before_a_decision_is_read_once_more(visits: Visits, curator: Actor) -> None:
+    first, _second, third = (propose(title=title, importance=9) for title in ("First", "Second", "Third"))
+    page = visits.by(curator.user)
+    page.goto(reverse("curation-entry", args=[first.pk]))
+
+    _point_at(page, "Third", reverse("curation-entry", args=[third.pk]))
+    revise_proposal(make_actor(third.proposed_by), entry_id=third.pk, content="It was said better meanwhile.")
+    approve(page)
+    shows(page, "Second")
+    expect(page.get_by_role("status").first).to_contain_text("Approved")
+    _in_list(page, "Third").click()
+    shows(page, "Third")
+
+    expect(page.locator(".opened .prose").first).to_have_text("It was said better meanwhile.")
+
+
+def _in_list(page: Page, title: str) -> Locator:
+    return page.locator(".queue").get_by_role("link", name=title)
+
+
+def _point_at(page: Page, title: str, address: str) -> None:
+    """Let the pointer rest on an entry of the list until it is read ahead."""
+    with page.expect_response(lambda answer: answer.url.endswith(address)) as answered:
+        _in_list(page, title).hover()
+    answered.value.finished()
+    page.evaluate("new Promise((go_on) => requestIdleCallback(go_on))")
 
 
 def test_the_back_button_returns_to_the_filtered_queue(visits: Visits, curator: Actor) -> None:
