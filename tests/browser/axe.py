@@ -1,4 +1,4 @@
-"""What axe finds on a page: in light and dark, on a phone and on a desk."""
+"""What axe finds on a page: in light and dark, on a phone and on a desk, also in what is folded away."""
 
 from functools import cache
 from itertools import product
@@ -14,8 +14,19 @@ HEIGHT = 900
 # A test holds that the dark scheme changes nothing but colours: all else was seen in the light.
 RULES_OF_COLOUR = ["color-contrast", "link-in-text-block"]
 
+# Those that open each other's place stand open together: a name would leave one of them.
+_OPEN = """() => {
+    const folds = [...document.querySelectorAll('details:not([open])')];
+    const names = folds.map((fold) => fold.getAttribute('name'));
+    for (const fold of folds) { fold.removeAttribute('name'); fold.open = true; }
+    globalThis.fold = () => folds.forEach((fold, at) => {
+        fold.open = false;
+        if (names[at] !== null) fold.setAttribute('name', names[at]);
+    });
+    return folds.length;
+}"""
 # No page has a frame, a sound or a film: axe need not ask frames, nor load styles and media a second time.
-_RUN = """rules => axe.run({
+_RUN = """([part, rules]) => axe.run(part || document, {
     resultTypes: ['violations'], preload: false, iframes: false,
     ...(rules.length && {runOnly: {type: 'rule', values: rules}})
 }).then(found => found.violations)"""
@@ -23,16 +34,27 @@ _OVERFLOW = "() => document.documentElement.scrollWidth - document.documentEleme
 
 
 def findings(page: Page) -> list[str]:
-    """Return what is wrong with a page as it stands, in each scheme and width: an empty list is a pass."""
+    """Return what is wrong with a page as it stands, and then with all that opens, in each scheme and width.
+
+    An empty list is a pass. Afterwards the page is folded as it was.
+    """
     # Playwright's own `evaluate` would parse the whole script twice more to see what it is.
     page.context.new_cdp_session(page).send("Runtime.evaluate", {"expression": _axe()})
+    found = _findings_in(page)
+    if page.evaluate(_OPEN):
+        found += _findings_in(page, "details")
+        page.evaluate("fold()")
+    return found
+
+
+def _findings_in(page: Page, part: str = "") -> list[str]:
     found: list[str] = []
     for scheme, width in product(SCHEMES, WIDTHS):
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": HEIGHT})
-        where = f"{page.url} ({scheme}, {width} px)"
+        where = f"{page.url}{' opened' if part else ''} ({scheme}, {width} px)"
         rules = RULES_OF_COLOUR if scheme == "dark" else []
-        found += [f"{where}: {_told(violation)}" for violation in page.evaluate(_RUN, rules)]
+        found += [f"{where}: {_told(violation)}" for violation in page.evaluate(_RUN, [part, rules])]
         if beyond := scrolls_sideways(page):
             found.append(f"{where}: the page scrolls sideways by {beyond} px")
     return found

@@ -36,6 +36,21 @@ def test_what_is_wrong_in_one_scheme_alone_is_found(
     assert [re.search(r"\((.+) px\)", finding).group(1) for finding in found] == expected  # type: ignore[union-attr]
 
 
+def test_what_is_folded_away_is_looked_at_too_and_folded_again(browser: Browser) -> None:
+    folds = "".join(
+        f'<details name="one"><summary>{name}</summary><button></button></details>' for name in ("First", "Second")
+    )
+    page = browser.new_page()
+    page.set_content(PAGE.format(light="#000", dark="#fff", more=folds))
+
+    found = findings(page)
+    opened, named = page.locator("details[open]").count(), page.locator("details[name=one]").count()
+
+    page.close()
+    assert ["opened (light" in finding and finding.count("<button>") == 2 for finding in found] == [True, True]
+    assert (opened, named) == (0, 2)
+
+
 def test_the_dark_scheme_changes_colours_and_nothing_else() -> None:
     written = [path for folder in ("static", "templates") for path in (ROOT / folder).rglob("*") if path.is_file()]
     texts = {path: path.read_text(errors="replace") for path in written if path.suffix in {".css", ".js", ".html"}}
