@@ -1,6 +1,7 @@
 """Markdown that someone stored, parsed within limits, and as plain words where it is only quoted."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise, starmap
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
@@ -58,8 +59,7 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[str]:
         elif token.type in {"fence", "code_block"}:
             yield from _as_code(token.content)
         elif token.type == "inline":
-            children = token.children or []
-            yield "".join(_words_of(*pair) for pair in zip(children, [*children[1:], None], strict=True))
+            yield "".join(starmap(_words_of, pairwise([*(token.children or []), None])))
 
 
 def _words_of(token: Token, following: Token | None) -> str:

@@ -77,6 +77,7 @@ def test_a_long_text_is_rendered_up_to_the_cap_and_shown_as_it_is_beyond():
         ("- one\n- [two](https://example.com)\n\n3. three", "• one • two 3. three"),
         ("```sh\nls -la\n```", "`ls -la`"),
         ("| a | b |\n|---|---|\n| 1 | 2 |", "a b 1 2"),
+        ("#\n\n| | b |\n|---|---|\n| | 2 |", "b 2"),
         (
             "<b>x</b> & `__init__.py`, __name__, snake_case, *.py",
             "<b>x</b> & `__init__.py`, __name__, snake_case, *.py",
