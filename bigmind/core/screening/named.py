@@ -13,6 +13,8 @@ NEAR_CHARS = 100
 VALUE_CHARS = 400
 REACH_CHARS = 1_200
 """How far from a name the beginning of its value is looked for."""
+SPOKEN_CHARS = 300
+"""How far from a name the word is that says what it is: seven words lie between them at most."""
 _PASSWORDS = (
     r"pass(?:word|phrase|code|wd|wort)?|pwd|psw|kennwort|contrase(?:ñ|n)a|mot de passe|senha|wachtwoord|parola|hasło"
     r"|(?<![a-z])pw(?![a-z])|пароль|密码|密碼|パスワード|비밀번호"
@@ -52,31 +54,35 @@ _OPEN = r"(?P<quote>\\?[\"'`]{1,3}|\*{2}|<(?=string>))?(?:string>)?"
 _BARE_VALUE = r"(?:[^\s\"'`<>,;&|\\]|[,;&|](?!\s|\Z|[\w.-]{1,40}[=:]|[,;&|\"']))"
 _VALUE = rf"(?=(?(quote)[^\n\"'`]|{_BARE_VALUE}))"
 """Where a value begins. `_Values` says where it ends."""
+_LONG_ENOUGH = rf"(?=(?(quote)[^\n\"'`]{{6}}|{_BARE_VALUE}{{6}}))"
+"""No secret is shorter. What stands before it is atomic: a value that is too short is not looked for elsewhere."""
 _QUOTED = re.compile(rf"[^\n\"'`]{{1,{VALUE_CHARS}}}")
 # No password and no token is without a digit, a capital or a symbol; those in other scripts count as such.
 _SIGN = re.compile(r"[^a-z\s\"'`()\[\]{}<>,.;:/|\\_-]")
 _BARE = re.compile(rf"(?:[^\s\"'`<>,;&|\\]++|{_BARE_VALUE})++")
 _BLOCK = r"(?:[|>][-+]?\s{1,40})?"
 _ASSIGNED = re.compile(
-    rf"{_ENDING}{_QUOTES}(?:\s?\([^()\n]{{1,40}}\)){{0,1}}{_QUOTES}{_TYPE}\s{{0,20}}"
+    rf"(?>{_ENDING}{_QUOTES}(?:\s?\([^()\n]{{1,40}}\)){{0,1}}{_QUOTES}{_TYPE}\s{{0,20}}"
     r"(?:"
     r",?\s{0,40}-?\s{0,4}\\?[\"']?value\\?[\"']?\s{0,4}[:=]\s{0,4}"
     r"|(?::=|=>|={1,3}|:|->|→|\?=|\|\||\|)\*{0,2}[ \t]{0,20}(?:\r?\n\s{1,40})?"
     r"|,\s{0,4}(?=\\?[\"'])|>(?=[^\s<])"
-    rf"){_BLOCK}{_OPEN}{_VALUE}"
+    rf"){_BLOCK}{_OPEN}{_VALUE}){_LONG_ENOUGH}"
 )
+_BEING, _SAYING = "is|was|are|be|got|has been|gets", "set|changed|to|equals|as|ist|lautet|est|es|became|это"
 _VERB = (
-    r"(?:(?:is|was|are|be|got|has been|gets)(?:\s(?:now|still|currently|just|been))?"
-    r"(?:\s(?:changed|set|reset|rotated|updated|renewed)\sto)?|(?:set|changed|to|equals|as|ist|lautet|est|es|became|это)"
-    r"(?:\sto)?)"
+    rf"(?:(?:{_BEING})(?:\s(?:now|still|currently|just|been))?"
+    rf"(?:\s(?:changed|set|reset|rotated|updated|renewed)\sto)?|(?:{_SAYING})(?:\sto)?)"
 )
+# Every match of `_SPOKEN` has one of these: where none is near, a text that only names secrets is done with.
+_SAID = re.compile(rf"[:=]\*{{0,2}}\s|\s(?:{_BEING}|{_SAYING})[\s*]")
 _LONG = r"[^\s:=]{32}"
 _SPOKEN = re.compile(
-    rf"{_ENDING}{_QUOTES}(?P<between>(?:\s{{1,3}}(?!{_LONG})[\w(/@#&+](?:[\w'’/()#@&+-]++|\.(?=\w))*+){{0,7}}?)(?:\s{{1,3}}{_VERB}\s{{0,2}}[:=]?|\s?[:=])"
-    rf"\*{{0,2}}\s{{1,3}}{_OPEN}{_VALUE}"
+    rf"(?>{_ENDING}{_QUOTES}(?P<between>(?:\s{{1,3}}(?!{_LONG})[\w(/@#&+](?:[\w'’/()#@&+-]++|\.(?=\w))*+){{0,7}}?)(?:\s{{1,3}}{_VERB}\s{{0,2}}[:=]?|\s?[:=])"
+    rf"\*{{0,2}}\s{{1,3}}{_OPEN}{_VALUE}){_LONG_ENOUGH}"
 )
 _OF_A_PAGE = re.compile(r"\s\w{0,12}(?:[Pp]age|[Cc]ursor)")
-_FOLLOWING = re.compile(rf"{_ENDING}{_QUOTES}(?:[ \t]{{1,4}}|[ \t]?[(\[][ \t]?|=){_OPEN}{_VALUE}")
+_FOLLOWING = re.compile(rf"(?>{_ENDING}{_QUOTES}(?:[ \t]{{1,4}}|[ \t]?[(\[][ \t]?|=){_OPEN}{_VALUE}){_LONG_ENOUGH}")
 _APP_PASSWORD = re.compile(r"[^\n]{0,30}?[:=\s][\"'`]?(?P<value>[a-z]{4}(?: [a-z]{4}){3})(?![ \w])")
 _WORDS = re.compile(r"[^\n:]{0,30}?[:=]\s{0,4}[\"'`]?(?P<value>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})(?![\w])")
 _TOKEN_NEAR = re.compile(r"(?<![\w/=.+-])[A-Za-z0-9_+/-]{24,200}={0,2}(?![\w/])")
@@ -151,9 +157,9 @@ def find_named(text: str) -> Iterator[Secret]:
     if any(stem in lowered for stem in _STEMS):
         values = _Values(text, lowered)
         for name in map(_read_name, _NAME.finditer(lowered)):
-            found = [secret for secret in (_find_value(values, name), values.near(name)) if secret]
-            if found and not _names_other(lowered, name):
-                yield from found
+            value, near = _find_value(values, name), values.near(name) if values.has_tokens else None
+            if (value or near) and not _names_other(lowered, name):
+                yield from filter(None, (value, near))
     yield from _beside_access_keys(text)
 
 
@@ -183,16 +189,26 @@ class _Values:
     def __init__(self, text: str, lowered: str) -> None:
         self.text, self.lowered = text, lowered
         self.has_app = "app" in lowered
+        self.has_tokens = bool(_TOKEN_NEAR.search(text))
         self._run = (0, 0)
-        self._sign = 0
+        self._sign = self._said = -1
         self._mixed: dict[int, bool] = {}
 
     def may_follow(self, name: _Named) -> bool:
         """Whether a sign stands so near behind a name that its value may have it. Names are given in their order."""
         if self._sign < name.end:
-            found = _SIGN.search(self.text, name.end)
-            self._sign = found.start() if found else len(self.text) + REACH_CHARS + VALUE_CHARS
+            self._sign = self._next(_SIGN, name)
         return self._sign < name.end + REACH_CHARS + VALUE_CHARS
+
+    def may_be_said(self, name: _Named) -> bool:
+        """Whether a word or a sign stands so near behind a name that it may say what it is."""
+        if self._said < name.end:
+            self._said = self._next(_SAID, name)
+        return self._said < name.end + SPOKEN_CHARS
+
+    def _next(self, pattern: re.Pattern[str], name: _Named) -> int:
+        found = pattern.search(self.text, name.end)
+        return found.start() if found else len(self.text) + REACH_CHARS + VALUE_CHARS
 
     def after(self, match: re.Match[str]) -> str:
         """Return the value that begins after a match, without the punctuation of the sentence around it."""
@@ -236,13 +252,20 @@ class _Values:
 def _find_value(values: _Values, name: _Named) -> Secret | None:
     if not name.kind:
         return None
+    refused: tuple[int, int] | None = None
     for pattern in (_ASSIGNED, _SPOKEN, _FOLLOWING) if values.may_follow(name) else ():
+        if pattern is _SPOKEN and not values.may_be_said(name):
+            continue
         match = pattern.match(values.text, name.end, name.end + REACH_CHARS)
         if match is None or (pattern is _SPOKEN and _OF_A_PAGE.search(match["between"])):
             continue
-        value = values.after(match)
+        # Each pattern asks more of a value than the one before, so that the same one is asked once.
+        before, refused = refused, (match.end(), match.start("quote"))
+        value = values.after(match) if refused != before else ""
         if _is_secret(value, name, spoken=pattern is not _ASSIGNED, close=pattern is not _FOLLOWING):
             return Secret(name.kind, match.end(), match.end() + len(value))
+        if refused == (name.end + 1, -1):
+            break  # One sign and then the value: the other patterns find the same, or nothing.
     return _in_words(values, name) if values.has_app or name.kind == "phrase" else None
 
 
@@ -265,17 +288,20 @@ _OF_SENTENCES = frozenset(
 
 
 def _is_secret(value: str, name: _Named, *, spoken: bool, close: bool = True) -> bool:
-    if " " in value and not _is_sentence_like_password(value, name):
-        return False
     if len(value) > (128 if name.is_password else 400) or (not name.is_password and _is_a_chain(value)):
         return False
+    if " " in value and not _is_sentence_like_password(value, name):
+        return False
     if name.is_password:
-        strong = any(char.isupper() for char in value) and any(char.isdigit() for char in value)
-        return is_password(value, spoken=spoken) and (close or (strong and len(value) >= 8) or len(value) >= 16)
+        return is_password(value, spoken=spoken) and (close or len(value) >= 16 or _is_strong(value))
     chosen = name.kind == "secret" and 8 <= len(value) <= 64 and is_password(value, spoken=True)
     if spoken:
         return is_token(value, at_least=16 if close else 20) or (chosen and close and not value.isalnum())
     return is_token(value, at_least=12) or chosen
+
+
+def _is_strong(value: str) -> bool:
+    return len(value) >= 8 and any(char.isupper() for char in value) and any(char.isdigit() for char in value)
 
 
 def _is_a_chain(value: str) -> bool:
