@@ -109,7 +109,9 @@ class TriggerSet:
         try:
             with open(self.path, "rb") as file:
                 signature, _, content = file.read(SET_BYTES).partition(b"\n")
-            self.age = max(0.0, time.time() - os.path.getmtime(self.path))
+            age = time.time() - os.path.getmtime(self.path)
+            # Fetched while the clock ran ahead: it would stay fresh until the clock has come so far again.
+            self.age = age if age > -FRESH_SECONDS else float(FRESH_SECONDS + 1)
         except OSError:
             return
         matched, _, self._texts = content.partition(b"\n")
@@ -338,7 +340,7 @@ def _refresh(config: Json, age: float) -> None:
     """Let the hook program fetch the triggers, beside this one, which ends without it."""
     asked = os.path.join(config["folder"], "triggers", f"{config['client']}.asked")
     try:
-        if age < FRESH_SECONDS or time.time() - os.path.getmtime(asked) < AGAIN_SECONDS:
+        if age < FRESH_SECONDS or abs(time.time() - os.path.getmtime(asked)) < AGAIN_SECONDS:
             return
     except OSError:
         pass

@@ -3,7 +3,8 @@
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -93,6 +94,15 @@ def _things(actor: Actor) -> Iterator[tuple[Item, Item]]:
             yield from _thing(kind, thing, actor.user.team)
 
 
+def _compile(triggers: Iterable[str]) -> Iterator[list[Any]]:
+    """Yield stored triggers as hooks compare them. One that cannot be read any more, as a text was removed from it, is
+    left out alone: the set has those of everybody.
+    """
+    for text in triggers:
+        with suppress(ValueError):
+            yield [*compile_trigger(text), text]
+
+
 def _thing(kind: Kind, thing: Any, team: str) -> Iterator[tuple[Item, Item]]:
     is_fact = kind is Kind.FACT
     level = TriggerLevel(thing.trigger_level) if is_fact else level_of(thing.trigger_levels, team)
@@ -108,7 +118,7 @@ def _thing(kind: Kind, thing: Any, team: str) -> Iterator[tuple[Item, Item]]:
         "h": handle.upper(),
         "l": level,
         "p": [folded] if folded else [],
-        "t": [[*compile_trigger(text), text] for text in thing.triggers],
+        "t": list(_compile(thing.triggers)),
     }
     says = render_to_string("agent/trigger.md", {"kind": kind, "handle": handle, "thing": thing}, using="agent").strip()
     page = f"{settings.PUBLIC_URL}{reverse(KINDS[kind].route, args=[thing.pk])}"

@@ -14,10 +14,12 @@ from django.template.loader import render_to_string
 from django.utils.html import strip_tags
 
 from accounts.actor import Actor
+from accounts.connecting.act_program import FRESH_SECONDS, OLD_SECONDS, TriggerSet
 from accounts.connecting.hook_files import HookConfig, HookFolder
 from accounts.connecting.hooks import ACT_FILE
 from accounts.models import User
 from bigmind.core.triggers import ERROR, AgentAct, act_of, compile_trigger
+from bigmind.core.triggers.shell import read_commands
 from curation.decisions.decisions import approve_global
 from curation.decisions.levels import set_trigger_level
 from curation.proposals.proposals import promote_to_global
@@ -170,6 +172,44 @@ def test_a_set_that_somebody_changed_or_that_is_of_another_key_is_not_used(tmp_p
     assert reason_in(machine.tell({**edit, "session_id": "s3"}))[0] == "deny"  # it advises still, and blocks nothing
     machine.hooks.write(HookConfig("claude-code", "http://127.0.0.1:9", "bm_other", places=["user"]))
     assert machine.tell({**edit, "session_id": "s4"}) == {}
+
+
+def test_a_set_that_was_fetched_while_the_clock_ran_ahead_is_fetched_again(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, HookedClient(make_user("ada")))
+    machine.exchange()
+    config = {"folder": str(machine.hooks.folder), "client": machine.client, "key": machine.claude.key}
+    ages = []
+
+    for ahead in (0, 30, 365 * 24 * 3600):
+        os.utime(machine.file, (time.time() + ahead,) * 2)
+        ages.append(TriggerSet(config).age)
+
+    assert [age < FRESH_SECONDS for age in ages] == [True, True, False]
+    assert max(ages) < OLD_SECONDS  # what the clock did takes no level from them
+
+
+def test_a_trigger_that_cannot_be_read_any_more_takes_no_other_from_anybody() -> None:
+    ada = make_actor(make_user("ada"))
+    for text in ("Migrations are never edited.", "Tests are never skipped."):
+        fact = store_fact(ada, category="constraint", fact=text).fact
+        set_fact_triggers(ada, fact_id=fact.number, triggers=["path: db/migrations/*"])
+    Fact.objects.filter(fact__startswith="Tests").update(triggers=["[removed 2026-11-23: leaked]", "path: tests/*"])
+
+    told = renew_triggers(Actor.of(ada.user, key=make_key(ada.user).key), "")
+
+    assert {one[3] for item in json.loads(told.splitlines()[1])["items"] for one in item["t"]} == {
+        "path: db/migrations/*",
+        "path: tests/*",
+    }
+
+
+def test_a_find_within_a_find_is_one_command_each() -> None:
+    commands = read_commands("find . -exec " * 1_000 + "rm -rf a ;")
+    both = read_commands("find . -name a -exec rm -r {} \\; -execdir sh -c 'chmod 777 b' +")
+
+    assert len(commands) < 3_000
+    assert ["rm", "-rf", "a"] in [one.words for one in commands]
+    assert [one.words[0] for one in both] == ["find", "rm", "sh", "chmod"]
 
 
 def test_an_error_and_a_prompt_are_answered_with_what_is_known_of_them(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DEPTH = 5
-EXECS = 8
 MOST_CHARS = 20_000
 """A longer line holds a document or data; what comes after is not looked at."""
 
+EXECS = {"-exec", "-execdir", "-ok", "-okdir"}
 SHELLS = {"sh", "bash", "zsh", "dash", "ksh", "ash", "fish"}
 KEYWORDS = {"if", "then", "elif", "else", "while", "until", "do", "!", "{", "}", "fi", "done", "esac", "time"}
 # Programs that run another: their options that take a value, and how many words stand before the other one.
@@ -371,9 +371,10 @@ def _words_inside(name: str, words: list[str]) -> Iterator[list[str]]:
         yield words[words.index("-m") + 1 :]
         return
     if name == "find":
-        starts = [place for place, word in enumerate(words) if word in {"-exec", "-execdir", "-ok", "-okdir"}]
-        for start in starts[:EXECS]:
-            rest = words[start + 1 :]
+        # Each ends where the next one begins: were one inside another, a line of 400 characters would run 300,000.
+        starts = [place for place, word in enumerate(words) if word in EXECS]
+        for start, following in zip(starts, [*starts[1:], len(words)], strict=False):
+            rest = words[start + 1 : following]
             end = next((place for place, word in enumerate(rest) if word in {";", "+"}), len(rest))
             yield rest[:end]
         return
