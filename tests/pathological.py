@@ -46,7 +46,7 @@ from bigmind.web.differences import words_changed
 from bigmind.web.markdown import render_markdown
 from curation.notifications.notices import notice_text
 from curation.packs.documents import read_pack
-from knowledge.anchors.grammar import parse_anchor
+from knowledge.anchors.grammar import read_anchor, write_anchor
 from knowledge.anchors.manifests import commands_of, dependencies_of, settings_of, version_in
 from knowledge.anchors.syntax import parse_definitions
 from knowledge.app_maps.files.archives import unpack
@@ -477,7 +477,7 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "telling words": telling_words,
     "inline for agents": inline,
     "names that errors repeat": lambda text: (echo(text), echo_code(text), mention(text)),
-    "anchors": parse_anchor,
+    "anchors": lambda text: (read_anchor(text), write_anchor(text)),
     "code that anchors cite": lambda text: [parse_definitions(text.encode(), name, "a") for name in GRAMMARS],
     "versions that anchors state": lambda text: version_in(text, text),
     **{f"an anchor that cites {path}": _cited(path) for path in CITED},

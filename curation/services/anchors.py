@@ -15,11 +15,12 @@ from accounts.actor import Actor
 from bigmind.core.handles import handle_of
 from bigmind.core.numbers import number_in
 from bigmind.core.pages import Page, page_of
+from bigmind.core.screening.policy import NoSecrets
 from bigmind.core.text import check_content, one_line
 from bigmind.core.vocabulary import Cursor, Limit, Offset, SharedLongText
 from curation.decisions.history import record
 from curation.models import Action
-from knowledge.anchors.grammar import ANCHOR_CHARS, parse_anchor
+from knowledge.anchors.grammar import TOLD_CHARS, parse_anchor, read_anchor
 from knowledge.anchors.judging import AnchorVerdict
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind
@@ -30,7 +31,13 @@ from knowledge.shapes.anchors import AnchoredItemShape, AnchorReportShape
 MOST_RESULTS = 500
 REASON_CHARS = 500
 
-AnchorText = Annotated[str, Field(max_length=ANCHOR_CHARS), AfterValidator(check_content)]
+
+def _require_anchor(text: str) -> str:
+    parse_anchor(text)
+    return text
+
+
+AnchorText = Annotated[str, Field(max_length=TOLD_CHARS), AfterValidator(check_content), NoSecrets]
 RepositoryName = Annotated[
     str, AfterValidator(check_content), Field(min_length=1, max_length=200, description="Such as acme/shop.")
 ]
@@ -51,7 +58,9 @@ class AnchorResult(BaseModel):
     anchor: Annotated[AnchorText, Field(description="From anchors_list.")]
     verdict: Literal["holds", "moved", "doubtful", "false"]
     reason: Annotated[SharedLongText, Field(max_length=REASON_CHARS)] = ""
-    moved_to: Annotated[AnchorText, Field(description="The anchor at its new place.")] = ""
+    moved_to: Annotated[
+        AnchorText, AfterValidator(_require_anchor), Field(description="The anchor at its new place.")
+    ] = ""
 
 
 def list_anchors(
@@ -140,9 +149,8 @@ def _item(kind: str, thing: Any) -> AnchoredItemShape:
 def _as_of_now(thing: Any, text: str) -> str:
     """Return an anchor at its present place, with the commit from which changes count; empty for what is no anchor."""
     check = thing.anchor_checks.get(text, {})
-    try:
-        anchor = parse_anchor(check.get("moved_to") or text)
-    except ValueError:
+    anchor = read_anchor(check.get("moved_to") or text)
+    if anchor is None:
         return ""
     verified_at = getattr(thing, "verified_at", None)
     # Verifying the entry after the check accepted the code as it was then.
@@ -166,7 +174,8 @@ def _note(
     cited = {_place(anchor): anchor for anchor in thing.anchors}
     cited |= {_place(check["moved_to"]): anchor for anchor, check in before.items() if check.get("moved_to")}
     for result in results:
-        anchor = cited.get(_place(result.anchor))
+        place = _place(result.anchor)
+        anchor = cited.get(place) if place else None
         if anchor is None:
             done.unknown += 1
             continue
@@ -191,10 +200,8 @@ def _check(known: Mapping[str, Any], result: AnchorResult, commit: str) -> dict[
 
 def _place(text: str) -> str:
     """Return an anchor without its commit: the same place, whenever it was cited."""
-    try:
-        return str(parse_anchor(text).at(""))
-    except ValueError:
-        return ""
+    anchor = read_anchor(text)
+    return str(anchor.at("")) if anchor else ""
 
 
 def _follow(actor: Actor, kind: str, thing: Any, before: Mapping[str, Any], done: AnchorReportShape, at: str) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import NAMESPACE_URL, uuid5
 
+from bigmind.core.screening import redact
+from bigmind.core.text import one_line, show_hidden
 from curation.services.anchors import MOST_RESULTS, REASON_CHARS
 from curation.vocabulary import TITLE_CHARS
 from knowledge.anchors.judging import AnchorVerdict
@@ -12,9 +14,10 @@ from knowledge.anchors.verifying import AnchoredEntry, EntryResult, Verification
 from knowledge.kinds import KINDS
 from knowledge.models import Kind
 
-from .wire import CompanyWire
+from .wire import CompanyWire, TurnedDown
 
 EVIDENCE_CHARS = 4_000
+INVALID = 422
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,13 @@ class AnchorServer:
                 body = _proposal(result, done)
                 # The same edit for the same commit is proposed once, however often the job runs.
                 key = uuid5(NAMESPACE_URL, f"{result.entry.handle} {done.head} {result.edited_content}")
-                proposed = self.wire.propose(body, key=key).entry
-                yield f"C{proposed.id} for {result.entry.handle}"
+                try:
+                    yield f"C{self.wire.propose(body, key=key).entry.id} for {result.entry.handle}"
+                except TurnedDown as refused:
+                    if refused.status != INVALID:
+                        raise
+                    # An edit repeats code: one that no text may have, such as a key, must not stop the others.
+                    yield f"nothing for {result.entry.handle}: {refused}"
 
 
 def _rows(result: EntryResult, head: str) -> Iterator[dict[str, object]]:
@@ -63,7 +71,8 @@ def _rows(result: EntryResult, head: str) -> Iterator[dict[str, object]]:
                 "id": result.entry.id,
                 "anchor": str(found.anchor),
                 "verdict": found.verdict.value,
-                "reason": found.reason[:REASON_CHARS],
+                # It repeats code, which may hold what the server refuses, and with it all other results.
+                "reason": redact(one_line(show_hidden(found.reason)))[:REASON_CHARS],
                 "moved_to": moved_to,
             }
             yield {name: value for name, value in row.items() if value != ""}

@@ -13,6 +13,8 @@ from bigmind.core.text import check_content, echo
 
 ANCHOR_CHARS = 300
 MOST_ANCHORS = 20
+TOLD_CHARS = ANCHOR_CHARS + 65
+"""With the commit at which it was checked last, which is not the one that it was stored with."""
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _STATED_VERSION = re.compile(r"[ <>=!~^]")
 _FORM = "write repository#path:symbol@commit, as in acme/shop#src/limits.py:RateLimiter.allow@3f2a1bc"
@@ -26,6 +28,9 @@ class AnchorKind(StrEnum):
     SETTING = "setting"
     DEPENDENCY = "dependency"
     COMMAND = "command"
+
+
+_KINDS_NAMED = {AnchorKind.SETTING, AnchorKind.DEPENDENCY, AnchorKind.COMMAND, AnchorKind.SYMBOL}
 
 
 @dataclass(frozen=True)
@@ -53,9 +58,9 @@ class Anchor:
         if self.kind is AnchorKind.FILE:
             return self.path
         if self.kind is AnchorKind.SYMBOL:
-            return f"{self.path}:{self.name}"
-        stated = f"={self.states}" if self.kind is AnchorKind.SETTING and self.states else self.states
-        return f"{self.path}:{self.kind} {self.name}{stated}"
+            return f"{self.path}:{f'symbol {self.name}' if self.name in _KINDS_NAMED else self.name}"
+        sign = "=" if self.kind is AnchorKind.SETTING else "" if _STATED_VERSION.match(self.states) else " "
+        return f"{self.path}:{self.kind} {self.name}{sign if self.states else ''}{self.states}"
 
     @property
     def simple_name(self) -> str:
@@ -71,6 +76,16 @@ class Anchor:
         """Return it as cited at another commit."""
         return replace(self, commit=commit)
 
+    @property
+    def reads_back(self) -> bool:
+        """Whether its text, read again, is the same anchor: not every file that git can hold has a name to cite."""
+        text = str(self)
+        try:
+            # The sign for what is no UTF-8 stands for any byte.
+            return text.isprintable() and "\ufffd" not in text and parse_anchor(text) == self
+        except ValueError:
+            return False
+
 
 def parse_anchor(text: str) -> Anchor:
     """Return the anchor that a text writes.
@@ -79,11 +94,11 @@ def parse_anchor(text: str) -> Anchor:
         ValueError: it is none; the message says what is missing.
     """
     text = text.strip()
-    if len(text) > ANCHOR_CHARS:
-        raise ValueError(f"has an anchor of {len(text)} characters; the limit is {ANCHOR_CHARS}")
     place, at, commit = text.rpartition("@")
     if not at or not _COMMIT.fullmatch(commit.strip()):
         place, commit = text, ""
+    if len(place) > ANCHOR_CHARS:
+        raise ValueError(f"has an anchor of {len(place)} characters; the limit is {ANCHOR_CHARS}")
     repository, sharp, cited = place.partition("#")
     # `lib/a.rb:A#b` names a method; a repository has no colon before its path.
     if not sharp or (":" in repository and "://" not in repository and not repository.startswith("git@")):
@@ -92,10 +107,19 @@ def parse_anchor(text: str) -> Anchor:
     return _anchor(text, _path(text, path.strip()), rest.strip(), plain_repository(repository), commit.strip())
 
 
+def read_anchor(text: str) -> Anchor | None:
+    """Return the anchor of a text that is stored; None for what is none: it was one once, or a text was removed."""
+    try:
+        return parse_anchor(text)
+    except ValueError:
+        return None
+
+
 def join_anchors(new: list[str], old: list[str]) -> list[str]:
-    """Return new anchors, and those of before that cite another place."""
-    places = {parse_anchor(text).cited for text in new}
-    return [*new, *(text for text in old if parse_anchor(text).cited not in places)][:MOST_ANCHORS]
+    """Return new anchors, and those of before that cite another place. What cannot be read stays behind."""
+    places = {anchor.cited for text in new if (anchor := read_anchor(text))}
+    kept = [text for text in old if (anchor := read_anchor(text)) and anchor.cited not in places]
+    return [*new, *kept][:MOST_ANCHORS]
 
 
 def plain_repository(name: str) -> str:
@@ -120,7 +144,7 @@ def _anchor(text: str, path: str, rest: str, repository: str, commit: str) -> An
     first, _, other = rest.partition(" ")
     if not rest:
         return Anchor(path, repository=repository, commit=commit)
-    if first not in {AnchorKind.SETTING, AnchorKind.DEPENDENCY, AnchorKind.COMMAND, AnchorKind.SYMBOL}:
+    if first not in _KINDS_NAMED:
         kind, other = AnchorKind.SYMBOL, rest
     else:
         kind = AnchorKind(first)
@@ -143,8 +167,22 @@ def _name_and_statement(kind: AnchorKind, text: str) -> tuple[str, str]:
     return text, ""
 
 
+def write_anchor(text: str) -> str:
+    """Return the one form in which an anchor is stored.
+
+    Raises:
+        ValueError: it is none, or its form would be too long or read as another one.
+    """
+    anchor = parse_anchor(text)
+    if not anchor.reads_back:
+        raise ValueError(f"has {echo(text)}, which cannot be told from another one: {_FORM}")
+    if len(str(anchor)) > ANCHOR_CHARS:
+        raise ValueError(f"has an anchor of {len(str(anchor))} characters; the limit is {ANCHOR_CHARS}")
+    return str(anchor)
+
+
 def _canonical(texts: list[str]) -> list[str]:
-    return list(dict.fromkeys(str(parse_anchor(text)) for text in texts if text.strip()))
+    return list(dict.fromkeys(write_anchor(text) for text in texts if text.strip()))
 
 
 Anchors = Annotated[

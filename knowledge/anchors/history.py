@@ -15,7 +15,6 @@ from .grammar import plain_repository
 
 SECONDS = 60
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-_NO_FILE = "0" * 40
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,8 @@ class Repository:
     def changes(self, base: str, head: str) -> CodeChanges:
         """Return what changed from one commit or tree to another; renamed files are found by their content."""
         raw = self._git("diff-tree", "-r", "-z", "-M", "-l2000", "--raw", "--no-abbrev", base, head)
-        changes = tuple(_changes_in(raw.decode("utf-8", "surrogateescape").split("\0")))
+        # A name that is no UTF-8 is shown, but cannot be cited; files are read by their ids.
+        changes = tuple(_changes_in(raw.decode("utf-8", "replace").split("\0")))
         return CodeChanges(base, head, {each.before: each for each in changes if each.before}, changes)
 
     def find_file(self, commit: str, path: str) -> str:
@@ -101,7 +101,8 @@ class Repository:
         if "\n" in name:
             return "", None
         head = self._talk("info", name)
-        if len(head) != 3 or head[1] != "blob":
+        # What is missing is told by its own name, which may look like an answer.
+        if len(head) != 3 or head[1] != "blob" or not head[2].isdecimal():
             return "", None
         if int(head[2]) > limit:
             return head[0], None
@@ -111,9 +112,17 @@ class Repository:
         return head[0], content
 
     def _talk(self, command: str, name: str) -> list[str]:
-        _of(self._process.stdin).write(f"{command} {name}\n".encode("utf-8", "surrogateescape"))
-        _of(self._process.stdin).flush()
-        return _of(self._process.stdout).readline().decode("utf-8", "replace").split()
+        try:
+            _of(self._process.stdin).write(f"{command} {name}\n".encode("utf-8", "replace"))
+            _of(self._process.stdin).flush()
+            answer = _of(self._process.stdout).readline()
+        except BrokenPipeError:
+            answer = b""
+        if not answer:
+            # Else everything would seem to be gone, or never to have been there.
+            hint = "Git 2.36 or newer is needed; `git fsck` says whether the repository is whole."
+            raise Invalid("git cat-file ended without an answer.", hint=hint)
+        return answer.decode("utf-8", "replace").split()
 
     @property
     def _process(self) -> "subprocess.Popen[bytes]":
@@ -168,8 +177,8 @@ def _changes_in(fields: list[str]) -> "list[ChangedFile]":
             ChangedFile(
                 "" if status[0] in "AC" else path,
                 "" if status[0] == "D" else after,
-                "" if before_id == _NO_FILE else before_id,
-                "" if after_id == _NO_FILE else after_id,
+                before_id if before_id.strip("0") else "",
+                after_id if after_id.strip("0") else "",
             )
         )
     return found

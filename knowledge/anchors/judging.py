@@ -76,7 +76,7 @@ class _CodeFile:
     def text(self) -> str:
         if self.content is None:
             raise _Unreadable(f"`{self.path}` is too large to read")
-        return self.content.decode(errors="replace")
+        return _decode(self.content)
 
     @cached_property
     def parsed(self) -> ParsedCode:
@@ -249,6 +249,9 @@ def _find_move(anchor: Anchor, file: _CodeFile, name: str) -> AnchorFinding | No
     moved_to = replace(anchor, path=file.path, name=name)
     if moved_to == anchor:
         return None
+    if not moved_to.reads_back:
+        reason = f"It is `{moved_to.cited}` now, which no anchor can cite."
+        return AnchorFinding(anchor, DOUBTFUL, reason, file.path, 1)
     return AnchorFinding(anchor, MOVED, f"It is `{moved_to.cited}` now.", file.path, 1, moved_to)
 
 
@@ -267,7 +270,8 @@ def _judge_value(anchor: Anchor, was: str, now: str, text: str) -> AnchorFinding
 
 
 def _edit(old: str, new: str) -> Edit | None:
-    return Edit(old, new) if old and new and max(len(old), len(new)) <= CHARS else None
+    """Return an edit of an entry; none where code says it at length, or in characters that no text may have."""
+    return Edit(old, new) if old and new and new.isprintable() and max(len(old), len(new)) <= CHARS else None
 
 
 def _value_pairs(was: str, now: str) -> list[tuple[str, str]]:
@@ -325,6 +329,13 @@ def _judge_command(anchor: Anchor, before: _CodeFile, after: _CodeFile | None) -
         path, line = (after.path, 1) if after else (anchor.path, 0)
         return AnchorFinding(anchor, FALSE, f"The {kind} `{gone[0]}` is gone from `{anchor.path}`.", path, line)
     return _find_move(anchor, after, anchor.name) or AnchorFinding(anchor, HOLDS)
+
+
+def _decode(content: bytes) -> str:
+    """Return the text of a file; Windows writes which encoding it has at its beginning."""
+    marks = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"\xef\xbb\xbf": "utf-8"}
+    encoding = next((name for mark, name in marks.items() if content.startswith(mark)), "utf-8")
+    return content.decode(encoding, errors="replace").removeprefix("\ufeff")
 
 
 def _whole(file: _CodeFile) -> str:

@@ -11,8 +11,8 @@ from xml.etree.ElementTree import ParseError
 
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from bigmind.core.errors import Invalid
 from knowledge.parsers.yaml_nodes import read_plain_yaml
@@ -84,7 +84,7 @@ def is_outside(requirement: str, stated: str) -> bool | None:
         return has[: len(wanted)] != wanted
     try:
         return Version(found[0]) not in SpecifierSet(_as_specifier(stated), prereleases=True)
-    except (InvalidSpecifier, InvalidVersion):
+    except ValueError:  # A number of thousands of digits, too: both errors of the package are this one.
         return None
 
 
@@ -243,7 +243,7 @@ def _go_modules(text: str) -> Iterator[tuple[str, str]]:
 def _maven(text: str) -> dict[str, str]:
     try:
         root = fromstring(text.encode()[:LARGEST])
-    except (ParseError, DefusedXmlException, RecursionError) as error:
+    except (ParseError, DefusedXmlException, LookupError, RecursionError) as error:
         raise ValueError(str(error)) from None
     properties, found = dict[str, str](), dict[str, str]()
     for node in root.iter():

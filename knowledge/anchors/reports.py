@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from difflib import unified_diff
 from typing import Any
 
-from bigmind.core.text import one_line, quote
+from bigmind.core.text import one_line, quote, show_hidden
 
 from .judging import AnchorFinding, AnchorVerdict
 from .verifying import EntryResult, Verification
@@ -25,7 +25,7 @@ def as_text(done: Verification) -> str:
     for result in done.results:
         for finding in _worth_telling(result):
             where = f"{finding.path}:{finding.line}" if finding.line else finding.path or finding.anchor.path
-            lines.append(f"{where}: {_title(result, finding)}: {finding.reason}")
+            lines.append(_show(f"{where}: {_title(result, finding)}: {finding.reason}"))
         lines += [f"    {line}" for line in difference(result)]
     return "\n".join([*lines, counts(done)])
 
@@ -50,7 +50,8 @@ def as_markdown(done: Verification) -> str:
     for result in done.results:
         if not list(_worth_telling(result)):
             continue
-        name = f"[{result.entry.handle}]({result.entry.url})" if result.entry.url else result.entry.handle
+        handle = _plain(result.entry.handle)
+        name = f"[{handle}]({result.entry.url})" if result.entry.url else handle
         lines.append(f"**{name}** {_plain(result.entry.title)}: **{TITLES[result.verdict]}**")
         lines += [
             "",
@@ -92,7 +93,8 @@ def difference(result: EntryResult) -> list[str]:
     """Return the lines of the suggested edit; none if there is none."""
     before = f"{result.entry.title}\n\n{result.entry.content}".splitlines()
     after = f"{result.edited_title}\n\n{result.edited_content}".splitlines()
-    return [line for line in unified_diff(before, after, n=1, lineterm="") if not line.startswith(("---", "+++"))]
+    lines = unified_diff(before, after, n=1, lineterm="")
+    return [show_hidden(line) for line in lines if not line.startswith(("---", "+++"))]
 
 
 def _row(result: EntryResult, head: str) -> dict[str, Any]:
@@ -129,8 +131,13 @@ def _name_entry(result: EntryResult) -> str:
     return f"{result.entry.handle}: {quote(result.entry.title)}"
 
 
+def _show(text: str) -> str:
+    """Return a text as one line. Names of files and values of code come from whoever wrote the change."""
+    return one_line(show_hidden(text))
+
+
 def _message(text: str) -> str:
-    return one_line(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return _show(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
@@ -139,14 +146,14 @@ def _property(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Return a text as one line of markdown that neither links, mentions people nor holds HTML."""
-    line = one_line(text).replace("\\", "\\\\")
+    line = _show(text).replace("\\", "\\\\")
     for sign in "[]<>*_#|":
         line = line.replace(sign, f"\\{sign}")
     return line.replace("@", "@\N{ZERO WIDTH NON-JOINER}")
 
 
 def _code(text: str) -> str:
-    return one_line(text).replace("`", "'")
+    return _show(text).replace("`", "'")
 
 
 def _escape_fence(line: str) -> str:

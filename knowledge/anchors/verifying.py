@@ -6,14 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from bigmind.core.errors import Invalid
 from knowledge.shapes.anchors import AnchoredItemShape
 
-from .grammar import ANCHOR_CHARS, MOST_ANCHORS, Anchor, parse_anchor
+from .grammar import ANCHOR_CHARS, Anchor, parse_anchor
 from .history import EMPTY_TREE, CodeChanges, Repository
 from .judging import AnchorFinding, AnchorVerdict, CodeComparison
 
@@ -25,8 +24,6 @@ class AnchoredEntry(AnchoredItemShape):
     """An entry and what it rests on, as `anchors_list` returns it and a file of exported anchors holds it."""
 
     model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)
-
-    anchors: Annotated[list[Annotated[str, Field(max_length=ANCHOR_CHARS)]], Field(max_length=MOST_ANCHORS)]
 
     @property
     def text(self) -> str:
@@ -78,7 +75,8 @@ class EntryResult:
             now = finding.moved_to or finding.anchor
             if finding.edit and now.states == finding.edit.old:
                 now = replace(now, states=finding.edit.new)
-            after[str(finding.anchor)] = str(now if finding.verdict is AnchorVerdict.UNKNOWN else now.at(commit))
+            checked = now if finding.verdict is AnchorVerdict.UNKNOWN else now.at(commit)
+            after[str(finding.anchor)] = str(checked if len(str(checked)) <= ANCHOR_CHARS else checked.at(""))
         return [after.get(anchor, anchor) for anchor in self.entry.anchors]
 
     def _edit(self, text: str) -> str:
@@ -151,11 +149,17 @@ def verify(
     comparisons: dict[str, CodeComparison] = {}
     results = []
     for entry in entries:
-        anchors = [anchor for anchor in map(_read, entry.anchors) if anchor.is_of(name)]
-        findings = [
-            _compare_since(repository, comparisons, base or anchor.commit, head).judge(anchor, entry.text)
-            for anchor in anchors
-        ]
+        findings = list[AnchorFinding]()
+        for text in entry.anchors:
+            try:
+                anchor = parse_anchor(text)
+            except ValueError as error:
+                # One that cannot be read must not keep the others from being compared.
+                findings.append(AnchorFinding(Anchor(text, repository=name), AnchorVerdict.UNKNOWN, f"It {error}."))
+                continue
+            if anchor.is_of(name):
+                comparison = _compare_since(repository, comparisons, base or anchor.commit, head)
+                findings.append(comparison.judge(anchor, entry.text))
         # Without a repository of its own an anchor may belong to any: only where its file is does it say something.
         told = [each for each in findings if each.verdict is not AnchorVerdict.UNKNOWN or each.anchor.repository]
         if told:
@@ -180,10 +184,3 @@ def _occurrences(old: str) -> re.Pattern[str]:
     if old.isalpha() and old.islower():
         return re.compile(rf"(?<=[`.]){word}(?!\w)|(?<!\w){word}(?=\()")
     return re.compile(rf"(?<!\w){word}(?!\w)")
-
-
-def _read(text: str) -> Anchor:
-    try:
-        return parse_anchor(text)
-    except ValueError as error:
-        raise Invalid(f"An entry {error}.") from None

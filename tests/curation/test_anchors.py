@@ -1,6 +1,8 @@
 """Entries that cite code: proposed and reviewed with their anchors, checked by CI, and labelled by what it found."""
 
 import json
+import os
+import re
 import subprocess
 from contextlib import suppress
 from datetime import timedelta
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
@@ -23,6 +26,8 @@ from bigmind.operations import CATALOGUE
 from curation.proposals.proposals import promote_to_global
 from curation.proposals.queue import waiting
 from curation.services.anchors import AnchorResult, list_anchors, report_anchors
+from knowledge.anchors.grammar import join_anchors
+from knowledge.anchors.verifying import read_entries
 from knowledge.capture.triggers import renew_triggers
 from knowledge.models import CompanyEntry, Fact
 from knowledge.services.entries import add_entry, update_entry
@@ -32,6 +37,7 @@ from tests.curation.factories import approved_entry, decide_at_latest
 from tests.factories import make_actor, make_key, make_user
 from tests.knowledge.factories import make_fact
 
+ROOT = Path(__file__).parents[2]
 ANCHOR = "acme/shop#limits.py:RATE"
 
 
@@ -209,6 +215,108 @@ def test_nobody_is_told_of_the_code_that_facts_of_others_rest_on() -> None:
     assert not list_anchors(bob, kind="fact").items
     assert (theirs.checked, theirs.unknown, theirs.false) == (0, 1, [])
     assert (own.checked, own.unknown, own.false) == (1, 0, [f"F{fact.number}"])
+
+
+@pytest.mark.django_db
+def test_an_anchor_of_the_greatest_length_is_checked_reported_and_told_again_and_again() -> None:
+    actor, long = make_actor(), f"{'o' * 290}#a.py:RATE"
+    entry = add_entry(actor, content="The rate is 60.", entry_type="fact", anchors=[long[-300:]]).entry
+    cited = entry.anchors[0]
+
+    for commit in ("3" * 40, "4" * 64):
+        told = list_anchors(actor, kind="entry").items[0].anchors[0]
+        result = {"kind": "entry", "id": str(entry.pk), "anchor": told, "verdict": "holds"}
+        said = {"repository": "acme/shop", "commit": commit, "results": [result]}
+        reported = perform(CATALOGUE["anchors_report"], actor, said, transport="rest").value
+        assert (reported.checked, reported.unknown) == (1, 0)
+
+    [read] = read_entries([item.model_dump() for item in list_anchors(actor, kind="entry").items])
+    assert read.anchors == [f"{cited}@{'4' * 64}"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_code_holds_lets_no_report_and_no_proposal_be_refused(
+    live_server: Any, shop: Path, monkeypatch: Any
+) -> None:
+    anchors = ["acme/shop#limits.py:RATE", "acme/shop#limits.py:API_KEY"]
+    entry = approved_entry(title="Rates", content="The rate is 90 a minute, with key=1.", anchors=anchors)
+    holds = approved_entry(title="Waiting", content="Wait twice as long.", anchors=["limits.py:wait"])
+    token = "ghp_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY3zA5"
+    _commit(shop, f"RATE = '\x1b[2J9'\nAPI_KEY = '{token}'\n\n\ndef wait():\n    return RATE * 2\n")
+    _commit(shop, f"RATE = '\x1b[2J0'\nAPI_KEY = '{token[:-1]}Q'\n\n\ndef wait():\n    return RATE * 2\n")
+    monkeypatch.setenv("BIGMIND_API_KEY", make_key(make_user(), scopes=("read", "write")).text)
+
+    _verify(folder=shop, base="HEAD^", server=live_server.url, submit=True, propose=True)
+
+    entry.refresh_from_db()
+    holds.refresh_from_db()
+    assert {check["verdict"] for check in entry.anchor_checks.values()} <= {"doubtful", "false"}
+    assert len(entry.anchor_checks) == 2
+    assert holds.anchor_checks["limits.py:wait"]["verdict"] == "holds"
+    assert token[4:30] not in json.dumps(entry.anchor_checks)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("moved_to", ["::", "a.py:setting", "../a.py:RATE", "/etc/passwd"])
+def test_a_report_cannot_let_an_anchor_vanish_by_moving_it_to_what_is_none(moved_to: str) -> None:
+    actor, entry = make_actor(), approved_entry(anchors=[ANCHOR])
+    result = {"id": str(entry.pk), "anchor": ANCHOR, "verdict": "moved", "moved_to": moved_to}
+
+    with pytest.raises(Invalid, match="moved_to"):
+        perform(
+            CATALOGUE["anchors_report"],
+            actor,
+            {"repository": "acme/shop", "commit": "3f2a1bc4", "results": [result]},
+            transport="rest",
+        )
+
+    assert list_anchors(actor).items[0].anchors == [ANCHOR]
+
+
+@pytest.mark.django_db
+def test_what_is_no_anchor_any_more_hinders_neither_checks_nor_merges() -> None:
+    actor, stored = make_actor(), ["a.py:setting", "[removed 2026-11-23: leaked]", "b.py:()"]
+    entry = approved_entry(anchors=[ANCHOR])
+    CompanyEntry.objects.filter(pk=entry.pk).update(anchors=[*stored, ANCHOR])
+    result = AnchorResult(id=str(entry.pk), anchor="", verdict="false", reason="It is 90.")
+
+    reported = report_anchors(actor, repository="acme/shop", commit="3f2a1bc4", results=[result])
+    told = list_anchors(actor).items[0]
+
+    assert (reported.checked, reported.unknown) == (0, 1)
+    assert ANCHOR in told.anchors
+    assert join_anchors([ANCHOR, "c.py"], [*stored, ANCHOR]) == [ANCHOR, "c.py", "[removed 2026-11-23: leaked]"]
+
+
+@pytest.mark.parametrize(
+    ("told", "runs"),
+    [
+        ({"VERIFY_BASE": "0" * 40}, True),  # GitHub names it where a branch is pushed for the first time
+        ({"VERIFY_BASE": "--submit", "BIGMIND_API_KEY": "bm_x"}, True),
+        ({"VERIFY_BASE": "3f2a1bc4", "VERIFY_FORK": "true"}, False),
+        ({"VERIFY_BASE": "3f2a1bc4", "VERIFY_FORK": "true", "BIGMIND_API_KEY": "bm_x"}, True),
+    ],
+)
+def test_the_github_action_takes_what_github_tells_it(tmp_path: Path, told: dict[str, str], runs: bool) -> None:
+    script = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"][-1]["run"]
+    program = tmp_path / "bigmind" / "bin" / "bigmind"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    program.chmod(0o755)
+    variables = dict.fromkeys(re.findall(r"\$\{?(VERIFY_\w+|BIGMIND_API_KEY)", script), "")
+    given = {**variables, "VERIFY_SERVER": "https://b.example", "RUNNER_TEMP": str(tmp_path), **told}
+
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", script],
+        env={"PATH": os.environ["PATH"], "GITHUB_STEP_SUMMARY": "s", **given},
+        capture_output=True,
+        text=True,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("verify" in done.stdout.splitlines()) is runs
+    assert "--submit" not in done.stdout.splitlines()
+    assert "0" * 40 not in done.stdout
 
 
 def _anchored_fact(actor: Actor, text: str) -> Fact:

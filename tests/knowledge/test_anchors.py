@@ -1,19 +1,23 @@
 """Anchors: what a change of code makes false, what it makes doubtful, and what it leaves alone."""
 
+import os
+import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
 
 from bigmind.core.errors import Invalid
-from knowledge.anchors.grammar import parse_anchor
+from knowledge.anchors.grammar import ANCHOR_CHARS, parse_anchor, write_anchor
 from knowledge.anchors.history import Repository
 from knowledge.anchors.judging import AnchorVerdict
+from knowledge.anchors.reports import as_annotations, as_markdown, as_text
 from knowledge.anchors.syntax import parse_definitions
-from knowledge.anchors.verifying import AnchoredEntry, EntryResult, verify
+from knowledge.anchors.verifying import AnchoredEntry, EntryResult, Verification, verify
 
 LIMITS = '''
 RATE = 60
@@ -182,6 +186,165 @@ def test_an_anchor_is_written_as_it_is_read(text: str) -> None:
     assert str(parse_anchor(text)) == text
 
 
+PIECES = (
+    *("a.py", "dir/b@1234567", "symbol ", "setting ", "dependency ", "command ", "A.b", "django", " 5.2", ">=5", "=1"),
+    *(":", "::", "#", "()", "@abcdef1", "https://h:c", "git@h:", "\u2028", "ß" * 140),
+)
+
+
+def test_what_an_anchor_is_stored_as_reads_as_the_same() -> None:
+    stored = set()
+    for parts in product(PIECES, repeat=4):
+        with suppress(ValueError):
+            stored.add(write_anchor("".join(parts)))
+
+    assert len(stored) > 1_000
+    assert [text for text in stored if write_anchor(text) != text or len(text) > ANCHOR_CHARS] == []
+    assert write_anchor("a.py:symbol setting") == "a.py:symbol setting"
+    assert parse_anchor(write_anchor("pyproject.toml:dependency django 5.2")).name == "django"
+
+
+def test_an_anchor_that_cannot_be_read_keeps_no_other_from_being_compared(commit: Commit, tmp_path: Path) -> None:
+    base, head = commit({"a.py": LIMITS}), commit({"a.py": LIMITS.replace("RATE = 60", "RATE = 90")})
+    commit({"other.py": ""})
+
+    [result] = _check(tmp_path, base, head, ["a.py:setting", f"{'a' * 400}", "a.py:RATE"], "The rate is 60.")
+
+    assert result.verdict is FALSE
+    assert result.anchors_after(head) == ["a.py:setting", "a" * 400, f"a.py:RATE@{head}"]
+
+
+def test_an_anchor_that_leaves_no_room_for_a_commit_stays_without_one(commit: Commit, tmp_path: Path) -> None:
+    base, head = commit({"a.py": LIMITS}), commit({"a.py": RESTYLED})
+    long = f"{'o' * (ANCHOR_CHARS - 10)}#a.py:RATE"
+
+    [result] = _check(tmp_path, base, head, [long], "")
+
+    assert result.anchors_after(head) == [long]
+
+
+@pytest.mark.parametrize(
+    ("path", "is_told"),
+    [("l\udcefmits.py", "l\ufffdmits.py"), ("a:b.py", "a:b.py"), ("c#/a.py", "c#/a.py"), ("x\n::error::a.py", "")],
+)
+def test_what_moves_to_where_no_anchor_can_cite_it_is_doubtful(
+    path: str, is_told: str, commit: Commit, tmp_path: Path
+) -> None:
+    base = commit({"a.py": LIMITS})
+    head = commit({"a.py": None, path: LIMITS})
+
+    [result] = _check(tmp_path, base, head, ["a.py:Limiter.allow"], "")
+    told = _tell(tmp_path, base, head, "a.py:Limiter.allow")
+
+    assert (result.verdict, result.worst.moved_to) == (DOUBTFUL, None)
+    assert is_told in result.reason
+    assert all(text.encode() for text in told)
+    assert not [line for text in told for line in text.splitlines() if line.startswith("::error::a.py")]
+
+
+def test_values_of_code_do_not_write_into_a_terminal(commit: Commit, tmp_path: Path) -> None:
+    base, head = commit({"a.env": "RATE=60"}), commit({"a.env": "RATE=\x1b[2J90"})
+
+    for text in _tell(tmp_path, base, head, "a.env:setting RATE"):
+        assert "\x1b" not in text
+        assert "U+001B" in text
+
+
+def test_a_path_that_looks_like_an_answer_of_git_is_only_not_there(commit: Commit, tmp_path: Path) -> None:
+    base, head = commit({"a.py": LIMITS}), commit({"a.py": RESTYLED})
+
+    results = _check(tmp_path, base, head, ["gone blob", "gone blob 5", "shop#a blob b.py"], "")
+
+    assert [finding.verdict for result in results for finding in result.findings] == [AnchorVerdict.UNKNOWN]
+
+
+def test_modules_links_and_line_ends_of_other_systems_are_read(commit: Commit, tmp_path: Path) -> None:
+    (tmp_path / "link.py").symlink_to("a.py")
+    (tmp_path / "w.json").write_bytes(b'\xef\xbb\xbf{"a": 1}')
+    (tmp_path / "u.env").write_bytes("A=1\r\n".encode("utf-16"))
+    (tmp_path / "lib").mkdir()
+    base = commit({"a.py": LIMITS, "a.env": "A=1\nB=2\n"})
+    _git(tmp_path, "update-index", "--add", "--cacheinfo", f"160000,{base},lib")
+    base = commit({})
+    _git(tmp_path, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},lib")
+    (tmp_path / "link.py").unlink()
+    (tmp_path / "link.py").symlink_to("b.py")
+    (tmp_path / "w.json").write_bytes(b'\xef\xbb\xbf{"a": 2}')
+    (tmp_path / "u.env").write_bytes("A=2\r\n".encode("utf-16"))
+    head = commit({"a.py": LIMITS.replace("\n", "\r\n"), "a.env": "A=1\r\nB=2\r\n"})
+    cited = {
+        "a.py:Limiter.allow": HOLDS,
+        "a.env:setting B=2": HOLDS,
+        "w.json:setting a=1": FALSE,
+        "u.env:setting A=1": FALSE,
+        "link.py": DOUBTFUL,
+        "lib": DOUBTFUL,
+    }
+
+    [result] = _check(tmp_path, base, head, list(cited), "")
+
+    assert {str(finding.anchor): finding.verdict for finding in result.findings} == cited
+
+
+def test_a_repository_of_sha_256_is_read(tmp_path: Path) -> None:
+    _git(tmp_path, "init", "-q", "--object-format=sha256")
+    commits = []
+    for text in (LIMITS, LIMITS.replace("60", "90"), None):
+        (tmp_path / "a.py").write_text(text) if text else (tmp_path / "a.py").unlink()
+        _git(tmp_path, "add", "-A")
+        _git(tmp_path, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", "x")
+        commits.append(_git(tmp_path, "rev-parse", "HEAD"))
+
+    for base, head in pairwise(commits):
+        [result] = _check(tmp_path, base, head, ["a.py:RATE", "a.py"], "The rate is 60.")
+        assert result.verdict is FALSE
+    assert "is gone" in result.reason
+
+
+def test_a_git_that_does_not_answer_is_an_error_and_not_a_repository_without_files(
+    commit: Commit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, head = commit({"a.py": LIMITS}), commit({"a.py": LIMITS.replace("60", "90")})
+    old = tmp_path / "old" / "git"
+    old.parent.mkdir()
+    old.write_text(f'#!/bin/sh\ncase "$*" in *cat-file*) exit 129;; esac\nexec {shutil.which("git")} "$@"\n')
+    old.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{old.parent}:{os.environ['PATH']}")
+
+    for cited in ("a.py:RATE", "b.py"):
+        with pytest.raises(Invalid, match="without an answer"):
+            _check(tmp_path, base, head, [cited], "The rate is 60.")
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        (
+            "package.json:dependency a 1.2",
+            '{"dependencies": {"a": "1.2.3"}}',
+            '{"dependencies": {"a": "%s"}}' % ("9" * 5000),
+        ),
+        (
+            "package.json:dependency a^1.2",
+            '{"dependencies": {"a": "1.2.3"}}',
+            '{"dependencies": {"a": "%s"}}' % ("9" * 5000),
+        ),
+        ("pom.xml:dependency a:b", "<p/>", '<?xml version="1.0" encoding="made-up"?><p/>'),
+        ("a.json:setting a", '{"a": 1}', '{"a": %s}' % ("9" * 5000)),
+        ("a.yaml:setting a", "a: 1", "a: %s" % ("9" * 5000)),
+        ("a.toml:setting a", "a = 1", "a = %s" % ("9" * 5000)),
+    ],
+)
+def test_a_manifest_that_nobody_can_read_ends_no_check(
+    name: str, before: str, after: str, commit: Commit, tmp_path: Path
+) -> None:
+    path = name.partition(":")[0]
+    base, head = commit({path: before}), commit({path: after})
+
+    for one, other in ((base, head), (head, base)):
+        assert len(_check(tmp_path, one, other, [name, path], "It needs 1.2 of it.")) == 1
+
+
 @pytest.mark.parametrize(
     "source",
     [
@@ -212,6 +375,20 @@ def _verify(folder: Path, cited: str, base: str, head: str, content: str) -> Ent
     done = verify(repository, [_entry(cited, content)], base=base, head=head)
     repository.close()
     return done.results[0]
+
+
+def _check(folder: Path, base: str, head: str, anchors: list[str], content: str) -> Sequence[EntryResult]:
+    repository, entry = Repository(folder), _entry("", content).model_copy(update={"anchors": anchors})
+    try:
+        return verify(repository, [entry], base=base, head=head).results
+    finally:
+        repository.close()
+
+
+def _tell(folder: Path, base: str, head: str, cited: str) -> list[str]:
+    """Return what a check says in each of its formats."""
+    done = Verification("", base, head, _check(folder, base, head, [cited], "It is 60."))
+    return [form(done) for form in (as_text, as_annotations, as_markdown)]
 
 
 def _git(folder: Path, *arguments: str) -> str:
