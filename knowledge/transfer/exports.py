@@ -1,7 +1,7 @@
 """Export: everything a user owns as one document, which `imports` takes back without loss."""
 
 from datetime import date, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self, cast
 from uuid import UUID
 
 from django.core.signing import BadSignature, Signer
@@ -42,6 +42,16 @@ _PROOFS = Signer(salt="knowledge.session", sep=":")
 
 class _ExportedModel(BaseModel):
     model_config = ConfigDict(from_attributes=True, extra="forbid")
+
+    @classmethod
+    def of(cls, row: object, **other: Any) -> Self:
+        """Return a row as it is stored, without asking whether it could be stored today.
+
+        What an earlier version accepted, or the removal of a text has left, is exported; an import validates it.
+        """
+        columns = {name: str(field.validation_alias or name) for name, field in cls.model_fields.items()}
+        told = {name: getattr(row, at) for name, at in columns.items() if name not in other}
+        return cast("Self", cls.model_construct(**told, **other))
 
 
 class ExportedProfile(_ExportedModel):
@@ -299,17 +309,18 @@ def whole_memory(actor: Actor) -> MemoryDocument:
     profile = get_profile(actor)
     return MemoryDocument(
         exported_at=timezone.now(),
-        profile=None if profile.is_empty else ExportedProfile.model_validate(profile),
+        profile=None if profile.is_empty else ExportedProfile.of(profile),
         sessions=[_export_session(session) for session in sessions],
-        facts=[ExportedFact.model_validate(fact) for fact in Fact.objects.of(user).order_by("created_at", "id")],
+        facts=[ExportedFact.of(fact) for fact in Fact.objects.of(user).order_by("created_at", "id")],
         hypotheses=[
-            ExportedHypothesis.model_validate(belief)
+            ExportedHypothesis.of(belief)
             for belief in Hypothesis.objects.filter(user=user).order_by("created_at", "id")
         ],
-        notes=[ExportedNote.model_validate(note) for note in Note.objects.of(user).order_by("domain", "key")],
+        notes=[ExportedNote.of(note) for note in Note.objects.of(user).order_by("domain", "key")],
         sharing=_export_sharing(user),
         feedback=[
-            ExportedFeedback.model_validate(said) for said in Feedback.objects.filter(user=user).order_by("created_at")
+            ExportedFeedback.of(said, verdict=Usefulness(said.verdict))
+            for said in Feedback.objects.filter(user=user).order_by("created_at")
         ],
     )
 
@@ -336,18 +347,15 @@ def _export_sharing(user: User) -> ExportedSharing | None:
         sections=[ProfileSection(name) for name in chosen.sections],
         in_directory=chosen.in_directory,
         updated_at=chosen.updated_at,
-        headlines=[ExportedHeadline.model_validate(headline) for headline in shown],
+        headlines=[ExportedHeadline.of(headline) for headline in shown],
     )
 
 
 def _export_session(session: Session) -> ExportedSession:
     narrative = session.narrative
-    return ExportedSession(
-        summary=ExportedSummary.model_validate(narrative) if narrative else None,
-        chunks=[ExportedChunk.model_validate(chunk) for chunk in session.chunks.all()],
+    return ExportedSession.of(
+        session,
+        summary=ExportedSummary.of(narrative) if narrative else None,
+        chunks=[ExportedChunk.of(chunk) for chunk in session.chunks.all()],
         proof=_PROOFS.signature(_claim(session.user_id, session.pk)),
-        **{
-            name: getattr(session, name)
-            for name in ExportedSession.model_fields.keys() - {"proof", "summary", "chunks"}
-        },
     )

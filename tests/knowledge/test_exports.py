@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier
+from typing import get_args
 from uuid import UUID, uuid4
 
 import pytest
@@ -14,7 +15,7 @@ from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.screening.policy import collect_notices
 from bigmind.core.sections import ProfileSection
-from knowledge.models import Chunk, Fact, Hypothesis, Session
+from knowledge.models import Chunk, Fact, Hypothesis, Note, Session
 from knowledge.services.archive import set_aside
 from knowledge.services.facts import correct_fact, store_fact
 from knowledge.services.feedback import give_feedback
@@ -24,7 +25,7 @@ from knowledge.services.people import change_sharing
 from knowledge.services.recall import search_chunks
 from knowledge.services.sessions import append_chunk, end_session, start_session
 from knowledge.transfer.imports import import_memory
-from knowledge.transfer.passport import export_memory
+from knowledge.transfer.passport import ProgramName, export_memory
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_session
 
@@ -311,6 +312,28 @@ def test_an_import_takes_in_its_own_export_once_although_the_ids_were_replaced()
     _take_in(actor, sessions=[session])
 
     assert _exported(actor)["sessions"] == exported["sessions"]
+
+
+def test_what_could_not_be_stored_today_is_exported_nevertheless():
+    actor = make_actor()
+    _remember_a_bit_of_everything(actor)
+    Fact.objects.update(anchors=["a.py:setting", "../x"], triggers=["[removed]"], project="two\nlines")
+    Note.objects.update(domain="a\u200bb", key="two\nlines", content="x" * 70_000)
+    Session.objects.update(topics=["a, b", ""], one_liner="two\nlines", importance=3)
+    Chunk.objects.update(content=" ", role="user")
+
+    told = _exported(actor)
+
+    assert told["facts"][0]["anchors"] == ["a.py:setting", "../x"]
+    assert told["notes"][0]["key"] == "two\nlines"
+    assert len(told["notes"][0]["content"]) == 70_000
+    assert all(_exported_for(actor, program) for program in get_args(ProgramName))
+    with pytest.raises(Invalid, match="anchors"):
+        _take_in(make_actor(), facts=told["facts"])
+
+
+def _exported_for(actor, program):
+    return export_memory(actor, program=program).model_dump(mode="json")
 
 
 def test_what_somebody_shares_and_said_is_told_and_not_taken_over():
