@@ -26,6 +26,7 @@ SUFFIX = ".bigmind-pack.json"
 PURPOSE = "packs"
 MOST_BYTES = 4 * 1024 * 1024
 MOST_ENTRIES, MOST_COLLECTIONS, MOST_REFERENCES, MOST_QUESTIONS = 300, 10, 1_000, 100
+SLUG_CHARS = 50
 DEPTH = 30
 """How deep lists and objects may nest: documentation of endpoints has about ten levels."""
 VERSION = re.compile(r"(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})")
@@ -60,7 +61,7 @@ class PackedEntry(_PackPart):
 class PackedCollection(_PackPart):
     """Documentation: one collection with its items."""
 
-    slug: Annotated[str, Field(max_length=50, pattern=r"^[a-z0-9][a-z0-9-]*$")]
+    slug: Annotated[str, Field(max_length=SLUG_CHARS, pattern=r"^[a-z0-9][a-z0-9-]*$")]
     title: Annotated[Name, NoSecrets]
     references: Drafts
 
@@ -91,6 +92,9 @@ class PackDocument(_PackPart):
         keys = [entry.key for entry in self.entries], [one.slug for one in self.collections]
         if any(len(set(some)) < len(some) for some in keys):
             raise ValueError("names two entries or collections by the same key")
+        # Else the second would take the place of the first where someone subscribes to the pack.
+        if len({slug_here(self.name, slug) for slug in keys[1]}) < len(keys[1]):
+            raise ValueError("has two collections whose names begin alike: make the name of the pack shorter")
         if sum(len(one.references) for one in self.collections) > MOST_REFERENCES:
             raise ValueError(f"has too much documentation; the limit is {MOST_REFERENCES:,} items")
         return self
@@ -131,6 +135,11 @@ class SignedPack:
         file = {"format": FORMAT, "version": 1, "signed": self.signed}
         file |= {"signature": self.signature, "public_key": self.public_key}
         return json.dumps(file, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def slug_here(pack: str, slug: str) -> str:
+    """Return under which name a collection of a pack stands here: documentation of one's own may have its name."""
+    return f"{pack}-{slug}"[:SLUG_CHARS].rstrip("-")
 
 
 def numbers_of(version: str) -> list[int]:

@@ -33,7 +33,7 @@ def read_source(source: str, *, name: str = "", pinned: str = "") -> SignedPack:
     if is_address(source):
         return read_pack(_fetch(source))
     path = Path(source)
-    return _read_folder(path, name, pinned) if path.is_dir() else read_pack(_read_file(path))
+    return _read_folder(path, name, pinned) if _is_folder(path) else read_pack(_read_file(path))
 
 
 def is_address(source: str) -> bool:
@@ -47,9 +47,9 @@ def pull(source: str) -> str:
     A folder that is no checkout itself, or has nothing to pull from, stays as it is.
     """
     folder = Path(source)
-    if is_address(source) or not (folder / ".git").exists():
-        return ""
     try:
+        if is_address(source) or not (folder / ".git").exists():
+            return ""
         follows, _ = _git(folder, "rev-parse", "--abbrev-ref", "@{upstream}")
         if not follows:
             return ""
@@ -58,6 +58,8 @@ def pull(source: str) -> str:
         return "git is not installed, so that the folder is not pulled."
     except subprocess.TimeoutExpired:
         return f"git pull took more than {PULL_SECONDS:.0f} s."
+    except OSError as error:
+        return f"The folder is not pulled: {error.strerror}."
     return "" if done else f"git pull failed: {said[:300]}"
 
 
@@ -97,6 +99,14 @@ def _fetch(address: str) -> bytes:
     return answer.body
 
 
+def _is_folder(path: Path) -> bool:
+    """Whether there is a folder. A name that is too long, or in a folder that is closed to us, is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def _read_file(path: Path) -> bytes:
     """Return what is in a file, if it is one: a link, a device or a pipe is not read."""
     try:
@@ -112,24 +122,27 @@ def _read_file(path: Path) -> bytes:
 
 def _read_folder(folder: Path, name: str, pinned: str) -> SignedPack:
     """Return the newest version in a folder. Files that are no packs are skipped, unless there is nothing else."""
-    files = sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIX))[-MOST_FILES:]
-    found, refused = list[SignedPack](), list[BigMindError]()
+    try:
+        files = sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIX))[-MOST_FILES:]
+    except OSError as error:
+        raise Invalid.of("source", f"cannot be read: {error.strerror}") from None
+    highest = numbers_of(pinned) if pinned else None
+    newest, names, refused = None, set[str](), list[BigMindError]()
     for path in files:
+        # One at a time: five hundred of the largest would take all the memory of a machine.
         try:
-            found.append(read_pack(_read_file(path)))
+            one = read_pack(_read_file(path))
         except Invalid as error:
             refused.append(error)
-    highest = numbers_of(pinned) if pinned else None
-    fit = [
-        one
-        for one in found
-        if (not name or one.document.name == name) and (not highest or one.document.numbers <= highest)
-    ]
-    if not name and len({one.document.name for one in fit}) > 1:
-        named = ", ".join(sorted({one.document.name for one in fit}))
+            continue
+        if (not name or one.document.name == name) and (not highest or one.document.numbers <= highest):
+            names.add(one.document.name)
+            newest = one if newest is None or one.document.numbers > newest.document.numbers else newest
+    if not name and len(names) > 1:
+        named = ", ".join(sorted(names))
         raise Invalid.of("source", f"holds several packs ({named})", hint="Name the file of one of them.")
-    if fit:
-        return max(fit, key=lambda one: one.document.numbers)
+    if newest:
+        return newest
     if refused:
         raise refused[0]
     raise Invalid.of("source", f"holds no file that ends in {SUFFIX}" + (f" of the pack {name}" if name else ""))

@@ -119,7 +119,9 @@ def fetch_update(actor: Actor, *, name: PackName, content: bytes | None = None) 
 
 def fetch_due() -> None:
     """Check for new versions of the packs that were not checked since yesterday. The schedule calls this."""
-    due = Q(checked_at=None) | Q(checked_at__lte=timezone.now() - EVERY)
+    now = timezone.now()
+    # A look that lies ahead was noted while the clock was wrong.
+    due = Q(checked_at=None) | Q(checked_at__lte=now - EVERY) | Q(checked_at__gt=now + EVERY)
     for pack in Pack.objects.filter(due, is_ours=False, ended_at=None).exclude(address=""):
         # Another process has marked it: an address is asked once.
         marked = Pack.objects.filter(due, pk=pack.pk).update(checked_at=timezone.now())

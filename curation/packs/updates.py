@@ -30,6 +30,7 @@ from .documents import (
     PackVersionName,
     document_of,
     provenance_of,
+    slug_here,
 )
 from .subscriptions import find_subscription
 
@@ -203,14 +204,9 @@ def target_of(pack: Pack, finds: str) -> tuple[str, str] | None:
     if line is not None:
         return str(Kind.COMPANY), str(line.entry_id)
     slug, _, key = finds.partition("/")
-    found = Reference.objects.current().filter(collection__slug=slug_here(pack, slug), key=key, origin=_origin(pack))
-    reference = found.first()
+    here = slug_here(pack.name, slug)
+    reference = Reference.objects.current().filter(collection__slug=here, key=key, origin=_origin(pack)).first()
     return (str(Kind.REFERENCE), str(reference.pk)) if reference else None
-
-
-def slug_here(pack: Pack, slug: str) -> str:
-    """Return the local name of a collection of a pack: the instance's own documentation may have the same name."""
-    return f"{pack.name}-{slug}"[:50].rstrip("-")
 
 
 def _line_of(
@@ -281,7 +277,7 @@ def _import(
     Raises:
         Conflict: there is documentation of this name that does not come from this pack.
     """
-    slug, origin = slug_here(pack, collection.slug), _origin(pack)
+    slug, origin = slug_here(pack.name, collection.slug), _origin(pack)
     if Reference.objects.current().filter(collection__slug=slug).exclude(origin=origin).exists():
         raise Conflict(f"There is documentation called {slug} here that is none of this pack.", hint="Rename it.")
     said = provenance_of(pack, version.public_key) if version else ""

@@ -22,7 +22,7 @@ from curation.decisions.history import find_broken_seals
 from curation.models import Delivery, GoldenQuestion, Pack, PackVersion, Review
 from curation.notifications.digests import send_digests
 from curation.packs.accepting import accept_update, roll_back, unsubscribe
-from curation.packs.documents import read_pack
+from curation.packs.documents import SUFFIX, read_pack
 from curation.packs.publishing import publish_pack
 from curation.packs.subscriptions import distrust_key, fetch_due, fetch_update, pin_pack, subscribe, trust_key
 from curation.packs.updates import review_update
@@ -501,6 +501,35 @@ def test_a_file_that_the_command_named_is_looked_at_again_but_not_one_of_a_singl
     subscribe(curator, source=str(file))
 
     assert Pack.objects.get().address == ""
+
+
+def test_a_folder_that_cannot_be_read_keeps_no_other_pack_from_being_looked_at(curator, tmp_path):
+    trusting()
+    for name in ("a-first", "b-second"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / f"1{SUFFIX}").write_bytes(packed(name=name))
+        subscribe(curator, source=str(folder))
+        (folder / f"2{SUFFIX}").write_bytes(packed(name=name, version="1.1.0"))
+    ahead = timezone.now() + timedelta(days=400)  # noted while the clock was wrong
+    Pack.objects.update(checked_at=ahead)
+    Pack.objects.filter(name="a-first").update(address=f"/{'x' * 300}")
+
+    fetch_due()
+
+    first, second = Pack.objects.order_by("name")
+    assert "cannot be read" in first.trouble
+    assert second.waiting.version == "1.1.0"
+    assert second.checked_at < ahead
+
+
+def test_two_collections_that_would_have_one_name_here_are_refused(curator):
+    trusting()
+    collections = [{"slug": f"kubernetes-operations-{end}", "title": end, "references": []} for end in ("eu", "us")]
+
+    subscribe(curator, content=packed(name="short", collections=collections))
+    with pytest.raises(Invalid, match="begin alike"):
+        subscribe(curator, content=packed(name="the-platform-of-fernwood-depot", collections=collections))
 
 
 def test_curators_are_told_of_an_update_until_it_is_decided_and_nobody_else_is(client, curator, settings):
