@@ -14,6 +14,7 @@ from accounts.sign_in.links import make_sign_in_link
 from accounts.sign_in.second_factors import second_factor_exists
 from accounts.sign_in.sign_ins import end_sign_ins
 from bigmind.core.errors import Conflict, Invalid, NotFound
+from bigmind.core.replicas import note_write_for_all
 from bigmind.core.text import clean_name
 
 from .user_deletion import delete_user
@@ -75,6 +76,7 @@ def deactivate(actor: Actor, person: User) -> User:
     person.save(update_fields=["is_active", "updated_at"])
     audit("user_deactivated", about=person)
     end_sign_ins(person)
+    note_write_for_all()
     return person
 
 

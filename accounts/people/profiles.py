@@ -12,6 +12,7 @@ from accounts.actor import Actor
 from accounts.models import Profile, Sharing, User
 from accounts.vocabulary import JobTitle, PinnedFacts, Preferences
 from bigmind.core.fixed_queries import FixedQuery
+from bigmind.core.replicas import note_write_for_all
 from bigmind.core.sections import SHARED_IN_A_TEAM, ProfileSection
 
 SectionNames = Annotated[
@@ -77,6 +78,7 @@ def choose_sharing(
         user=actor.user,
         defaults={"sections": chosen, "in_directory": in_directory, "curators_see_told": curators_see_told},
     )
+    note_write_for_all()
     return sharing
 
 

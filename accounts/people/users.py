@@ -13,6 +13,7 @@ from accounts.actor import scopes_of
 from accounts.models import SCOPES, ApiKey, Role, User
 from accounts.services.audit import audit
 from bigmind.core.errors import Conflict, Invalid, NotFound
+from bigmind.core.replicas import note_write_for_all
 from bigmind.core.text import clean_name, echo
 from bigmind.core.translation import _, gettext_lazy
 
@@ -135,6 +136,7 @@ def set_role(user: User, role: str) -> User:
     user.save(update_fields=["role", "updated_at"])
     if before != role:
         audit("role_given", about=user, role=role, before=before)
+        note_write_for_all()
     return user
 
 

@@ -21,6 +21,7 @@ from accounts.models import ErasureReport, User
 from bigmind import __version__
 from bigmind.core.errors import NotFound
 from bigmind.core.numbers import number_in
+from bigmind.core.replicas import note_write_for_all
 from bigmind.core.signatures import SignatureVerdict, check_signature, derive_key, sign
 
 from .audit import audit
@@ -70,6 +71,7 @@ def report_erasure(erased: Erased, *, whose: User | None) -> ErasureReport:
         at=now, asked_by=linked, whose=whose, document=document, **sign_document(document)
     )
     audit("erased", about=whose, report=report.pk, what=erased.meant.get("what", ""))
+    note_write_for_all()
     return report
 
 

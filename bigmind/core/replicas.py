@@ -42,6 +42,7 @@ LOOK_AGAIN_SECONDS = 1.0
 LEAVE_ALONE_SECONDS = 5.0
 WRITTEN = "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint"
 REPLAYED = "SELECT (pg_last_wal_replay_lsn() - '0/0')::bigint WHERE pg_is_in_recovery()"
+_BY_ANYBODY = "written:for-all"
 _KNOWN_SINCE = "written:since"
 """Since when the cache has kept what was written: one that was emptied, or away, does not know what came before."""
 
@@ -166,11 +167,16 @@ def note_failure(error: BaseException) -> bool:
 def note_write(user_id: UUID) -> None:
     """Keep how far somebody has written, once it is committed: their reads wait for the replica to have it."""
     if has_replica():
-        transaction.on_commit(partial(_keep_place, user_id))
+        transaction.on_commit(partial(_keep_place, _name(user_id)))
 
 
-def _keep_place(user_id: UUID) -> None:
-    name = _name(user_id)
+def note_write_for_all() -> None:
+    """Do so for the reads of everybody: what is erased, or shared no longer, is in no answer from now on."""
+    if has_replica():
+        transaction.on_commit(partial(_keep_place, _BY_ANYBODY))
+
+
+def _keep_place(name: str) -> None:
     try:
         place = _ask(DEFAULT_DB_ALIAS, WRITTEN)
     except (DatabaseError, InterfaceError):  # What was written is stored, and its writer is to hear of that.
@@ -189,7 +195,7 @@ def _may_answer(user_id: UUID) -> bool:
     """Whether the replica has all that this person has written, and is not far behind the primary."""
     if connection.in_atomic_block or monotonic() < _process.left_alone_until:
         return False
-    kept = cache.get_many([_KNOWN_SINCE, _name(user_id)])
+    kept = cache.get_many([_KNOWN_SINCE, _BY_ANYBODY, _name(user_id)])
     since = kept.get(_KNOWN_SINCE)
     if since is None or _process.has_lost:
         cache.set(_KNOWN_SINCE, int(time()), None)
@@ -197,7 +203,8 @@ def _may_answer(user_id: UUID) -> bool:
         return False
     if time() - since <= KEPT_SECONDS:
         return False
-    return _has_come_to(max(_place_some_seconds_ago(), kept.get(_name(user_id), 0)))
+    written = max(kept.get(_BY_ANYBODY, 0), kept.get(_name(user_id), 0))
+    return _has_come_to(max(_place_some_seconds_ago(), written))
 
 
 def _place_some_seconds_ago() -> int:

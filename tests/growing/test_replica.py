@@ -65,6 +65,18 @@ print(json.dumps(asked))
 """
 """A read whose session the replica ends; a page has answered the error before anybody else sees it."""
 
+SHARE = """
+from accounts.actor import Actor
+from accounts.models import User
+from accounts.people.profiles import update_profile
+from knowledge.services.people import change_sharing
+
+ada = Actor.of(User.objects.get(username="ada"))
+update_profile(ada, role="Keeper of the lighthouse", preferences="", pinned_facts=[])
+change_sharing(ada, sections=%s, in_directory=True, session_ids=[])
+print("true")
+"""
+
 
 class Growing:
     """A primary, its replica, a BigMind that uses both, and the clients of two people."""
@@ -195,6 +207,21 @@ def _missed(growing: Growing, number: int) -> list[str]:
         if text not in _facts(person):
             missed.append(text)
     return missed
+
+
+def test_what_somebody_shares_no_longer_is_in_no_answer_of_others(growing: Growing) -> None:
+    _run(growing, SHARE % ["who", "role"])
+    eventually(lambda: "Keeper of the lighthouse" in _people(growing.bea))
+    with growing.held_back():
+        _run(growing, SHARE % [])
+        seen = _people(growing.bea)
+
+    assert "Keeper of the lighthouse" not in seen
+
+
+def _people(person: httpx.Client) -> str:
+    """Return what somebody reads of others."""
+    return person.get("directory/").raise_for_status().text
 
 
 def test_row_level_security_holds_on_the_replica_as_on_the_primary(growing: Growing) -> None:
