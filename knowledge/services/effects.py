@@ -221,13 +221,15 @@ def mark_harmful() -> int:
 
     Many are compared at once: the chance that any marked one is harmless is at most 5 %.
     """
-    found = {int(id): sides for id, sides in _compare_sides(Kind.COMPANY, None, reader=None, of=None).items()}
+    # Every curator reads the mark, and every session is told more or less by it: of each of them three are others, as
+    # where the effect itself is shown.
+    least = 0 if settings.BIGMIND_MODE == "personal" else COLLEAGUES + 1
+    compared = _compare_sides(Kind.COMPANY, None, reader=None, of=None)
+    found = {int(id): sides for id, sides in compared.items() if _has_people(sides, least)}
     lifts = {id: lift for id, sides in found.items() if (lift := _lift(sides, SETBACKS))}
     sure = find_sure({id: lift.p for id, lift in lifts.items()})
     harmful = {id for id in sure if lifts[id].difference > 0}
-    # What several people had a part in changes what everybody is told; what one or two did would show in it.
-    seen = {id: sides for id, sides in found.items() if _has_people(sides, _least_people())}
-    _doubt({id for id, sides in seen.items() if looks_harmful(*_strata(sides, SETBACKS))})
+    _doubt({id for id, sides in found.items() if looks_harmful(*_strata(sides, SETBACKS))})
     Proof.objects.exclude(harmful_since=None).exclude(pk__in=harmful).update(harmful_since=None)
     Proof.objects.filter(harmful_since=None, pk__in=harmful).update(harmful_since=timezone.now())
     return len(harmful)

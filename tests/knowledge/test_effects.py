@@ -235,6 +235,16 @@ def test_an_effect_over_few_people_is_not_shown(settings):
     assert effects_of(reader, "company", [entry.pk])[str(entry.pk)].verdict == "helps"
 
 
+@pytest.mark.parametrize("people", [1, 2, 3])
+def test_what_did_harm_to_few_people_is_not_marked_for_every_curator(people, settings):
+    entry = approved_entry()
+    _compared(entry, told=3, without=1, people=people)
+
+    assert mark_harmful() == 0
+    settings.BIGMIND_MODE = "personal"
+    assert mark_harmful() == 1
+
+
 @pytest.mark.parametrize("people", [1, 2])
 def test_of_one_or_two_others_it_does_not_even_show_that_there_are_any(client, people):
     entry, reader = approved_entry(), make_actor()
