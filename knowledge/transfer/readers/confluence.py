@@ -90,6 +90,8 @@ def _from_xml(bundle: Bundle, name: str) -> Iterator[Row]:
     except ParseError as error:
         # What stands before the fault was read.
         yield unread(name, Invalid(f"{name}, line {error.position[0]}: is not well-formed XML; the rest is not read."))
+    except (LookupError, UnicodeError):
+        raise Invalid(f"{name}: is in an encoding that nobody knows.", hint="Export it again, as UTF-8.") from None
     except DefusedXmlException:
         raise Invalid(f"{name}: declares entities or a DTD, which no export has.", hint="Do not trust it.") from None
     current = {id: page for id, page in space.pages.items() if _is_current(page)}
