@@ -222,7 +222,7 @@ def _write(place: Place, needles: Sequence[Needle], mark: Mark) -> None:
         return
     if place.model is KeptReply:
         changes["reply"] = None  # What is left of it would answer a call that was another one.
-    changes |= _digests(place, changes)
+    changes |= _digests(place, changes) | _vectors(place.model)
     rows = place.model._base_manager.filter(pk=place.pk)
     try:
         with transaction.atomic():
@@ -271,6 +271,13 @@ def _digests(place: Place, changes: dict[str, Any]) -> dict[str, str]:
     made = {digest(place.values[name]): digest(value) for name, value in changes.items() if isinstance(value, str)}
     stored = place.model._base_manager.filter(pk=place.pk).values(*names).first() if names else {}
     return {name: made[value] for name, value in (stored or {}).items() if value in made}
+
+
+@cache
+def _vectors(model: type[Model]) -> dict[str, None]:
+    """Return the columns of a row that were computed from its text, empty: what it said could be guessed by them."""
+    names = {one.attname for one in model._meta.concrete_fields if one.name in {"vector", "tokens", "space"}}
+    return dict.fromkeys(names if "vector" in names and model is not Passage else ())
 
 
 def _write_history(place: Place, changes: dict[str, Any]) -> None:
