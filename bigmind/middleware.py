@@ -7,7 +7,7 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.contrib import messages
-from django.db import InterfaceError, OperationalError
+from django.db import DataError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render
@@ -22,7 +22,7 @@ from accounts.people.languages import language_of
 from accounts.people.time_zones import COOKIE, zone_of
 from accounts.services.private_rows import hide_private_rows
 from bigmind.core.changes import ANY, Change, tell_of_change
-from bigmind.core.errors import BigMindError, ReadOnly
+from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.live_settings import live
 from bigmind.core.metrics import DATABASE_ERRORS, REQUEST_SECONDS, REQUESTS
 from bigmind.core.read_only import is_read_only, is_refused_write
@@ -228,6 +228,9 @@ class RefusalMiddleware:
             return _page(request, exception)
         if is_refused_write(exception):
             return _page(request, ReadOnly())
+        if isinstance(exception, DataError) and "NUL" in str(exception):
+            # Forms refuse it by themselves. Else it stood in the address, or in a field that has no form.
+            return _page(request, Invalid(str(_("What was sent has a NUL character, which no text may have."))))
         if isinstance(exception, OperationalError | InterfaceError):
             log.error("The database refused or did not answer.", error=str(exception))
             DATABASE_ERRORS.labels("page").inc()

@@ -56,8 +56,11 @@ def way_back(request: HttpRequest, *, otherwise: str, gone: str = "") -> HttpRes
 
 
 def is_own_address(request: HttpRequest, target: str) -> bool:
-    """Whether an address that was sent leads to a page of ours, and not elsewhere."""
-    return url_has_allowed_host_and_scheme(
+    """Whether an address that was sent leads to a page of ours, and not elsewhere.
+
+    A word is none: `redirect` would take it for the name of a page, and find none.
+    """
+    return target.startswith(("/", "http://", "https://")) and url_has_allowed_host_and_scheme(
         target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
 
