@@ -20,16 +20,22 @@ from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool
 from bigmind.transports.rest.routes import ROOT, path_parameters
-from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note
+from curation.services.anchors import AnchorResult, report_anchors
+from knowledge.models import Act, Chunk, CompanyEntry, Fact, Firing, HoldoutDraw, Hypothesis, Kind, Note, SessionOutcome
+from knowledge.models.outcomes import DIGEST_CHARS
 from knowledge.search.passages import Indexed, index_new
 from knowledge.services.embedding import embed_pending
+from knowledge.services.facts import store_fact
 from knowledge.services.people import change_sharing
-from knowledge.services.sessions import start_session
-from tests.factories import make_actor, make_key
+from knowledge.services.recall import recall
+from knowledge.services.sessions import end_session, start_session
+from knowledge.services.trigger_levels import set_fact_triggers
+from tests.factories import make_actor, make_agent, make_key
 from tests.transports import isolation
 from tests.transports.isolation import (
     ATTEMPTS,
     SECRET,
+    SHARED,
     Arguments,
     Owned,
     approve_company_knowledge,
@@ -133,10 +139,17 @@ def _mcp(context: RequestContext, name: str, arguments: Arguments) -> str:
 def _pages(world: World) -> Answers:
     browser, ids = Client(), ids_in_addresses(world.owned)
     browser.force_login(world.member)
-    return {
-        name: _undone(partial(_page, browser, route.at(ids)))
+    # Of the company's knowledge also what is approved: what others did with it is theirs.
+    approved = {**ids, "pk": world.owned.company, "entry_id": world.owned.company}
+    asked = {
+        (name, which): route.at(some)
+        for which, some in (("", ids), ("approved", approved))
         for name, route in routes().items()
-        if name not in PAGES_APART
+    }
+    return {
+        f"{name} {which}": _undone(partial(_page, browser, path))
+        for (name, which), path in asked.items()
+        if name not in PAGES_APART and (not which or path != asked[name, ""])
     }
 
 
@@ -174,16 +187,17 @@ def _answers(world: World, *, among_others: bool = False) -> Answers:
     before = transaction.savepoint()
     _turn_back(world.sequences)
     if among_others:
-        _keep_a_memory(world.other)
+        _keep_a_memory(world.other, world.owned.company)
     answers = {f"{door}: {name}": _plain(text) for door, ask in DOORS.items() for name, text in ask(world).items()}
     transaction.savepoint_rollback(before)
     return answers
 
 
-def _keep_a_memory(user: User) -> None:
+def _keep_a_memory(user: User, company: int) -> None:
     """Let somebody keep one of everything, in the words of the member, and hundreds of other things."""
     actor = Actor.of(user)
     own_everything(actor)
+    _use_company_knowledge(make_agent(user, "claude-code"), company)
     _share_nothing(user)
     session = start_session(actor, project=SECRET).session
     texts = [f"{SECRET} has the number {number}." for number in range(OF_EACH_KIND)]
@@ -200,6 +214,28 @@ def _keep_a_memory(user: User) -> None:
         made = model._default_manager.bulk_create(rows)
         index_new(kind, [Indexed(row.pk, text, "") for row, text in zip(made, texts, strict=True)], owner=user)
     embed_pending()
+
+
+def _use_company_knowledge(agent: Actor, company: int) -> None:
+    """Let somebody's agent be told an approved entry, cite it and be held by it, and rest facts on its code."""
+    user, of_entry = agent.user, {"kind": str(Kind.COMPANY), "source_id": str(company)}
+    version = CompanyEntry.objects.get(pk=company).digest[:DIGEST_CHARS]
+    session = start_session(agent).session
+    recall(agent, query=SHARED)
+    HoldoutDraw.objects.bulk_create(
+        HoldoutDraw(session=made, user=user, withheld=withheld, version=version, **of_entry)
+        for made, withheld in ((session, False), (start_session(Actor.of(user)).session, True))
+    )
+    SessionOutcome.objects.update_or_create(session=session, defaults={"user": user, "corrections": 3})
+    act = Act.objects.create(user=user, told_id="one", moment="before", tool="Bash", command="make deploy")
+    Firing.objects.create(
+        user=user, told_id="one", act=act, trigger="command: make", level="ask", brought=True, **of_entry
+    )
+    fact = store_fact(agent, category="codebase", fact=f"{SHARED} deploys by make.").fact
+    set_fact_triggers(agent, fact_id=fact.number, triggers=["command: make"], anchors=["a.py:f"])
+    checked = AnchorResult(kind="fact", id=str(fact.number), anchor="a.py:f", verdict="false", reason=SECRET)
+    report_anchors(agent, repository="acme/shop", commit="3f2a1bc4", results=[checked])
+    end_session(agent, session_id=str(session.pk), one_liner=SHARED, used=[f"C{company}"])
 
 
 def _share_nothing(user: User) -> None:
