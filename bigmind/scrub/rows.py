@@ -258,9 +258,9 @@ def _room_in_entry(name: str) -> int | None:
 
 
 def _tell_apart(place: Place, name: str, value: Any) -> Any:
-    column = next(one for one in text_columns(place.model) if one.attname == name)
     if not isinstance(value, str):
         return value
+    column = next(one for one in text_columns(place.model) if one.attname == name)
     number, room = f" {place.pk}", getattr(column, "max_length", None)
     return (value[: room - len(number)] if room else value) + number
 
