@@ -276,8 +276,9 @@ def _digests(place: Place, changes: dict[str, Any]) -> dict[str, str]:
 @cache
 def _vectors(model: type[Model]) -> dict[str, None]:
     """Return the columns of a row that were computed from its text, empty: what it said could be guessed by them."""
-    names = {one.attname for one in model._meta.concrete_fields if one.name in {"vector", "tokens", "space"}}
-    return dict.fromkeys(names if "vector" in names and model is not Passage else ())
+    computed = {"vector", "titled_vector", "tokens", "space"}
+    names = {one.attname for one in model._meta.concrete_fields if one.name in computed and one.null}
+    return dict.fromkeys(names if "vector" in names else ())
 
 
 def _write_history(place: Place, changes: dict[str, Any]) -> None:
