@@ -184,6 +184,7 @@ def test_what_looks_harmful_is_withheld_more_often_until_a_curator_has_looked(se
     _compared(harming, told=3, without=1)
     _compared(other, told=3, without=1, people=2)
     first = start_session(agent).session
+    start_session(_agent(""))  # Nothing is withheld from it: it receives both.
     tally_servings()
 
     def percents(session: Session) -> dict[str, int]:
