@@ -61,7 +61,6 @@ class Lift:
     difference: float
     low: float
     high: float
-    p: float = 1.0
 
     @property
     def name(self) -> str:
@@ -223,13 +222,13 @@ def mark_harmful() -> int:
     """
     # Every curator reads the mark, and every session is told more or less by it: of each of them three are others, as
     # where the effect itself is shown.
-    least = 0 if settings.BIGMIND_MODE == "personal" else COLLEAGUES + 1
+    least = _least_people(COLLEAGUES + 1)
     compared = _compare_sides(Kind.COMPANY, None, reader=None, of=None)
-    found = {int(id): sides for id, sides in compared.items() if _has_people(sides, least)}
-    lifts = {id: lift for id, sides in found.items() if (lift := _lift(sides, SETBACKS))}
-    sure = find_sure({id: lift.p for id, lift in lifts.items()})
-    harmful = {id for id in sure if lifts[id].difference > 0}
-    _doubt({id for id, sides in found.items() if looks_harmful(*_strata(sides, SETBACKS))})
+    strata = {int(id): _strata(sides, SETBACKS) for id, sides in compared.items() if _has_people(sides, least)}
+    differences = {id: found for id, of_entry in strata.items() if (found := compare(*of_entry))}
+    sure = find_sure({id: found.p for id, found in differences.items()})
+    harmful = {id for id in sure if differences[id].value > 0}
+    _doubt({id for id, of_entry in strata.items() if looks_harmful(*of_entry)})
     Proof.objects.exclude(harmful_since=None).exclude(pk__in=harmful).update(harmful_since=None)
     Proof.objects.filter(harmful_since=None, pk__in=harmful).update(harmful_since=timezone.now())
     return len(harmful)
@@ -305,13 +304,13 @@ def _has_people(sides: Sides, least: int) -> bool:
     return all(len(some) >= least for some in people)
 
 
-def _least_people() -> int:
-    return 0 if settings.BIGMIND_MODE == "personal" else COLLEAGUES
+def _least_people(in_a_team: int = COLLEAGUES) -> int:
+    return 0 if settings.BIGMIND_MODE == "personal" else in_a_team
 
 
 def _lift(sides: Sides, measure: str) -> Lift | None:
     found = compare(*_strata(sides, measure))
-    return Lift(measure, found.value, found.low, found.high, found.p) if found else None
+    return Lift(measure, found.value, found.low, found.high) if found else None
 
 
 def _strata(sides: Sides, measure: str) -> list[tuple[Sample, Sample]]:
