@@ -416,9 +416,14 @@ def _answer(
     question: _ReplayedQuestion, cosines: Scores, keywords: tuple[Scores, Scores], index: _Index
 ) -> tuple[Told, Told]:
     """Return the company entries that the answer names in each world, in order; none where the worlds rank alike."""
-    before, after = _rank(question, cosines, keywords, index)
-    if before == after and not question.words_change:
+    fused = [_fuse(question, cosines, keyword, index, world) for world, keyword in enumerate(keywords)]
+    ranked = [_first_entries(one, question.limit, index) for one in _add_late(question, fused, index)]
+    if ranked[0] == ranked[1] and not question.words_change:
         return (), ()
+    before, after = (
+        [_finding(question, row, score, cosines, keyword, index) for row, score in one]
+        for one, keyword in zip(ranked, keywords, strict=True)
+    )
     return _compose(question, before, 0), _compose(question, after, 1)
 
 
@@ -427,30 +432,14 @@ def _compose(question: _ReplayedQuestion, company: list[Finding], world: int) ->
     return tuple(int(item.source_id) for item in names if item.kind == Kind.COMPANY)
 
 
-def _rank(
-    question: _ReplayedQuestion, cosines: Scores, keywords: tuple[Scores, Scores], index: _Index
-) -> list[list[Finding]]:
-    """Return for both worlds the best company entries as the search ranks them, each by its best passage."""
-    fused = [_fuse(question, cosines, keyword, index, world) for world, keyword in enumerate(keywords)]
-    moved = _add_late(question, fused, index)
-    return [
-        _list_entries(question, ranked, cosines, keyword, index)
-        for ranked, keyword in zip(moved, keywords, strict=True)
-    ]
-
-
-def _list_entries(
-    question: _ReplayedQuestion, ranked: _RankedPassages, cosines: Scores, keyword: Scores, index: _Index
-) -> list[Finding]:
-    found: dict[int, Finding] = {}
-    order = np.lexsort((-index.ids[ranked.rows], -np.round(ranked.scores, 4)))
-    for row, score in zip(ranked.rows[order].tolist(), ranked.scores[order].tolist(), strict=True):
-        passage = index.passages[row]
-        if passage.entry_id not in found:
-            share = float(keyword[row]) if keyword[row] > 0 else None
-            near = float(cosines[row]) if index.has_vector[row] else None
-            found[passage.entry_id] = _finding(question, passage, score, share, near, row)
-        if len(found) == question.limit:
+def _first_entries(ranked: _RankedPassages, limit: int, index: _Index) -> list[tuple[int, float]]:
+    """Return the best entries as the search lists them, each by its best passage: the row of that, and its score."""
+    found: dict[int, tuple[int, float]] = {}
+    scores = np.round(ranked.scores, 4)
+    order = np.lexsort((-index.ids[ranked.rows], -scores))
+    for row, score in zip(ranked.rows[order].tolist(), scores[order].tolist(), strict=True):
+        found.setdefault(index.passages[row].entry_id, (row, score))
+        if len(found) == limit:
             break
     return list(found.values())
 
@@ -509,23 +498,13 @@ def _add_late(question: _ReplayedQuestion, worlds: Sequence[_RankedPassages], in
 
 
 def _finding(
-    question: _ReplayedQuestion,
-    passage: CompanyPassage,
-    score: float,
-    keyword: float | None,
-    vector: float | None,
-    row: int,
+    question: _ReplayedQuestion, row: int, score: float, cosines: Scores, keyword: Scores, index: _Index
 ) -> Finding:
-    return _make_finding(
-        "company",
-        str(passage.entry_id),
-        score,
-        keyword,
-        vector,
-        question.matches(row),
-        passage.project,
-        passage.text,
-    )
+    passage, share = index.passages[row], float(keyword[row])
+    near = float(cosines[row]) if index.has_vector[row] else None
+    matched = question.matches(row)
+    id = str(passage.entry_id)
+    return _make_finding("company", id, score, share or None, near, matched, passage.project, passage.text)
 
 
 def _make_finding(
