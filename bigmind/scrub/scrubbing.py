@@ -23,7 +23,7 @@ from bigmind.core.errors import Forbidden, Invalid
 from bigmind.core.rls import rls_bypass, rls_scope
 from bigmind.core.text import clean_name, texts_in
 from curation.decisions.withdrawn_sources import tell_owners
-from curation.models import Scrub
+from curation.models import Comparison, Scrub
 from curation.models.scrubs import WHY_CHARS
 from knowledge.kinds import KINDS
 from knowledge.models import Kind, Summary
@@ -188,6 +188,7 @@ def _carry_out(scrub: Scrub, needles: Sequence[Needle], *, by: User | None) -> S
         replace_places(found, needles, mark)
         forget_texts_of_things((str(kind), str(id)) for kind, id in things)
         _write_passages(things)
+        Comparison.objects.filter(entry__in=[id for kind, id in things if kind == Kind.COMPANY]).delete()
         left = note_places(list(find_places(needles, whose=whose)), needles)
         scrubbed = _count(rows, heard, dry_run=False)
         scrubbed.left = dict(left.left + left.counts)

@@ -36,9 +36,10 @@ from bigmind.scrub.matching import describe_needles, needles_of, read_needles, r
 from bigmind.scrub.rows import models_to_scrub, text_columns, why_kept
 from bigmind.scrub.scrubbing import preview_scrub, scrub_text
 from curation.decisions.history import find_broken_seals
-from curation.models import PackVersion, Review
+from curation.models import Comparison, PackVersion, Review
 from curation.packs.accepting import accept_update
 from curation.packs.subscriptions import subscribe
+from curation.proposals.overlaps import compare
 from knowledge.capture.triggers import renew_triggers
 from knowledge.models import (
     AskedQuestion,
@@ -61,7 +62,7 @@ from knowledge.services.withdrawals import hear_recalls
 from knowledge.transfer.passport import ProgramName, export_memory
 from tests.backup.conftest import on_database
 from tests.browser.planting import _let_histories_be_changed, _with_text
-from tests.curation.factories import approved_entry
+from tests.curation.factories import approved_entry, propose
 from tests.curation.packs import pack_line, packed, trusting
 from tests.curation.scanning import places_of
 from tests.curation.test_history import past_the_guard
@@ -237,6 +238,9 @@ def test_what_was_computed_from_a_text_goes_with_it():
     AskedQuestion.objects.create(text=f"Is it {SECRET}?", how="recall", vector=b"1", tokens=b"1", **known)
     vector = PassageVector.objects.values_list("vector", flat=True).first()
     UnansweredQuestion.objects.create(gap=Gap.objects.create(), text=f"Why {SECRET}?", vector=vector, **known)
+    proposal = propose(ada, content=f"Every gate of the yard opens with {SECRET}, day and night.")
+    compare(proposal)
+    assert Comparison.objects.filter(entry=proposal, titled_vector__isnull=False).exists()
     before = set(CachedVector.objects.values_list("digest", flat=True))
 
     scrub_text(None, text=SECRET, why="leaked")
@@ -246,6 +250,7 @@ def test_what_was_computed_from_a_text_goes_with_it():
     for model in (AskedQuestion, UnansweredQuestion):
         assert (model.objects.get().vector, model.objects.get().space) == (None, None)
     assert AskedQuestion.objects.get().tokens is None
+    assert not Comparison.objects.filter(entry=proposal).exists()
 
 
 @pytest.fixture
