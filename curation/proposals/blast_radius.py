@@ -6,7 +6,6 @@ those whose answers change, figure by figure, and their words are shown where th
 own questions always count.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
@@ -21,6 +20,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from pgvector import HalfVector
 from pydantic import Field
+from pydantic_core import from_json
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
@@ -298,7 +298,7 @@ def _read_starts(since: Any) -> list[Start]:
 
 
 def _read_json(value: Any) -> Any:
-    return json.loads(value) if isinstance(value, str) else value
+    return from_json(value) if isinstance(value, str) else value
 
 
 def _try_out(
