@@ -229,7 +229,8 @@ def test_every_column_with_words_is_looked_at_or_it_is_said_why_not():
 
 
 @pytest.mark.django_db
-def test_what_was_computed_from_a_text_goes_with_it():
+def test_what_was_computed_from_a_text_goes_with_it(settings):
+    settings.BIGMIND_MODE = "team"
     ada = make_actor()
     make_fact(ada, f"The gate opens with {SECRET}.")
     embed_pending()
