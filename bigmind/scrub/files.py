@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bigmind.environment import environment
+from curation.proposals.neighbours import NEAR
 
 from .matching import MOST, Needle, letters_of, may_stand_in, spans_in
 
@@ -85,7 +86,9 @@ def _scrub_cache(path: Path, needles: Sequence[Needle], *, dry_run: bool) -> int
     with closing(sqlite3.connect(path, isolation_level=None, timeout=5)) as cache:
         rows = cache.execute("SELECT key, value FROM kept_since").fetchall()
         found = [key for key, value in rows if _stands_in((key, value), needles)]
-        if found and not dry_run:
+        if not dry_run:
+            # Vectors of proposals, of texts whose digest alone is kept with them.
+            cache.execute(f"DELETE FROM kept_since WHERE key LIKE '%:{NEAR}%'")  # noqa: S608 - a fixed text
             cache.executemany("DELETE FROM kept_since WHERE key = ?", [(key,) for key in found])
             cache.execute("VACUUM")
             cache.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -93,6 +96,9 @@ def _scrub_cache(path: Path, needles: Sequence[Needle], *, dry_run: bool) -> int
 
 
 def _scrub_key(client: Any, name: bytes, needles: Sequence[Needle], *, dry_run: bool) -> int:
+    if f":{NEAR}".encode() in name and not dry_run:
+        client.delete(name)
+        return 0
     kind = client.type(name).decode()
     if kind == "list":
         found = [one for one in client.lrange(name, 0, -1) if _stands_in((one,), needles)]

@@ -30,6 +30,8 @@ CANDIDATES = 12
 WAITING_COMPARED = 300
 """How many of the newest proposals are compared: opening an entry must not take longer the more there are."""
 KEPT_SECONDS = 3600
+NEAR = "near:"
+"""How the keys of kept vectors begin: removing a text from everything deletes them all."""
 
 # In one statement, because every entry that a curator opens asks it: what is approved and near in meaning or words, the
 # proposals that are near in meaning, the newest proposals; and of each the share of the words of the shorter text that
@@ -213,7 +215,7 @@ def _embed(text: str) -> list[float] | None:
 
     It is kept for an hour, because a page that is read ahead, opened and decided on asks for it each time.
     """
-    key = f"near:{provider().space}:{sha256(text.encode()).hexdigest()}"
+    key = f"{NEAR}{provider().space}:{sha256(text.encode()).hexdigest()}"
     vector: list[float] | None = cache.get(key)
     if vector is None:
         with suppress(EmbedderError):

@@ -266,6 +266,18 @@ def redis(tmp_path, monkeypatch, settings):
 
 
 @pytest.mark.django_db(transaction=True)
+def test_kept_vectors_of_proposals_go_with_each_text_that_is_removed(redis):
+    compare(propose(make_actor(), content=f"Every gate of the yard opens with {SECRET}, day and night."))
+    assert list(redis.scan_iter("*near:*"))
+
+    preview_scrub(None, text=SECRET)
+    assert list(redis.scan_iter("*near:*"))
+    scrub_text(None, text=SECRET, why="leaked")
+
+    assert not list(redis.scan_iter("*near:*"))
+
+
+@pytest.mark.django_db(transaction=True)
 def test_what_stands_in_redis_stands_there_no_more_and_the_rest_stays(redis):
     said = f"It is {SECRET}. " + "So it was said, again and again. " * 20
     actor = make_actor()
