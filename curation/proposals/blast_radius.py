@@ -522,9 +522,10 @@ class _Summary:
         asked: dict[str, list[ChangedAnswer]] = {}
         for one in self.trial.answers:
             asked.setdefault(one.asked.text.casefold(), []).append(one)
-        shown = [rows for rows in asked.values() if self._count(one.asked.user_id for one in rows)]
-        shown.sort(key=lambda rows: (-len(rows), rows[0].asked.text))
-        return [self._wording(rows) for rows in shown[:SHOWN]]
+        counted = [(self._count(one.asked.user_id for one in rows), text) for text, rows in asked.items()]
+        # By what is counted here: else the place of a question of one's own would tell that somebody else asked it.
+        shown = sorted((-number, text) for number, text in counted if number)
+        return [self._wording(asked[text]) for _, text in shown[:SHOWN]]
 
     def _wording(self, rows: Sequence[ChangedAnswer]) -> ChangedQuestion:
         def list_handles(choose: Callable[[ChangedAnswer], list[int]]) -> list[str]:

@@ -176,6 +176,20 @@ def test_ones_own_questions_count_alone(curator):
     assert (radius.questions, radius.answers_changed, [one.text for one in radius.asked]) == (1, 1, [QUESTION])
 
 
+def test_the_order_of_ones_own_questions_does_not_tell_which_of_them_others_asked(curator, agents):
+    entry, own = _proposal(), make_agent(curator.user, "claude-code")
+    questions = [f"How do the certificates rotate in the {place}?" for place in ("abbey", "yard")]
+    for question in questions:
+        recall(own, query=question)
+    alone = [one.text for one in blast_radius(curator, entry_ids=[entry.pk]).asked]
+
+    for agent in agents[:2]:
+        recall(agent, query=alone[-1])
+
+    assert sorted(alone) == questions
+    assert [one.text for one in blast_radius(curator, entry_ids=[entry.pk]).asked] == alone
+
+
 def test_starts_of_sessions_are_replayed(curator, agents):
     for number in range(5):
         approved_entry(
