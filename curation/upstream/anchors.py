@@ -14,7 +14,7 @@ from knowledge.anchors.verifying import AnchoredEntry, EntryResult, Verification
 from knowledge.kinds import KINDS
 from knowledge.models import Kind
 
-from .wire import CompanyWire, TurnedDown
+from .wire import CompanyWire, ListChanged, TurnedDown
 
 EVIDENCE_CHARS = 4_000
 INVALID = 422
@@ -34,7 +34,14 @@ class AnchorServer:
             TurnedDown: it refuses.
         """
         kinds = [kind for kind, row in KINDS.items() if row.anchored and (own or row.is_shared)]
-        return read_entries([item for kind in kinds for item in self.wire.read_anchors(kind)])
+        return read_entries([item for kind in kinds for item in self._read(kind)])
+
+    def _read(self, kind: str) -> list[dict[str, object]]:
+        """Return a list, read once more if it changes meanwhile: no schedule reads it again later."""
+        try:
+            return list(self.wire.read_anchors(kind))
+        except ListChanged:
+            return list(self.wire.read_anchors(kind))
 
     def submit(self, done: Verification) -> str:
         """Report what a check found; return what follows, in words."""

@@ -42,6 +42,10 @@ class Away(Exception):
     """The company server is unreachable, or its reply is unusable. The message says why; retry later."""
 
 
+class ListChanged(Away):
+    """A list changed while it was read: what was read of it is part of two lists."""
+
+
 class TurnedDown(Exception):
     """The company server refuses the request. Retrying it unchanged would not help."""
 
@@ -122,7 +126,7 @@ class CompanyWire:
         for _ in range(MOST_PAGES):
             page = _read(UpstreamPage, self._ask("GET", path, query=query | {"limit": PAGE, "offset": offset}))
             if total not in {None, page.total}:
-                raise Away("Its list changed while it was read; it is read again later.")
+                raise ListChanged("Its list changed while it was read; it is read again later.")
             size += len(json.dumps(page.items))
             if size > LIST_BYTES or len(page.items) > PAGE or time.monotonic() > ends:
                 raise Away("Its list is larger than can be read, or comes too slowly.")

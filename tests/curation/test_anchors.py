@@ -26,6 +26,8 @@ from bigmind.operations import CATALOGUE
 from curation.proposals.proposals import promote_to_global
 from curation.proposals.queue import waiting
 from curation.services.anchors import AnchorResult, list_anchors, report_anchors
+from curation.upstream.anchors import AnchorServer
+from curation.upstream.wire import Away, CompanyWire
 from knowledge.anchors.grammar import join_anchors
 from knowledge.anchors.verifying import read_entries
 from knowledge.capture.triggers import renew_triggers
@@ -33,6 +35,7 @@ from knowledge.models import CompanyEntry, Fact
 from knowledge.services.entries import add_entry, update_entry
 from knowledge.services.facts import correct_fact, store_fact
 from knowledge.services.trigger_levels import set_fact_triggers
+from tests.curation.company import Company, answering
 from tests.curation.factories import approved_entry, decide_at_latest
 from tests.factories import make_actor, make_key, make_user
 from tests.knowledge.factories import make_fact
@@ -333,6 +336,32 @@ def _page_at(route: str, key: object, actor: Actor) -> str:
     client = Client()
     client.force_login(actor.user)
     return client.get(reverse(route, args=[key])).text
+
+
+def test_a_list_that_changes_while_it_is_read_is_read_once_more() -> None:
+    class Growing(list[Any]):
+        """Grows while its second page is read, as often as is said."""
+
+        times = 1
+
+        def __getitem__(self, part: Any) -> Any:
+            if part.start and self.times:
+                self.times -= 1
+                self.append({**next(iter(self)), "id": str(len(self))})
+            return super().__getitem__(part)
+
+    with answering(Company()) as company:
+        row = {"kind": "company", "handle": "C1", "title": "A", "content": "B", "category": "rule", "anchors": [ANCHOR]}
+        rows = Growing({**row, "id": str(number)} for number in range(150))
+        company.approved = rows
+        server = AnchorServer(CompanyWire(company.url, "key"))
+
+        read = [entry.id for entry in server.entries(own=False)]
+        rows.times = 2
+
+        assert read[:151] == [str(number) for number in range(151)]
+        with pytest.raises(Away, match="changed while it was read"):
+            server.entries(own=False)
 
 
 def _verify(**options: Any) -> str:
