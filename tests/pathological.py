@@ -45,7 +45,7 @@ from bigmind.transports.rest.arguments import read_json
 from bigmind.web.differences import words_changed
 from bigmind.web.markdown import render_markdown
 from curation.notifications.notices import notice_text
-from curation.packs.documents import read_pack
+from curation.packs.documents import open_pack, parse_pack
 from knowledge.anchors.grammar import read_anchor, write_anchor
 from knowledge.anchors.manifests import commands_of, dependencies_of, settings_of, version_in
 from knowledge.anchors.syntax import parse_definitions
@@ -462,7 +462,7 @@ def _compare_with_triggers(text: str) -> None:
 
 def _pack(text: str) -> object:
     try:
-        return read_pack(packed(title=text[:200], notes=text, entries=[pack_line(content=text)]))
+        return parse_pack(open_pack(packed(title=text[:200], notes=text, entries=[pack_line(content=text)])), "")
     except (Invalid, UnicodeEncodeError):
         return None
 

@@ -4,7 +4,7 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -37,6 +37,7 @@ PackName = Annotated[str, Field(min_length=1, max_length=NAME_CHARS, pattern=PAC
 PackVersionName = Annotated[str, Field(max_length=30, pattern=_VERSION_PATTERN)]
 LineKey = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._:/-]+$")]
 SignerName = Annotated[Name, Field(max_length=SIGNER_CHARS), NoSecrets]
+Part = TypeVar("Part", bound=BaseModel)
 
 
 class _PackPart(BaseModel):
@@ -111,8 +112,8 @@ class PackDocument(_PackPart):
         return {"entries": len(self.entries), "references": references, "questions": len(self.questions)}
 
 
-class _PackFile(_PackPart):
-    """The file around it."""
+class PackFile(_PackPart):
+    """The file around it. What is signed is not looked into before its key is trusted, except for `says`."""
 
     format: Annotated[Literal["bigmind-pack"], BeforeValidator(str)]
     version: Literal[1]
@@ -120,15 +121,34 @@ class _PackFile(_PackPart):
     signature: Annotated[str, Field(pattern=r"^[0-9a-f]{128}$")]
     public_key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
+    @property
+    def says(self) -> tuple[str, list[int]]:
+        """The name and the version, as numbers.
+
+        Raises:
+            Invalid: it has no such name, or no such version.
+        """
+        head = _refusing(_PackHead, self.signed)
+        return head.name, numbers_of(head.version)
+
+
+class _PackHead(BaseModel):
+    """What is read of a pack to choose among the files of a folder."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+    name: PackName
+    version: PackVersionName
+
 
 @dataclass(frozen=True)
 class SignedPack:
-    """A pack with a valid signature: its document as signed and as parsed, and the key."""
+    """A pack with a valid signature: its document as signed and as parsed, the key, and whose that is if not ours."""
 
     document: PackDocument
     signed: dict[str, Any]
     signature: str
     public_key: str
+    signer: str = ""
 
     def as_bytes(self) -> bytes:
         """Return the file."""
@@ -154,10 +174,21 @@ def numbers_of(version: str) -> list[int]:
 
 
 def read_pack(content: bytes) -> SignedPack:
-    """Read an untrusted pack: its size, form, signature and every text are checked.
+    """Read an untrusted pack: its size, form and signature are checked, then its key, and then every text.
 
     Raises:
+        Conflict: no admin trusts the key.
         Invalid: it is no pack, was changed after it was signed, or holds what company knowledge may not hold.
+    """
+    file = open_pack(content)
+    return parse_pack(file, require_trust(file).signer)
+
+
+def open_pack(content: bytes) -> PackFile:
+    """Return the file of an untrusted pack, if it is word for word what somebody signed.
+
+    Raises:
+        Invalid: it is too large, no pack, or was changed after it was signed.
     """
     if len(content) > MOST_BYTES:
         raise Invalid.of(
@@ -168,11 +199,16 @@ def read_pack(content: bytes) -> SignedPack:
     if check_signature(told, purpose=PURPOSE) is SignatureVerdict.CHANGED:
         hint = "Fetch it again; if that does not help, tell the publisher."
         raise Invalid.of("pack", "is not what was signed: it was changed, or is damaged", hint=hint)
-    try:
-        document = PackDocument.model_validate(file.signed)
-    except ValidationError as error:
-        raise _refuse(error, PackDocument) from None
-    return SignedPack(document, file.signed, file.signature, file.public_key)
+    return file
+
+
+def parse_pack(file: PackFile, signer: str) -> SignedPack:
+    """Return what a trusted signer's pack holds.
+
+    Raises:
+        Invalid: it holds what company knowledge may not hold.
+    """
+    return SignedPack(_refusing(PackDocument, file.signed), file.signed, file.signature, file.public_key, signer)
 
 
 def document_of(version: PackVersion) -> PackDocument:
@@ -197,21 +233,22 @@ def document_of(version: PackVersion) -> PackDocument:
     return PackDocument.model_construct(**{**told, **parts})
 
 
-def require_trust(signed: SignedPack) -> PackKey:
+def require_trust(file: PackFile) -> PackKey:
     """Return whose key signed a pack.
 
     Raises:
         Conflict: no admin trusts the key.
     """
-    key = PackKey.objects.filter(public_key=signed.public_key).first()
+    key = PackKey.objects.filter(public_key=file.public_key).first()
     if key is not None:
         return key
-    known = PackKey.objects.filter(signer=signed.document.publisher).exists()
-    says = f"says that it is from {echo(signed.document.publisher)}" + (", but with another key" if known else "")
+    publisher = str(file.signed.get("publisher", ""))[:SIGNER_CHARS]
+    known = PackKey.objects.filter(signer=publisher).exists()
+    says = f"says that it is from {echo(publisher)}" + (", but with another key" if known else "")
     raise Conflict(
-        f"No admin trusts the key {signed.public_key} that signed this pack. It {says}.",
+        f"No admin trusts the key {file.public_key} that signed this pack. It {says}.",
         hint="Ask the publisher by another way whether the key is theirs; then an admin trusts it on the page “Packs”.",
-        public_key=signed.public_key,
+        public_key=file.public_key,
     )
 
 
@@ -220,7 +257,7 @@ def provenance_of(pack: Pack, public_key: str) -> str:
     return f"{pack.signer}, pack {pack.name} (key {public_key[:BEGINNING]})"
 
 
-def _read_file(content: bytes) -> _PackFile:
+def _read_file(content: bytes) -> PackFile:
     try:
         told = json.loads(content.decode(), parse_constant=_refuse_constant)
     except (UnicodeDecodeError, ValueError, RecursionError):
@@ -229,10 +266,7 @@ def _read_file(content: bytes) -> _PackFile:
     if not isinstance(told, dict) or told.get("format") != FORMAT:
         raise Invalid.of("pack", f"is no knowledge pack: its format is not {FORMAT}")
     _require_storable(told)
-    try:
-        return _PackFile.model_validate(told)
-    except ValidationError as error:
-        raise _refuse(error, _PackFile) from None
+    return _refusing(PackFile, told)
 
 
 def _require_storable(told: Any) -> None:
@@ -248,9 +282,12 @@ def _require_storable(told: Any) -> None:
         open_parts += [(one, depth + 1) for one in inner]
 
 
-def _refuse(error: ValidationError, model: type[BaseModel]) -> Invalid:
-    """Return the refusal of a document: what is wrong in it is wrong with the pack."""
-    return Invalid.of("pack", f"is refused: {refusal(error, model).message.rstrip('.')}")
+def _refusing(model: type[Part], told: Any) -> Part:
+    """Return a part of a pack. What is wrong in it is wrong with the pack."""
+    try:
+        return model.model_validate(told)
+    except ValidationError as error:
+        raise Invalid.of("pack", f"is refused: {refusal(error, model).message.rstrip('.')}") from None
 
 
 def _refuse_constant(name: str) -> NoReturn:

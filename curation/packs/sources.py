@@ -1,7 +1,7 @@
 """Where packs come from: a file, an https address, or a folder such as a checkout of a git repository."""
 
+import math
 import os
-import signal
 import stat
 import subprocess
 from pathlib import Path
@@ -10,14 +10,15 @@ import httpx
 from django.conf import settings
 
 from bigmind.core.addresses import AddressRefused, fetch
-from bigmind.core.errors import BigMindError, Invalid
+from bigmind.core.errors import Invalid
+from bigmind.core.git import remove_old_locks, run_git
 
-from .documents import MOST_BYTES, SUFFIX, SignedPack, numbers_of, read_pack
+from .documents import MOST_BYTES, SUFFIX, VERSION, SignedPack, numbers_of, open_pack, read_pack
 
 SECONDS = 30.0
 MOST_FILES = 500
 PULL_SECONDS = 60.0
-_GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-C")
+_OPTIONS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-C")
 """Hooks of a repository are never run."""
 
 
@@ -53,6 +54,9 @@ def pull(source: str) -> str:
         follows, _ = _git(folder, "rev-parse", "--abbrev-ref", "@{upstream}")
         if not follows:
             return ""
+        is_found, repository = _git(folder, "rev-parse", "--git-common-dir")
+        if is_found and repository:
+            remove_old_locks(folder / repository)
         done, said = _git(folder, "pull", "--ff-only", "--quiet", "--no-recurse-submodules")
     except FileNotFoundError:
         return "git is not installed, so that the folder is not pulled."
@@ -64,23 +68,9 @@ def pull(source: str) -> str:
 
 
 def _git(folder: Path, *arguments: str) -> tuple[bool, str]:
-    """Run git without password prompts; return whether it succeeded, and the end of its output."""
-    process = subprocess.Popen(  # noqa: S603 - git, in a folder that the operator named
-        [*_GIT, str(folder), *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
-        start_new_session=True,
-    )
-    try:
-        said = process.communicate(timeout=PULL_SECONDS)[1].decode(errors="replace").strip()
-    except subprocess.TimeoutExpired:
-        # Git starts helpers, which would go on without it.
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        raise
-    return process.returncode == 0, said.rpartition("\n")[2]
+    """Run git; return whether it succeeded, and the last line of what it says."""
+    done = run_git(*_OPTIONS, str(folder), *arguments, seconds=PULL_SECONDS)
+    return done.returncode == 0, (done.stderr or done.stdout).decode(errors="replace").strip().rpartition("\n")[2]
 
 
 def _fetch(address: str) -> bytes:
@@ -123,26 +113,39 @@ def _read_file(path: Path) -> bytes:
 def _read_folder(folder: Path, name: str, pinned: str) -> SignedPack:
     """Return the newest version in a folder. Files that are no packs are skipped, unless there is nothing else."""
     try:
-        files = sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIX))[-MOST_FILES:]
+        files = [path for path in folder.iterdir() if path.name.endswith(SUFFIX)]
     except OSError as error:
         raise Invalid.of("source", f"cannot be read: {error.strerror}") from None
     highest = numbers_of(pinned) if pinned else None
-    newest, names, refused = None, set[str](), list[BigMindError]()
-    for path in files:
+    found, refused = list[tuple[list[int], str, Path]](), list[Invalid]()
+    for path in sorted(files, key=lambda path: _order_of(path, name))[-MOST_FILES:]:
         # One at a time: five hundred of the largest would take all the memory of a machine.
         try:
-            one = read_pack(_read_file(path))
+            told, version = open_pack(_read_file(path)).says
         except Invalid as error:
             refused.append(error)
             continue
-        if (not name or one.document.name == name) and (not highest or one.document.numbers <= highest):
-            names.add(one.document.name)
-            newest = one if newest is None or one.document.numbers > newest.document.numbers else newest
+        if (not name or told == name) and (not highest or version <= highest):
+            found.append((version, told, path))
+    names = sorted({told for _, told, _ in found})
     if not name and len(names) > 1:
-        named = ", ".join(sorted(names))
+        named = ", ".join(names)
         raise Invalid.of("source", f"holds several packs ({named})", hint="Name the file of one of them.")
-    if newest:
-        return newest
+    for _, _, path in sorted(found, reverse=True):
+        # Its texts are read only here: of the newest, if its key is trusted.
+        try:
+            return read_pack(_read_file(path))
+        except Invalid as error:
+            refused.append(error)
     if refused:
         raise refused[0]
     raise Invalid.of("source", f"holds no file that ends in {SUFFIX}" + (f" of the pack {name}" if name else ""))
+
+
+def _order_of(path: Path, name: str) -> tuple[bool, list[float], str]:
+    """Return by what the files of a folder are ordered: those of the pack last, and of these the newest versions.
+
+    A file whose name has no version may hold any: it counts as the newest.
+    """
+    versions = VERSION.findall(path.name)
+    return path.name.startswith(name), [float(one) for one in versions[-1]] if versions else [math.inf], path.name

@@ -15,7 +15,7 @@ from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import BigMindError, Conflict, Invalid, NotFound
 from curation.models import Pack, PackKey, PackVersion
 
-from .documents import PackName, PackVersionName, SignedPack, SignerName, numbers_of, read_pack, require_trust
+from .documents import PackName, PackVersionName, SignedPack, SignerName, numbers_of, read_pack
 from .publishing import LOCK
 from .sources import is_address, pull, read_source
 
@@ -86,7 +86,7 @@ def subscribe(actor: Actor, *, source: str = "", content: bytes | None = None) -
     """
     actor.require("curate")
     signed = read_pack(content) if content is not None else read_source(source.strip())
-    signer = require_trust(signed).signer
+    signer = signed.signer
     with transaction.atomic():
         wait_for_turn(LOCK, signed.document.name)
         pack = Pack.objects.filter(name=signed.document.name).first()
@@ -168,7 +168,7 @@ def _fetch(pack: Pack, content: bytes | None, *, again: bool) -> PackNews:
         )
         if signed.document.name != pack.name:
             raise Conflict(f"This is the pack {signed.document.name}, not {pack.name}.", hint="Subscribe to it.")
-        _require_same_pack(pack, require_trust(signed).signer)
+        _require_same_pack(pack, signed.signer)
         with transaction.atomic():
             wait_for_turn(LOCK, pack.name)
             news = _take(pack, signed, again=again)

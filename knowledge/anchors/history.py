@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from bigmind.core.errors import Invalid
+from bigmind.core.git import run_git
 from bigmind.core.text import echo
 
 from .grammar import plain_repository
@@ -128,19 +129,18 @@ class Repository:
     def _process(self) -> "subprocess.Popen[bytes]":
         if self._reader is None:
             self._reader = subprocess.Popen(  # noqa: S603 - git, with arguments of our own
-                [*self._command, "cat-file", "--batch-command"],
+                ["git", *self._options, "cat-file", "--batch-command"],  # noqa: S607 - the one in the path
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=self._environment,
+                env={**os.environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
             )
         return self._reader
 
     def _git(self, *arguments: str, may_fail: bool = False) -> bytes:
         try:
-            done = subprocess.run(  # noqa: S603 - git; names of people come after --end-of-options, or were resolved
-                [*self._command, *arguments], capture_output=True, timeout=SECONDS, env=self._environment, check=False
-            )
+            # Names that people chose come after --end-of-options, or were resolved.
+            done = run_git(*self._options, *arguments, seconds=SECONDS, GIT_OPTIONAL_LOCKS="0")
         except FileNotFoundError:
             raise Invalid("git is not installed here.") from None
         except subprocess.TimeoutExpired:
@@ -151,12 +151,8 @@ class Repository:
         return b"" if done.returncode else done.stdout
 
     @property
-    def _command(self) -> list[str]:
-        return ["git", "-C", str(self.folder), "--no-pager"]
-
-    @property
-    def _environment(self) -> dict[str, str]:
-        return {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    def _options(self) -> list[str]:
+        return ["-C", str(self.folder), "--no-pager"]
 
 
 def _of(stream: IO[bytes] | None) -> IO[bytes]:

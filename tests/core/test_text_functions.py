@@ -38,7 +38,7 @@ EXCUSED = {
         *("curation.services.foreign_imports.import_reading", "knowledge.app_maps.folders.read_uploaded_maps"),
         *("knowledge.transfer.readers.uploads.read_upload", "curation.packs.sources.read_source"),
         *("curation.packs.sources.is_address", "curation.packs.sources.pull"),
-        "curation.packs.subscriptions.subscribe",
+        *("curation.packs.subscriptions.subscribe", "curation.packs.documents.read_pack"),
     ),
     "runs on the machine of whoever gives the command, with what is theirs": (
         *("accounts.connecting.hook_program.post", "accounts.connecting.hook_program.write_private"),

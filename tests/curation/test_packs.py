@@ -3,7 +3,9 @@
 import gzip
 import html
 import json
+import os
 import subprocess
+import time
 from datetime import timedelta
 from io import StringIO
 
@@ -16,6 +18,7 @@ from mcp import types
 
 from accounts.models import AuditEvent
 from bigmind.core.errors import Conflict, Forbidden, Invalid
+from bigmind.core.git import run_git
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool
 from curation.decisions.history import find_broken_seals
@@ -23,7 +26,7 @@ from curation.models import Delivery, GoldenQuestion, Pack, PackVersion, Review
 from curation.notifications.digests import send_digests
 from curation.packs.accepting import accept_update, roll_back, unsubscribe
 from curation.packs.documents import SUFFIX, read_pack
-from curation.packs.publishing import publish_pack
+from curation.packs.publishing import own_public_key, publish_pack
 from curation.packs.subscriptions import distrust_key, fetch_due, fetch_update, pin_pack, subscribe, trust_key
 from curation.packs.updates import review_update
 from curation.services.golden_questions import pin_golden_question
@@ -231,6 +234,21 @@ def test_a_hostile_file_is_refused_and_leaves_nothing(curator, name):
     assert not Pack.objects.exists()
 
 
+def test_no_text_of_a_pack_is_read_before_its_key_is_trusted(curator, tmp_path):
+    hostile = packed("of somebody else", version="9.0.0", entries=[pack_line(content=SECRET)], unknown="field")
+
+    with pytest.raises(Conflict, match="No admin trusts the key"):
+        subscribe(curator, content=hostile)
+
+    trusting()
+    (tmp_path / f"old{SUFFIX}").write_bytes(packed())
+    (tmp_path / f"new{SUFFIX}").write_bytes(hostile)
+    with pytest.raises(Conflict, match="No admin trusts the key"):
+        subscribe(curator, source=str(tmp_path))
+    trusting("Somebody else", "of somebody else")
+    assert subscribe(curator, source=str(tmp_path)).version.version == "1.0.0"  # The other one is refused as it reads.
+
+
 def test_an_older_version_another_signer_and_other_contents_are_refused(curator):
     trusting()
     subscribe(curator, content=packed(version="1.2.0"))
@@ -388,6 +406,7 @@ def test_what_is_published_on_the_page_is_downloaded_and_read_by_another_bigmind
     assert not Pack.objects.exists()
     client.post(reverse("pack-publish"), {**wanted, "publish": "1"})
     file = client.get(reverse("pack-download", args=[NAME, "1.0.0"])).content
+    trust_key(make_actor(admin=True), public_key=own_public_key(), signer=FROM)
 
     assert "https://elsewhere" not in file.decode()
     assert read_pack(file).document.entries[0].title == "Health"
@@ -485,6 +504,66 @@ def test_a_checkout_of_a_git_repository_is_pulled_every_day_and_runs_nothing_of_
     stuck = tomorrow()
     assert stuck.waiting.version == "1.2.0"
     assert "git pull failed" in stuck.trouble
+
+
+def test_a_pull_that_was_killed_stops_no_later_one(curator, tmp_path):
+    trusting()
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    theirs.mkdir()
+    file = theirs / f"{NAME}{SUFFIX}"
+    file.write_bytes(packed())
+    git(theirs, "init")
+    git(theirs, "add", ".")
+    git(theirs, "commit", "-m", "1.0.0")
+    git(tmp_path, "clone", str(theirs), str(ours))
+    subscribe(curator, source=str(ours))
+    file.write_bytes(packed(version="1.1.0"))
+    git(theirs, "commit", "-a", "-m", "1.1.0")
+    locks = [ours / ".git" / name for name in ("index.lock", "refs/remotes/origin/main.lock", "shallow.lock")]
+    others = ours / "poetry.lock"  # No lock of git's.
+    for lock in (*locks, others):
+        lock.touch()
+
+    held = tomorrow()
+    an_hour_ago = time.time() - 3600
+    for lock in (*locks, others):
+        os.utime(lock, (an_hour_ago, an_hour_ago))
+    pulled = tomorrow()
+
+    assert "git pull failed" in held.trouble  # Another git may be at work.
+    assert (pulled.waiting.version, pulled.trouble) == ("1.1.0", "")
+    assert others.exists()
+
+
+def test_a_git_that_takes_too_long_removes_its_locks(tmp_path):
+    git(tmp_path, "init")
+    (tmp_path / "a").write_text("a")
+    git(tmp_path, "add", "a")
+    hook = tmp_path / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ncp {tmp_path}/.git/index.lock {tmp_path}/seen\nsleep 60\n")
+    hook.chmod(0o755)
+
+    with pytest.raises(subprocess.TimeoutExpired):
+        run_git(
+            "-C", str(tmp_path), "-c", "user.name=F", "-c", "user.email=f@example.com", "commit", "-am", "a", seconds=2
+        )
+
+    assert (tmp_path / "seen").exists()
+    assert not (tmp_path / ".git" / "index.lock").exists()
+
+
+def test_of_more_files_than_are_read_the_newest_versions_are(curator, tmp_path):
+    trusting()
+    for number in range(500):
+        (tmp_path / f"{NAME}-1.9.{number}{SUFFIX}").write_bytes(b"{}")
+        (tmp_path / f"zebra-2.0.{number}{SUFFIX}").write_bytes(b"{}")
+    (tmp_path / f"{NAME}-1.0.0{SUFFIX}").write_bytes(packed())
+    subscribe(curator, source=str(tmp_path / f"{NAME}-1.0.0{SUFFIX}"))
+    Pack.objects.update(address=str(tmp_path))
+    (tmp_path / f"{NAME}-1.10.0{SUFFIX}").write_bytes(packed(version="1.10.0"))
+
+    assert tomorrow().waiting.version == "1.10.0"
 
 
 def test_a_file_that_the_command_named_is_looked_at_again_but_not_one_of_a_single_version(curator, tmp_path):

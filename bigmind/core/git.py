@@ -1,0 +1,53 @@
+"""Running git so that it leaves no lock files behind, which would refuse every later command."""
+
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+SECONDS_TO_END = 5.0
+LOCK_SECONDS = 600.0
+"""A lock file that is older was left by a git that was killed: no command that BigMind starts may take so long."""
+
+
+def run_git(*arguments: str, seconds: float, **environment: str) -> "subprocess.CompletedProcess[bytes]":
+    """Run git without password prompts.
+
+    Raises:
+        FileNotFoundError: it is not installed.
+        TimeoutExpired: it took longer, and was ended.
+    """
+    process = subprocess.Popen(  # noqa: S603 - git, with arguments of our own
+        ["git", *arguments],  # noqa: S607 - the one in the path
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **environment},
+        start_new_session=True,
+    )
+    try:
+        output, errors = process.communicate(timeout=seconds)
+    except BaseException:
+        _end(process)
+        raise
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def remove_old_locks(folder: Path) -> None:
+    """Remove the lock files that a git which was killed left in a repository: it removes none by itself."""
+    before = time.time() - LOCK_SECONDS
+    for lock in folder.rglob("*.lock"):
+        with suppress(OSError):
+            if lock.lstat().st_mtime < before:
+                lock.unlink()
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Let git remove its lock files; then kill it, with the helpers that it started, which would go on without it."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=SECONDS_TO_END)
