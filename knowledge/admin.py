@@ -405,4 +405,5 @@ show(
     order="-opened_at",
     list_select_related=("reference", "decided_by"),
 )
-show(ReferenceUse, "reference asked last_asked_at", search="reference__name reference__title", order="-asked")
+# How often it was looked up is shown where enough people did: on the page about the coverage of its collection.
+show(ReferenceUse, "reference", search="reference__name reference__title", exclude=("asked", "last_asked_at", "people"))

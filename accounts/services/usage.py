@@ -11,6 +11,7 @@ from datetime import date, datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import Aggregate, Case, Count, FloatField, Max, Q, QuerySet, Sum, TextField, When
 from django.db.models.functions import TruncDate
@@ -151,6 +152,16 @@ def parts_for(parts: Iterable[tuple[Part, UUID]], reader: User | None) -> set[Pa
         return {part for part, _ in pairs}
     people = Counter(part for part, user in pairs if user != reader.pk)
     return {part for part, others in people.items() if others >= COLLEAGUES}
+
+
+def may_be_told(others: int) -> bool:
+    """Whether a reader may see a figure that so many people other than the reader have a part in."""
+    return settings.BIGMIND_MODE == "personal" or others >= COLLEAGUES
+
+
+def may_be_told_to_all(people: int) -> bool:
+    """Whether everyone may read a figure about so many people: at least three of them are not the reader."""
+    return may_be_told(people - 1)
 
 
 def failures(calls: "QuerySet[Call]") -> list[FailedCalls]:

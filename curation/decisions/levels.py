@@ -3,6 +3,7 @@
 from django.db import transaction
 
 from accounts.actor import Actor
+from accounts.services.usage import may_be_told_to_all
 from bigmind.core.errors import Conflict
 from bigmind.core.text import clean_name
 from curation.decisions.history import entry_to_change, record
@@ -10,7 +11,7 @@ from curation.decisions.rules import require_may_approve
 from curation.models import Action, Review
 from curation.vocabulary import CompanyEntryId, Notes, Revision
 from knowledge.models import CompanyEntry, Kind, TriggerLevel
-from knowledge.services.firings import count_firings, may_be_told_to_all, try_triggers
+from knowledge.services.firings import count_firings, try_triggers
 from knowledge.services.trigger_levels import level_of
 from knowledge.vocabulary import TeamName, TriggerLevelName
 

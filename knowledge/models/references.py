@@ -8,7 +8,9 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import User
+from bigmind.core.text import digest
 
+from .outcomes import DIGEST_CHARS
 from .signs import SharedKnowledge
 
 NAME_CHARS = 500
@@ -248,6 +250,17 @@ class ReferenceUse(models.Model):
     reference = models.OneToOneField(Reference, models.CASCADE, primary_key=True, related_name="use")
     asked = models.PositiveIntegerField(default=0)
     last_asked_at = models.DateTimeField(default=timezone.now)
+    people = ArrayField(
+        models.CharField(max_length=DIGEST_CHARS),
+        default=list,
+        db_default=[],
+        help_text="Digests of those whose agents were given it, as many as it takes to show the number to everyone.",
+    )
 
     def __str__(self) -> str:
         return f"{self.reference_id}: {self.asked}"
+
+    @staticmethod
+    def digest_of(user_id: uuid.UUID, reference_id: uuid.UUID) -> str:
+        """Return what is kept of a person who looked it up: it can neither be read nor compared between references."""
+        return digest(f"{user_id} {reference_id}")[:DIGEST_CHARS]

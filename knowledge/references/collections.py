@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
+from uuid import UUID
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, UUIDField
 from django.db.models.functions import Cast
 from pydantic import Field
 
 from accounts.actor import Actor
+from accounts.services.usage import may_be_told
 from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.rls import rls_bypass
@@ -22,6 +24,7 @@ from knowledge.models import (
     ReferenceDrift,
     ReferenceImport,
     ReferenceType,
+    ReferenceUse,
 )
 from knowledge.models.feedback import COMPLAINTS
 from knowledge.models.signs import filter_by_risk
@@ -104,7 +107,11 @@ class Missing:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How well a collection is covered, and what waits for a person."""
+    """How well a collection is covered, and what waits for a person.
+
+    `asked` has what agents were given most, and `number_asked` how much was given to any: of enough people other than
+    the reader.
+    """
 
     collection: ReferenceCollection
     kinds: list[tuple[str, str, int]]
@@ -112,7 +119,7 @@ class Coverage:
     drifts: list[ReferenceDrift]
     imports: list[ReferenceImport]
     asked: list[Reference]
-    never_asked: int
+    number_asked: int
     complained: list[Reference]
 
     @property
@@ -185,17 +192,27 @@ def cover(actor: Actor, *, collection: CollectionName) -> Coverage:
     there = Reference.objects.current().filter(collection=found)
     said = Feedback.objects.filter(kind=Kind.REFERENCE, verdict__in=COMPLAINTS, settled_at=None)
     wrong = said.annotate(about=Cast("source_id", UUIDField())).values("about")
-    asked = there.filter(use__asked__gt=0).select_related("use").order_by("-use__asked", "name")
+    asked = _list_used(actor, found)
     return Coverage(
         collection=found,
         kinds=list(there.order_by("kind", "category").values_list("kind", "category").annotate(Count("pk"))),
         missing=[_missing(there, *gap) for gap in _GAPS],
         drifts=list(open_drifts().filter(reference__collection=found)[: 5 * SHOWN]),
         imports=list(found.imports.select_related("by").order_by("-at")[:SHOWN]),
-        asked=list(asked[:SHOWN]),
-        never_asked=there.filter(use=None).count(),
+        asked=list(there.filter(pk__in=asked[:SHOWN]).select_related("use").order_by("-use__asked", "name")),
+        number_asked=len(asked),
         complained=list(there.filter(pk__in=wrong).order_by("name", "title")[:SHOWN]),
     )
+
+
+def _list_used(actor: Actor, collection: ReferenceCollection) -> list[UUID]:
+    """Return what the agents of enough other people were given, the most given first."""
+    uses = ReferenceUse.objects.filter(reference__in=Reference.objects.current().filter(collection=collection))
+    return [
+        use.pk
+        for use in uses.order_by("-asked", "reference__name")
+        if may_be_told(len({*use.people} - {use.digest_of(actor.user.pk, use.pk)}))
+    ]
 
 
 _GAPS = (

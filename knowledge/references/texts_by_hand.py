@@ -12,11 +12,12 @@ from django.utils import timezone
 from pydantic import Field
 
 from accounts.actor import Actor
+from accounts.services.usage import COLLEAGUES
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.text import echo_code
 from bigmind.core.vocabulary import Cursor, Offset, RowId, SharedContent, SharedLongText
-from knowledge.models import Reference, ReferenceDrift, ReferenceType
+from knowledge.models import Reference, ReferenceDrift, ReferenceType, ReferenceUse
 from knowledge.references.arguments import (
     Aliases,
     CategoryName,
@@ -36,9 +37,11 @@ from knowledge.search.names import Request, request_in
 from knowledge.services.gaps import note_gap
 
 _COUNT = """
-INSERT INTO knowledge_referenceuse (reference_id, asked, last_asked_at)
-SELECT id, 1, now() FROM unnest(%s::uuid[]) AS told(id) ORDER BY id
-ON CONFLICT (reference_id) DO UPDATE SET asked = knowledge_referenceuse.asked + 1, last_asked_at = now()
+INSERT INTO knowledge_referenceuse AS known (reference_id, asked, last_asked_at, people)
+SELECT id, 1, now(), ARRAY[person] FROM unnest(%s::uuid[], %s::text[]) AS told(id, person) ORDER BY id
+ON CONFLICT (reference_id) DO UPDATE SET asked = known.asked + 1, last_asked_at = now(),
+    people = CASE WHEN known.people @> excluded.people OR cardinality(known.people) > %s THEN known.people
+        ELSE known.people || excluded.people END
 """
 ALL = "all"
 
@@ -235,7 +238,8 @@ def count_use(actor: Actor, ids: Iterable[UUID]) -> None:
         return
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(_COUNT, [counted])
+            people = [ReferenceUse.digest_of(actor.user.pk, id) for id in counted]
+            cursor.execute(_COUNT, [counted, people, COLLEAGUES])
     except DatabaseError as error:
         log.warning("What was looked up was not counted.", error=str(error))
 

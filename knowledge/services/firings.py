@@ -5,13 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.conf import settings
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import User
-from accounts.services.usage import COLLEAGUES
+from accounts.services.usage import may_be_told, may_be_told_to_all
 from bigmind.core.rls import rls_bypass
 from bigmind.core.triggers import BEFORE, PROMPT, AgentAct, compile_trigger
 from knowledge.models import Act, ActRecord, CapturePolicy, Firing, HookEvent, HookEventName
@@ -97,7 +96,7 @@ def count_firings(actor: Actor, kind: str, source_id: object) -> list[FiringCoun
     everyone = Firing.objects.filter(kind=kind, source_id=str(source_id))
     own = _count_by_team(everyone.filter(user=actor.user), actor)
     with rls_bypass():
-        of_all = {place: row for place, row in _count_by_team(everyone, actor).items() if _may_be_told(row.others)}
+        of_all = {place: row for place, row in _count_by_team(everyone, actor).items() if may_be_told(row.others)}
     return [row for _, row in sorted({**own, **of_all}.items())]
 
 
@@ -133,15 +132,6 @@ def count_firings_by_level(actor: Actor, kind: str, source_id: object) -> list[L
         return [LevelCount(**row) for row in counted.order_by("level")]
 
 
-def _may_be_told(others: int) -> bool:
-    return settings.BIGMIND_MODE == "personal" or others >= COLLEAGUES
-
-
-def may_be_told_to_all(people: int) -> bool:
-    """Whether everyone may read a figure about so many people: at least three of them are not the reader."""
-    return settings.BIGMIND_MODE == "personal" or people > COLLEAGUES
-
-
 def list_own_firings(actor: Actor, *, kind: str = "", source_id: object = "", limit: int = 20) -> Sequence[Firing]:
     """Return what fired for the actor last, of one entry or fact if it is named, the newest first."""
     own = Firing.objects.filter(user=actor.user).select_related("act").order_by("-at", "pk")
@@ -170,8 +160,8 @@ def try_triggers(actor: Actor, triggers: Sequence[str]) -> TriggerTrial:
             if user in shown and len(trial.examples) < EXAMPLES:
                 trial.examples.append(TriedExample(at, found, text[:EXAMPLE_CHARS], shown[user]))
     is_alone = "curate" not in actor.scopes
-    trial.is_whole = is_alone or _may_be_told(len(fired_for.keys() - shown.keys()))
-    counts_all = is_alone or _may_be_told(len(acts_of.keys() - shown.keys()))
+    trial.is_whole = is_alone or may_be_told(len(fired_for.keys() - shown.keys()))
+    counts_all = is_alone or may_be_told(len(acts_of.keys() - shown.keys()))
     trial.acts = sum(number for user, number in acts_of.items() if counts_all or user in shown)
     counted = [found for user, found in fired_for.items() if trial.is_whole or user in shown]
     trial.by_trigger = sum(counted, Counter())

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
+from django.conf import settings
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -15,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
+from accounts.services.usage import COLLEAGUES
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.operations import validate_arguments
 from bigmind.core.translation import _, gettext_lazy
@@ -304,7 +306,9 @@ def coverage(request: HttpRequest, slug: str) -> HttpResponse:
     """Show how well a collection is covered, and what waits for a decision."""
     actor = actor_of(request)
     report = cover(actor, collection=slug)
-    return render(request, "knowledge/docs_coverage.html", {"report": report, "may_change": may_change(actor)})
+    context = {"report": report, "may_change": may_change(actor), "colleagues": COLLEAGUES}
+    context["is_personal"] = settings.BIGMIND_MODE == "personal"
+    return render(request, "knowledge/docs_coverage.html", context)
 
 
 @own_page

@@ -245,7 +245,29 @@ def test_curators_see_on_every_page_that_something_is_to_decide(client, curator,
     assert "1 to decide" in client.get(reverse("home")).text
 
 
-def test_coverage_tells_what_is_missing_and_what_is_asked(client, curator, drift):
+def test_coverage_tells_what_was_looked_up_of_three_others_only(client, curator, helios, settings):
+    settings.BIGMIND_MODE = "team"
+    client.force_login(curator.user)
+    others = [make_agent(make_user(), "codex") for _ in range(3)]
+
+    def asked() -> str:
+        page = client.get(reverse("docs-coverage", args=["helios"])).text
+        return page[page.index('id="asked"') : page.index('id="there"')]
+
+    nobody = asked()
+    for agent in (make_agent(curator.user, "claude-code"), *others[:2], others[0]):
+        get_command(agent, command="helios gw users list")
+    two = asked()
+    get_command(others[2], command="helios gw users list")
+
+    assert "0 of " in nobody
+    assert two == nobody
+    assert "1 of " in asked()
+    assert "5 times" in asked()
+
+
+def test_coverage_tells_what_is_missing_and_what_is_asked(client, curator, drift, settings):
+    settings.BIGMIND_MODE = "personal"
     agent = make_agent(curator.user, "claude-code")
     get_command(agent, command="helios gw users list")
     client.force_login(curator.user)
@@ -257,7 +279,7 @@ def test_coverage_tells_what_is_missing_and_what_is_asked(client, curator, drift
         "Endpoints without an example: 1",
         "Commands without a description: 1",
         "says something new",
-        "3 of 4 were never given to an agent",
+        "1 of 4 were given to an agent",
         "1 time",
     ):
         assert shown in page.text
