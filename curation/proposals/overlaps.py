@@ -1,4 +1,4 @@
-"""Pairs that repeat or contradict each other, approved or proposed, and approved entries that nobody ever used.
+"""Pairs that repeat or contradict each other, approved or proposed, and approved entries that hardly anyone uses.
 
 They go into the curators' queue like everything to be decided: nothing is merged or deprecated automatically.
 """
@@ -28,7 +28,7 @@ MOST_COMPARED = 200
 AGAIN_BY_MEANING = timedelta(minutes=10)
 """After how long a comparison by words alone, without an embedder, is repeated."""
 UNUSED_AGAIN = timedelta(days=90)
-"""After how long a kept entry that nobody uses is queued again."""
+"""After how long a kept entry that hardly anyone uses is queued again."""
 
 
 def find_overlaps() -> int:
@@ -55,7 +55,7 @@ def list_doing_harm() -> CompanyEntryQuerySet:
 
 
 def list_unused(now: datetime | None = None) -> CompanyEntryQuerySet:
-    """Return the approved entries that enough sessions received and none named as helpful, unless verified lately."""
+    """Return the approved entries that many sessions received and hardly any found helpful, unless verified lately."""
     lately = (now or timezone.now()) - UNUSED_AGAIN
     entries = CompanyEntry.objects.own().approved().filter(pk__in=list_uncited())
     return entries.filter(Q(verified_at=None) | Q(verified_at__lt=lately))

@@ -52,8 +52,8 @@ Why = Annotated[
     Literal["proposed", "reported", "harmful", "overlapping", "unused", "due"],
     Field(
         description="proposed: new; reported: said to be wrong or outdated; harmful: sessions that were told it went "
-        "worse; overlapping: repeats or contradicts another approved one; unused: told often and never named as "
-        "helpful; due: to be verified again."
+        "worse; overlapping: repeats or contradicts another approved one; unused: told often and hardly "
+        "ever named as helpful; due: to be verified again."
     ),
 ]
 WHYS: tuple[str, ...] = ("proposed", "reported", "harmful", "overlapping", "unused", "due")

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from accounts.actor import Actor
-from accounts.services.usage import COLLEAGUES
+from accounts.services.usage import COLLEAGUES, may_be_told
 from bigmind.core.rls import rls_bypass
 from bigmind.core.translation import _, gettext_lazy, ngettext, write_number
 from bigmind.web.words import word_of
@@ -26,6 +26,7 @@ from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Feedback, Kind, Serving, TriggerLevel
 from knowledge.models.feedback import COMPLAINTS
 from knowledge.services.effects import MeasuredEffect
+from knowledge.services.exposures import count_said
 from knowledge.services.firings import count_firings_by_level
 
 from .differences import FieldChange, changes_in
@@ -128,20 +129,18 @@ def _tell_use(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
     with rls_bypass():
         told = Serving.objects.filter(kind=Kind.COMPANY, source_id=str(entry.pk)).aggregate(
             sessions=Count("pk"),
-            helped=Count("pk", filter=Q(cited=True)),
-            harmed=Count("pk", filter=Q(misled=True)),
+            **count_said("cited", actor.user),
+            **count_said("misled", actor.user),
             people=Count("user", distinct=True),
             others=Count("user", filter=~mine, distinct=True),
             last=Max("at"),
             my_sessions=ArrayAgg("session_id", filter=mine, order_by="-at", default=[]),
-            my_helped=Count("pk", filter=mine & Q(cited=True)),
-            my_harmed=Count("pk", filter=mine & Q(misled=True)),
             my_first=Min("at", filter=mine),
             my_last=Max("at", filter=mine),
         )
     if own := told["my_sessions"]:
         since = timezone.localtime(told["my_first"])
-        said = _say_told(len(own), told["my_helped"], told["my_harmed"])
+        said = _say_told(len(own), told["my_cited"], told["my_misled"])
         yield StoryStep(
             "told-to-you",
             told["my_last"],
@@ -151,7 +150,11 @@ def _tell_use(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
             link=_("The last session that was told it"),
         )
     if settings.BIGMIND_MODE != "personal" and told["others"] >= COLLEAGUES:
-        said = _say_told(told["sessions"], told["helped"], told["harmed"])
+        # Where few of them said so, the number would tell of one of them.
+        helped, harmed = (
+            told[f"all_{one}"] if may_be_told(told[f"others_{one}"]) else None for one in ("cited", "misled")
+        )
+        said = _say_told(told["sessions"], helped, harmed)
         yield StoryStep(
             "told",
             told["last"],
@@ -176,12 +179,17 @@ def _tell_effect(effect: MeasuredEffect | None) -> Iterator[StoryStep]:
         )
 
 
-def _say_told(sessions: int, cited: int, misled: int) -> str:
-    words = ngettext(
-        "%(sessions)s session had it; it helped in %(cited)s",
-        "%(sessions)s sessions had it; it helped in %(cited)s",
-        sessions,
-    ) % {"sessions": write_number(sessions), "cited": write_number(cited)}
+def _say_told(sessions: int, cited: int | None, misled: int | None) -> str:
+    numbers = {"sessions": write_number(sessions), "cited": write_number(cited or 0)}
+    if cited is None:
+        words = ngettext("%(sessions)s session had it", "%(sessions)s sessions had it", sessions) % numbers
+    else:
+        words = ngettext(
+            "%(sessions)s session had it; it helped in %(cited)s",
+            "%(sessions)s sessions had it; it helped in %(cited)s",
+            sessions,
+        )
+        words %= numbers
     return (
         _("%(words)s and misled in %(misled)s.") % {"words": words, "misled": write_number(misled)}
         if misled

@@ -154,7 +154,7 @@ def relevant_numbers(project: str, topics: Sequence[str], *, also: Sequence[int]
 def by_relevance(entries: Iterable[CompanyEntry], project: str, topics: Sequence[str]) -> list[CompanyEntry]:
     """Put entries in the order in which a session of this project and these topics should get them.
 
-    Entries sent often and never cited come last; they stay, and search finds them as before.
+    Entries sent often and hardly ever cited come last; they stay, and search finds them as before.
     """
     ranked = sorted(entries, key=relevance_to(project, topics))
     return sorted(ranked, key=lambda entry: comes_behind(getattr(entry, "proof", None)))

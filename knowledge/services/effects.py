@@ -4,7 +4,7 @@ Figures about everyone are shown only if at least three other people took part o
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -36,6 +36,7 @@ from bigmind.core.translation import _, gettext_lazy, write_number
 from knowledge.kinds import KINDS
 from knowledge.models import DIGEST_CHARS, HoldoutDraw, Kind, Proof, Serving
 from knowledge.services.confidence import START, Sample, compare, find_sure, looks_harmful
+from knowledge.services.exposures import count_said, number_told
 
 _FAILING = Cast("session__work__failing", IntegerField())
 _COUNTED = {name: F(f"session__work__{name}") for name in ("corrections", "repeated", "reverted", "searches")}
@@ -195,8 +196,8 @@ def counts_of(actor: Actor, kind: str, id: str | int) -> ThingCounts | None:
         }
         row = (told if is_shared else told.filter(user=actor.user)).aggregate(
             told=Count("pk"),
-            times_cited=Count("pk", filter=Q(cited=True)),
-            times_misled=Count("pk", filter=Q(misled=True)),
+            **count_said("cited", actor.user),
+            **count_said("misled", actor.user),
             failing=Count("pk", filter=Q(session__work__failing=True)),
             tested=Count("pk", filter=Q(session__work__tests_passed__gt=0) | Q(session__work__tests_failed__gt=0)),
             last_told_at=Max("at"),
@@ -205,8 +206,8 @@ def counts_of(actor: Actor, kind: str, id: str | int) -> ThingCounts | None:
         )
     if (is_shared and row["people"] < _least_people()) or not row["told"]:
         return None
-    del row["people"]
-    return ThingCounts(cited=row.pop("times_cited"), misled=row.pop("times_misled"), **row)
+    row |= {said: number_told(row, said) for said in ("cited", "misled")}
+    return ThingCounts(**{one.name: row[one.name] for one in fields(ThingCounts)})
 
 
 def proof_of(actor: Actor, kind: str, id: object) -> dict[str, Any]:

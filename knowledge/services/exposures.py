@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import structlog
 from django.conf import settings
@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import User
-from accounts.services.usage import COLLEAGUES
+from accounts.services.usage import COLLEAGUES, may_be_told
 from bigmind.core.errors import Invalid
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.handles import read_handle
@@ -26,10 +26,11 @@ from knowledge.services.feedback import id_of_visible, open_complaints, record_f
 from knowledge.services.outcomes import note_corrections, note_question, session_of_agent
 
 SESSIONS_ASKED = 20
-PEOPLE_ASKED = 3
-"""An entry that so many sessions of so many people received, and did not name when they said what they used, comes last
-in the start context until someone cites it who neither proposed nor owns it. In personal mode one person, the proposer,
-is enough."""
+PEOPLE_ASKED = 4 * COLLEAGUES
+"""An entry that so many sessions of so many people received, of whom fewer than `CITING` named it when they said what
+they used, comes last in the start context. Who proposed or owns it does not count. With fewer its place would tell
+that one of them cited it. In personal mode one person, the proposer, is enough for all of it."""
+CITING = COLLEAGUES + 1
 MOST_OF_ONE = -(-SESSIONS_ASKED // PEOPLE_ASKED)
 """Sessions of one person that count among these: else two others who say anything would be enough."""
 
@@ -39,7 +40,8 @@ MEASURED = frozenset({Kind.COMPANY, Kind.ENTRY, Kind.FACT})
 CITED = {kind for kind, row in KINDS.items() if row.takes_feedback}
 """Kinds with a handle that a session can cite."""
 
-# What a session says of its exposures is added at once; the sweep recomputes every entry.
+# What a session says of its exposures is added at once; the sweep recomputes every entry. In a team what was cited
+# waits for the sweep, which knows how many people cited it.
 _ADD = """
 INSERT INTO knowledge_proof (entry_id, served, answered, people, cited, misled, last_cited_at, tallied_at)
 SELECT id, 1, 1, 1, (NOT misled)::int, misled::int, CASE WHEN NOT misled THEN now() END, now()
@@ -52,8 +54,9 @@ ON CONFLICT (entry_id) DO UPDATE SET
 _TALLY = """
 INSERT INTO knowledge_proof (entry_id, served, answered, people, cited, misled, last_cited_at, tallied_at)
 SELECT entry.id, sum(told.served), sum(least(told.answered, %(most)s)), count(*) FILTER (WHERE told.answered > 0),
-    coalesce(sum(told.cited) FILTER (WHERE is_counted), 0), sum(told.misled),
-    max(told.last_cited_at) FILTER (WHERE is_counted), now()
+    CASE WHEN count(*) FILTER (WHERE counts) >= %(citing)s THEN sum(told.cited) FILTER (WHERE counts) ELSE 0 END,
+    sum(told.misled),
+    CASE WHEN count(*) FILTER (WHERE counts) >= %(citing)s THEN max(told.last_cited_at) FILTER (WHERE counts) END, now()
 FROM (
     SELECT source_id, serving.user_id, count(*) AS served, count(*) FILTER (WHERE answered) AS answered,
         count(*) FILTER (WHERE cited) AS cited, count(*) FILTER (WHERE misled) AS misled,
@@ -61,8 +64,8 @@ FROM (
     FROM knowledge_serving AS serving JOIN knowledge_session AS session ON session.id = serving.session_id
     WHERE kind = 'company' GROUP BY source_id, serving.user_id
 ) AS told JOIN knowledge_companyentry AS entry ON entry.id = told.source_id::bigint,
-LATERAL (SELECT %(is_personal)s OR (told.user_id IS DISTINCT FROM entry.proposed_by_id
-    AND told.user_id IS DISTINCT FROM entry.owner_id) AS is_counted) AS voice
+LATERAL (SELECT told.cited > 0 AND (%(is_personal)s OR (told.user_id IS DISTINCT FROM entry.proposed_by_id
+    AND told.user_id IS DISTINCT FROM entry.owner_id)) AS counts) AS voice
 GROUP BY entry.id ORDER BY entry.id
 ON CONFLICT (entry_id) DO UPDATE SET
     served = excluded.served, answered = excluded.answered, people = excluded.people, cited = excluded.cited,
@@ -135,7 +138,7 @@ def note_use(actor: Actor, session: Session, *, used: Sequence[str] | None, misl
         one = Exposure(row.kind, row.source_id)
         row.answered, row.cited, row.misled = True, one in cited, one in misled
     Serving.objects.bulk_update(rows, ["answered", "cited", "misled"])
-    _add(actor, cited, misled)
+    _add(cited, misled)
     note_corrections(session, len(misled))
     for one in sorted(misled):
         _complain(actor, one)
@@ -161,8 +164,24 @@ def read_last_citations(reader: User, entry_ids: Iterable[int]) -> dict[int, dat
     return {id: moment for id, moment in found.items() if moment}
 
 
+def count_said(said: str, reader: User) -> dict[str, Count]:
+    """Return what `number_told` needs of servings to tell a reader how many sessions said so: `cited` or `misled`."""
+    mine, by = Q(user=reader), Q(**{said: True})
+    return {
+        f"all_{said}": Count("pk", filter=by),
+        f"my_{said}": Count("pk", filter=by & mine),
+        f"others_{said}": Count("user", filter=by & ~mine, distinct=True),
+    }
+
+
+def number_told(row: Mapping[str, Any], said: str) -> int:
+    """Return how many sessions said so: everyone's if enough others did, else the reader's own."""
+    number: int = row[f"all_{said}"] if may_be_told(row[f"others_{said}"]) else row[f"my_{said}"]
+    return number
+
+
 def find_demoted(entry_ids: Iterable[int | None]) -> set[int]:
-    """Return those of these entries that were shown often enough and never cited."""
+    """Return those of these entries that were shown often enough and hardly ever cited."""
     ids = [pk for pk in entry_ids if pk is not None]
     return {proof.entry_id for proof in _UNCITED(ids) if comes_behind(proof)} if ids else set()
 
@@ -171,14 +190,14 @@ _UNCITED = FixedQuery(lambda ids: Proof.objects.filter(pk__any_of=ids, cited=0))
 
 
 def list_uncited() -> QuerySet[Proof, int]:
-    """Return the numbers of all entries that were shown often enough and never cited."""
+    """Return the numbers of all entries that were shown often enough and hardly ever cited."""
     people = 1 if _is_personal() else PEOPLE_ASKED
     often = Proof.objects.filter(cited=0, answered__gte=SESSIONS_ASKED, people__gte=people)
     return often.values_list("entry_id", flat=True)
 
 
 def comes_behind(proof: Proof | None) -> bool:
-    """Return whether an entry was never cited although enough sessions of enough people said what they used."""
+    """Return whether hardly anyone cited an entry although enough sessions of enough people said what they used."""
     if proof is None:
         return False
     people = 1 if _is_personal() else PEOPLE_ASKED
@@ -188,7 +207,7 @@ def comes_behind(proof: Proof | None) -> bool:
 def tally_servings() -> int:
     """Recompute the figures of every company entry; return how many were ever shown.
 
-    Citations are added at once (`_add`); this corrects them, and drops those of erased sessions.
+    What `_add` counted at once is corrected, and what erased sessions said is dropped.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout TO 0")
@@ -197,9 +216,8 @@ def tally_servings() -> int:
             "DELETE FROM knowledge_proof WHERE NOT EXISTS (SELECT 1 FROM knowledge_serving"
             " WHERE kind = 'company' AND source_id = entry_id::text)"
         )
-        cursor.execute(
-            _TALLY, {"is_personal": _is_personal(), "most": SESSIONS_ASKED if _is_personal() else MOST_OF_ONE}
-        )
+        most, citing = (SESSIONS_ASKED, 1) if _is_personal() else (MOST_OF_ONE, CITING)
+        cursor.execute(_TALLY, {"is_personal": _is_personal(), "most": most, "citing": citing})
         return int(cursor.rowcount)
 
 
@@ -221,11 +239,8 @@ def _is_personal() -> bool:
     return bool(settings.BIGMIND_MODE == "personal")
 
 
-def _add(actor: Actor, cited: Iterable[Exposure], misled: Iterable[Exposure]) -> None:
-    verdicts = {int(one.source_id): False for one in cited if _is_shared(one)}
-    if verdicts and not _is_personal():
-        for own in CompanyEntry.objects.filter(pk__in=verdicts).kept_by(actor.user).values_list("pk", flat=True):
-            del verdicts[own]
+def _add(cited: Iterable[Exposure], misled: Iterable[Exposure]) -> None:
+    verdicts = {int(one.source_id): False for one in cited if _is_shared(one) and _is_personal()}
     verdicts |= {int(one.source_id): True for one in misled if _is_shared(one)}
     if verdicts:
         with connection.cursor() as cursor:

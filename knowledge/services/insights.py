@@ -35,7 +35,7 @@ from bigmind.core.rls import rls_bypass
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind, Proof, Receipt, Serving, UnansweredQuestion
 from knowledge.services.effects import MeasuredEffect, effects_of
-from knowledge.services.exposures import comes_behind, read_last_citations
+from knowledge.services.exposures import comes_behind, count_said, number_told, read_last_citations
 
 ITEMS_SHOWN = 20
 LONGEST_DAYS = 90
@@ -92,7 +92,10 @@ class Starts:
 
 @dataclass(frozen=True)
 class ItemUse:
-    """What came of one company entry: how many sessions received it, cited it, were misled by it."""
+    """What came of one company entry: how many sessions received it, cited it, were misled by it.
+
+    Of what others say of it only what at least three of them say counts.
+    """
 
     entry: CompanyEntry
     served: int
@@ -290,7 +293,7 @@ def _by_day(user: User, kind: Kind, since: datetime) -> "QuerySet[Any, tuple[str
 
 
 def _items(actor: Actor, since: datetime, user: User | None, reader: User | None) -> list[ItemUse]:
-    """Return the use of each entry: those that misled most people first, then those received most."""
+    """Return the use of each entry: those that misled most sessions first, then those received most."""
     servings = Serving.objects.filter(kind=Kind.COMPANY, at__gte=since)
     if user is not None:
         servings = servings.filter(user=user)
@@ -298,14 +301,15 @@ def _items(actor: Actor, since: datetime, user: User | None, reader: User | None
         servings.values("source_id")
         .annotate(
             served=Count("pk"),
-            times_cited=Count("pk", filter=Q(cited=True)),
-            times_misled=Count("pk", filter=Q(misled=True)),
             others=Count("user", filter=~Q(user=reader), distinct=True),
-            people_misled=Count("user", filter=Q(misled=True), distinct=True),
+            **count_said("cited", actor.user),
+            **count_said("misled", actor.user),
         )
         .filter(others__gte=COLLEAGUES if reader else 0)
-        .order_by("-people_misled", "-times_misled", "-served", "source_id")[:ITEMS_SHOWN]
     )
+    # By what is shown: else the order would tell of what is not.
+    rows.sort(key=lambda row: (-number_told(row, "misled"), -row["served"], row["source_id"]))
+    del rows[ITEMS_SHOWN:]
     ids = [int(row["source_id"]) for row in rows]
     entries = CompanyEntry.objects.readable_by(actor.user, curator="curate" in actor.scopes).in_bulk(ids)
     proofs, effects = Proof.objects.in_bulk(ids), effects_of(actor, Kind.COMPANY, ids)
@@ -314,8 +318,8 @@ def _items(actor: Actor, since: datetime, user: User | None, reader: User | None
         ItemUse(
             entry=entries[pk],
             served=row["served"],
-            cited=row["times_cited"],
-            misled=row["times_misled"],
+            cited=number_told(row, "cited"),
+            misled=number_told(row, "misled"),
             last_cited_at=cited.get(pk),
             is_behind=pk in proofs and comes_behind(proofs[pk]),
             effect=effects[str(pk)],

@@ -746,14 +746,21 @@ def test_the_story_counts_sessions_and_names_none_of_a_colleague(client: Client,
         make_session(make_agent(make_user(name), "codex"), one_liner="Zanzibar", used=[entry.handle])
 
     with_two_others = shown(client, entry).text
-    make_session(make_agent(make_user("dan"), "codex"), one_liner="Zanzibar", misleading=[entry.handle])
-    with_three = shown(client, entry).text
+    for name in ("dan", "eve"):
+        make_session(make_agent(make_user(name), "codex"), one_liner="Zanzibar", misleading=[entry.handle])
+    with_four = shown(client, entry).text
+    make_session(make_agent(make_user("fay"), "codex"), one_liner="Zanzibar", used=[entry.handle])
+    three_cited = shown(client, entry).text
+    make_session(make_agent(make_user("gus"), "codex"), one_liner="Zanzibar", misleading=[entry.handle])
+    three_misled = shown(client, entry).text
 
     assert "1 session had it; it helped in 1." in with_two_others
     assert f'href="{reverse("memory-session", args=[mine.pk])}"' in with_two_others
     assert "agents of the team" not in with_two_others
-    assert "4 sessions had it; it helped in 3 and misled in 1. Those were sessions of 4 people." in with_three
-    for page in (with_two_others, with_three):
+    assert "5 sessions had it. Those were sessions of 5 people." in with_four  # Two of them say one thing or the other.
+    assert "6 sessions had it; it helped in 4. Those were sessions of 6 people." in three_cited
+    assert "7 sessions had it; it helped in 4 and misled in 3. Those were sessions of 7 people." in three_misled
+    for page in (with_two_others, with_four, three_cited, three_misled):
         assert "Zanzibar" not in page
         assert "Reported as wrong" not in page
         assert "From a session that only they can read." in page

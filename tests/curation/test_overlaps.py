@@ -68,10 +68,10 @@ def test_entries_that_drift_apart_no_longer_overlap():
     assert not Overlap.objects.exists()
 
 
-def test_an_entry_that_many_sessions_were_told_and_none_used_waits_unless_it_was_verified_lately():
+def test_an_entry_that_many_sessions_were_told_and_hardly_any_used_waits_unless_it_was_verified_lately():
     unused, used = approve(ALLOWED), approve("Invoices are numbered per year.")
-    Proof.objects.create(entry=unused, served=40, answered=25, people=4)
-    Proof.objects.create(entry=used, served=40, answered=25, people=4, cited=1)
+    Proof.objects.create(entry=unused, served=40, answered=25, people=12)
+    Proof.objects.create(entry=used, served=40, answered=25, people=12, cited=4)
     CompanyEntry.objects.update(verified_at=timezone.now() - timedelta(days=120))
 
     assert numbers("unused") == [unused.pk]

@@ -236,6 +236,18 @@ def test_an_effect_over_few_people_is_not_shown(settings):
     assert effects_of(reader, "company", [entry.pk])[str(entry.pk)].verdict == "helps"
 
 
+def test_what_one_or_two_colleagues_said_of_a_thing_is_in_no_count():
+    entry, reader = approved_entry(), make_actor()
+    for number in range(5):
+        colleague = make_actor()
+        start_session(colleague)
+        end_session(colleague, one_liner="Done", **{"used" if number < 3 else "misleading": [entry.handle]})
+
+    counts = counts_of(reader, "company", entry.pk)
+
+    assert (counts.told, counts.cited, counts.misled) == (5, 3, 0)
+
+
 @pytest.mark.parametrize("people", [1, 2, 3])
 def test_what_did_harm_to_few_people_is_not_marked_for_every_curator(people, settings):
     entry = approved_entry()

@@ -198,6 +198,26 @@ def test_sessions_that_cited_something_are_counted_apart():
     assert [(item.entry, item.served, item.cited, item.misled) for item in items] == [(entry, 2, 1, 0)]
 
 
+def test_what_one_or_two_colleagues_said_of_an_entry_is_neither_counted_nor_ranked():
+    ignored, entry = approved_entry(importance=1), approved_entry(importance=9)
+    reader, *others = [_agent() for _ in range(6)]
+    for agent in (reader, *others):
+        start_session(agent)
+
+    def figures() -> list[tuple[int, int, int, int]]:
+        items = look_at_knowledge(reader, whose="everybody").items
+        return [(item.entry.pk, item.served, item.cited, item.misled) for item in items]
+
+    untold = figures()
+    for agent in others[:2]:
+        end_session(agent, one_liner="Done", used=[ignored.handle], misleading=[entry.handle])
+    of_two = figures()
+    end_session(others[2], one_liner="Done", used=[ignored.handle], misleading=[entry.handle])
+
+    assert of_two == untold
+    assert figures() == [(entry.pk, 6, 0, 3), (ignored.pk, 6, 3, 0)]
+
+
 def test_what_misled_comes_first():
     agent, entry, wrong = _agent(), approved_entry(importance=9), approved_entry(importance=1)
     start_session(agent)

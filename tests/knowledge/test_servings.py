@@ -11,7 +11,7 @@ from knowledge.models import CompanyEntry, Feedback, Proof, Receipt, Serving, Se
 from knowledge.services.company import most_relevant, search_global
 from knowledge.services.context import get_context
 from knowledge.services.context_receipts import GONE, receipt_of
-from knowledge.services.exposures import PEOPLE_ASKED, SESSIONS_ASKED, tally_servings
+from knowledge.services.exposures import CITING, PEOPLE_ASKED, SESSIONS_ASKED, tally_servings
 from knowledge.services.facts import erase_fact
 from knowledge.services.feedback import give_feedback
 from knowledge.services.insights import look_at_knowledge
@@ -52,18 +52,27 @@ def test_what_a_start_context_tells_is_counted_once_for_each_session():
     assert Proof.objects.get(entry=entry).served == 2
 
 
-def test_what_was_used_is_cited_and_the_rest_is_not():
+def test_what_was_used_is_cited_once_four_people_say_so_and_the_rest_is_not():
     helpful, silent = approved_entry(), approved_entry()
+
+    def counts() -> dict[int, tuple[int, int, int, bool]]:
+        tally_servings()
+        return {
+            one.entry_id: (one.served, one.cited, one.misled, one.last_cited_at is not None)
+            for one in Proof.objects.all()
+        }
+
+    for _ in range(CITING - 1):
+        _told(make_actor(), used=[helpful.handle])
+    assert counts() == {helpful.pk: (3, 0, 0, False), silent.pk: (3, 0, 0, False)}
 
     _told(make_actor(), used=[helpful.handle])
 
-    tally_servings()
-    counts = {proof.entry_id: (proof.served, proof.cited, proof.misled) for proof in Proof.objects.all()}
-    assert counts == {helpful.pk: (1, 1, 0), silent.pk: (1, 0, 0)}
-    assert Proof.objects.get(entry=helpful).last_cited_at is not None
+    assert counts() == {helpful.pk: (4, 4, 0, True), silent.pk: (4, 0, 0, False)}
 
 
-def test_a_citation_counts_at_once():
+def test_in_personal_mode_a_citation_counts_at_once(settings):
+    settings.BIGMIND_MODE = "personal"
     entry = approved_entry()
 
     _told(make_actor(), used=[f"[{entry.handle.lower()}]"])
@@ -193,14 +202,32 @@ def test_what_is_told_often_and_never_cited_comes_behind_all_others():
     assert CompanyEntry.objects.get(pk=ignored.pk).is_approved
 
 
-def test_one_citation_brings_it_back():
+def test_citations_bring_it_back_and_no_place_tells_of_fewer_than_four():
     ignored, other = approved_entry(importance=10), approved_entry(importance=1)
     _told_often(used=[other.handle])
-    assert most_relevant("", [])[0] == other
+    places = []
 
-    _told(make_actor(), used=[ignored.handle])
+    for _ in range(CITING):
+        places.append(most_relevant("", []).index(ignored))
+        _told(make_actor(), used=[ignored.handle])
+        places.append(most_relevant("", []).index(ignored))
+        tally_servings()
 
+    assert places == [1] * 2 * CITING
     assert most_relevant("", [])[0] == ignored
+
+
+@pytest.mark.parametrize("citing", range(CITING))
+def test_whether_an_entry_falls_behind_does_not_tell_whether_one_to_three_people_cited_it(citing: int):
+    entry, other = approved_entry(importance=10), approved_entry(importance=1)
+    actors = [make_actor() for _ in range(PEOPLE_ASKED)]
+    for number in range(SESSIONS_ASKED):
+        at = number % PEOPLE_ASKED
+        _told(actors[at], used=[other.handle, entry.handle] if at < citing else [other.handle])
+
+    tally_servings()
+
+    assert most_relevant("", [])[0] == other
 
 
 def test_sessions_that_do_not_say_what_they_used_prove_nothing():
