@@ -105,7 +105,9 @@ def _render_row(row: QueueRow) -> SafeString:
 @register.simple_tag(takes_context=True)
 def queue_filters(context: template.Context) -> SafeString:
     """Render the filters of the queue. As long as none is used they are the same for everyone, and kept."""
-    asked, is_opened = context["question"].asked, bool(context.get("entry"))
+    # As it stands in the address, spaces included: what is kept shows nothing of anyone's address.
+    asked = {name: value for name, value in context["question"].data.items() if value}
+    is_opened = bool(context.get("entry"))
     shown = {"question": context["question"], "entry": is_opened}
     if asked.keys() - {"why"} or asked.get("why", WHYS[0]) not in WHYS:
         return render_to_string("curation/_filters.html", shown)

@@ -21,6 +21,7 @@ from curation.models import Claim, Review
 from curation.proposals.overlaps import compare_proposals
 from curation.proposals.proposals import revise_proposal, withdraw_proposal
 from curation.proposals.queue import claim_entry, list_queue, place_of
+from curation.templatetags.curation import _unused_filters
 from knowledge.models import CompanyEntry, Status
 from knowledge.services.context import get_context
 from knowledge.services.feedback import give_feedback
@@ -598,6 +599,17 @@ def test_filters_narrow_the_queue(client: Client, curator: Actor, asked: dict[st
     page = client.get(reverse("curation"), asked)
 
     assert {title for title in ("Term", "Hers", "Of atlas") if f">{title}</a>" in page.text} == left
+
+
+def test_what_one_curator_asks_with_spaces_is_not_on_the_page_of_the_next(client: Client, curator: Actor) -> None:
+    _unused_filters.clear()  # What an earlier test kept would be shown here.
+    spaces = " " * 1_000
+    for why in ("", "unused"):
+        client.get(reverse("curation"), {"why": f"{why} ", "text": spaces, "project": spaces})
+
+        page = client.get(reverse("curation"), {"why": why})
+
+        assert spaces not in page.text
 
 
 def test_a_filter_that_cannot_be_is_refused_in_words(client: Client, curator: Actor) -> None:
