@@ -57,6 +57,7 @@ NOT_REACHED = (
     gettext_noop("backups made before: a restore removes it again by the note"),
     gettext_noop("exports, and what agents, their providers, webhooks and mails were sent before"),
     gettext_noop("the journal of PostgreSQL and of Redis, until they have been written over"),
+    gettext_noop("the memory of programs that run, such as titles on lists, until they are started again"),
     gettext_noop("the files of tables, until they were vacuumed: “bigmind scrub --vacuum” does it at once"),
 )
 
