@@ -76,7 +76,7 @@ def _of_settings() -> Iterator[str]:
 def _of_code() -> Iterator[str]:
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
-            if NO_PAGES.isdisjoint({*path.parts, path.stem}):
+            if NO_PAGES.isdisjoint({*path.relative_to(ROOT).parts, path.stem}):
                 yield from _SpokenModule(ast.parse(path.read_text(encoding="utf-8"))).sentences()
 
 
