@@ -237,7 +237,14 @@ show(
     is_for_curators=True,
 )
 show(EntryFingerprint, "fingerprint entry has_place", search="fingerprint entry__content")
-show(LessonAsked, "fingerprint times last_asked entry", search="fingerprint entry__content", order="-times")
+# How often is told where enough people asked: in the answer.
+show(
+    LessonAsked,
+    "fingerprint entry",
+    search="fingerprint entry__content",
+    order="fingerprint",
+    exclude=("times", "last_asked", "people"),
+)
 
 # What sessions received, and what came of it.
 show(

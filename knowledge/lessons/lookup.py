@@ -11,6 +11,7 @@ from django.utils import timezone
 from pydantic import BeforeValidator, Field
 
 from accounts.actor import Actor
+from accounts.services.usage import COLLEAGUES, may_be_told
 from bigmind.core.read_only import is_read_only
 from bigmind.core.vocabulary import Content
 from knowledge.lessons.fingerprints import SAYS_NOTHING, SeenError, error_in
@@ -123,7 +124,7 @@ def lesson_for(
     lessons.sort(key=lambda lesson: lesson.is_weak)
     items = lessons[:limit]
     headline, fingerprint = (seen.headline, seen.fingerprint) if seen else ("", "")
-    before = _count(fingerprint, next((item for item in items if item.why == SAME_ERROR), None))
+    before = _count(actor, fingerprint, next((item for item in items if item.why == SAME_ERROR), None))
     own = _own_fixes(actor, seen) if seen else []
     return Lessons(headline, fingerprint, items, own, before, found.fallback, _next_step(items, own), found.notice)
 
@@ -204,20 +205,23 @@ def _entries(ids: Iterable[UUID]) -> dict[UUID, Entry]:
     return Entry.objects.select_related("created_by").in_bulk(list(ids))
 
 
-def _count(fingerprint: str, answer: Lesson | None) -> int:
+def _count(actor: Actor, fingerprint: str, answer: Lesson | None) -> int:
     """Count that an error came up again, and return how often a lesson had answered it before.
 
-    Without a lesson nothing is sent: that someone else met an error and shared nothing about it is theirs.
+    Without a lesson nothing is sent: that someone else met an error and shared nothing about it is theirs. Nor is it
+    where fewer than three others asked: it would tell that one of them met it.
     """
     if not fingerprint:
         return 0
-    if is_read_only():
-        known = LessonAsked.objects.filter(fingerprint=fingerprint).first()
-        return known.times if known and answer else 0
-    asked, _ = LessonAsked.objects.get_or_create(fingerprint=fingerprint)
-    entry = answer.entry if answer else None
-    LessonAsked.objects.filter(pk=asked.pk).update(times=F("times") + 1, last_asked=timezone.now(), entry=entry)
-    return asked.times if answer else 0
+    me = LessonAsked.digest_of(actor.user.pk, fingerprint)
+    asked = LessonAsked.objects.filter(fingerprint=fingerprint).first() or LessonAsked(fingerprint=fingerprint)
+    if not is_read_only():
+        asked, _ = LessonAsked.objects.get_or_create(fingerprint=fingerprint)
+        people = asked.people if me in asked.people or len(asked.people) > COLLEAGUES else [*asked.people, me]
+        LessonAsked.objects.filter(pk=asked.pk).update(
+            times=F("times") + 1, last_asked=timezone.now(), entry=answer.entry if answer else None, people=people
+        )
+    return asked.times if answer and may_be_told(len({*asked.people} - {me})) else 0
 
 
 def _next_step(items: list[Lesson], own: list[OwnFix]) -> str:

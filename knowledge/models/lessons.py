@@ -1,9 +1,14 @@
 """Errors that lessons are about, and how often each was asked for again."""
 
+from uuid import UUID
+
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
+from bigmind.core.text import digest
 from knowledge.models.entries import Entry
+from knowledge.models.outcomes import DIGEST_CHARS
 
 FINGERPRINT_CHARS = 32
 FIXED_ERROR = "An error, and what was done until it was gone."
@@ -25,7 +30,7 @@ class EntryFingerprint(models.Model):
 
 
 class LessonAsked(models.Model):
-    """How often an error was asked about. Only its fingerprint is kept: nothing of the log, and not who asked."""
+    """How often an error was asked about. Only its fingerprint is kept, nothing of the log; of who asked, digests."""
 
     fingerprint = models.CharField(max_length=FINGERPRINT_CHARS, unique=True)
     entry = models.ForeignKey(
@@ -33,9 +38,20 @@ class LessonAsked(models.Model):
     )
     times = models.PositiveIntegerField(default=0)
     last_asked = models.DateTimeField(default=timezone.now)
+    people = ArrayField(
+        models.CharField(max_length=DIGEST_CHARS),
+        default=list,
+        db_default=[],
+        help_text="Digests of those who asked, as many as it takes to tell everyone how often.",
+    )
 
     class Meta:
         verbose_name_plural = "lessons asked"
 
     def __str__(self) -> str:
         return f"{self.fingerprint}, asked {self.times} times"
+
+    @staticmethod
+    def digest_of(user_id: UUID, fingerprint: str) -> str:
+        """Return what is kept of a person who asked: it can neither be read nor compared between errors."""
+        return digest(f"{user_id} {fingerprint}")[:DIGEST_CHARS]

@@ -45,7 +45,7 @@ class LessonsShape(Shape):
     fingerprint: str
     items: list[LessonShape]
     own: list[OwnFixShape] = Field(description="From your own conversations; nobody else is shown them.")
-    asked_before: int = Field(description="How often this error was asked about before.")
+    asked_before: int = Field(description="How often this error was asked about before; 0 until three others asked.")
     fallback: bool = Field(description="True: by words alone, because the embedder is down.")
     notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
     next_step: str

@@ -147,7 +147,19 @@ def test_recurrences_are_counted_by_fingerprint_and_nothing_else_of_the_log_is_k
     asked = LessonAsked.objects.get()
     assert counts == [0, 1, 2]
     assert (asked.times, asked.entry) == (3, entry)
-    assert {field.name for field in LessonAsked._meta.fields} == {"id", "fingerprint", "entry", "times", "last_asked"}
+    names = {field.name for field in LessonAsked._meta.fields}
+    assert names == {"id", "fingerprint", "entry", "times", "last_asked", "people"}
+
+
+def test_how_often_is_told_once_three_others_asked(settings):
+    settings.BIGMIND_MODE = "team"
+    _add(make_actor(), LESSON)
+    reader, *others = [make_actor() for _ in range(5)]
+
+    asking = [reader, others[0], reader, others[1], others[1], reader, others[2], reader, others[3], others[0]]
+    counts = [lesson_for(actor, error=TRACE).asked_before for actor in asking]
+
+    assert counts == [0, 0, 0, 0, 0, 0, 6, 7, 8, 9]
 
 
 def test_nobody_learns_that_others_met_an_error_nobody_wrote_about():
