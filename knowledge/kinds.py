@@ -17,6 +17,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.text import one_line
 from knowledge.models import (
+    AUTO_CLOSED,
     AppEntity,
     AppTable,
     AppWorkflow,
@@ -162,7 +163,8 @@ def _headline(session: Session) -> str:
 
 
 def _sessions_with_text() -> QuerySet[Any]:
-    says = Q(outcome__gt="") | Q(one_liner__gt="") | Q(topics__len__gt=0) | ~Q(summary=None)
+    # Topics alone are no text: a session has them from its start, and is searched from its end.
+    says = Q(outcome__gt="") | Q(one_liner__gt="") & ~Q(one_liner=AUTO_CLOSED) | ~Q(summary=None)
     return Session.objects.in_view().filter(says).select_related("user")
 
 

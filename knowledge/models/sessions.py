@@ -94,6 +94,11 @@ class Session(CanBeSetAside):
         return str(self.id)[:8]
 
     @property
+    def own_headline(self) -> str:
+        """Its headline, if someone wrote one: that it was closed by itself is nothing to search for."""
+        return "" if self.one_liner == AUTO_CLOSED else self.one_liner
+
+    @property
     def narrative(self) -> "Summary | None":
         """The summary, or None: asking for `summary` itself raises when there is none."""
         return getattr(self, "summary", None)

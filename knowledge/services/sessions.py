@@ -394,7 +394,7 @@ def index_session(session: Session, *, made: bool = False) -> None:
         erase_passages(Kind.SUMMARY, [session.pk])
         return
     summary = Summary.objects.filter(session=session).first()
-    parts = [session.one_liner, session.outcome, ", ".join(session.topics)]
+    parts = [session.own_headline, session.outcome, ", ".join(session.topics)]
     if summary:
         parts += [summary.summary, *summary.key_facts, *summary.code_refs]
     text = "\n\n".join(part for part in parts if part)
@@ -442,9 +442,8 @@ def text_of(chunk: Chunk) -> str:
 
 def head_of(chunk: Chunk) -> str:
     """Return what makes a chunk understandable alone: who said it, when, and the headline of the conversation."""
-    headline = "" if chunk.session.one_liner == AUTO_CLOSED else chunk.session.one_liner
     when = f"{chunk.created_at:%A} {chunk.created_at.day} {chunk.created_at:%B %Y}"
-    return ": ".join(part for part in (f"{chunk.role}, {when}", headline) if part)
+    return ": ".join(part for part in (f"{chunk.role}, {when}", chunk.session.own_headline) if part)
 
 
 def own_chunk(actor: Actor, chunk_id: int) -> Chunk:

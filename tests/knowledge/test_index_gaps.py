@@ -6,17 +6,19 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.utils import timezone
 
 from bigmind.observability import health
 from knowledge.kinds import KINDS
-from knowledge.models import Fact, IndexGap, Kind, Passage, PassageVector
+from knowledge.models import STALE_AFTER, Fact, IndexGap, Kind, Passage, PassageVector, Session
 from knowledge.services.embedding import embed_pending
 from knowledge.services.index_gaps import check_index, find_gaps
 from knowledge.services.semantic import semantic_search
+from knowledge.services.sessions import correct_session, start_session
 from knowledge.services.upkeep import check_health
 from tests.everything import make_one_of_everything
 from tests.factories import make_actor
-from tests.knowledge.factories import make_fact
+from tests.knowledge.factories import make_chunk, make_fact
 
 pytestmark = pytest.mark.django_db
 
@@ -40,6 +42,22 @@ def test_nothing_is_missing_in_an_index_of_every_kind_and_whatever_is_lost_comes
     assert {kind for gap, kind in lost if gap == "passages"} == kinds - {Kind.PERSON}
     assert gaps() == {}
     assert set(Passage.objects.values_list("kind", flat=True)) == kinds
+
+
+def test_nothing_is_missing_of_a_session_that_goes_on_nor_of_one_that_nobody_ended() -> None:
+    actor = make_actor()
+    forgotten = start_session(actor, project="pi", topics=["deploys"]).session
+    make_chunk(actor, session=forgotten, content="The router of the depot was switched.")
+    Session.objects.update(started_at=timezone.now() - 2 * STALE_AFTER)
+    assert start_session(actor, project="pi", topics=["routers"]).auto_closed == 1
+    embed_pending()
+
+    found = gaps()
+    correct_session(actor, session_id=str(forgotten.pk), topics=["switches"])
+    embed_pending()
+
+    assert found == gaps() == {}
+    assert [passage.text for passage in Passage.objects.filter(kind=Kind.SUMMARY)] == ["switches"]
 
 
 def test_every_kind_says_what_must_have_passages_and_how_they_are_written() -> None:
