@@ -43,7 +43,7 @@ def on_database(name: str) -> Iterator[None]:
 @pytest.fixture
 def fresh(transactional_db) -> Iterator[str]:
     """Yield the name of a database that is empty."""
-    with _database(FRESH, "") as name:
+    with database(FRESH, "") as name:
         yield name
 
 
@@ -72,7 +72,7 @@ def filled(filled_once: tuple[str, int, str], transactional_db) -> Iterator[tupl
     make them again, and a restore refuses while BigMind uses the database.
     """
     template, user_id, key = filled_once
-    with _database(KEPT, f'TEMPLATE "{template}"') as name, on_database(name):
+    with database(KEPT, f'TEMPLATE "{template}"') as name, on_database(name):
         yield Actor.of(User.objects.get(pk=user_id)), key
 
 
@@ -97,7 +97,7 @@ def _fill() -> tuple[Actor, str]:
 @contextmanager
 def _migrated(name: str) -> Iterator[str]:
     template = connections["default"].settings_dict["TEST"].get("TEMPLATE")
-    with _database(name, f"TEMPLATE {template}" if template else "") as name:
+    with database(name, f"TEMPLATE {template}" if template else "") as name:
         if not template:
             with on_database(name):
                 prepare_database()
@@ -105,7 +105,8 @@ def _migrated(name: str) -> Iterator[str]:
 
 
 @contextmanager
-def _database(name: str, made_from: str) -> Iterator[str]:
+def database(name: str, made_from: str = "") -> Iterator[str]:
+    """Yield the name of a database that is there for the length of a `with`."""
     drop = f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)'
     _administer(drop, f'CREATE DATABASE "{name}" {made_from}')
     try:
