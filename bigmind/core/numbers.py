@@ -117,7 +117,7 @@ class NumberRows(RunPython):
 
 
 _NUMBER = """
-CREATE TRIGGER {trigger} BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION bigmind_number_row({series})
+CREATE OR REPLACE TRIGGER {trigger} BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION bigmind_number_row({series})
 """
 _GO_ON = """
 SELECT setval(name, greatest(largest, coalesce(pg_sequence_last_value(name::regclass), 1)))

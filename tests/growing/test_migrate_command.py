@@ -1,18 +1,20 @@
 """`bigmind migrate`: a migration is done wholly or not at all, and gives up on a table that stays in use."""
 
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 
 import pytest
 from django.contrib.postgres.operations import AddIndexConcurrently
 from django.core.management import CommandError, call_command
-from django.db import connection
-from django.db.migrations import Migration
+from django.db import DataError, OperationalError, connection
+from django.db.migrations import AddField, Migration, RunSQL
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.operations.base import Operation
 from django.db.migrations.recorder import MigrationRecorder
-from django.db.models import Index
+from django.db.models import CharField, Index
 from pytest_django.plugin import DjangoDbBlocker
 
-from bigmind.management.commands.migrate import Command
+from bigmind.management.commands.migrate import STEPS, Command, WholeSchemaEditor
 
 # A late migration makes this table, with a reference to another one: to undo all takes a quarter of a minute.
 TABLE, BEFORE = "curation_packkey", "0013"
@@ -70,20 +72,65 @@ def test_without_pgvector_it_says_so_before_it_begins(undone: None, monkeypatch:
     monkeypatch.undo()
 
 
-def test_an_index_that_one_that_was_killed_has_left_is_made_anew() -> None:
-    migration = Migration("9999_trial", "knowledge")
-    migration.atomic = False
-    migration.operations = [AddIndexConcurrently("fact", Index(fields=["category"], name="left_behind"))]
-    command = Command()
+@pytest.fixture
+def beside() -> Iterator[Callable[..., None]]:
+    """Return what applies a migration outside of a transaction: a new column, other operations, an index of it."""
+    command, state = Command(), MigrationLoader(connection).project_state()
     command.on, command.verbosity = connection, 0
+
+    def migrate(*operations: Operation) -> None:
+        migration = Migration("9999_trial", "knowledge")
+        migration.atomic = False
+        column = AddField("fact", "mood", CharField(max_length=9, db_default=""))
+        index = AddIndexConcurrently("fact", Index(fields=["mood"], name="left_behind"))
+        migration.operations = [column, *operations, index]
+        with ExitStack() as command._whole:
+            command.migration_progress_callback("apply_start", migration)
+            with WholeSchemaEditor(connection, atomic=False) as editor:
+                migration.apply(state.clone(), editor)
+
+    yield migrate
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE {STEPS}; ALTER TABLE knowledge_fact DROP COLUMN IF EXISTS mood; RESET lock_timeout")
+
+
+def test_one_outside_of_a_transaction_that_broke_off_goes_on_where_it_was(beside: Callable[..., None]) -> None:
+    with pytest.raises(DataError):
+        beside(RunSQL("SELECT 1 / 0"))
+
+    beside(RunSQL("SELECT 1"))
+
+    assert _index_is_valid()
+
+
+def test_an_index_that_one_that_was_killed_has_left_is_made_anew(beside: Callable[..., None]) -> None:
+    with pytest.raises(DataError):
+        beside(RunSQL("SELECT 1 / 0"))
     with connection.cursor() as cursor:
         cursor.execute("CREATE INDEX left_behind ON knowledge_fact (category)")
 
-    command.migration_progress_callback("apply_start", migration)
+    beside(RunSQL("SELECT 1"))
 
+    assert _index_is_valid()
+
+
+def test_one_outside_of_a_transaction_lets_others_pass_as_well(beside: Callable[..., None]) -> None:
+    with closing(connection.copy()) as holder:
+        holder.set_autocommit(False)
+        with holder.cursor() as cursor:
+            cursor.execute("LOCK TABLE knowledge_fact IN ACCESS SHARE MODE")
+
+        with pytest.raises(OperationalError, match="lock timeout"):
+            beside()
+
+    beside()
+    assert _index_is_valid()
+
+
+def _index_is_valid() -> bool:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT to_regclass('left_behind')")
-        assert cursor.fetchone() == (None,)
+        cursor.execute("SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indisvalid")
+        return any("left_behind" in definition and "(mood)" in definition for (definition,) in cursor.fetchall())
 
 
 def _tables() -> list[str]:

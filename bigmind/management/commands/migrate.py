@@ -2,17 +2,20 @@
 
 import json
 import time
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
 from django.db import DatabaseError, OperationalError, connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.postgresql.schema import DatabaseSchemaEditor
 from django.db.migrations import Migration
 from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import Index, Model
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from bigmind.core.roles import grant_to_application, migrating, owner_alias
@@ -23,6 +26,8 @@ from bigmind.embedded.home import CannotStart
 LOCK_TIMEOUT = "500ms"
 PATIENCE_SECONDS = 180.0
 PAUSE_SECONDS = 1.0
+STEPS = "bigmind_migration_steps"
+"""The table in which a migration outside of a transaction notes how far it is; there only until all is migrated."""
 LIMITS = {
     "statement_timeout": "0",
     "idle_in_transaction_session_timeout": "0",
@@ -35,8 +40,65 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS
 """
 
 
+class Steps:
+    """How far a migration outside of a transaction is, noted with each statement: one that was killed goes on there."""
+
+    def __init__(self, on: BaseDatabaseWrapper, migration: Migration) -> None:
+        """Read what is noted about a migration."""
+        self._on, self._migration, self._number = on, str(migration), 0
+        with on.cursor() as cursor:
+            cursor.execute(f"CREATE TABLE IF NOT EXISTS {STEPS} (migration text PRIMARY KEY, done integer NOT NULL)")
+            cursor.execute(f"SELECT done FROM {STEPS} WHERE migration = %s", [self._migration])  # noqa: S608
+            row = cursor.fetchone()
+        self._done = row[0] if row else 0
+
+    @property
+    def is_next_done(self) -> bool:
+        """Whether the next statement was executed before the migration was killed."""
+        return self._number < self._done
+
+    def perform(self, execute: Callable[[], None], *, concurrently: bool) -> None:
+        """Execute the next statement, unless that was done."""
+        is_done, self._number = self.is_next_done, self._number + 1
+        if is_done:
+            return
+        alias = self._on.alias
+        with self.waiting() if concurrently else transaction.atomic(using=alias), self._on.cursor() as cursor:
+            execute()
+            cursor.execute(
+                f"INSERT INTO {STEPS} VALUES (%s, %s) ON CONFLICT (migration) DO UPDATE SET done = excluded.done",  # noqa: S608
+                [self._migration, self._number],
+            )
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Wait for locks as long as it takes: what is done concurrently blocks nobody meanwhile."""
+        with self._on.cursor() as cursor:
+            cursor.execute("SET lock_timeout TO 0")
+            yield
+            cursor.execute(f"SET lock_timeout TO '{LOCK_TIMEOUT}'")
+
+
 class WholeSchemaEditor(DatabaseSchemaEditor):
     """Leaves its transaction also when what was put off to its end, such as foreign keys, does not get its lock."""
+
+    steps: ClassVar[Steps | None] = None
+    """Of the migration that runs, if it runs outside of a transaction."""
+
+    def execute(self, sql: Any, params: Any = ()) -> None:
+        """Execute a statement; outside of a transaction only if that was not done before."""
+        execute = partial(super().execute, sql, params)
+        if self.steps is None:
+            execute()
+        else:
+            self.steps.perform(execute, concurrently=" CONCURRENTLY " in str(sql))
+
+    def add_index(self, model: type[Model], index: Index, concurrently: bool = False) -> None:
+        """Add an index; drop it first, whole or broken, if one that was killed has left it."""
+        if concurrently and self.steps and not self.steps.is_next_done:
+            with self.steps.waiting():
+                super().execute(f"DROP INDEX CONCURRENTLY IF EXISTS {self.quote_name(index.name)}")
+        super().add_index(model, index, concurrently=concurrently)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -54,7 +116,8 @@ class WholeSchemaEditor(DatabaseSchemaEditor):
 class Command(migrate.Command):
     """Migrates without making requests wait: what does not get its lock at once lets them pass, and tries again.
 
-    A migration and the note that it was done are one transaction, so one that is killed has not begun.
+    A migration and the note that it was done are one transaction, so one that is killed has not begun. One that makes
+    indexes beside what is going on can be in none: it notes each statement, and goes on after the last one.
     """
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -72,7 +135,8 @@ class Command(migrate.Command):
 
     def handle(self, *args: Any, patience: float = PATIENCE_SECONDS, **options: Any) -> None:
         """Migrate, however long it takes, and let the application use what there is now."""
-        if not (options.get("plan") or options.get("check_unapplied") or options.get("fake")):
+        migrates = not (options.get("plan") or options.get("check_unapplied") or options.get("fake"))
+        if migrates:
             self._require_vector()
         self.on = connections[options["database"]]
         before = self._list_applied() if options.get("json") else set()
@@ -87,6 +151,9 @@ class Command(migrate.Command):
         try:
             with migrating():
                 self._migrate(time.monotonic() + patience, *args, **options)
+            if migrates:
+                with self.on.cursor() as cursor:
+                    cursor.execute(f"DROP TABLE IF EXISTS {STEPS}")
         finally:
             for limit in ("lock_timeout", *LIMITS):
                 self._set(limit, "DEFAULT")
@@ -138,27 +205,17 @@ class Command(migrate.Command):
         )
 
     def migration_progress_callback(self, action: str, migration: Migration | None = None, fake: bool = False) -> None:
-        """Say how far it is, and prepare for the migration that comes now.
-
-        A migration outside of a transaction builds its indexes concurrently: it waits for others and blocks nobody.
-        """
+        """Say how far it is, and prepare for the migration that comes now."""
         if action in {"apply_start", "unapply_start"} and migration is not None:
-            self._set("lock_timeout", f"'{LOCK_TIMEOUT}'" if migration.atomic else "0")
+            self._set("lock_timeout", f"'{LOCK_TIMEOUT}'" if migration.atomic or action == "apply_start" else "0")
             if migration.atomic:
                 self._whole.enter_context(transaction.atomic(using=self.on.alias))
-            elif action == "apply_start":
-                self._drop_what_was_left_of(migration)
+            elif action == "apply_start" and not fake:
+                WholeSchemaEditor.steps = Steps(self.on, migration)
+                self._whole.callback(setattr, WholeSchemaEditor, "steps", None)
         elif action in {"apply_success", "unapply_success"}:
             self._whole.close()
         super().migration_progress_callback(action, migration, fake)
-
-    def _drop_what_was_left_of(self, migration: Migration) -> None:
-        """Drop the indexes that it is about to make: one that was killed has left them, whole or broken."""
-        for operation in migration.operations:
-            if isinstance(operation, AddIndexConcurrently):
-                with self.on.cursor() as cursor:
-                    name = self.on.ops.quote_name(operation.index.name)
-                    cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
 
     def _set(self, limit: str, value: str) -> None:
         with self.on.cursor() as cursor:
