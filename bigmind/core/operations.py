@@ -205,6 +205,7 @@ PHRASES: dict[str, str] = {
     "missing": "is required",
     "string_type": "must be a text",
     "string_too_long": "is {seen} characters; the limit is {max_length}. Shorten it",
+    "string_pattern_mismatch": "is not written as it has to be: {pattern}",
     "string_too_short": "must have at least {min_length} character(s)",
     "too_long": "has {seen} items; the limit is {max_length}",
     "too_short": "must have at least {min_length} item(s)",
@@ -221,8 +222,12 @@ PHRASES: dict[str, str] = {
     "bool_type": "must be true or false",
     "list_type": "must be a list",
     "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
     "uuid_parsing": "is not an id of this kind (a UUID)",
+    "uuid_type": "is not an id of this kind (a UUID)",
     "datetime_from_date_parsing": "must be a moment such as 2026-03-30T09:15:00Z",
+    "datetime_type": "must be a moment such as 2026-03-30T09:15:00Z",
     "datetime_parsing": "must be a moment such as 2026-03-30T09:15:00Z",
 }
 

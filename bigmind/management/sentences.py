@@ -30,6 +30,8 @@ NO_PAGES = {
     "file_cache",
 }
 """Parts of the code that talk to programs, to agents or on the command line."""
+READ_ANYWAY = {"runs"}
+"""Modules of such parts that pages quote."""
 NOT_TOLD = {
     "TypeError",
     "ImproperlyConfigured",
@@ -42,8 +44,17 @@ NOT_TOLD = {
 ERRORS = {"Invalid", "Conflict", "NotFound", "Forbidden", "TooMany", "PydanticCustomError", "add_notice"}
 """What is also made without being raised at once, and notices about what was sent."""
 SAID_IN = {"message", "hint"}
-TOLD_BY = {"tell", "messages.success", "messages.warning", "messages.error"}
-"""What says on the next page what was done."""
+TOLD_BY = {
+    **dict.fromkeys(("tell", "messages.success", "messages.warning", "messages.error"), 1),
+    **dict.fromkeys(("HealthCheck", "LeftAsIs"), 1),
+    **dict.fromkeys(("AnchorFinding", "PackNews", "Trial", "_finding"), 2),
+    "FindingShape": 3,
+    "LineChange": 6,
+}
+"""What says something on a page, and at which place of its arguments the text stands."""
+TOLD_AS = {"left", "says", "fallback"}
+RETURNED_BY = {"error_of", "_delay", "_both", "_denials", "_numbers"}
+"""Functions that return or yield what a page says; those whose names end in `_error` do, too."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _VALUE = re.compile(r"\{\w+\}")
 _FORMAT = re.compile(r"\{(\w+):[^{}]*\}")
@@ -54,8 +65,6 @@ def sentences() -> set[str]:
     found = {*_of_code(), *SENTENCES, *_of_settings(), *(sign.why for sign in SIGNS)}
     found |= {_FORMAT.sub(r"{\1}", phrase) for phrase in PHRASES.values()}
     return {one for one in found if _WORD.search(_VALUE.sub("", one))}
-
-    return english_words()
 
 
 def write_for_gettext(path: str) -> None:
@@ -76,7 +85,7 @@ def _of_settings() -> Iterator[str]:
 def _of_code() -> Iterator[str]:
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
-            if NO_PAGES.isdisjoint({*path.relative_to(ROOT).parts, path.stem}):
+            if path.stem in READ_ANYWAY or NO_PAGES.isdisjoint({*path.relative_to(ROOT).parts, path.stem}):
                 yield from _SpokenModule(ast.parse(path.read_text(encoding="utf-8"))).sentences()
 
 
@@ -97,6 +106,11 @@ class _SpokenModule:
         for node in ast.walk(self.tree):
             for said in _find_texts(node):
                 yield from self._templates(said)
+        for name, function in self.functions.items():
+            if name in RETURNED_BY or name.endswith("_error"):
+                for part in ast.walk(function):
+                    if isinstance(part, ast.Return | ast.Yield) and part.value:
+                        yield from self._templates(part.value)
 
     def _templates(self, node: ast.expr, depth: int = 3) -> list[str]:
         """Return what an expression may say; nothing where other code puts it together."""
@@ -161,8 +175,9 @@ def _find_texts(node: ast.AST) -> Iterator[ast.expr]:
         is_alert = any(ast.unparse(argument).startswith("Alert.Topic.") for argument in node.args)
         if (name in ERRORS and method in {"", "of"}) or is_alert:
             yield from _arguments(node)
-        if ast.unparse(node.func) in TOLD_BY:
-            yield from node.args[1:2]
+        if (place := TOLD_BY.get(ast.unparse(node.func))) is not None:
+            yield from node.args[place : place + 1]
+            yield from (keyword.value for keyword in node.keywords if keyword.arg in TOLD_AS)
         if name == "replace":
             yield from (keyword.value for keyword in node.keywords if keyword.arg == "reason")
     elif isinstance(node, ast.Dict):

@@ -15,6 +15,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session as BrowserSession
 from django.db import IntegrityError, connection, transaction
 from django.db.models import CharField, Field, JSONField, Model, TextField
+from django.utils import translation
 from psycopg import sql
 
 from accounts.models import AuditEvent, ErasureReport, KeptReply, User
@@ -130,13 +131,19 @@ def replace_places(found: Sequence[Place], needles: Sequence[Needle], mark: Mark
     _seal_again(reviews, sealed)
 
 
+def _kind_of(model: type[Model]) -> str:
+    """Return what people call rows of a model: in English, because it is kept and signed. Pages translate it."""
+    with translation.override(None):
+        return str(model._meta.verbose_name_plural)
+
+
 def note_places(found: Sequence[Place], needles: Sequence[Needle]) -> Rows:
     """Count places by what people call them, and gather what they belong to."""
     rows = Rows()
     for place in found:
         kept = [name for name in place.values if why_kept(place.model, name)]
         left = sum(_times(place.values[name], needles) for name in kept)
-        label = str(place.model._meta.verbose_name_plural)
+        label = _kind_of(place.model)
         rows.left[label] += left
         if place.times == left:
             continue

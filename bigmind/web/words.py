@@ -212,6 +212,12 @@ NAMES = (
     gettext_noop("Schema Changed"),
     gettext_noop("Table Gone"),
     gettext_noop("App Gone"),
+    # Whose act it was.
+    gettext_noop("you"),
+    # What an update of a pack does to golden questions.
+    gettext_noop("lost"),
+    gettext_noop("same"),
+    gettext_noop("of the pack"),
     # Verdicts, relevance, concerns, steps.
     gettext_noop("useful"),
     gettext_noop("wrong"),

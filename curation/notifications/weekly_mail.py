@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone, translation
+from django.utils import dates, timezone, translation
 from django.utils.formats import date_format
 
 from accounts.actor import Actor, acts
@@ -120,6 +120,11 @@ def say_days(letter: WeeklyLetter) -> str:
     first, last = letter.first, letter.last
     since = date_format(first, _("j F") if first.year == last.year else _("j F Y"))
     return _("%(first)s to %(last)s") % {"first": since, "last": date_format(last, _("j F Y"))}
+
+
+def say_weekday() -> str:
+    """Return the day on which letters are mailed, in the reader's language."""
+    return str(dates.WEEKDAYS[WEEKDAYS.index(live.LETTER_WEEKDAY)])
 
 
 def _write(actor: Actor, until: date) -> WeeklyLetter:

@@ -31,6 +31,17 @@ from .updates import CARRIED, LineChange, import_documentation, read_lines, targ
 Keys = Annotated[list[LineKey], Field(max_length=300)]
 
 
+@dataclass(frozen=True)
+class LeftAsIs:
+    """An entry or a question of a pack that was left as it is, and why."""
+
+    title: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.why}"
+
+
 @dataclass
 class PackOutcome:
     """What was done: how many entries were approved, changed and archived, and what was left as it is, with why."""
@@ -40,7 +51,7 @@ class PackOutcome:
     added: int = 0
     changed: int = 0
     withdrawn: int = 0
-    left: list[str] = field(default_factory=list)
+    left: list[LeftAsIs] = field(default_factory=list)
     waits_for_second: bool = False
 
 
@@ -176,7 +187,7 @@ def _lines_to_carry_out(
         if not why and line.is_dangerous and line.key not in anyway:
             why = "it reads like an instruction to agents"
         if why:
-            outcome.left.append(f"{echo(line.title)}: {why}")
+            outcome.left.append(LeftAsIs(echo(line.title), why))
         else:
             yield line
 
@@ -225,7 +236,7 @@ def _archive(actor: Actor, entry: CompanyEntry, note: str) -> Review:
 def _take_back(actor: Actor, step: Review, note: str, outcome: PackOutcome) -> Review | None:
     entry = entry_to_change(step.entry_id)
     if entry.revision != step.after["revision"]:
-        outcome.left.append(f"{echo(entry.title)} ({entry.handle}): changed since")
+        outcome.left.append(LeftAsIs(f"{echo(entry.title)} ({entry.handle})", "changed since"))
         return None
     if step.action == Action.APPROVE:
         outcome.withdrawn += 1
@@ -287,7 +298,7 @@ def _pin_questions(actor: Actor, pack: Pack, version: PackVersion | None, outcom
         if target is None:
             continue
         if GoldenQuestion.objects.count() >= MOST:
-            outcome.left.append(f"{echo(one.question)}: there are {MOST} golden questions already")
+            outcome.left.append(LeftAsIs(echo(one.question), f"there are {MOST} golden questions already"))
             continue
         pin_golden_question(actor, question=one.question, kind=target[0], id=target[1], within=one.within)
 

@@ -350,7 +350,7 @@ def _questions(
 def _name(answers: list[tuple[str, str]], lines: list[LineChange]) -> str:
     """Return the title of the first answer, if it is company knowledge."""
     if not answers or answers[0][0] != Kind.COMPANY:
-        return answers[0][0] if answers else "nothing"
+        return answers[0][0] if answers else ""
     number = int(answers[0][1])
     line = next((one for one in lines if one.after and one.after.pk == number), None)
     if line is not None:

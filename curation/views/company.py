@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
+from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice, search_field
 from bigmind.web.pages import Tab, offset_in, own_page, tell
@@ -159,5 +160,6 @@ def _tell_of(request: HttpRequest, done: Decisions) -> None:
     for refused in done.refused:
         messages.warning(
             request,
-            _("%(handle)s was not verified. %(reason)s") % {"handle": refused["handle"], "reason": refused["reason"]},
+            _("%(handle)s was not verified. %(reason)s")
+            % {"handle": refused["handle"], "reason": in_language(refused["reason"])},
         )

@@ -13,7 +13,7 @@ from bigmind.core.live_settings import live
 from bigmind.core.operations import carry_out
 from bigmind.web.pages import own_page
 from curation.notifications.digests import subscription_of
-from curation.notifications.weekly_mail import say_days
+from curation.notifications.weekly_mail import say_days, say_weekday
 from curation.services.weekly_letter import DAYS, WeeklyLetter, write_weekly_letter
 
 
@@ -32,7 +32,7 @@ def letter(request: HttpRequest) -> HttpResponse:
         "later": min(later, timezone.localdate()) if written.last < timezone.localdate() else None,
         "sends_mail": bool(settings.EMAIL_HOST),
         "is_mailed": subscription_of(actor.user).letter,
-        "weekday": live.LETTER_WEEKDAY.title(),
+        "weekday": say_weekday(),
         "hour": live.LETTER_HOUR,
     }
     return render(request, "curation/letter.html", context)

@@ -20,7 +20,7 @@ from bigmind.web.pages import offset_in, own_page, tell, way_back
 from curation.models import Frequency, NoticeReason, Subscription
 from curation.notifications.digests import subscribe, subscription_of
 from curation.notifications.notices import choose_reasons, count_unseen, mark_seen, notices_of
-from curation.notifications.weekly_mail import choose_letter
+from curation.notifications.weekly_mail import choose_letter, say_weekday
 
 KEYS_COOKIE = "bigmind_keys"
 ONE_YEAR = 60 * 60 * 24 * 365
@@ -174,7 +174,7 @@ def _page(
         "reasons": reasons
         or ReasonForm(initial={"reasons": [one for one in REASONS if one not in subscription.muted]}),
         "letter": letter or _letter_form_of(request, subscription),
-        "weekday": live.LETTER_WEEKDAY.title(),
+        "weekday": say_weekday(),
         "hour": live.LETTER_HOUR,
     }
     return render(request, "curation/notices.html", context, status=status)

@@ -15,7 +15,8 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.operations import carry_out
-from bigmind.core.translation import _, format_lazy, gettext_lazy
+from bigmind.core.sentences import in_language
+from bigmind.core.translation import _, format_lazy, gettext_lazy, write_number
 from bigmind.web.forms import Names, OperationForm, TextField
 from bigmind.web.pages import own_page, tell
 from curation.models import Pack, PackKey, PackVersion
@@ -31,6 +32,7 @@ from knowledge.services.company import projects_with_company_entries
 from .company import sections_for
 
 VERSIONS_SHOWN = 20
+LEFT_SHOWN = 5
 
 
 class _PackFileForm(OperationForm):
@@ -129,7 +131,7 @@ def packs(request: HttpRequest, actor: Actor) -> HttpResponse:
     form = SubscribeForm(request.POST, request.FILES) if request.method == "POST" else SubscribeForm()
     news = form.attempt(lambda told: subscribe(actor, source=told["source"], content=told["file"]))
     if news is not None:
-        tell(request, _("Subscribed to %(pack)s. %(says)s") % {"pack": news.pack, "says": news.says})
+        tell(request, _("Subscribed to %(pack)s. %(says)s") % {"pack": news.pack, "says": in_language(news.says)})
         return redirect("pack", news.pack.name)
     return _list_page(request, actor, form=form)
 
@@ -200,7 +202,7 @@ def reviewing(request: HttpRequest, actor: Actor, name: str) -> HttpResponse:
         except Conflict as refusal:
             refused = refusal
     update = review_update(actor, name=name)
-    context = {"update": update, "pack": update.pack, "refused": refused}
+    context = {"update": update, "pack": update.pack, "refused": refused, "ticked": _ticked(request)}
     context |= {"sections": sections_for(actor, current="packs")}
     return render(request, "curation/pack_review.html", context, status=409 if refused else 200)
 
@@ -325,13 +327,17 @@ def _decide(request: HttpRequest, actor: Actor, name: str) -> HttpResponse:
         carry_out(reject_update, actor, wanted)
         tell(request, _("%(version)s is rejected. The next version will be offered.") % {"version": wanted["version"]})
         return redirect("pack", name)
-    lists = {field: request.POST.getlist(field) for field in ("keep", "anyway", "despite", "losing")}
-    outcome = carry_out(accept_update, actor, {**wanted, **lists})
+    outcome = carry_out(accept_update, actor, {**wanted, **_ticked(request)})
     if outcome.waits_for_second:
         tell(request, _("You have accepted it. A second curator has to accept it, too: it is important."))
     else:
         _tell_outcome(request, _("%(version)s is accepted") % {"version": outcome.version}, outcome)
     return redirect("pack", name)
+
+
+def _ticked(request: HttpRequest) -> dict[str, list[str]]:
+    """Return what is ticked on the review: lines to keep, warnings to pass over, questions to lose."""
+    return {field: request.POST.getlist(field) for field in ("keep", "anyway", "despite", "losing")}
 
 
 def _carry_out_or_lose(
@@ -349,11 +355,16 @@ def _carry_out_or_lose(
 
 
 def _tell_outcome(request: HttpRequest, what: str, outcome: PackOutcome) -> None:
-    counted = ((outcome.added, "approved"), (outcome.changed, "changed"), (outcome.withdrawn, "archived"))
-    done = ", ".join(f"{number:,} {word}" for number, word in counted if number)
+    counted = (
+        (outcome.added, _("%(number)s approved")),
+        (outcome.changed, _("%(number)s changed")),
+        (outcome.withdrawn, _("%(number)s archived")),
+    )
+    done = ", ".join(says % {"number": write_number(number)} for number, says in counted if number)
     tell(request, _("%(what)s: %(done)s.") % {"what": what, "done": done or _("no entry changed")})
     if outcome.left:
-        messages.warning(request, _("Left as it is: %(join)s.") % {"join": "; ".join(outcome.left[:5])})
+        left = [f"{one.title}: {in_language(one.why)}" for one in outcome.left[:LEFT_SHOWN]]
+        messages.warning(request, _("Left as it is: %(join)s.") % {"join": "; ".join(left)})
 
 
 def _publish(actor: Actor, told: dict[str, Any], *, dry_run: bool) -> PublishedPack:

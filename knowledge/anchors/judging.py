@@ -240,8 +240,8 @@ def _compare(anchor: Anchor, was: Definition, now: Definition, file: _CodeFile, 
     if lost:
         reason = f"The signature of `{was.name}` has `{lost[0]}` no more, which the entry names."
         return AnchorFinding(anchor, FALSE, reason, file.path, now.line, moved_to)
-    what = "signature" if was.signature != now.signature else "body"
-    return AnchorFinding(anchor, DOUBTFUL, f"The {what} of `{was.name}` changed.", file.path, now.line, moved_to)
+    part = "signature" if was.signature != now.signature else "body"
+    return AnchorFinding(anchor, DOUBTFUL, f"The {part} of `{was.name}` changed.", file.path, now.line, moved_to)
 
 
 def _find_move(anchor: Anchor, file: _CodeFile, name: str) -> AnchorFinding | None:
@@ -307,14 +307,14 @@ def _judge_dependency(anchor: Anchor, before: _CodeFile, after: _CodeFile | None
     line = after.line_of(anchor.name)
     if was == now:
         return _find_move(anchor, after, anchor.name) or AnchorFinding(anchor, HOLDS)
-    what = f"{anchor.name} was `{was[:CHARS]}` and is `{now[:CHARS]}`"
+    versions = f"{anchor.name} was `{was[:CHARS]}` and is `{now[:CHARS]}`"
     stated = anchor.states or manifests.version_in(was, text)
     outside = manifests.is_outside(now, stated)
     if outside:
         edit = _edit(stated, manifests.same_length(now, stated)) if not anchor.states else None
-        return AnchorFinding(anchor, FALSE, f"{what}; the entry says `{stated}`.", after.path, line, edit=edit)
+        return AnchorFinding(anchor, FALSE, f"{versions}; the entry says `{stated}`.", after.path, line, edit=edit)
     if outside is None and manifests.major_of(was) != manifests.major_of(now):
-        return AnchorFinding(anchor, DOUBTFUL, f"{what}.", after.path, line)
+        return AnchorFinding(anchor, DOUBTFUL, f"{versions}.", after.path, line)
     return AnchorFinding(anchor, HOLDS)
 
 

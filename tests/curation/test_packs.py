@@ -291,7 +291,7 @@ def test_a_line_that_reads_like_an_instruction_stays_out_until_a_curator_says_so
 
     assert [one.key for one in review.lines if one.is_dangerous] == ["C2"]
     assert (first.added, CompanyEntry.objects.approved().count()) == (1, 1)
-    assert "reads like an instruction" in first.left[0]
+    assert "reads like an instruction" in first.left[0].why
 
 
 def test_an_update_that_loses_a_golden_question_or_contradicts_says_so_first(curator):
@@ -394,6 +394,20 @@ def test_a_curator_does_all_of_it_on_pages_and_nobody_else(client, curator):
     assert "Pinned to" in client.get(reverse("pack", args=[NAME])).text
     client.post(reverse("pack-unsubscribe", args=[NAME]), {"keep_entries": "1"})
     assert CompanyEntry.objects.approved().count() == 1
+
+
+def test_a_refused_review_keeps_what_was_ticked(client, curator):
+    trusting()
+    approved_entry(curator=curator, title="Deploys", content="Deploys on Fridays are allowed.")
+    against = pack_line("C2", title="Fridays", content="Deploys on Fridays are not allowed.")
+    subscribe(curator, content=packed(entries=[pack_line("C1"), against]))
+    client.force_login(curator.user)
+
+    refused = client.post(reverse("pack-review", args=[NAME]), {"version": "1.0.0", "keep": ["C1"], "accept": "1"})
+
+    assert refused.status_code == 409
+    assert 'name="keep" value="C1" checked' in refused.text
+    assert 'name="keep" value="C2">' in refused.text
 
 
 def test_what_is_published_on_the_page_is_downloaded_and_read_by_another_bigmind(client, curator, settings):

@@ -16,6 +16,7 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
+from django.utils import translation
 from pydantic import SecretStr
 from redis import Redis
 
@@ -411,6 +412,17 @@ def test_sessions_that_were_told_hear_of_it_and_owners_are_alerted_without_the_t
     embed_pending()
     assert not PassageVector.objects.filter(vector=None).exists()
     assert places_of(SECRET) == set()
+
+
+@pytest.mark.django_db
+def test_what_is_kept_of_it_is_in_english_whoever_removes_it():
+    ada = make_actor()
+    make_fact(ada, f"The gate opens with {SECRET}.")
+
+    with translation.override("de"):
+        found = preview_scrub(ada, text=SECRET, whose=ada.user)
+
+    assert found.places["facts"] == 1
 
 
 @pytest.mark.django_db

@@ -254,6 +254,11 @@ def test_sentences_are_collected_from_the_code() -> None:
     assert "is empty. Say something, or leave the argument out" in found
     assert {"A recovery code was used. It opens nothing any more.", "Welcome, {user}."} <= found
     assert {sign.why for sign in SIGNS} <= found
+    # What a check found, in a part of the instance or in code, what an update of a pack leaves, and where texts differ.
+    assert {"does not answer; work waits in the database", "the last one failed"} <= found
+    assert "`{name}` was `{was}` and is `{now}`, which the entry says." in found
+    assert {"known here as {handle}", "kept as it is", "{version} waits for a curator."} <= found
+    assert "“{words}” here, “{words_2}” there" in found
 
 
 def german(user: User) -> Client:
@@ -286,6 +291,16 @@ def test_a_person_reads_german_and_their_agent_english(settings: Any) -> None:
     assert Notice.objects.get().text.endswith(f"({entry.handle}) was rejected by {curator.user}: No.")
     assert "In der Rolle Mitglied darf man das nicht" in refused
     assert missing["detail"].startswith("You have no fact")
+
+
+@pytest.mark.django_db
+def test_the_day_of_the_letter_is_said_in_german(settings: Any) -> None:
+    settings.EMAIL_HOST = "mail.example"
+
+    letter = german(make_actor().user).get("/letter/").text
+
+    assert "Montag" in letter
+    assert "Monday" not in letter
 
 
 @pytest.mark.django_db

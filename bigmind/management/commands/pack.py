@@ -169,7 +169,7 @@ def _as_json(done: Any) -> dict[str, Any]:
     if isinstance(done, PackUpdate):
         return _update_as_json(done)
     if isinstance(done, PackOutcome):
-        return {**vars(done), "pack": done.pack.name}
+        return {**vars(done), "pack": done.pack.name, "left": [str(one) for one in done.left]}
     if isinstance(done, PackNews):
         waiting = done.version.version if done.version else None
         return {"pack": done.pack.name, "waiting": waiting, "says": done.says}
