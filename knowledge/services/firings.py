@@ -13,7 +13,7 @@ from accounts.models import User
 from accounts.services.usage import may_be_told, may_be_told_to_all
 from bigmind.core.rls import rls_bypass
 from bigmind.core.triggers import BEFORE, PROMPT, AgentAct, compile_trigger
-from knowledge.models import Act, ActRecord, CapturePolicy, Firing, HookEvent, HookEventName
+from knowledge.models import Act, ActRecord, CapturePolicy, Firing, HookEvent, HookEventName, TriggerLevel
 
 TRIED_ACTS = 10_000
 """The newest acts that a trigger is tried on: two seconds of work at most."""
@@ -33,6 +33,11 @@ class FiringCount:
     people: int
     others: int
     last_at: datetime | None
+
+    @property
+    def level_in_words(self) -> str:
+        """What the level is called."""
+        return TriggerLevel(self.level).label
 
 
 @dataclass(frozen=True)
@@ -166,6 +171,7 @@ def try_triggers(actor: Actor, triggers: Sequence[str]) -> TriggerTrial:
     counted = [found for user, found in fired_for.items() if trial.is_whole or user in shown]
     trial.by_trigger = sum(counted, Counter())
     trial.fired, trial.people = trial.by_trigger.total(), len(counted)
+    trial.examples.sort(key=lambda one: one.at, reverse=True)
     trial.is_for_all = trial.is_whole and may_be_told_to_all(trial.people)
     return trial
 

@@ -1,6 +1,6 @@
 """The page Captured, forgetting, and how memory is written."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.test import Client
@@ -61,6 +61,16 @@ def test_the_page_shows_each_prompt_what_was_recalled_before_it_and_what_was_kep
     assert "The invoice service keeps its PDFs in the bucket" in page
     assert f"{HookEvent.objects.get(event='prompt').tokens} tokens" in page
     assert ANSWER in page
+
+
+def test_a_conversation_stands_under_the_day_of_its_reader(browser, claude, actor):
+    actor.user.time_zone = "Pacific/Kiritimati"
+    actor.user.save()
+    Conversation.objects.update(last_at=datetime(2026, 3, 9, 22, tzinfo=UTC))
+
+    page = _page(browser, "captured")
+
+    assert "Tuesday, 10 March 2026" in page
 
 
 def test_the_page_says_which_of_it_the_session_used(browser, claude, actor):

@@ -5,12 +5,14 @@ import os
 import subprocess
 import sys
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
 from django.template.loader import render_to_string
+from django.utils import timezone
 from django.utils.html import strip_tags
 
 from accounts.actor import Actor
@@ -24,7 +26,7 @@ from curation.decisions.decisions import approve_global
 from curation.decisions.levels import set_trigger_level
 from curation.proposals.proposals import promote_to_global
 from knowledge.capture.triggers import renew_triggers
-from knowledge.models import Act, CapturePolicy, CompanyEntry, Fact, Firing, Kind
+from knowledge.models import Act, CapturePolicy, CompanyEntry, Conversation, Fact, Firing, HookEvent, Kind
 from knowledge.services.facts import store_fact
 from knowledge.services.firings import count_firings, try_triggers
 from knowledge.services.trigger_levels import set_fact_triggers
@@ -351,6 +353,24 @@ def test_a_trigger_cannot_ask_what_one_of_few_colleagues_did(others: int, settin
         _do(make_user(), "git push --force", entry)
     assert try_triggers(grace, [TRIGGER]).fired == 4
     assert [one.count for one in count_firings(grace, Kind.COMPANY, entry.pk)] == [4]
+
+
+def test_examples_of_a_trial_are_in_the_order_of_time(settings: Any) -> None:
+    settings.BIGMIND_MODE = "team"
+    grace, now = make_actor(make_user("grace", role="curator")), timezone.now()
+    asked = Conversation.objects.create(user=grace.user, client="claude-code", client_id="1", digest="1")
+    for days in (3, 1):
+        HookEvent.objects.create(
+            conversation=asked, user=grace.user, event="prompt", prompt="git push", at=now - timedelta(days=days)
+        )
+        keys = {"user": grace.user, "told_id": str(days), "client": "claude-code", "moment": "before", "tool": "Bash"}
+        Act.objects.create(**keys, command="git push --force", at=now - timedelta(days=days, hours=1))
+
+    trial = try_triggers(grace, [TRIGGER, "prompt: git push"])
+
+    moments = [one.at for one in trial.examples]
+    assert len(moments) == 4
+    assert moments == sorted(moments, reverse=True)
 
 
 def _do(user: User, command: str, entry: CompanyEntry) -> None:
