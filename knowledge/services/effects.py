@@ -43,12 +43,12 @@ _COUNTED = {name: F(f"session__work__{name}") for name in ("corrections", "repea
 _NONE = {name: Coalesce(count, 0) for name, count in (_COUNTED | {"failing": _FAILING}).items()}
 SETBACKS, DISCOVERY = "setbacks", "searches"
 MEASURES = {
-    SETBACKS: "setbacks",
-    "corrections": "corrections",
+    SETBACKS: gettext_lazy("setbacks"),
+    "corrections": gettext_lazy("corrections"),
     "repeated": gettext_lazy("questions asked again"),
     "failing": gettext_lazy("failing tests at the end"),
     "reverted": gettext_lazy("reverted commits"),
-    DISCOVERY: "searches",
+    DISCOVERY: gettext_lazy("searches"),
 }
 """The measures of a session, with their words. All but searches, which are only effort, are setbacks."""
 _PARTS = ("corrections", "repeated", "failing", "reverted")

@@ -147,7 +147,7 @@ def _findings_of_parts() -> list[FindingShape]:
 
     return [
         FindingShape(
-            check=part.name, status="attention", count=1, says=f"{part.name.capitalize()} {part.error}", ids=[]
+            check=part.name, status="attention", count=1, says=f"{part.name.capitalize()}: {part.error}", ids=[]
         )
         for part in parts()
         if not part.ok
