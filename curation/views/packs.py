@@ -202,7 +202,7 @@ def reviewing(request: HttpRequest, actor: Actor, name: str) -> HttpResponse:
         except Conflict as refusal:
             refused = refusal
     update = review_update(actor, name=name)
-    context = {"update": update, "pack": update.pack, "refused": refused, "ticked": _ticked(request)}
+    context = {"update": update, "pack": update.pack, "refused": refused, "ticked": _ticks_of(request)}
     context |= {"sections": sections_for(actor, current="packs")}
     return render(request, "curation/pack_review.html", context, status=409 if refused else 200)
 
@@ -327,7 +327,7 @@ def _decide(request: HttpRequest, actor: Actor, name: str) -> HttpResponse:
         carry_out(reject_update, actor, wanted)
         tell(request, _("%(version)s is rejected. The next version will be offered.") % {"version": wanted["version"]})
         return redirect("pack", name)
-    outcome = carry_out(accept_update, actor, {**wanted, **_ticked(request)})
+    outcome = carry_out(accept_update, actor, {**wanted, **_ticks_of(request)})
     if outcome.waits_for_second:
         tell(request, _("You have accepted it. A second curator has to accept it, too: it is important."))
     else:
@@ -335,7 +335,7 @@ def _decide(request: HttpRequest, actor: Actor, name: str) -> HttpResponse:
     return redirect("pack", name)
 
 
-def _ticked(request: HttpRequest) -> dict[str, list[str]]:
+def _ticks_of(request: HttpRequest) -> dict[str, list[str]]:
     """Return what is ticked on the review: lines to keep, warnings to pass over, questions to lose."""
     return {field: request.POST.getlist(field) for field in ("keep", "anyway", "despite", "losing")}
 
