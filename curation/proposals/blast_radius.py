@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Annotated, Any, Literal, TypeVar, get_args
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 from pgvector import HalfVector
 from pydantic import Field
@@ -328,6 +328,19 @@ def ask_afterwards(
     """Make changes in the index, return what `ask` finds there then, and take everything back."""
     space = space or _active_space()[0]
     made = _embed(changes, space)
+    try:
+        return _ask_within(changes, ask, space, made)
+    except IntegrityError:
+        # The decision itself was made meanwhile, and wrote the same passages. Now they are seen, and taken away first.
+        return _ask_within(changes, ask, space, made)
+
+
+def _ask_within(
+    changes: Sequence[EntryChange],
+    ask: Callable[[], Answer],
+    space: EmbeddingSpace | None,
+    made: Mapping[str, tuple[Any, bytes | None]],
+) -> Answer:
     with transaction.atomic():
         for change in changes:
             _rewrite(change, space, made)

@@ -1,8 +1,11 @@
 """What a decision would change: foreseen from the questions that were asked, and compared with what is served then."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from time import monotonic, sleep
 
 import pytest
+from django.db import connection, transaction
 from django.urls import reverse
 from django.utils import timezone
 
@@ -293,3 +296,35 @@ def test_a_prompt_that_is_erased_is_forgotten_here_too(agents):
     erase_captured(HookEvent.objects.filter(conversation=conversation))
 
     assert not AskedQuestion.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_approval_while_it_is_tried_fails_neither(settings):
+    settings.BIGMIND_MODE = "team"
+    entry, curator = propose(), make_actor(curator=True)
+
+    def tried():
+        try:
+            return blast_radius(make_actor(curator=True), entry_ids=[entry.pk], action="approve")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            decide_at_latest(curator, entry_id=entry.pk, action="approve")
+            answer = threads.submit(tried)
+            _wait_for_a_lock(answer)
+        assert answer.result(timeout=30).verb
+
+    assert Passage.objects.filter(kind="company", source_id=str(entry.pk)).count() == 1
+
+
+def _wait_for_a_lock(answer):
+    """Wait until another connection waits for what this transaction holds."""
+    until = monotonic() + 20
+    with connection.cursor() as cursor:
+        while monotonic() < until and not answer.done():
+            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+            if cursor.fetchone()[0]:
+                return
+            sleep(0.05)
