@@ -16,6 +16,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "restore": "Put a backup in place of what the instance holds.",
         "scrub": "Remove a text from everything that is stored.",
         "reindex": "Find what search cannot find although it is stored, and mend it.",
+        "partition": "Divide the tables of passages and vectors by owner, or make them whole again.",
         "sign_in_link": "Make a link that signs somebody in once.",
     },
     "Connect agents": {

@@ -6,7 +6,7 @@ from knowledge.app_maps import runs as app_runs
 from knowledge.capture.conversations import forget_tool_uses
 from knowledge.capture.forgetting import forget_old_captures
 from knowledge.models import Session
-from knowledge.search import indexes
+from knowledge.search import indexes, partitions
 from knowledge.services import (
     as_told,
     asked,
@@ -80,7 +80,8 @@ def index_people() -> None:
 
 @shared_task
 def keep_indexes() -> None:
-    """Make the indexes over vectors that large scopes lack, drop those nobody needs."""
+    """Make the indexes over vectors that large scopes lack, drop those nobody needs and what partitioning left."""
+    partitions.clear_leftovers()
     indexes.keep_indexes()
 
 

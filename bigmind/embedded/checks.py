@@ -28,13 +28,14 @@ from bigmind.embedded.listeners import listen
 from bigmind.environment import Environment, unknown_variables
 from bigmind.observability import health
 from bigmind.settings import FILES
+from knowledge.search.partitions import count_partitions, find_leftovers
 
 OLDEST_PYTHON = (3, 11)
 PATIENCE_SECONDS = 3
 # A worker on the file queue looks up after 2 to 4 s.
 WORKER_PATIENCE_SECONDS = 6
 COMFORTABLE_FREE_BYTES = 1024**3
-OF_THE_DATABASE = ("database", "wall", "vector", "migrations", "writes", "clock", "changes")
+OF_THE_DATABASE = ("database", "wall", "vector", "migrations", "writes", "clock", "changes", "partitions")
 START = "Start BigMind: make run"
 SESSION_CALLS = 4
 HANDSHAKE = {
@@ -227,6 +228,7 @@ def database() -> Iterator[Check]:
     yield _part(writes, "Let BIGMIND_DATABASE_URL name the primary server, or set BIGMIND_READ_ONLY=on.")
     yield _part(clock, "Let this machine and the database take their time by NTP.", CheckStatus.WARNING)
     yield _changes()
+    yield _partitions()
 
 
 def _wall(role: str, is_above: bool) -> Check:
@@ -259,6 +261,19 @@ def _changes() -> Check:
     advice = "Give web processes BIGMIND_DATABASE_OWNER_URL too, past the pool: they listen there as the application."
     found = "nobody can listen through the pool before the database: agents that subscribed are told of no changes"
     return Check("changes", CheckStatus.WARNING, found, advice)
+
+
+def _partitions() -> Check:
+    """Whether a `bigmind partition` was killed, and left something to clear or to finish."""
+    if is_read_only():
+        return Check("partitions", CheckStatus.SKIPPED, "they are made on the primary")
+    left = find_leftovers()
+    if left:
+        found = f"`bigmind partition` was killed, and left {', '.join(left)}"
+        advice = "Run it again, or bigmind partition --undo; else a worker that knows the owner clears it up soon."
+        return Check("partitions", CheckStatus.WARNING, found, advice)
+    count = count_partitions()
+    return Check("partitions", CheckStatus.OK, f"{count} by owner, and one of what is shared" if count else "none")
 
 
 def _owns_tables() -> bool:

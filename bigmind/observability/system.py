@@ -37,8 +37,9 @@ SELECT current_setting('server_version'),
     (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user)
 """
 _TABLES = """
-SELECT relname, pg_total_relation_size(oid), greatest(reltuples, 0)::bigint FROM pg_class
-WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') ORDER BY 2 DESC LIMIT %s
+SELECT coalesce(pg_partition_root(oid), oid)::regclass::text, sum(pg_total_relation_size(oid))::bigint,
+    sum(greatest(reltuples, 0))::bigint
+FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' GROUP BY 1 ORDER BY 2 DESC LIMIT %s
 """
 
 GRACE = timedelta(minutes=2)

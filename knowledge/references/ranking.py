@@ -94,7 +94,7 @@ _NEAR = """
 SELECT passage.source_id, 1 - (vector.vector <=> %s::halfvec)
 FROM knowledge_passage AS passage JOIN knowledge_passagevector AS vector ON vector.passage_id = passage.id
 WHERE vector.space_id = %s AND passage.kind = 'reference' AND passage.source_id = ANY(%s) AND passage.ordinal = 0
-    AND vector.vector IS NOT NULL
+    AND passage.owner_id IS NULL AND vector.owner_id IS NULL AND vector.vector IS NOT NULL
 """
 
 

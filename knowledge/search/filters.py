@@ -1,6 +1,6 @@
 """Filters: what a search may find, as SQL. They are applied in the database, so no list of ids has to travel there."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -156,6 +156,13 @@ def scope_of(table: str, scope: Scope) -> Sql:
     if scope.owner is None:
         return Sql(f"{table}.owner_id IS NULL")
     return Sql(f"{table}.owner_id = %s", (scope.owner,))
+
+
+def of_scopes(table: str, scopes: Iterable[Scope]) -> Sql:
+    """Return the condition that rows of a table belong to any of these scopes."""
+    each = [scope_of(table, scope) for scope in scopes]
+    text = " OR ".join(one.text for one in each)
+    return Sql(f"({text})", tuple(parameter for one in each for parameter in one.parameters))
 
 
 def _ids(rows: QuerySet[Any]) -> Sql:

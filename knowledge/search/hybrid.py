@@ -24,7 +24,7 @@ from bigmind.core.replicas import read_alias, read_cursor
 from knowledge.embeddings.providers import EmbedderError, TokenSigns, provider
 from knowledge.embeddings.retry import embed_query
 from knowledge.models import Chunk, EmbeddingSpace, Fact, Kind, Passage
-from knowledge.search.filters import Filters, Sql
+from knowledge.search.filters import Filters, Sql, of_scopes
 from knowledge.search.frequencies import correct_words, coverage, most_selective, word_weights
 from knowledge.search.fusion import (
     NEAR_TIE,
@@ -75,13 +75,14 @@ NAME_CHARS = 40
 _SIGNS = """
 SELECT passage.id, cached.tokens FROM knowledge_passage AS passage
 JOIN knowledge_cachedvector AS cached ON cached.space_id = %s AND cached.digest = passage.digest
-WHERE passage.id = ANY(%s) AND cached.tokens <> ''
+WHERE passage.id = ANY(%s) AND {scope} AND cached.tokens <> ''
 """
 _ALIKE = """
 SELECT one.passage_id, other.passage_id, 1 - (one.vector <=> other.vector)
 FROM knowledge_passagevector AS one
 JOIN knowledge_passagevector AS other ON other.space_id = one.space_id AND other.passage_id > one.passage_id
 WHERE one.space_id = %s AND one.passage_id = ANY(%s) AND other.passage_id = ANY(%s)
+    AND one.owner_id = %s AND other.owner_id = %s
     AND one.vector IS NOT NULL AND other.vector IS NOT NULL
 """
 _SHOWN = """
@@ -90,7 +91,7 @@ SELECT passage.id, substr(passage.text, passage.head + 1), passage.created_at, p
     WHERE CASE WHEN word.term = '' THEN strpos(passage.text, word.lexeme) > 0
         ELSE passage.lexemes @@ word.term::tsquery END
 )
-FROM knowledge_passage AS passage WHERE passage.id = ANY(%s)
+FROM knowledge_passage AS passage WHERE passage.id = ANY(%s) AND {scope}
 """
 _SEARCHED = """
 SELECT count(*) FROM (SELECT 1 FROM knowledge_passage AS passage WHERE {condition} LIMIT {limit}) AS searched
@@ -183,6 +184,12 @@ class _Question:
     text: str = ""
     tokens: TokenSigns | None = None
     period: Period | None = None
+    owner: UUID | None = None
+
+    @property
+    def seen(self) -> Sql:
+        """The condition that a passage is of who asks, or shared: where there are partitions, it says which to read."""
+        return of_scopes("passage", [Scope(self.owner), Scope(None)])
 
 
 @dataclass(frozen=True)
@@ -265,7 +272,7 @@ def search(
         asked_at: The moment from which “yesterday” in the question counts. Default: now.
     """
     started = perf_counter()
-    question = replace(_question(query, synonyms), period=find_period(query, now=asked_at))
+    question = replace(_question(query, synonyms), owner=owner.pk, period=find_period(query, now=asked_at))
     embedding = perf_counter() - started
     with _short_queries():
         scopes = scopes_of(owner, shared=filters.shared)
@@ -275,7 +282,7 @@ def search(
 def search_each(query: str, *, owner: User, filters: Iterable[Filters], limit: int) -> list[Findings]:
     """Return what fits a question best, for each of several filters: the question is embedded once for all of them."""
     started, filters = perf_counter(), list(filters)
-    question = replace(_question(query), period=find_period(query))
+    question = replace(_question(query), owner=owner.pk, period=find_period(query))
     embedding = perf_counter() - started
     with _short_queries():
         scopes = scopes_of(owner, shared=any(one.shared for one in filters))
@@ -289,7 +296,7 @@ def cosines_each(query: str, *, owner: User, filters: Iterable[Filters], limit: 
     where it is not known.
     """
     started, filters = perf_counter(), list(filters)
-    question = replace(_question(query), period=find_period(query))
+    question = replace(_question(query), owner=owner.pk, period=find_period(query))
     embedding = perf_counter() - started
     near = []
     with _short_queries():
@@ -416,6 +423,7 @@ def _candidates(question: _Question, filters: Filters, scopes: Sequence[Scope]) 
         question.space,
         without_words=near.keys() - has.keys(),
         without_distance=has.keys() - near.keys(),
+        scopes=scopes,
         searched=filters.roughly(scopes),
     )
     return question, _Found(
@@ -523,7 +531,7 @@ def _rank(found: _Found, question: _Question, owner: User) -> list[_Ranked]:
     support = {passage: score - moved.get(passage, 0.0) for passage, score in told.items()}
     scores = dict(told)
     if question.period:
-        for passage in _passages_within(question.period, scores, turns):
+        for passage in _passages_within(question, question.period, scores, turns):
             scores[passage] += PERIOD
     of_another_time = _facts_of_another_time(question.period, found.candidates.values(), owner)
     for passage in of_another_time:
@@ -542,7 +550,8 @@ def _compare_tokens(best: Sequence[int], question: _Question, found: _Found) -> 
     if question.tokens is None or question.space is None or not best:
         return {}
     with read_cursor() as cursor:
-        cursor.execute(_SIGNS, [question.space.pk, list(best)])
+        seen = question.seen
+        cursor.execute(_SIGNS.format(scope=seen.text), [question.space.pk, list(best), *seen.parameters])
         signs = {passage: bytes(tokens) for passage, tokens in cursor.fetchall()}
     tokens = weigh_tokens(question.text, question.tokens, found.weights)
     return similarities(tokens, signs, bytes_each=question.tokens.signs.shape[1])
@@ -561,9 +570,9 @@ def _put_newest_first(
     if question.space is None or len(facts) < 2 or scores[facts[0]] - scores[facts[1]] > NEAR_TIE:
         return order
     with read_cursor() as cursor:
-        cursor.execute(_ALIKE, [question.space.pk, facts, facts])
+        cursor.execute(_ALIKE, [question.space.pk, facts, facts, question.owner, question.owner])
         near = cursor.fetchall()
-    told = _TOLD(facts)
+    told = _TOLD(question.owner, facts)
     words = {passage.pk: set(_WORD.findall(passage.words.casefold())) for passage in told}
     ages = {passage.pk: (passage.created_at, passage.pk) for passage in told}
     same = {
@@ -586,7 +595,8 @@ def _read_findings(ranked: Sequence[_Ranked], question: _Question, found: _Found
         terms = [
             "" if is_pair(lexeme) else any_of(alternatives(lexeme, question.synonyms)) for lexeme in question.lexemes
         ]
-        cursor.execute(_SHOWN, [question.lexemes, terms, [one.candidate.passage for one in ranked]])
+        shown, seen = [one.candidate.passage for one in ranked], question.seen
+        cursor.execute(_SHOWN.format(scope=seen.text), [question.lexemes, terms, shown, *seen.parameters])
         rows = {row[0]: row[1:] for row in cursor.fetchall()}
     findings = []
     for one in ranked:
@@ -637,7 +647,9 @@ def _of_another_time(owner_id: UUID, start: datetime, end: datetime, ids: list[i
 
 _OF_ANOTHER_TIME = FixedQuery(_of_another_time)
 _ACTIVE_SPACE = FixedQuery(lambda name: EmbeddingSpace.objects.filter(name=name).exclude(active_since=None)[:1])
-_TOLD = FixedQuery(lambda ids: Passage.objects.filter(pk__any_of=ids).only("text", "head", "created_at"))
+_TOLD = FixedQuery(
+    lambda owner, ids: Passage.objects.filter(owner=owner, pk__any_of=ids).only("text", "head", "created_at")
+)
 
 
 def _turns(candidates: Iterable[Candidate], owner: User) -> dict[int, Turn]:
@@ -662,9 +674,12 @@ def _speaker(start: str) -> str:
     return name.casefold() if colon and name.isalpha() else ""
 
 
-def _passages_within(period: Period, passages: Iterable[int], turns: Mapping[int, Turn]) -> set[int]:
+def _passages_within(
+    question: _Question, period: Period, passages: Iterable[int], turns: Mapping[int, Turn]
+) -> set[int]:
     """Return those passages that were said in a period; exchanges have their own time, others their passage's."""
     others = [passage for passage in passages if passage not in turns]
-    within = Passage.objects.filter(pk__in=others, created_at__gte=period.start, created_at__lt=period.end)
+    seen = Passage.objects.filter(Q(owner=question.owner) | Q(owner=None))
+    within = seen.filter(pk__in=others, created_at__gte=period.start, created_at__lt=period.end)
     said = {passage for passage, turn in turns.items() if period.start <= turn.said_at < period.end}
     return said | set(within.exclude(kind=Kind.REFERENCE).values_list("pk", flat=True))

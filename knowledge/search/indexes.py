@@ -15,19 +15,21 @@ from knowledge.models import EmbeddingSpace
 CHANGED_ROWS = 1_000
 CHANGED_SHARE = 0.5
 
+# Partitions are looked at together, and analysed with the table that they are parts of.
 _OUTDATED = """
-SELECT relname FROM pg_stat_user_tables
-WHERE schemaname = 'public' AND relname LIKE 'knowledge\\_%%' AND n_mod_since_analyze >= greatest(%s, %s * n_live_tup)
-ORDER BY relname
+SELECT coalesce(pg_partition_root(relid), relid)::regclass::text AS name FROM pg_stat_user_tables
+WHERE schemaname = 'public' AND relname LIKE 'knowledge\\_%%'
+GROUP BY 1 HAVING sum(n_mod_since_analyze) >= greatest(%s, %s * sum(n_live_tup)) ORDER BY 1
 """
 
 log = structlog.get_logger()
 
 _INDEXES = """
-SELECT relname, reltuples FROM pg_index JOIN pg_class ON pg_class.oid = pg_index.indexrelid
-WHERE indrelid = 'knowledge_passagevector'::regclass AND indisvalid AND relname LIKE %s
+SELECT relname, reltuples FROM pg_class JOIN pg_index ON pg_class.oid = pg_index.indexrelid
+WHERE relname LIKE %s AND indisvalid
 """
 PREFIX = "knowledge_near_"
+_ANY = PREFIX.replace("_", "\\_") + "%"
 
 LARGE = 10_000
 """A scope with at least so many vectors gets an index. It is dropped below half of that: with one threshold, a scope
@@ -39,15 +41,14 @@ LINKS, CARE = 24, 128
 
 LOCK = 0x6E656172  # "near"
 _SIZES = """
-SELECT space_id, coalesce(replace(owner_id::text, '-', ''), 'shared'), count(vector)
-FROM knowledge_passagevector GROUP BY space_id, owner_id HAVING count(vector) >= %s
+SELECT space_id, coalesce(replace(owner_id::text, '-', ''), 'shared'), count(vector), tableoid::regclass::text
+FROM knowledge_passagevector GROUP BY space_id, owner_id, tableoid HAVING count(vector) >= %s
 """
 _THERE = """
-SELECT relname, indisvalid FROM pg_index JOIN pg_class ON pg_class.oid = pg_index.indexrelid
-WHERE indrelid = 'knowledge_passagevector'::regclass AND relname LIKE %s
+SELECT relname, indisvalid FROM pg_class JOIN pg_index ON pg_class.oid = pg_index.indexrelid WHERE relname LIKE %s
 """
 _CREATE = """
-CREATE INDEX CONCURRENTLY {name} ON knowledge_passagevector
+CREATE INDEX CONCURRENTLY {name} ON {table}
 USING hnsw (({vector}) halfvec_cosine_ops) WITH (m = {links}, ef_construction = {care})
 WHERE space_id = {space} AND vector IS NOT NULL AND {owner}
 """
@@ -120,7 +121,7 @@ def scope_of_owner(owner: User | None) -> Scope:
 def _scopes(owners: list[UUID | None]) -> list[Scope]:
     indexed: dict[str, dict[int, int]] = {}
     with connection.cursor() as cursor:
-        cursor.execute(_INDEXES, [f"{PREFIX}%"])
+        cursor.execute(_INDEXES, [_ANY])
         for name, rows in cursor.fetchall():
             space, _, scope = name.removeprefix(PREFIX).partition("_")
             indexed.setdefault(scope, {})[int(space)] = int(rows)
@@ -140,20 +141,21 @@ def keep_indexes() -> list[str]:
     """
     if not may_change_schema():
         return []  # A worker that knows the owner of the tables does it.
-    with _hold_lock() as is_alone, owner().cursor() as cursor:
+    with hold_lock() as is_alone, owner().cursor() as cursor:
         if not is_alone:
             return []
-        cursor.execute(_THERE, [f"{PREFIX}%"])
+        cursor.execute(_THERE, [_ANY])
         there = dict(cursor.fetchall())
         sizes = _sizes()
         # An invalid one is what a CREATE that was interrupted left behind.
         dropped = [name for name, is_valid in there.items() if not is_valid or name not in sizes]
         for name in dropped:
             cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
-        made = [name for name, size in sizes.items() if size >= LARGE and (name not in there or name in dropped)]
+        made = [name for name, (size, _) in sizes.items() if size >= LARGE and (name not in there or name in dropped)]
         for name in made:
-            cursor.execute(_definition(name))
-            log.info("A large scope has an index of its own.", index=name, vectors=sizes[name])
+            size, table = sizes[name]
+            cursor.execute(_definition(name, table))
+            log.info("A large scope has an index of its own.", index=name, vectors=size)
     return [*dropped, *made]
 
 
@@ -164,7 +166,7 @@ def drop_indexes(space: EmbeddingSpace) -> None:
     """
     if not may_change_schema():
         return
-    with _hold_lock() as is_alone, owner().cursor() as cursor:
+    with hold_lock() as is_alone, owner().cursor() as cursor:
         if not is_alone:
             return
         cursor.execute(_THERE, [f"{PREFIX}{space.pk}\\_%"])
@@ -172,19 +174,24 @@ def drop_indexes(space: EmbeddingSpace) -> None:
             cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
 
 
-def _sizes() -> dict[str, int]:
-    """Return the names of the indexes that should exist, or may stay, each with the number of vectors."""
+def _sizes() -> dict[str, tuple[int, str]]:
+    """Return the names of the indexes that should exist, or may stay, each with the number of vectors and their table.
+
+    That is the partition of the scope, where there are any: it has the rows of the whole scope.
+    """
     spaces = dict(EmbeddingSpace.objects.filter(dimensions__lte=MOST_DIMENSIONS).values_list("pk", "dimensions"))
     with owner().cursor() as cursor:
         cursor.execute(_SIZES, [LARGE // 2])
-        return {f"{PREFIX}{space}_{scope}": size for space, scope, size in cursor.fetchall() if space in spaces}
+        rows = cursor.fetchall()
+    return {f"{PREFIX}{space}_{scope}": (size, table) for space, scope, size, table in rows if space in spaces}
 
 
-def _definition(name: str) -> str:
+def _definition(name: str, table: str) -> str:
     space, _, scope = name.removeprefix(PREFIX).partition("_")
     dimensions = EmbeddingSpace.objects.get(pk=space).dimensions
     return _CREATE.format(
         name=name,
+        table=table,
         vector=as_indexed("vector", dimensions),
         links=LINKS,
         care=CARE,
@@ -194,8 +201,8 @@ def _definition(name: str) -> str:
 
 
 @contextmanager
-def _hold_lock() -> Iterator[bool]:
-    """Hold the advisory lock of index building; yield False at once if another process holds it.
+def hold_lock() -> Iterator[bool]:
+    """Hold the advisory lock of building indexes and partitions; yield False at once if another process holds it.
 
     A session lock, not one of a transaction: CREATE INDEX CONCURRENTLY cannot run inside a transaction.
     """

@@ -15,7 +15,9 @@ from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.text import digest
 from knowledge.models import CachedVector, Kind, Passage, Writing
 from knowledge.models.passages import FORM
+from knowledge.search.filters import scope_of
 from knowledge.search.frequencies import add_words
+from knowledge.search.indexes import Scope
 from knowledge.search.languages import dictionary_of
 from knowledge.search.splits import heads_of, split_text
 
@@ -23,8 +25,8 @@ _QUEUE = """
 INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, kind, trouble)
 SELECT passage.id, space.id, passage.owner_id, passage.kind, ''
 FROM knowledge_passage AS passage CROSS JOIN knowledge_embeddingspace AS space
-WHERE passage.id = ANY(%s) AND space.stopped_at IS NULL
-ON CONFLICT (space_id, passage_id) DO NOTHING
+WHERE passage.id = ANY(%s) AND {scope} AND space.stopped_at IS NULL
+ON CONFLICT DO NOTHING
 """
 _COLUMNS = (
     "kind",
@@ -39,7 +41,7 @@ _COLUMNS = (
     "digest",
     "created_at",
 )
-_OF_SOURCES = "SELECT id FROM knowledge_passage WHERE kind = %s AND source_id = ANY(%s)"
+_OF_SOURCES = "SELECT id FROM knowledge_passage AS passage WHERE kind = %s AND source_id = ANY(%s) AND {scope}"
 
 
 def note_writings(kind: Kind | str, source_ids: Iterable[object], *, made: bool) -> None:
@@ -143,7 +145,7 @@ def index_passages(
         )
         for ordinal, one in enumerate(one for text in texts for one in add_heads([*split_text(text)], head))
     )
-    queue_vectors([passage.pk for passage in passages])
+    queue_vectors([passage.pk for passage in passages], Scope(owner.pk if owner else None))
     forget_vectors(digests)
     # Company knowledge is indexed when a curator approves it; who wrote it is noted when it is proposed.
     if kind is not Kind.COMPANY:
@@ -172,16 +174,20 @@ def index_new(kind: Kind, things: Sequence[Indexed], *, owner: User | None) -> N
         for ordinal, one in enumerate(add_heads([*split_text(thing.text)], thing.head))
     )
     copy_in(Passage, _COLUMNS, rows)
+    scope = Scope(owner_id)
+    condition = scope_of("passage", scope)
     with connection.cursor() as cursor:
-        cursor.execute(_OF_SOURCES, [kind, [str(thing.source_id) for thing in things]])
-        queue_vectors([number for (number,) in cursor.fetchall()])
+        ids = [str(thing.source_id) for thing in things]
+        cursor.execute(_OF_SOURCES.format(scope=condition.text), [kind, ids, *condition.parameters])
+        queue_vectors([number for (number,) in cursor.fetchall()], scope)
     note_writings(kind, [thing.source_id for thing in things], made=True)
 
 
-def queue_vectors(passage_ids: Sequence[int]) -> None:
-    """Queue these passages for a vector in every active or growing space, and wake a worker after the commit."""
+def queue_vectors(passage_ids: Sequence[int], scope: Scope) -> None:
+    """Queue passages of a scope for a vector in every active or growing space, and wake a worker after the commit."""
+    condition = scope_of("passage", scope)
     with connection.cursor() as cursor:
-        cursor.execute(_QUEUE, [list(passage_ids)])
+        cursor.execute(_QUEUE.format(scope=condition.text), [list(passage_ids), *condition.parameters])
     after_commit("knowledge.tasks.embed_pending")
 
 

@@ -11,7 +11,7 @@ from bigmind.core.languages import ENGLISH
 from bigmind.core.replicas import read_cursor
 from knowledge.models import EmbeddingSpace
 from knowledge.models.passages import in_parts
-from knowledge.search.filters import Filters, Sql, scope_of
+from knowledge.search.filters import Filters, Sql, of_scopes, scope_of
 from knowledge.search.frequencies import count_words, selective_words
 from knowledge.search.indexes import Scope, as_indexed
 from knowledge.search.languages import UNSPACED, language_of
@@ -80,10 +80,10 @@ ORDER BY distance LIMIT {limit}
 # Fusion needs both scores of every candidate, and what one retriever found the other has not scored.
 _OTHER_RETRIEVER = """
 SELECT passage.id, {bits} AS has, NULL::float8 AS distance
-FROM knowledge_passage AS passage WHERE passage.id = ANY(%s)
+FROM knowledge_passage AS passage WHERE passage.id = ANY(%s) AND {of_passages}
 UNION ALL
 SELECT vector.passage_id, NULL, vector.vector <=> %s::halfvec
-FROM knowledge_passagevector AS vector WHERE vector.space_id = %s AND vector.passage_id = ANY(%s)
+FROM knowledge_passagevector AS vector WHERE vector.space_id = %s AND vector.passage_id = ANY(%s) AND {of_vectors}
 UNION ALL
 SELECT NULL, count(*), NULL FROM ({waiting}) AS waiting
 """
@@ -91,7 +91,7 @@ SELECT NULL, count(*), NULL FROM ({waiting}) AS waiting
 _WAITING = """
 SELECT 1 FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
 WHERE vector.space_id = %s AND vector.vector IS NULL AND NOT (vector.vector IS NOT NULL AND vector.trouble = '')
-    AND {condition} LIMIT {limit}
+    AND {of_vectors} AND {condition} LIMIT {limit}
 """
 _IN_ORDER_OF_INDEX = {
     "enable_sort": "off",
@@ -226,6 +226,7 @@ def score_by_other_retriever(
     *,
     without_words: Collection[int],
     without_distance: Collection[int],
+    scopes: Collection[Scope],
     searched: Sql,
 ) -> OtherScores:
     """Return the words and the similarities of passages that only the other retriever found, in one query.
@@ -235,13 +236,20 @@ def score_by_other_retriever(
     Args:
         without_words: Passages that only the vector retriever found.
         without_distance: Passages that only the keyword retriever found.
+        scopes: Those that all of them belong to.
         searched: The condition on `passage` of all that is searched, for counting what waits for a vector.
     """
-    waiting = _WAITING.format(condition=searched.text, limit=MOST_COUNTED)
-    text = _OTHER_RETRIEVER.format(bits=_bits(terms), waiting=waiting)
-    compared = (vector.to_text(), space.pk, list(without_distance))
+    of_passages, of_vectors = of_scopes("passage", scopes), of_scopes("vector", scopes)
+    waiting = _WAITING.format(of_vectors=of_vectors.text, condition=searched.text, limit=MOST_COUNTED)
+    bits = _bits(terms)
+    text = _OTHER_RETRIEVER.format(bits=bits, of_passages=of_passages.text, of_vectors=of_vectors.text, waiting=waiting)
+    parameters = [
+        *(*_test_parameters(terms), list(without_words), *of_passages.parameters),
+        *(vector.to_text(), space.pk, list(without_distance), *of_vectors.parameters),
+        *(space.pk, *of_vectors.parameters, *searched.parameters),
+    ]
     with read_cursor() as cursor:
-        cursor.execute(text, [*_test_parameters(terms), list(without_words), *compared, space.pk, *searched.parameters])
+        cursor.execute(text, parameters)
         *rows, (_, count, _) = cursor.fetchall()
     has = {passage: bits for passage, bits, distance in rows if bits is not None}
     return OtherScores(has, {passage: 1 - distance for passage, _, distance in rows if distance is not None}, count)

@@ -49,7 +49,7 @@ WHERE NOT EXISTS (
     SELECT 1 FROM knowledge_passagevector AS known WHERE known.space_id = %(space)s AND known.passage_id = passage.id
 )
 ORDER BY passage.id
-ON CONFLICT (space_id, passage_id) DO NOTHING
+ON CONFLICT DO NOTHING
 """
 
 Lane = UUID | str

@@ -37,7 +37,7 @@ CROSS JOIN LATERAL (
     SELECT passage.kind, passage.source_id, {vector} <=> asked.vector::halfvec({dimensions}) AS distance
     FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
     WHERE vector.space_id = {space} AND vector.vector IS NOT NULL AND vector.owner_id IS NULL
-        AND passage.kind = ANY(%s)
+        AND passage.owner_id IS NULL AND passage.kind = ANY(%s)
     ORDER BY distance LIMIT %s
 ) AS near
 """

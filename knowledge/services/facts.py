@@ -459,7 +459,8 @@ def _set_aside(fact: Fact, reason: str, *, by: Fact | None = None) -> None:
 
 def _keep_for_then(fact: Fact) -> None:
     """Let questions about the past find a fact that was replaced."""
-    if not Passage.objects.filter(kind=Kind.FACT, source_id=str(fact.pk)).update(past=True):
+    passages = Passage.objects.filter(owner=fact.user_id, kind=Kind.FACT, source_id=str(fact.pk))
+    if not passages.update(past=True):
         index_fact(fact)
 
 

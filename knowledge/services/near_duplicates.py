@@ -185,7 +185,8 @@ def _point(space: EmbeddingSpace, row: PassageVector) -> int:
     filters = Filters([Kind(passage.kind)])
     near = retrieve_by_meaning(HalfVector(row.vector), space, filters, scope_of_owner(passage.owner), few=False)
     cosines = {one.passage: one.score for one in near if one.score >= COMPARABLE and one.passage < passage.pk}
-    older = Passage.objects.filter(pk__in=list(cosines)[:COMPARED], ordinal=0).exclude(source_id=passage.source_id)
+    of_owner = Passage.objects.filter(owner=passage.owner_id, ordinal=0)
+    older = of_owner.filter(pk__in=list(cosines)[:COMPARED]).exclude(source_id=passage.source_id)
     for other in sorted(older, key=lambda one: -cosines[one.pk]):
         is_elsewhere = bool(passage.project and other.project) and passage.project != other.project
         found = relation_of(passage.words, other.words, cosines[other.pk], can_contradict=not is_elsewhere)

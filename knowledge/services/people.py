@@ -19,6 +19,7 @@ from bigmind.core.sections import ProfileSection
 from bigmind.core.text import digest
 from knowledge.models import Kind, Passage, Session, ShownHeadline
 from knowledge.models.sessions import SessionQuerySet
+from knowledge.search.indexes import Scope
 from knowledge.search.passages import erase_passages, queue_vectors
 from knowledge.shapes.directory import TopicShape
 
@@ -131,7 +132,9 @@ def index_person(user: User) -> None:
 
 def index_people() -> None:
     """Do so for everybody, and forget the passages of who is gone: what no single write could foresee."""
-    indexed = Passage.objects.filter(kind=Kind.PERSON).order_by().values_list("source_id", flat=True).distinct()
+    indexed = (
+        Passage.objects.filter(owner=None, kind=Kind.PERSON).order_by().values_list("source_id", flat=True).distinct()
+    )
     sharing = people_sharing(ProfileSection.TOPICS) | people_sharing(ProfileSection.HEADLINES)
     known = User.objects.in_bulk([UUID(pk) for pk in indexed]) | {user.pk: user for user in sharing}
     erase_passages(Kind.PERSON, [pk for pk in indexed if UUID(pk) not in known])
@@ -155,7 +158,7 @@ class _Difference:
 
 def _difference(user: User) -> _Difference:
     lines = lines_of([user.pk]).get(user.pk, {})
-    passages = Passage.objects.filter(kind=Kind.PERSON, source_id=str(user.pk))
+    passages = Passage.objects.filter(owner=None, kind=Kind.PERSON, source_id=str(user.pk))
     indexed = {text: (pk, ordinal) for pk, text, ordinal in passages.values_list("pk", "text", "ordinal")}
     return _Difference(
         stale=[pk for text, (pk, _) in indexed.items() if text not in lines],
@@ -171,7 +174,7 @@ def _settle(user: User, difference: _Difference) -> None:
         for ordinal, text in enumerate(difference.new, start=difference.free)
     )
     if added:
-        queue_vectors([passage.pk for passage in added])
+        queue_vectors([passage.pk for passage in added], Scope(None))
 
 
 def lines_of(users: Collection[UUID]) -> dict[UUID, Lines]:

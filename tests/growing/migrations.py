@@ -3,16 +3,23 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from django.db.migrations import Migration, RunPython, RunSQL
+from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
+from django.db.migrations import AddConstraint, Migration, RunPython, RunSQL
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations import SeparateDatabaseAndState
 from django.db.migrations.operations.base import Operation
+from django.db.models import UniqueConstraint
+
+from bigmind.core.partitioned import AddIndexToPartitions, RemoveIndexFromPartitions
 
 OURS = ("accounts", "curation", "knowledge")
 ALLOWED: dict[str, str] = {
     "knowledge.0040_app_map_servers": "Workflows of app maps are few: the constraint takes milliseconds.",
 }
 """Migrations that break a rule, each with the reason why nobody will notice."""
+
+PARTITIONED, PARTITIONED_SINCE = {"passage", "passagevector"}, "0053"
+"""Models whose tables may be partitioned, and the first number of a migration of theirs that has to know it."""
 
 _TABLE = r'(?:IF EXISTS |ONLY )?(?:"?public"?\.)?"?(?P<table>\w+)"?'
 _CREATES = re.compile(rf"CREATE TABLE (?:IF NOT EXISTS )?{_TABLE}", re.IGNORECASE)
@@ -41,6 +48,8 @@ def troubles_of(migration: Migration, sql: list[str]) -> Iterator[str]:
         else:
             yield from _troubles_of_change(statement, made)
     for operation in _flat(migration.operations):
+        if migration.name >= PARTITIONED_SINCE and getattr(operation, "model_name_lower", "") in PARTITIONED:
+            yield from _troubles_of_partitions(operation)
         if isinstance(operation, RunPython | RunSQL) and not operation.reversible:
             yield f"cannot be taken back: {operation.describe()}"
 
@@ -68,6 +77,15 @@ def _troubles_of_change(statement: str, made: set[str]) -> Iterator[str]:
     for trouble, pattern in _BREAKS.items():
         if re.search(pattern, statement, re.IGNORECASE):
             yield f"{trouble}: {statement}"
+
+
+def _troubles_of_partitions(operation: Operation) -> Iterator[str]:
+    if isinstance(operation, AddIndexToPartitions | RemoveIndexFromPartitions):
+        return
+    if isinstance(operation, AddIndexConcurrently | RemoveIndexConcurrently):
+        yield f"knows no partitions: use bigmind/core/partitioned.py. {operation.describe()}"
+    if isinstance(operation, AddConstraint) and isinstance(operation.constraint, UniqueConstraint):
+        yield f"adds a key to a table that may be partitioned: each partition has its own. {operation.describe()}"
 
 
 def _flat(operations: Iterable[Operation]) -> Iterator[Operation]:
