@@ -9,67 +9,67 @@ from difflib import get_close_matches
 COMMANDS: Mapping[str, Mapping[str, str]] = {
     "Run": {
         "up": "Run BigMind: database, web, worker and scheduler, until Ctrl-C.",
-        "doctor": "Check everything BigMind stands on, and say what to do.",
-        "migrate": "Bring the database to this version, while the one before serves on.",
-        "backup": "Back the whole instance up; list or verify backups.",
-        "backup_rehearse": "Restore the newest backup into a database of its own, and say how it did.",
-        "restore": "Put a backup in place of what the instance holds.",
-        "scrub": "Remove a text from everything that is stored.",
-        "reindex": "Find what search cannot find although it is stored, and mend it.",
+        "doctor": "Check everything BigMind depends on, and say what to fix.",
+        "migrate": "Migrate the database to this version while the previous one keeps serving.",
+        "backup": "Back up the whole instance; list or verify backups.",
+        "backup_rehearse": "Restore the newest backup into a temporary database, and report the result.",
+        "restore": "Replace the instance's data with a backup.",
+        "scrub": "Remove a text from everything BigMind keeps.",
+        "reindex": "Find and repair what is stored but missing from the search index.",
         "partition": "Divide the tables of passages and vectors by owner, or make them whole again.",
-        "sign_in_link": "Make a link that signs somebody in once.",
+        "sign_in_link": "Create a one-time sign-in link.",
     },
     "Connect agents": {
-        "connect": "Tell a program on this machine where BigMind is, and its agent to use it.",
+        "connect": "Connect a program on this machine to BigMind, and tell its agent to use it.",
         "disconnect": "Undo `bigmind connect`.",
         "mcp": "Speak MCP over standard input and output.",
-        "op": "Perform any operation of the catalogue.",
-        "sync_pending": "Bring in what agents wrote into files while BigMind was out of reach.",
+        "op": "Perform any operation in the catalogue.",
+        "sync_pending": "Import what agents wrote to files while BigMind was unreachable.",
     },
     "People and keys": {
         "user_add": "Add a user.",
         "user_invite": "Invite a person.",
         "user_list": "List the users.",
-        "user_role": "Give a user another role.",
-        "user_delete": "Delete a user with everything they own.",
+        "user_role": "Change a user's role.",
+        "user_delete": "Delete a user and everything they own.",
         "user_link": "Link a key to a user.",
         "user_unlink": "Unlink a key from its user.",
-        "user_reset_second_factor": "Reset the second factor of a user.",
-        "key_create": "Make a key for a user.",
+        "user_reset_second_factor": "Reset a user's second factor.",
+        "key_create": "Create a key for a user.",
         "key_list": "List the keys.",
-        "key_rotate": "Put a new key in place of one.",
+        "key_rotate": "Replace a key with a new one.",
         "key_revoke": "Revoke a key.",
-        "key_text": "Make the text of a key that is not there yet.",
+        "key_text": "Generate a key for an instance that has not started yet.",
     },
-    "Bring in and take out": {
-        "memory_import_from": "Bring in what a person's agents remembered elsewhere.",
-        "memory_export_to": "Take a memory out, as the files of another program.",
-        "export": "Take out what everybody here shares, as files.",
-        "company_import": "Bring company knowledge, with its history, into an instance that has none.",
-        "company_sync": "Exchange with the company server, now.",
-        "pack": "Publish knowledge packs, and subscribe to those of others.",
+    "Import and export": {
+        "memory_import_from": "Import a person's memory from another program.",
+        "memory_export_to": "Export a memory as the files of another program.",
+        "export": "Export what everyone here shares, as files.",
+        "company_import": "Import company knowledge, with its history, into an instance that has none.",
+        "company_sync": "Sync with the company server now.",
+        "pack": "Publish knowledge packs, and subscribe to other publishers' packs.",
         "kb_parse": "Turn documents into YAML to edit.",
         "kb_seed": "Import YAML files of entries into the knowledge base.",
-        "references_generate": "Make references from a source, as JSON to review.",
-        "references_import": "Bring references in from a source.",
-        "references_validate": "Check documents before references are made from them.",
-        "apps_export": "Write all app maps into a folder of YAML files.",
-        "apps_import": "Bring a folder of app maps in.",
+        "references_generate": "Generate references from a source, as JSON to review.",
+        "references_import": "Import references from a source.",
+        "references_validate": "Check documents before generating references from them.",
+        "apps_export": "Export all app maps to a folder of YAML files.",
+        "apps_import": "Import a folder of app maps.",
     },
-    "Prove": {
-        "audit_verify": "Is the audit log what was written?",
-        "curation_verify": "Is the history of company knowledge what was written?",
-        "verify": "Does a change of code make an entry false?",
-        "erasure_verify": "Is a report of an erasure what was signed?",
+    "Verify": {
+        "audit_verify": "Check that the audit log has not been altered.",
+        "curation_verify": "Check that the history of company knowledge has not been altered.",
+        "verify": "Find the entries that a code change makes false.",
+        "erasure_verify": "Check the signature of an erasure report.",
     },
     "Work on BigMind itself": {
         "docs": "Write the generated documents, or check them.",
     },
 }
 ITSELF: Mapping[str, str] = {
-    "help": "Show this; `bigmind help COMMAND` shows one, `bigmind help --django` those of Django.",
+    "help": "Show this list; `bigmind help COMMAND` explains one, `bigmind help --django` lists Django's.",
     "version": "Show the version.",
-    "completion": "Print what completes commands and options: `bigmind completion bash`, `zsh` or `fish`.",
+    "completion": "Print the script for shell completion: `bigmind completion bash`, `zsh` or `fish`.",
 }
 WIDTH = 26
 
@@ -92,5 +92,5 @@ def help_text() -> str:
 
 
 def nearest_command(word: str) -> str:
-    """Return the command that someone may have meant, or nothing."""
+    """Return the command closest to a mistyped one, or an empty text."""
     return next(iter(get_close_matches(word.replace("-", "_"), [*command_names(), *ITSELF], n=1)), "")

@@ -32,23 +32,23 @@ def argument(*names: str, **options: Any) -> Argument:
 
 USER = argument("user", help="User name or id.")
 KEY = argument("key", help="The key's id, its SHA-256, or its first 8 characters.")
-DRY_RUN = argument("--dry-run", action="store_true", help="Say what would happen, and change nothing.")
+DRY_RUN = argument("--dry-run", action="store_true", help="Show what would happen; change nothing.")
 YES = argument("--yes", action="store_true", help="Do not ask.")
 IDENTITY = argument(
-    "--identity", type=Path, metavar="FILE", help="The file with the identity of age that opens an encrypted backup."
+    "--identity", type=Path, metavar="FILE", help="The age identity file that decrypts an encrypted backup."
 )
 
 
 class Refused(CommandError):
-    """What the command was asked cannot be done. It is printed as one line; the exit code is 1."""
+    """The command cannot do what was asked. It is printed as one line; the exit code is 1."""
 
 
 class _HelpFormatter(RawDescriptionHelpFormatter, DjangoHelpFormatter):
-    """Keeps the lines of the examples."""
+    """Keeps the line breaks of the examples."""
 
 
 class OperatorCommand(BaseCommand):
-    """A command for operators. What a script wants goes to standard output, what people want to know to the other.
+    """A command for operators. Results for scripts go to standard output, messages for people to standard error.
 
     Its docstring is its help. Exit codes: 0 done, 1 refused, 2 misused.
     """
@@ -58,18 +58,18 @@ class OperatorCommand(BaseCommand):
     examples: Sequence[str] = ()
     speaks_json = True
     changes_memory = False
-    """Whether agents that listen hear afterwards that what they know may have changed."""
+    """Whether to notify listening agents afterwards that what they know may have changed."""
     prints_json = False
-    """Whether this run was asked for JSON."""
+    """Whether this run prints JSON."""
 
     def __init_subclass__(cls) -> None:
-        """Take the help from the docstring, unless there is another one."""
+        """Take the help from the docstring, unless the class sets its own."""
         super().__init_subclass__()
         if "help" not in vars(cls):
             cls.help = " ".join((cls.__doc__ or "").split())
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Take what the command lists."""
+        """Add the arguments that the command lists."""
         for add in self.arguments:
             add(parser)
 
@@ -86,7 +86,7 @@ class OperatorCommand(BaseCommand):
         return __version__
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        """Run, and tell in one sentence what was refused."""
+        """Run, and report a refusal in one sentence."""
         self.prints_json = bool(self.speaks_json and options.get("json"))
         try:
             result = super().execute(*args, **options)
@@ -108,7 +108,7 @@ class OperatorCommand(BaseCommand):
             raise Refused("The database has no tables yet: run `bigmind migrate`, or `bigmind up`.") from error
 
     def reply(self, document: Any, text: str, *, remark: str = "") -> None:
-        """Print a document with `--json`, else a text; people get a remark beside it."""
+        """Print a document with `--json`, else a text, with a remark for people on standard error."""
         if self.prints_json:
             self.print_json(document)
             return
@@ -118,13 +118,13 @@ class OperatorCommand(BaseCommand):
             self.remark(remark)
 
     def ask(self, question: str, wanted: str, *, otherwise: str) -> None:
-        """Go on only when people type what is wanted.
+        """Go on only when the user types the word to confirm.
 
         Raises:
-            Refused: they typed something else, or nobody is there to be asked.
+            Refused: they typed something else, or there is no terminal to ask on.
         """
         if not sys.stdin.isatty():
-            raise Refused("Nobody is there to be asked. Say --yes to go on without a question.")
+            raise Refused("There is no terminal to ask on. Pass --yes to go on without confirmation.")
         if input(question).strip() != wanted:
             raise Refused(otherwise)
 
@@ -133,7 +133,7 @@ class OperatorCommand(BaseCommand):
         self.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, default=str))
 
     def remark(self, text: str) -> None:
-        """Tell people something that a script does not want to read."""
+        """Print a message for people, which scripts do not read."""
         self.stderr.write(text, lambda plain: plain)
 
     def print_table(self, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -146,7 +146,7 @@ class OperatorCommand(BaseCommand):
 
 
 def usage_error(message: str) -> CommandError:
-    """Return the error for a command that was called wrongly; the exit code is 2."""
+    """Return the error for wrong usage of a command; the exit code is 2."""
     return Refused(message, returncode=MISUSED)
 
 

@@ -28,9 +28,9 @@ class ConnectionCommand(OperatorCommand):
             nargs="?",
             const=".",
             metavar="FOLDER",
-            help="The files of this project instead of your own. Without a folder: the project you are in.",
+            help="Use this project's files instead of your own. Without a folder: the current project.",
         )
-        parser.add_argument("--dry-run", action="store_true", help="Show the difference and write nothing.")
+        parser.add_argument("--dry-run", action="store_true", help="Show the changes; write nothing.")
 
     def tell(self, changes: Sequence[FileChange], *, is_rehearsal: bool) -> None:
         """Tell people what was done to each file, or would be."""
@@ -44,15 +44,15 @@ class ConnectionCommand(OperatorCommand):
 
 
 def program_meant(options: dict[str, Any]) -> AgentProgram:
-    """Return the program that was named."""
+    """Return the named program."""
     program = program_called(options["client"])
-    if program is None:  # a caller from Python passes by the parser's choices
+    if program is None:  # a caller from Python bypasses the parser's choices
         raise usage_error(f"There is no client {options['client']}.")
     return program
 
 
 def project_meant(options: dict[str, Any]) -> Path | None:
-    """Return the project that was named, if one was."""
+    """Return the named project, if there is one."""
     if options["project"] is None:
         return None
     folder = Path(options["project"])
@@ -62,7 +62,7 @@ def project_meant(options: dict[str, Any]) -> Path | None:
 
 
 def machine_and_records() -> tuple[Machine, ChangeRecords]:
-    """Return this machine, and what is remembered of the files changed on it."""
+    """Return this machine, and the records of the files changed on it."""
     return Machine.here(), ChangeRecords(Path(settings.ENVIRONMENT.home) / "connections")
 
 
@@ -72,7 +72,7 @@ def hook_folder() -> HookFolder:
 
 
 def place_of(project: Path | None) -> str:
-    """Return how the hooks of a person, or of a project, are named in what the hook program receives."""
+    """Return the name under which the hook program knows the hooks of a person, or of a project."""
     return str(project) if project else "user"
 
 

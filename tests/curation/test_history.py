@@ -91,7 +91,7 @@ def test_the_command_says_that_all_is_well_and_fails_when_it_is_not() -> None:
     with past_the_guard():
         Review.objects.filter(entry=entry, number=2).update(notes="Forged.")
 
-    with pytest.raises(CommandError, match="not what was written"):
+    with pytest.raises(CommandError, match="was altered"):
         call_command("curation_verify", stdout=StringIO())
 
     assert "2 rows checked, 0 broken" in said.getvalue()

@@ -207,5 +207,5 @@ def test_stale_documents_fail_the_check_and_are_written_anew(tmp_path: Path, set
         run("docs", "--check")
     run("docs")
 
-    assert "Everything is as the code says." in run("docs", "--check")
+    assert "Every document is up to date." in run("docs", "--check")
     assert "memory_store_fact" in (tmp_path / "docs" / "operations.md").read_text()

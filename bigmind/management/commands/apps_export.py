@@ -16,8 +16,8 @@ class Command(OperatorCommand):
 
     examples = ("bigmind apps_export knowledge", "bigmind apps_export knowledge --layout folder")
     arguments = (
-        argument("folder", type=Path, help="Where the files go. It is made if it is missing."),
-        argument("--layout", choices=("file", "folder"), default="file", help="A file or folder for each app."),
+        argument("folder", type=Path, help="The folder for the files. It is created if missing."),
+        argument("--layout", choices=("file", "folder"), default="file", help="Write a file or a folder for each app."),
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

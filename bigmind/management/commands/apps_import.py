@@ -1,4 +1,4 @@
-"""Bring a folder of app maps in: `_index.yaml` with a file or a folder for each app."""
+"""Import a folder of app maps: `_index.yaml` with a file or a folder for each app."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +10,7 @@ from knowledge.app_maps.folders import import_folder
 
 
 class Command(OperatorCommand):
-    """Import app maps from a folder of YAML. They are merged; a fault is named with file and line."""
+    """Import app maps from a folder of YAML. They are merged with what is there. Errors name the file and line."""
 
     examples = ("bigmind apps_import knowledge --dry-run", "bigmind apps_import knowledge --json")
     arguments = (argument("folder", type=Path, help="The folder with _index.yaml."), DRY_RUN)

@@ -1,4 +1,4 @@
-"""`audit_verify`: is the audit log what was written, and are the reports of erasures what was signed?"""
+"""`audit_verify`: check that neither the audit log nor a report of an erasure was altered."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from bigmind.management.base import OperatorCommand, Refused
 
 
 class Command(OperatorCommand):
-    """Check that no line of the audit log and no report of an erasure was changed. Exit code 1: one was.
+    """Check that neither the audit log nor a report of an erasure was altered. Exit code 1: one was.
 
     It looks for the last line that the database notes, the file audit_head.json, each backup in BIGMIND_BACKUP_DIR, and
     what `--head` gives.
@@ -28,14 +28,14 @@ class Command(OperatorCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Take what was kept elsewhere."""
+        """Add the heads that were kept elsewhere."""
         super().add_arguments(parser)
         parser.add_argument(
             "--head",
             action="append",
             default=[],
             metavar="TEXT",
-            help="A last line as BigMind's logs, its webhook or the manifest of a backup have it; may be given again.",
+            help="A last line, as in BigMind's logs, its webhook or a backup's manifest; may be repeated.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -61,11 +61,11 @@ class Command(OperatorCommand):
                     f"{without} lines are from before seals had a key: the owner of the database could make them."
                 )
         if broken or reports:
-            raise Refused("The audit log is not what was written.")
+            raise Refused("The audit log or a report was altered.")
 
 
 def _heads_of_backups() -> dict[str, AuditHead]:
-    """What the backups of this instance noted as the last line when they were made."""
+    """The last lines that the manifests of this instance's backups recorded."""
     if not settings.BACKUP_DIR:
         return {}
     made = backups_in(Path(settings.BACKUP_DIR).expanduser())

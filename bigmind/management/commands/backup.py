@@ -1,4 +1,4 @@
-"""Back the whole instance up, list what there is, or verify a backup."""
+"""Back up the whole instance, list the backups, or verify one."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,10 +21,10 @@ from bigmind.management.base import IDENTITY, OperatorCommand, argument, usage_e
 
 
 class Command(OperatorCommand):
-    """Back the whole instance up: database, vectors included, and the secret key that it made.
+    """Back up the whole instance: the database, vectors included, and the secret key that it generated.
 
-    It may run meanwhile: the backup is of one moment, and appears whole or not at all. Only you can read it. With
-    recipients of age (--recipient, or BIGMIND_BACKUP_RECIPIENTS) it is encrypted before it reaches the disk.
+    BigMind may keep running: the backup is a consistent snapshot, and appears whole or not at all. Only you can read
+    it. With age recipients (--recipient, or BIGMIND_BACKUP_RECIPIENTS) it is encrypted before it reaches the disk.
     """
 
     examples = (
@@ -40,17 +40,21 @@ class Command(OperatorCommand):
             "path",
             nargs="?",
             default="",
-            help="The folder or bucket (s3://bucket/prefix) that backups go to; with --verify also one of them. "
+            help="The folder or bucket (s3://bucket/prefix) for backups; with --verify, or a single backup. "
             "Default: BIGMIND_BACKUP_DIR.",
         ),
-        argument("--keep", type=int, default=0, help="Keep so many there; older ones go. Default: all."),
-        argument("--keep-daily", type=int, default=0, help="Keep the last one of so many days as well."),
-        argument("--keep-weekly", type=int, default=0, help="Keep the last one of so many weeks as well."),
-        argument("--keep-monthly", type=int, default=0, help="Keep the last one of so many months as well."),
-        argument("--recipient", action="append", default=[], help="Encrypt to this recipient of age; again for more."),
-        argument("--copy-to", default="", metavar="BUCKET", help="Copy it to object storage: s3://bucket/prefix."),
-        argument("--list", action="store_true", help="Make none; list those that are there."),
-        argument("--verify", action="store_true", help="Make none; verify this one, or the newest there."),
+        argument("--keep", type=int, default=0, help="Keep this many backups and delete older ones. Default: all."),
+        argument("--keep-daily", type=int, default=0, help="Also keep the last backup of this many days."),
+        argument("--keep-weekly", type=int, default=0, help="Also keep the last backup of this many weeks."),
+        argument("--keep-monthly", type=int, default=0, help="Also keep the last backup of this many months."),
+        argument("--recipient", action="append", default=[], help="Encrypt to this age recipient; may be repeated."),
+        argument(
+            "--copy-to", default="", metavar="BUCKET", help="Copy the backup to object storage: s3://bucket/prefix."
+        ),
+        argument("--list", action="store_true", help="List the existing backups instead of making one."),
+        argument(
+            "--verify", action="store_true", help="Verify this backup, or the newest one there, instead of making one."
+        ),
         IDENTITY,
     )
 
@@ -58,7 +62,9 @@ class Command(OperatorCommand):
         place = options["path"] or settings.BACKUP_DIR
         keep = Retention(*(options[name] for name in ("keep", "keep_daily", "keep_weekly", "keep_monthly")))
         if not place:
-            raise usage_error("Where to? Name a folder or a bucket (s3://bucket/prefix), or set BIGMIND_BACKUP_DIR.")
+            raise usage_error(
+                "No destination given. Name a folder or a bucket (s3://bucket/prefix), or set BIGMIND_BACKUP_DIR."
+            )
         if min(keep.newest, keep.daily, keep.weekly, keep.monthly) < 0:
             raise usage_error("--keep and its like must be 0 or more.")
         if options["list"]:
@@ -111,17 +117,17 @@ class Command(OperatorCommand):
 
 
 def _own_bucket(place: str) -> str:
-    """The bucket of the settings, for a backup that goes where those of the scheduler go."""
+    """The bucket from the settings, for a backup that goes where the scheduler's go."""
     return settings.BACKUP_BUCKET if place == settings.BACKUP_DIR else ""
 
 
 @contextmanager
 def _folder_for(place: str) -> Iterator[Path]:
-    """Yield the folder that a backup is made in: for a bucket one in BIGMIND_HOME, which is removed afterwards."""
+    """Yield the folder to make a backup in; for a bucket, one in BIGMIND_HOME that is removed afterwards."""
     if not place.startswith(SCHEME):
         yield Path(place).absolute()
         return
-    Bucket.at(place).backups()  # What cannot be reached is said before the work, not after it.
+    Bucket.at(place).backups()  # An unreachable bucket is reported before the work, not after it.
     home = environment().home
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="backup-", dir=home) as aside:

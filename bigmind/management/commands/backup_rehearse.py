@@ -15,10 +15,10 @@ from bigmind.management.base import IDENTITY, OperatorCommand, Refused, argument
 
 
 class Command(OperatorCommand):
-    """Restore the newest backup into a database of its own, look at it, and remove that again.
+    """Restore the newest backup into a temporary database, check it, and remove that database again.
 
     It verifies every byte, loads everything, counts each table against the manifest, checks the seals of the audit log
-    and of company knowledge, and searches for the newest facts. What serves people is not touched. Exit code 1: the
+    and of company knowledge, and searches for the newest facts. The running instance is not touched. Exit code 1: the
     backup cannot be relied on.
     """
 
@@ -32,7 +32,7 @@ class Command(OperatorCommand):
             "path",
             nargs="?",
             default="",
-            help="A backup, or the folder or bucket whose newest one is meant. Default: BIGMIND_BACKUP_DIR.",
+            help="A backup, or a folder or bucket to take the newest one from. Default: BIGMIND_BACKUP_DIR.",
         ),
         IDENTITY,
         argument("--inside", action="store_true", help=SUPPRESS),
@@ -41,7 +41,7 @@ class Command(OperatorCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         place = options["path"] or settings.BACKUP_DIR
         if not place:
-            raise usage_error("Of what? Name a backup, a folder or a bucket, or set BIGMIND_BACKUP_DIR.")
+            raise usage_error("No backup given. Name a backup, a folder or a bucket, or set BIGMIND_BACKUP_DIR.")
         if options["inside"]:
             with running_database(alone=True):
                 self.print_json(look_at_restored(Path(place), options["identity"]).model_dump())
@@ -54,7 +54,7 @@ class Command(OperatorCommand):
             raise Refused(f"The backup cannot be relied on: {'; '.join(report.problems)}.")
 
     def _rehearse(self, folder: Path, place: str, identity: Path | None) -> RehearsalReport:
-        """Rehearse, with the database of this instance at hand for the note, if there is one."""
+        """Rehearse, and record the result in this instance's database, if it has one."""
         try:
             with running_database():
                 return rehearse(folder, place=place, identity_file=identity)

@@ -1,4 +1,4 @@
-"""Bring company knowledge, with its history, into an instance that has none."""
+"""Import company knowledge, with its history, into an instance that has none."""
 
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,9 @@ DOCUMENT_BYTES = 256 * 1024 * 1024
 
 
 class Command(OperatorCommand):
-    """Import company knowledge that `bigmind export` wrote, with everything that was decided about it.
-
-    Only into an instance that has none; the seals of the history are checked before anything is kept. What was approved
-    waits for a decision of this instance's curators.
+    """Import company knowledge that `bigmind export` wrote, with every decision about it. The instance must have none
+    yet; the seals of the history are checked before anything is stored. Approved entries wait for this instance's
+    curators to decide.
     """
 
     changes_memory = True
@@ -30,9 +29,9 @@ class Command(OperatorCommand):
         argument(
             "--keep-approvals",
             action="store_true",
-            help="Approve what the file says was approved. Only for a file that you exported yourself.",
+            help="Keep the approvals in the file. Use this only for a file that you exported yourself.",
         ),
-        argument("--user", help="The admin who imports it. Default: the owner of this instance."),
+        argument("--user", help="The admin to import as. Default: the owner of this instance."),
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""`company_sync`: report to the company server, send what waits, read what it knows, now."""
+"""`company_sync`: sync with the company server now."""
 
 from dataclasses import asdict
 from typing import Any
@@ -8,10 +8,8 @@ from curation.upstream.server import sync_now
 
 
 class Command(OperatorCommand):
-    """Ask the company server (BIGMIND_COMPANY_URL) now.
-
-    It reports, sends proposals that wait, hears decisions and reads what the company knows. Exits 1 when there is none
-    or it was not reached; what is known stays, and is asked again.
+    """Sync with the company server (BIGMIND_COMPANY_URL) now: report, send waiting proposals, and fetch decisions and
+    company knowledge. Exits 1 when no server is set or it cannot be reached; what was fetched before stays.
     """
 
     changes_memory = True

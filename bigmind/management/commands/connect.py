@@ -1,4 +1,4 @@
-"""`bigmind connect`: tell a program where BigMind is, and its agent to use it."""
+"""`bigmind connect`: connect a program to BigMind, and tell its agent to use it."""
 
 import os
 import sys
@@ -58,13 +58,13 @@ from bigmind.management.connections import (
 from bigmind.management.people import owner_of_instance
 from bigmind.transports.mcp.request_context import parse_toolsets, this_machine
 
-BIND_TO_ALL = {"0.0.0.0", "::"}  # noqa: S104 - it is what is refused
+BIND_TO_ALL = {"0.0.0.0", "::"}  # noqa: S104 - it is refused
 GIVE_ONE = f"Give one with {KEY_VARIABLE} or --key: the page “Connect” of that BigMind makes it."
 
 
 @dataclass(frozen=True)
 class Key:
-    """The key of a connection: its text, where it comes from, and its row if it was made just now."""
+    """The key of a connection: its text, where it comes from, and its row if it was just created."""
 
     text: str
     origin: str
@@ -73,10 +73,10 @@ class Key:
 
 @dataclass(frozen=True)
 class HookPlan:
-    """The hooks of a connection: what was consented to, and what the hook program receives.
+    """The hooks of a connection: what the user consented to, and what the hook program receives.
 
     Attributes:
-        is_wanted: Whether hooks are installed; otherwise those that are there are taken out.
+        is_wanted: Whether to install hooks; otherwise existing ones are removed.
         are_there: Whether there are some already.
     """
 
@@ -94,7 +94,7 @@ class HookPlan:
 
 @dataclass(frozen=True)
 class ConnectionPlan:
-    """What was asked for: who is connected, where to, and what that changes."""
+    """What the command was asked to do: which program to connect, where to, and what that changes."""
 
     program: AgentProgram
     project: Path | None
@@ -107,13 +107,13 @@ class ConnectionPlan:
 
 
 class Command(ConnectionCommand):
-    """Writes the configuration and the instructions of one program. Doing it twice is doing it once."""
+    """Writes the configuration and the instructions of one program. Running it again changes nothing."""
 
     help = (
-        "Tell a program where BigMind is and its agent to use it: writes its MCP configuration and its file of "
+        "Connect a program to BigMind and tell its agent to use it: writes its MCP configuration and its file of "
         "instructions, shows the difference, and keeps a backup that `bigmind disconnect` restores. Where the program "
         "has hooks, it lists what each of them reads and sends, and installs them if you agree. Apps that take no "
-        "key, such as connectors of chats on the web, are given the address that the page “Connect” shows."
+        "key, such as connectors of chats on the web, need only the address shown on the page “Connect”."
     )
     examples = (
         "bigmind connect claude-code",
@@ -125,10 +125,10 @@ class Command(ConnectionCommand):
     )
 
     has_listed = False
-    """Whether the hooks were listed already, to ask for consent."""
+    """Whether the hooks have already been listed, to ask for consent."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Take a program, an address and a key."""
+        """Add the arguments for the program, the address and the key."""
         super().add_arguments(parser)
         parser.add_argument("--url", default="", help="Address of BigMind. Default: the one of this machine.")
         parser.add_argument(
@@ -138,14 +138,14 @@ class Command(ConnectionCommand):
             "in the file already, else a new one of this machine's BigMind.",
         )
         parser.add_argument("--toolsets", default="", help="Toolsets to list, e.g. `core,notes` or `all`.")
-        parser.add_argument("--user", help="Whose key to make: user name or id. Default: the owner's.")
+        parser.add_argument("--user", help="The user to create a key for: user name or id. Default: the owner.")
         asked = parser.add_mutually_exclusive_group()
         asked.add_argument("--hooks", action="store_true", default=None, help="Install the hooks without asking.")
         asked.add_argument(
             "--no-hooks",
             action="store_false",
             dest="hooks",
-            help="Install no hooks, and take out those that are there.",
+            help="Install no hooks, and remove existing ones.",
         )
         parser.add_argument(
             "--plugin", default="", metavar="FOLDER", help="Write a plugin (Gemini CLI: an extension) there instead."
@@ -156,11 +156,11 @@ class Command(ConnectionCommand):
             action="append",
             default=[],
             metavar="FOLDER",
-            help="Send nothing from this folder. May be repeated.",
+            help="Send nothing from this folder; may be repeated.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Show the difference, then write."""
+        """Show the changes, then write them."""
         if options["plugin"]:
             self._write_plugin(options)
             return
@@ -207,7 +207,7 @@ class Command(ConnectionCommand):
         self.remark(f"{_then(program)} {connection.config.public_url}/connect/ shows when it has called.")
 
     def _wants_hooks(self, options: dict[str, Any]) -> bool | None:
-        """Return whether hooks are wanted: as the options say, else as they are, else what a person answers."""
+        """Return whether to install hooks: what the options say, else what is installed, else what the user answers."""
         program, project = program_meant(options), project_meant(options)
         client, wanted = hooks_of(program.slug), options["hooks"]
         if client is None and (wanted or options["events"] or options["never"]):
@@ -251,11 +251,11 @@ class Command(ConnectionCommand):
 
 
 def _plan(options: dict[str, Any]) -> ConnectionPlan:
-    """Return the connection that was asked for. Nothing is written yet, but a key may have been made."""
+    """Return the requested connection. Nothing is written yet, but a key may have been created."""
     program, project = program_meant(options), project_meant(options)
     machine, records = machine_and_records()
     outside = _door(options)
-    # A rehearsal first: a file that cannot be changed must not cost a key.
+    # A dry run first: a file that cannot be changed must not cost a key.
     plan_connection(
         program.slug, _parts(program, outside, machine, project, _hooks(options, outside, machine)), records
     )
@@ -298,7 +298,7 @@ def _hooks(options: dict[str, Any], config: ServerConfig, machine: Machine) -> H
         program.python,
         __version__,
     )
-    # The client itself does not know of folders from which nothing is sent, and a project's file holds no key.
+    # The client itself cannot exclude folders, and a project's file holds no key.
     direct_key = "" if project or never else key
     connection = HookConnection(program, kinds, config.public_url, direct_key)
     return HookPlan(client, connection, told, is_wanted, has_hooks(client, machine, project))
@@ -342,12 +342,14 @@ def _door(options: dict[str, Any]) -> ServerConfig:
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise usage_error("--url must be an address such as https://bigmind.example.com.")
     if parts.hostname in BIND_TO_ALL:
-        raise usage_error(f"--url must be an address to type; {parts.hostname} is one to listen on. Try localhost.")
+        raise usage_error(
+            f"--url must be an address that clients can open; {parts.hostname} is one to listen on. Try localhost."
+        )
     return replace(here, public_url=url, command=(), environment=())
 
 
 def _key(program: AgentProgram, options: dict[str, Any], outside: ServerConfig, machine: Machine) -> Key:
-    """Return the key that was given, the one in the file, or a new one, in this order."""
+    """Return the key given on the command line, the one in the file, or a new one, in this order."""
     given = options["key"] or os.environ.get(KEY_VARIABLE, "")
     if given and not is_well_formed(given):
         raise usage_error("The key is not one of BigMind's: they begin with bm_ and end with a checksum.")
@@ -364,7 +366,7 @@ def _key(program: AgentProgram, options: dict[str, Any], outside: ServerConfig, 
 
 
 def _may_still_work(key: str, outside: ServerConfig) -> bool:
-    """Whether a key is worth keeping: only of its own keys does this machine's BigMind know that they have ended."""
+    """Whether a key is worth keeping: BigMind on this machine knows only of its own keys whether they have ended."""
     if outside.public_url != settings.PUBLIC_URL:
         return True
     try:
@@ -388,7 +390,7 @@ def _new_key(program: AgentProgram, options: dict[str, Any], outside: ServerConf
 
 
 def _noting(changes: list[FileChange], made: ApiKey | None) -> list[FileChange]:
-    """Note the key that was made with the file that holds it: disconnecting ends it."""
+    """Record the new key with the file that holds it: disconnecting revokes it."""
     if made is None:
         return changes
     return [

@@ -1,4 +1,4 @@
-"""`curation_verify`: is the history of company knowledge what was written?"""
+"""`curation_verify`: check that the history of company knowledge was not altered."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from curation.models import Review
 
 
 class Command(OperatorCommand):
-    """Check that no row of the history of company knowledge was changed or removed. Exit code 1: one was."""
+    """Check that no row in the history of company knowledge was changed or removed. Exit code 1: one was."""
 
     examples = ("bigmind curation_verify", "bigmind curation_verify --json")
 
@@ -23,4 +23,4 @@ class Command(OperatorCommand):
                 self.stdout.write(f"{row['entry']}, row {row['number']}: {row['why']}.")
             self.stdout.write(f"{Review.objects.count()} rows checked, {len(broken)} broken.")
         if broken:
-            raise Refused("The history is not what was written.")
+            raise Refused("The history was altered.")

@@ -27,21 +27,22 @@ from bigmind.management.connections import (
 
 
 class Command(ConnectionCommand):
-    """Restores the files of one program, and ends the key that was made for it."""
+    """Restores the files of one program, and revokes the key created for it."""
 
     help = (
-        "Undo `bigmind connect`: each file becomes what it was before, byte for byte; where it was changed since, only "
-        "BigMind's part is taken out. Hooks go too, and what waits to be sent. The key that was made for it is revoked."
+        "Undo `bigmind connect`: each file is restored byte for byte; if it was changed since, only "
+        "BigMind's part is removed. Hooks are removed too, with anything waiting to be sent, and the key created for "
+        "the program is revoked."
     )
     examples = ("bigmind disconnect cursor", "bigmind disconnect claude-code --project --dry-run")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Take a program, and what happens to its key."""
+        """Add the arguments for the program and its key."""
         super().add_arguments(parser)
-        parser.add_argument("--keep-key", action="store_true", help="Leave the key that was made for it working.")
+        parser.add_argument("--keep-key", action="store_true", help="Do not revoke the key created for the program.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Show the difference, then write."""
+        """Show the changes, then write them."""
         program, project, is_dry = program_meant(options), project_meant(options), options["dry_run"]
         machine, records = machine_and_records()
         changes = plan_disconnection(program.slug, _parts(program, machine, project), records)
@@ -79,6 +80,6 @@ def _parts(program: AgentProgram, machine: Machine, project: Path | None) -> lis
 
 
 def _keys_made_for(changes: list[FileChange], records: ChangeRecords) -> list[str]:
-    """Return the fingerprints of the keys that were made for the files that lose them."""
+    """Return the fingerprints of the keys created for the files that lose them."""
     known = [records.of(change.found) for change in changes if change.record is None]
     return [record.key for record in known if record and record.key]

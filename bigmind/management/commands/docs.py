@@ -1,4 +1,4 @@
-"""Write the generated documents, or check that they are what the code says."""
+"""Write the generated documents, or check that they match the code."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ class Command(OperatorCommand):
     """Write the generated documents: operations, settings, and the contract of the wire."""
 
     examples = ("bigmind docs", "bigmind docs --check")
-    arguments = (argument("--check", action="store_true", help="Write nothing; fail when a document is stale."),)
+    arguments = (argument("--check", action="store_true", help="Write nothing; fail if a document is out of date."),)
 
     def handle(self, *args: Any, **options: Any) -> None:
         root = Path(settings.BASE_DIR)
@@ -26,7 +26,7 @@ class Command(OperatorCommand):
             (root / path).write_text(wanted[path])
         self.reply(
             {"written": [str(path) for path in stale]},
-            "\n".join(f"Wrote {path}." for path in stale) or "Everything is as the code says.",
+            "\n".join(f"Wrote {path}." for path in stale) or "Every document is up to date.",
         )
 
 

@@ -1,4 +1,4 @@
-"""`bigmind doctor`: look at everything BigMind stands on, and say what to do."""
+"""`bigmind doctor`: check everything BigMind depends on, and say what to fix."""
 
 import json
 import sys
@@ -15,7 +15,9 @@ from bigmind.environment import environment
 class Command(BaseCommand):
     """Print each check as it is done."""
 
-    help = "Check everything BigMind stands on and say what to do. Exits 0 when all is well, 1 when there is a problem."
+    help = (
+        "Check everything BigMind depends on and say what to fix. Exits 0 when all is well, 1 when there is a problem."
+    )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -23,7 +25,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Examine, print, and exit with what a script wants to know."""
+        """Run the checks, print the results, and set the exit code for scripts."""
         checks = []
         for check in examine(environment()):
             checks.append(check)

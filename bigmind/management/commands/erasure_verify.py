@@ -1,4 +1,4 @@
-"""`erasure_verify`: is a report of an erasure what was signed, and did this instance sign it?"""
+"""`erasure_verify`: check that an erasure report is unchanged since it was signed, and who signed it."""
 
 import json
 from pathlib import Path
@@ -14,10 +14,10 @@ LARGEST = 50_000_000
 
 
 class Command(OperatorCommand):
-    """Check a report of an erasure. Exit code 1: not what was signed; 3: intact, signed by another instance."""
+    """Check an erasure report. Exit code 1: altered since it was signed; 3: intact, signed by another instance."""
 
     examples = ("bigmind erasure_verify 12", "bigmind erasure_verify erasure-12.json --json")
-    arguments = (argument("report", help="The number of a report that is kept here, or a file that was downloaded."),)
+    arguments = (argument("report", help="The number of a report stored here, or a downloaded file."),)
 
     def handle(self, *args: Any, **options: Any) -> None:
         report_file = self._read_report(options["report"])
@@ -27,10 +27,10 @@ class Command(OperatorCommand):
         elif verdict is not SignatureVerdict.CHANGED:
             self._show(report_file["signed"])
         if verdict is SignatureVerdict.CHANGED:
-            raise Refused("The report is not what was signed.")
+            raise Refused("The report was altered after it was signed.")
         if verdict is SignatureVerdict.FOREIGN:
             raise Refused("The report is intact, but not signed with the key of this instance.", returncode=FOREIGN)
-        self.remark("The report is what this instance has signed.")
+        self.remark("The report is intact and signed by this instance.")
 
     def _read_report(self, reference: str) -> dict[str, Any]:
         if reference.isdecimal():
@@ -46,7 +46,7 @@ class Command(OperatorCommand):
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Read a report that was downloaded."""
+    """Read a downloaded report."""
     try:
         if path.stat().st_size > LARGEST:
             raise Refused(f"{path} is larger than a report can be.")
@@ -56,5 +56,5 @@ def _read(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise Refused(f"{path} is no report: it is not JSON.") from error
     if not isinstance(report_file, dict) or not isinstance(report_file.get("signed"), dict):
-        raise Refused(f"{path} is no report of an erasure.")
+        raise Refused(f"{path} is not an erasure report.")
     return report_file

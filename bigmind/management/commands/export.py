@@ -1,4 +1,4 @@
-"""Take out what everybody here shares, as files that people can read and BigMind takes back."""
+"""Export what everyone here shares, as files that people can read and BigMind can import."""
 
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,9 @@ NAMES = [section.name for section in SECTIONS]
 
 
 class Command(OperatorCommand):
-    """Export what everybody here shares into a new folder.
+    """Export what everyone here shares into a new folder.
 
-    The knowledge base goes there as YAML, company knowledge with its history as JSON. People export their own memory
+    The knowledge base is written as YAML, company knowledge with its history as JSON. People export their own memory
     (memory_export); `bigmind backup` is for the whole instance.
     """
 

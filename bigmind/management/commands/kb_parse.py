@@ -9,11 +9,11 @@ from knowledge.parsers.sources import ParsedSource, RefusedSource, SourceKind, f
 from knowledge.parsers.yaml_files import EntryFile, read_entries, refresh, write_entries, write_entry_file
 
 NAMED = 5
-"""So many of what was left out are shown."""
+"""How many of the items left out are shown."""
 
 
 class Command(OperatorCommand):
-    """Turn a file or folder into YAML that people edit and kb_seed imports. Parsing again keeps their edits."""
+    """Turn a file or folder into YAML to edit and import with kb_seed. Parsing it again keeps the edits."""
 
     examples = (
         "bigmind kb_parse LESSONS-LEARNED.md --output lessons.yaml",
@@ -22,13 +22,15 @@ class Command(OperatorCommand):
     arguments = (
         argument("source", type=Path, help="The file or folder to read."),
         argument("--output", type=Path, help="The YAML file to write or refresh. Default: standard output."),
-        argument("--kind", choices=get_args(SourceKind), help="What it is. Default: told by name and content."),
+        argument(
+            "--kind", choices=get_args(SourceKind), help="The kind of source. Default: detected from name and content."
+        ),
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
         source, refused = options["source"], list[RefusedSource]()
         if options["json"] and not options["output"]:
-            raise usage_error("--json says what was written: name a file, --output FILE.")
+            raise usage_error("--json reports what was written: name a file with --output FILE.")
         if source.is_dir():
             parsed, left_out, refused = self._folder(source, options["kind"])
         else:
@@ -78,6 +80,6 @@ class Command(OperatorCommand):
 
 
 def _with_those_before(parsed: EntryFile, before: EntryFile) -> tuple[SourceEntry, ...]:
-    """What came of a file that cannot be read today is not gone from its source."""
+    """Entries from a file that cannot be read today are not gone from their source."""
     keys = {entry.key for entry in parsed.entries}
     return (*parsed.entries, *(entry for entry in before.entries if entry.key not in keys))

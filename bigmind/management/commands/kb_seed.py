@@ -14,12 +14,12 @@ from knowledge.parsers.yaml_files import read_what_can_be
 from knowledge.services.entry_sources import Reimport, delete_removed, import_source
 
 NAMED = 20
-"""How many keys of a kind are named to people; JSON names them all."""
+"""How many keys of a kind are printed for people; JSON has all."""
 
 
 @dataclass
 class _Source:
-    """What the files given say of one source."""
+    """What the given files say about one source."""
 
     files: list[str] = field(default_factory=list)
     entries: dict[str, SourceEntry] = field(default_factory=dict)
@@ -27,10 +27,8 @@ class _Source:
 
 
 class Command(OperatorCommand):
-    """Import YAML files that kb_parse or people wrote.
-
-    Reports what is added, changed, removed and unchanged; nothing is deleted unless you ask for it. A row that
-    cannot be accepted is reported, and the rest imported.
+    """Import YAML files written by kb_parse or by hand. Reports what was added, changed, removed and unchanged; nothing
+    is deleted unless you ask for it. A row that cannot be accepted is reported, and the rest is imported.
     """
 
     examples = (
@@ -40,7 +38,7 @@ class Command(OperatorCommand):
     )
     arguments = (
         argument("files", nargs="+", type=Path, help="YAML files of entries."),
-        argument("--user", help="Whose entries they are. Default: the owner of this instance."),
+        argument("--user", help="The user who owns the entries. Default: the owner of this instance."),
         DRY_RUN,
         argument(
             "--remove-missing", action="store_true", help="Delete entries that the source no longer has. Asks first."
@@ -66,7 +64,7 @@ class Command(OperatorCommand):
         bar.clear()
         report.refused[:0] = source.refused
         if source.refused:
-            # A row that cannot be read may well be the one that seems to be missing.
+            # The entry that seems to be missing may be in a row that cannot be read.
             report.removed = {}
         return report
 
@@ -85,7 +83,7 @@ class Command(OperatorCommand):
             return 0
         if not options["yes"]:
             question = f"Delete {going} entries that their sources no longer have? Type yes to go on: "
-            self.ask(question, "yes", otherwise="Nothing was deleted; what was new has been imported.")
+            self.ask(question, "yes", otherwise="Nothing was deleted; new entries were imported.")
         return sum(delete_removed(actor, report) for report in reports.values())
 
     def _end(self, unread: list[str], reports: Mapping[str, Reimport]) -> None:
@@ -98,7 +96,7 @@ class Command(OperatorCommand):
 
 
 def _read(files: list[Path]) -> tuple[dict[str, _Source], list[str]]:
-    """Read the files by the source they come from: two files may hold one source between them."""
+    """Read the files, grouped by source: one source may be split over two files."""
     sources: dict[str, _Source] = {}
     unread: list[str] = []
     for file in files:

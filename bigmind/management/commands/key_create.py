@@ -1,4 +1,4 @@
-"""Make a key for a user."""
+"""Create a key for a user."""
 
 from datetime import timedelta
 from typing import Any
@@ -16,7 +16,7 @@ MOST_DAYS = 36_500
 
 
 class Command(OperatorCommand):
-    """Make a key for a user and print it. It is shown this once and stored nowhere."""
+    """Create a key for a user and print it. It is shown only now and stored nowhere."""
 
     examples = (
         "bigmind key_create eric --label laptop",
@@ -25,11 +25,11 @@ class Command(OperatorCommand):
     )
     arguments = (
         USER,
-        argument("--label", default="", help="What to recognise it by, such as the name of a machine."),
+        argument("--label", default="", help="A label to recognise the key by, such as the name of a machine."),
         argument("--scopes", default=",".join(DEFAULT_SCOPES), help=f"Some of {','.join(SCOPES)}."),
         argument("--toolsets", default="", help=f"Some of {','.join(TOOLSETS)}. Default: all."),
-        argument("--expires-days", type=int, help="Days after which it opens nothing. Default: never."),
-        argument("--per-minute", type=int, help="Operations it may perform in a minute. Default: BIGMIND_RATE_LIMIT."),
+        argument("--expires-days", type=int, help="Days after which the key expires. Default: never."),
+        argument("--per-minute", type=int, help="Operations allowed per minute. Default: BIGMIND_RATE_LIMIT."),
         argument("--quiet", action="store_true", help="Print the key and nothing else."),
     )
 

@@ -8,7 +8,7 @@ from bigmind.management.people import describe_key
 
 
 class Command(OperatorCommand):
-    """End a key now, everywhere. What was stored with it stays."""
+    """Revoke a key at once, everywhere. What was stored with it stays."""
 
     examples = ("bigmind key_revoke bm_Xq3fA",)
     arguments = (KEY,)

@@ -12,11 +12,16 @@ MOST_HOURS = 24 * 365
 
 
 class Command(OperatorCommand):
-    """Replace a key by a new one and print it. The old one works on for the overlap; nothing stored changes."""
+    """Replace a key with a new one and print it. The old key works until the overlap ends; nothing stored changes."""
 
     arguments = (
         KEY,
-        argument("--overlap-hours", type=float, default=HOURS, help=f"Hours the old key works on. Default: {HOURS}."),
+        argument(
+            "--overlap-hours",
+            type=float,
+            default=HOURS,
+            help=f"Hours until the old key stops working. Default: {HOURS}.",
+        ),
     )
     examples = ("bigmind key_rotate bm_Xq3fA", "bigmind key_rotate bm_Xq3fA --overlap-hours 0 --json")
 

@@ -1,4 +1,4 @@
-"""Make the text of a key that is not there yet."""
+"""Generate a key for an instance that has not started yet."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from bigmind.management.base import OperatorCommand
 
 
 class Command(OperatorCommand):
-    """Print the text of a new key, for BIGMIND_INIT_KEY. It opens nothing until an instance starts with it."""
+    """Print the text of a new key for BIGMIND_INIT_KEY. It works once an instance has started with it."""
 
     examples = ("bigmind key_text > init_key",)
 

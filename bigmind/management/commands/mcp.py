@@ -35,7 +35,7 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Take the toolsets to list, and what replies carry."""
+        """Add the arguments for the toolsets to list and the form of replies."""
         parser.add_argument(
             "--toolsets", default="", help="Toolsets to list, e.g. `core,notes` or `all`. Default: core."
         )
@@ -43,11 +43,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--structured",
             default="",
-            help="`full`: replies carry structured content besides the text, for programs. Default: text alone.",
+            help="`full`: replies carry structured content as well as text, for programs. Default: text only.",
         )
 
     def handle(self, *_args: Any, toolsets: str, structured: str, **_options: Any) -> None:
-        """Serve until the client leaves."""
+        """Serve until the client disconnects."""
         try:
             listed, has_structure = parse_toolsets(toolsets), parse_structured(structured)
             _require_database()
@@ -65,7 +65,7 @@ class Command(BaseCommand):
 
 
 def _require_database() -> None:
-    """Ask the database directly: the pool would go on trying for much longer than a client waits."""
+    """Ask the database directly: the pool would keep retrying for much longer than a client waits."""
     try:
         psycopg.connect(**connection.get_connection_params(), connect_timeout=ANSWER_WITHIN_SECONDS).close()
     except psycopg.OperationalError as error:
@@ -73,7 +73,7 @@ def _require_database() -> None:
 
 
 def _identification(key: str) -> Identify:
-    """Return how to find the actor for each request: by the key, which may be revoked meanwhile, or the owner."""
+    """Return a function that finds the actor of each request: by the key, which may have been revoked, or the owner."""
     if key:
         authenticate_key(key)
         return lambda client: authenticate_key(

@@ -1,4 +1,4 @@
-"""Take a memory out, as the files of another program."""
+"""Export a memory as the files of another program."""
 
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,15 @@ NAMED = 20
 
 
 class Command(OperatorCommand):
-    """Write a memory into a folder, as another program reads it; for Obsidian the notes alone.
-
-    What came from a file goes back to it, byte for byte where nothing changed here. A file that was edited there since
-    stays as it is: memory_import_from brings it in. Nothing is deleted. Beside the files of a memory a signed file
-    says where each thing came from.
+    """Write a memory to a folder in another program's format; for Obsidian, only the notes. What came from a file is
+    written back to it, byte for byte where nothing changed here. A file that was edited there since is left alone:
+    memory_import_from imports it. Nothing is deleted. A signed file beside the others says where each item came from.
     """
 
     arguments = (
-        argument("format", choices=("obsidian", *WRITTEN), help="The program that is to read it."),
-        argument("folder", type=Path, help="A folder that is there, or a new one."),
-        argument("--user", help="Whose memory. Default: the owner of this instance."),
+        argument("format", choices=("obsidian", *WRITTEN), help="The program that will read the files."),
+        argument("folder", type=Path, help="An existing folder or a new one."),
+        argument("--user", help="The user whose memory to export. Default: the owner of this instance."),
         DRY_RUN,
     )
     examples = (

@@ -1,4 +1,4 @@
-"""Bring in what a person's agents remembered elsewhere."""
+"""Import a person's memory from another program."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ from knowledge.transfer.readers.bundles import bundle_of
 
 RECORDED = {one.name: one.usual_folder for one in FORMATS if one.usual_folder}
 NAMED = 20
-"""How many refusals are printed for people; JSON has all."""
+"""How many refused rows are printed for people; JSON has all."""
 
 
 class Command(OperatorCommand):
@@ -24,8 +24,8 @@ class Command(OperatorCommand):
 
     There are readers for the conversations of Claude Code, Codex and Gemini CLI, mem0, basic-memory, the MCP memory
     server, ChatGPT, Claude, folders of MEMORY.md and CLAUDE.md, an older BigMind; and for pages: Obsidian, Confluence,
-    Notion, GitHub, Slack. Instead of a file, github takes a repository: acme/widgets. Importing twice adds nothing. A
-    row that cannot be accepted is named with its place, and the rest imported; then the command exits 1.
+    Notion, GitHub, Slack. For github, name a repository instead of a file: acme/widgets. Importing twice adds nothing.
+    A row that cannot be accepted is reported with its place, and the rest is imported; the command then exits 1.
     """
 
     changes_memory = True
@@ -47,21 +47,21 @@ class Command(OperatorCommand):
             help="A file, a folder or a zip archive; of github also a repository. Default: where"
             f" {', '.join(RECORDED)} keep their records here.",
         ),
-        argument("--user", help="Whose memory it becomes. Default: the owner of this instance."),
+        argument("--user", help="The user to import for. Default: the owner of this instance."),
         argument(
             "--into",
             default="",
             choices=("", *DESTINATIONS),
             help="Where pages go: notes of your own, the knowledge base, documentation. Default: as usual.",
         ),
-        argument("--collection", default="", metavar="NAME", help="The collection that documentation goes into."),
+        argument("--collection", default="", metavar="NAME", help="The collection for documentation."),
         argument(
             "--remove-missing",
             action="store_true",
-            help="Remove what the source has no more: notes are set aside, entries deleted, documentation archived.",
+            help="Remove what the source no longer has: notes are set aside, entries deleted, documentation archived.",
         ),
-        argument("--of", default="", help="Whose rows to take, where an older BigMind had several users."),
-        argument("--dry-run", action="store_true", help="Say what would be added, and change nothing."),
+        argument("--of", default="", help="The user whose rows to take, if an older BigMind had several."),
+        argument("--dry-run", action="store_true", help="Show what would be added; change nothing."),
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -119,7 +119,7 @@ class Command(OperatorCommand):
 
 
 def _repository_in(path: Path | None) -> str:
-    """Return the repository that was named instead of a file; empty where there is such a file."""
+    """Return the repository named instead of a file; empty if such a file exists."""
     named = path.as_posix() if path else ""
     return named if path and not path.exists() and NAME.fullmatch(named) else ""
 

@@ -1,4 +1,4 @@
-"""`bigmind migrate`: Django's command, as the owner of the tables, in nobody's way, and wholly or not at all."""
+"""`bigmind migrate`: Django's command, run as the owner of the tables, without blocking requests, and atomically."""
 
 import json
 import time
@@ -22,7 +22,7 @@ from bigmind.core.roles import grant_to_application, migrating, owner_alias
 from bigmind.embedded.database import install_vector
 from bigmind.embedded.home import CannotStart
 
-# Anyone who comes after a statement that waits for a lock waits as well. So it gives up soon, and tries again.
+# Statements queue behind one that waits for a lock. So it gives up soon, and tries again.
 LOCK_TIMEOUT = "500ms"
 PATIENCE_SECONDS = 180.0
 PAUSE_SECONDS = 1.0
@@ -80,7 +80,7 @@ class Steps:
 
 
 class WholeSchemaEditor(DatabaseSchemaEditor):
-    """Leaves its transaction also when what was put off to its end, such as foreign keys, does not get its lock."""
+    """Leaves its transaction even when deferred statements, such as foreign keys, do not get their lock."""
 
     steps: ClassVar[Steps | None] = None
     """Of the migration that runs, if it runs outside of a transaction."""
@@ -103,7 +103,7 @@ class WholeSchemaEditor(DatabaseSchemaEditor):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Do what was put off, then end the transaction."""
+        """Run the deferred statements, then end the transaction."""
         try:
             while kind is None and self.deferred_sql:
                 self.execute(self.deferred_sql.pop(0), None)
@@ -114,7 +114,8 @@ class WholeSchemaEditor(DatabaseSchemaEditor):
 
 
 class Command(migrate.Command):
-    """Migrates without making requests wait: what does not get its lock at once lets them pass, and tries again.
+    """Migrates without making requests wait: a statement that does not get its lock at once lets them pass, then
+    retries.
 
     A migration and the note that it was done are one transaction, so one that is killed has not begun. One that makes
     indexes beside what is going on can be in none: it notes each statement, and goes on after the last one.
@@ -144,10 +145,10 @@ class Command(migrate.Command):
             options["verbosity"] = 0
         self.on.SchemaEditorClass = WholeSchemaEditor
         for limit, value in LIMITS.items():
-            with suppress(DatabaseError):  # Not every system can look whether its client is there.
+            with suppress(DatabaseError):  # Not every system can check whether its client is still there.
                 self._set(limit, value)
         if options["database"] == owner_alias():
-            grant_to_application()  # So that what is made is theirs from its first moment.
+            grant_to_application()  # So that new tables belong to the owner from the start.
         try:
             with migrating():
                 self._migrate(time.monotonic() + patience, *args, **options)
@@ -167,7 +168,7 @@ class Command(migrate.Command):
         return set(MigrationRecorder(self.on).applied_migrations())
 
     def _require_vector(self) -> None:
-        """Refuse before anything has begun: what the first migrations made would stand there without the rest."""
+        """Refuse before anything has begun: otherwise the first migrations would be applied without the rest."""
         try:
             install_vector()
         except CannotStart as refusal:
@@ -189,7 +190,7 @@ class Command(migrate.Command):
                 return
 
     def _in_use(self) -> str:
-        """Say who keeps the migration from its table, as far as PostgreSQL knows."""
+        """Say what keeps the table locked, as far as PostgreSQL knows."""
         with self.on.cursor() as cursor:
             cursor.execute(_OLDEST)
             row = cursor.fetchone()
@@ -200,7 +201,7 @@ class Command(migrate.Command):
             else ""
         )
         return (
-            f"A table stayed in use, so the migration gave up, and nothing of it was done.{oldest}"
+            f"A table stayed in use, so the migration gave up; nothing was changed.{oldest}"
             " Then run again: bigmind migrate."
         )
 

@@ -1,4 +1,4 @@
-"""Perform any operation of the catalogue: the third transport, beside MCP and REST."""
+"""Perform any operation in the catalogue: the third transport, beside MCP and REST."""
 
 import os
 import socket
@@ -40,12 +40,17 @@ class Command(OperatorCommand):
         'bigmind op memory_import --json-file - < "document.json"',
     )
     arguments = (
-        argument("operation", nargs="?", help="Its name, as in --list."),
-        argument("arguments", nargs="*", metavar="name=value", help="JSON where it is JSON, else text."),
+        argument("operation", nargs="?", help="The operation's name, as in --list."),
+        argument(
+            "arguments",
+            nargs="*",
+            metavar="name=value",
+            help="An argument. Text is taken as it is, anything else as JSON.",
+        ),
         argument("--json", dest="document", help="The arguments as a JSON object."),
-        argument("--json-file", help="A file that holds them; - is standard input."),
+        argument("--json-file", help="A file with the arguments; - is standard input."),
         argument("--user", help="Whose memory to use. Default: the owner of BIGMIND_API_KEY, else of this instance."),
-        argument("--idempotency-key", help="Makes a write that is tried again have one effect."),
+        argument("--idempotency-key", help="Makes a retried write take effect only once."),
         argument("--format", choices=("markdown", "json"), default="markdown", help="Default: markdown."),
         argument("--list", action="store_true", help="List the operations, or the arguments of one."),
     )
@@ -91,7 +96,7 @@ def _operation(name: str | None) -> Operation | None:
 
 
 def _actor(reference: str | None) -> Actor:
-    """Return who acts: the user named, else whose key is in the environment, else the owner in personal mode."""
+    """Return the actor: the named user, else the owner of the key in the environment; in personal mode, the owner."""
     token = os.environ.get("BIGMIND_API_KEY", "")
     if reference is None and token:
         try:

@@ -1,4 +1,4 @@
-"""Publish knowledge packs, subscribe to those of others, and review, accept and roll back their updates."""
+"""Publish knowledge packs, subscribe to other publishers' packs, and review, accept and roll back their updates."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +27,7 @@ NAMES = {"type": str, "nargs": "+", "default": None}
 
 
 class Command(OperatorCommand):
-    """Publish knowledge packs, subscribe to those of others, and review, accept and roll back their updates.
+    """Publish knowledge packs, subscribe to other publishers' packs, and review, accept and roll back their updates.
 
     An update changes nothing before it is accepted. `bigmind help` on the page “Packs” explains each step.
     """
@@ -37,22 +37,27 @@ class Command(OperatorCommand):
         argument("action", choices=["list", "key", *NEEDED], help="What to do."),
         argument("target", nargs="?", default="", help="The name of a pack; a place to subscribe to; a key to trust."),
         argument("number", nargs="?", default="", metavar="version", help="publish, accept, reject, pin: this one."),
-        argument("--user", help="User name or id of the curator or admin who does it. Default: the first admin."),
-        argument("--title", help="publish: what the pack is called."),
-        argument("--publisher", help="publish: who publishes it. Default: the name of this BigMind."),
-        argument("--notes", default="", help="publish: what is new."),
+        argument("--user", help="User name or id of the curator or admin to act as. Default: the first admin."),
+        argument("--title", help="publish: the pack's title."),
+        argument("--publisher", help="publish: the publisher. Default: the name of this BigMind."),
+        argument("--notes", default="", help="publish: what is new in this version."),
         argument("--project", **NAMES, help="publish: approved entries of these projects."),
         argument("--topic", **NAMES, help="publish: approved entries with one of these topics."),
         argument("--collection", **NAMES, help="publish: these collections of documentation."),
         argument("--to", type=Path, default=Path(), help="publish: the folder for the file. Default: this one."),
-        argument("--dry-run", action="store_true", help="publish: say what it would hold, and sign nothing."),
+        argument("--dry-run", action="store_true", help="publish: show what it would contain; sign nothing."),
         argument("--file", type=Path, help="update: a file with the new version."),
-        argument("--signer", help="trust: whose key it is."),
-        argument("--also", action="store_true", help="trust: they have another key, and this one is theirs too."),
-        argument("--keep", nargs="+", default=[], help="accept: lines that stay as they are here, by their keys."),
-        argument("--anyway", nargs="+", default=[], help="accept: lines that read like instructions and shall hold."),
-        argument("--despite", nargs="+", default=[], help="accept: entries that lines may contradict: their numbers."),
-        argument("--losing", nargs="+", default=[], help="Golden questions that may be lost: their numbers."),
+        argument("--signer", help="trust: the name of the key's owner."),
+        argument("--also", action="store_true", help="trust: accept this key besides the one the owner already has."),
+        argument("--keep", nargs="+", default=[], help="accept: keys of lines to leave as they are here."),
+        argument(
+            "--anyway",
+            nargs="+",
+            default=[],
+            help="accept: keys of lines to accept although they read like instructions.",
+        ),
+        argument("--despite", nargs="+", default=[], help="accept: numbers of entries that lines may contradict."),
+        argument("--losing", nargs="+", default=[], help="Numbers of golden questions that may be lost."),
         argument("--keep-entries", action="store_true", help="unsubscribe: archive nothing."),
     )
     examples = (
@@ -71,9 +76,9 @@ class Command(OperatorCommand):
         if action in NEEDED and not target:
             raise usage_error(f"{action} needs {NEEDED[action]}.")
         if action in {"accept", "reject", "pin"} and not options["number"]:
-            raise usage_error(f"{action} needs a version behind the name, such as 1.2.0.")
+            raise usage_error(f"{action} needs a version after the name, such as 1.2.0.")
         if action == "trust" and not options["signer"]:
-            raise usage_error("trust needs --signer: whose key it is.")
+            raise usage_error("trust needs --signer, the name of the key's owner.")
         if action == "key":
             return self.reply({"public_key": own_public_key()}, own_public_key())
         if action == "list":

@@ -1,4 +1,4 @@
-"""Make references from a source and write them as JSON that people can review, edit and keep in git."""
+"""Generate references from a source as JSON that people can review, edit and keep in git."""
 
 import json
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ NAMED = 20
 
 
 class Command(OperatorCommand):
-    """Make references (commands, endpoints, …) from a source, and write them as JSON. Nothing is stored."""
+    """Generate references (commands, endpoints, …) from a source as JSON. Nothing is stored."""
 
     arguments = (
         *source_arguments(),
@@ -53,7 +53,7 @@ class Command(OperatorCommand):
 
 
 def _moments(drafts: Iterable[ReferenceDraft], out: Path | None) -> dict[str, str]:
-    """When each reference was changed last: now, unless the file that is replaced has it already as it is."""
+    """When each reference last changed: now, unless the file being replaced already has the same one."""
     now = datetime.now(UTC).replace(microsecond=0).isoformat()
     if out is None or not out.exists():
         return {draft.key: now for draft in drafts}

@@ -1,4 +1,4 @@
-"""Bring references in from a source: what is new, changed and gone, without touching what people edited."""
+"""Import references from a source: what is new, changed and gone, without overwriting people's edits."""
 
 import re
 from typing import Any
@@ -21,16 +21,16 @@ NAMED = 20
 class Command(OperatorCommand):
     """Import references from a source into a collection.
 
-    Reports what is added, changed, removed and unchanged. What people edited is kept: where the source changed as
-    well, it waits for a decision.
+    Reports what is added, changed, removed and unchanged. People's edits are kept: if the
+    source changed as well, the reference waits for a decision.
     """
 
     arguments = (
         *source_arguments(),
         argument("--collection", required=True, metavar="NAME", help="The collection, such as helios."),
-        argument("--user", help="Who imports. Default: the owner of this instance."),
+        argument("--user", help="The user to import as. Default: the owner of this instance."),
         DRY_RUN,
-        argument("--keep-missing", action="store_true", help="Keep references that this source had and has no more."),
+        argument("--keep-missing", action="store_true", help="Keep references that this source no longer has."),
     )
     examples = (
         "bigmind references_import openapi.yaml --collection payments",
@@ -66,7 +66,7 @@ class Command(OperatorCommand):
             drafts=list(generated.drafts),
             source=source.name,
             version=generated.drafts[0].version,
-            # What could not be read today is not gone from its source.
+            # References from a file that cannot be read today are not gone from their source.
             complete=not options["keep_missing"] and not generated.problems,
             completeness=plain_completeness(generated.completeness),
             dry_run=options["dry_run"],

@@ -1,4 +1,4 @@
-"""Check documents before references are made from them: for a hook or a pipeline."""
+"""Check documents before generating references from them: for a hook or a pipeline."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ class Command(OperatorCommand):
 
     arguments = (
         *source_arguments(many=True),
-        argument("--strict", action="store_true", help="Let warnings fail as well."),
+        argument("--strict", action="store_true", help="Fail on warnings as well."),
     )
     examples = (
         "bigmind references_validate openapi.yaml",

@@ -1,4 +1,4 @@
-"""`reindex`: is everything that is stored in the index, and if not, put it there."""
+"""`reindex`: find what is stored but missing from the index, and add it."""
 
 from typing import Any
 
@@ -9,9 +9,8 @@ from knowledge.services.index_gaps import find_gaps, mend_gaps
 
 
 class Command(OperatorCommand):
-    """Find what search cannot find although it is stored, and write it: passages, their words, their vectors.
-
-    The scheduler does the same every hour. Exit code 1: something is missing still.
+    """Find what is stored but missing from the search index, and add it: passages, their words, their vectors. The
+    scheduler does the same every hour. Exit code 1: something is still missing.
     """
 
     examples = ("bigmind reindex --dry-run", "bigmind reindex", "bigmind reindex --json")

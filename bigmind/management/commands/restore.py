@@ -1,4 +1,4 @@
-"""Put a backup in place of what the instance holds."""
+"""Replace the instance's data with a backup."""
 
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,12 @@ class Command(OperatorCommand):
         "bigmind restore /var/backups/bigmind/bigmind-20261121T020000Z --replace --yes --json",
     )
     arguments = (
-        argument("path", help="A backup (bigmind-<date>), or the folder or bucket (s3://…) whose newest one is meant."),
+        argument("path", help="A backup (bigmind-<date>), or a folder or bucket (s3://…) to take the newest one from."),
         argument("--replace", action="store_true", help="Replace a database that is not empty. Asks first."),
         argument(
             "--scrubs", type=Path, help="Notes of removed texts that are kept elsewhere: `bigmind scrub --notes`."
         ),
-        argument("--without-scrubs", action="store_true", help="Leave removed texts in, where their key is lost."),
+        argument("--without-scrubs", action="store_true", help="Leave removed texts in, if their key is lost."),
         IDENTITY,
         YES,
     )

@@ -1,4 +1,4 @@
-"""`scrub`: a secret, an injected phrase or a wrong text that was found late is removed everywhere."""
+"""`scrub`: remove a secret, an injected phrase or a wrong text everywhere, even when it is found late."""
 
 import sys
 from getpass import getpass
@@ -21,9 +21,9 @@ ALWAYS = ("knowledge_passage", "knowledge_passagevector", "knowledge_cachedvecto
 class Command(OperatorCommand):
     """Remove a text from everything that BigMind keeps: rows, history, passages, vectors, replies, logs, caches.
 
-    The text is read from standard input, never from the command line. First it says in how many places of which kind
-    it stands. A mark with the date and the reason takes its place. A note of keyed hashes is kept in BIGMIND_HOME and
-    in every backup there: `bigmind restore` removes the text again.
+    The text is read from standard input, never from the command line. First it counts the places where the text occurs,
+    by kind. A mark with the date and the reason replaces it. A note of keyed hashes is kept in BIGMIND_HOME and in
+    every backup there: `bigmind restore` removes the text again.
     """
 
     examples = (
@@ -33,13 +33,11 @@ class Command(OperatorCommand):
         "bigmind scrub --notes > scrubs.json",
     )
     arguments = (
-        argument("--why", default="", help="Why, in a few words; shown in the place of the text."),
+        argument("--why", default="", help="The reason, in a few words; shown in place of the text."),
         argument("--user", default="", help="Only in the private memory of this user. Default: everywhere."),
-        argument(
-            "--vacuum", action="store_true", help="Write the tables again without the rows of before: locks them."
-        ),
+        argument("--vacuum", action="store_true", help="Rewrite the tables without the old rows; this locks them."),
         argument("--again", action="store_true", help="Apply the notes of BIGMIND_HOME that the database lacks."),
-        argument("--notes", action="store_true", help="Only print the notes, for backups that are kept elsewhere."),
+        argument("--notes", action="store_true", help="Only print the notes, for backups kept elsewhere."),
         DRY_RUN,
         YES,
     )
@@ -55,7 +53,7 @@ class Command(OperatorCommand):
                 self.reply({"scrubs": done}, f"Removed again: {done:,} texts.")
                 return
             if not options["dry_run"] and not options["why"]:
-                raise usage_error("--why is required: a few words that stand in the place of the text.")
+                raise usage_error("--why is required: a few words to show in place of the text.")
             self._scrub(_read_text(), options)
 
     def _scrub(self, text: str, options: dict[str, Any]) -> None:
@@ -95,7 +93,7 @@ def _read_text() -> str:
 
 
 def _vacuum(tables: list[str]) -> None:
-    """Write tables again, so that their files have no rows of before; statistics of columns are made again."""
+    """Rewrite the tables, so that their files keep no old rows, and collect column statistics again."""
     with owner().cursor() as cursor:
         cursor.execute("SET statement_timeout TO 0")
         try:

@@ -1,4 +1,4 @@
-"""Make a sign-in link."""
+"""Create a sign-in link."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from bigmind.management.people import owner_of_instance
 
 
 class Command(OperatorCommand):
-    """Print a link that signs a user in, once. The last one that was made counts."""
+    """Print a one-time sign-in link. Only the newest link of a user works."""
 
     examples = ("bigmind sign_in_link", "bigmind sign_in_link eric --json")
     arguments = (argument("user", nargs="?", help="User name or id. Default: the first admin."),)

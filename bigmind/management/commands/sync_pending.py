@@ -1,4 +1,4 @@
-"""Bring in LEARNINGS.yaml files that agents wrote while BigMind was out of reach."""
+"""Import LEARNINGS.yaml files that agents wrote while BigMind was unreachable."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +14,8 @@ NAMES = {"learnings.yaml", "learnings.yml"}
 
 
 class Command(OperatorCommand):
-    """Import what agents wrote to LEARNINGS.yaml while BigMind was out of reach, and mark the files synced.
-
-    Comments and all else in them stay. Doing it twice changes nothing. Exits 1 when something was refused.
+    """Import what agents wrote to LEARNINGS.yaml while BigMind was unreachable, and mark the files synced. Comments and
+    everything else in them stay. Importing twice changes nothing. Exits 1 when something was refused.
     """
 
     examples = (
@@ -30,9 +29,9 @@ class Command(OperatorCommand):
             nargs="*",
             type=Path,
             default=[Path()],
-            help="Files, or folders to look through. Default: this one.",
+            help="Files, or folders to search. Default: the current folder.",
         ),
-        argument("--user", help="Whose entries they become. Default: the owner of this instance."),
+        argument("--user", help="The user who will own the entries. Default: the owner of this instance."),
         DRY_RUN,
     )
 
@@ -66,13 +65,13 @@ class Command(OperatorCommand):
 
 
 def _files(paths: list[Path]) -> Iterator[tuple[Path, str, Path | None]]:
-    """Yield each file with the name that messages and entries give it, and the folder it must not lead out of."""
+    """Yield each file with its name for messages and entries, and the folder it must stay within."""
     for path in paths:
         if path.is_dir() and not path.is_symlink():
             for file in find_sources(path, lambda name: name.casefold() in NAMES):
                 yield file, file.relative_to(path).as_posix(), path
         elif path.exists() or path.is_symlink():
-            # An absolute path would tell all users where one of them keeps their files.
+            # An absolute path would show all users where one of them keeps their files.
             yield path, path.name if path.is_absolute() or ".." in path.parts else path.as_posix(), None
         else:
             raise usage_error(f"{path} does not exist.")

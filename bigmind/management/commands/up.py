@@ -21,16 +21,16 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the parts to run, for those who spread BigMind over several machines."""
+        """Add the option for the parts to run, for BigMind on several machines."""
         parser.add_argument(
             "--only",
             nargs="+",
             choices=PARTS,
             default=PARTS,
             metavar="PART",
-            help=f"Run only these of {', '.join(PARTS)}. For several machines on one database and one Redis.",
+            help=f"Run only these parts: {', '.join(PARTS)}. For several machines on one database and one Redis.",
         )
-        parser.add_argument("--json", action="store_true", help="Say what goes on as JSON, one object a line.")
+        parser.add_argument("--json", action="store_true", help="Report events as JSON, one object per line.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until a signal stops it; exit with 1 and one sentence when BigMind cannot start."""

@@ -1,4 +1,4 @@
-"""Delete a user with everything they own."""
+"""Delete a user and everything they own."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from bigmind.management.base import USER, YES, OperatorCommand
 
 
 class Command(OperatorCommand):
-    """Delete a user with everything they own. Says what goes, and asks first."""
+    """Delete a user and everything they own. Shows what will be deleted, and asks first."""
 
     examples = (
         "bigmind op memory_export --user eric --format json > eric.json",

@@ -11,7 +11,7 @@ from bigmind.management.people import owner_of_instance
 
 
 class Command(OperatorCommand):
-    """Print a link by which one person joins. It is sent by e-mail as well where a mail server is configured."""
+    """Print a link that lets one person join. It is also e-mailed if a mail server is configured."""
 
     examples = (
         "bigmind user_invite Ada",
@@ -19,8 +19,8 @@ class Command(OperatorCommand):
         "bigmind user_invite --email ada@example.com --json",
     )
     arguments = (
-        argument("name", nargs="?", default="", help="How you know them."),
-        argument("--email", default="", help="Where the link is sent."),
+        argument("name", nargs="?", default="", help="The person's name."),
+        argument("--email", default="", help="The address to send the link to."),
         argument("--role", choices=Role.values, default=Role.MEMBER, help="Default: member."),
     )
 

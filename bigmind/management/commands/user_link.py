@@ -9,7 +9,7 @@ from bigmind.management.people import describe_key
 
 
 class Command(OperatorCommand):
-    """Link a key to a user. What either has stored stays where it is."""
+    """Link a key to a user. What was stored with either stays where it is."""
 
     examples = (
         "bigmind user_link eric bm_Xq3fA",

@@ -8,7 +8,7 @@ from bigmind.management.people import day_of, describe_user
 
 
 class Command(OperatorCommand):
-    """List the users with their roles and the number of keys that work."""
+    """List the users with their roles and numbers of working keys."""
 
     examples = ("bigmind user_list", "bigmind user_list --json")
 

@@ -1,4 +1,4 @@
-"""Reset the second factor of a user."""
+"""Reset a user's second factor."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Give a user another role."""
+"""Change a user's role."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from bigmind.management.people import describe_user
 
 
 class Command(OperatorCommand):
-    """Give a user another role, from the next request on. The last admin stays one."""
+    """Change a user's role, from the next request on. The last admin stays an admin."""
 
     examples = ("bigmind user_role eric curator", "bigmind user_role ada admin --json")
-    arguments = (USER, argument("role", choices=Role.values, help="What they may do beyond their own memory."))
+    arguments = (USER, argument("role", choices=Role.values, help="The new role."))
 
     def handle(self, *args: Any, **options: Any) -> None:
         user = set_role(find_user(options["user"]), options["role"])

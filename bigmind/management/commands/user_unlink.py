@@ -9,7 +9,7 @@ from bigmind.management.people import describe_key
 
 
 class Command(OperatorCommand):
-    """Unlink a key from its user. What was stored stays with the user; the key opens nothing until it is linked."""
+    """Unlink a key from its user. Stored memory stays with the user; the key does not work until it is linked again."""
 
     examples = ("bigmind user_unlink bm_Xq3fA",)
     arguments = (KEY,)
@@ -18,6 +18,6 @@ class Command(OperatorCommand):
         key = unlink_key(find_key(options["key"]))
         self.reply(
             describe_key(key),
-            f"The key {key} is linked to nobody.",
-            remark="It opens nothing until it is linked again: bigmind user_link <user> <key>",
+            f"The key {key} is not linked to any user.",
+            remark="It does not work until it is linked again: bigmind user_link <user> <key>",
         )

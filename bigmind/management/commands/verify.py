@@ -1,4 +1,4 @@
-"""`verify`: does a change of code make an entry false?"""
+"""`verify`: find the entries that a code change makes false."""
 
 import json
 import os
@@ -20,7 +20,7 @@ FORMATS = {"text": reports.as_text, "github": reports.as_annotations, "markdown"
 
 
 class Command(OperatorCommand):
-    """Name the entries that a change of code makes false or doubtful, in a git repository.
+    """List the entries that a code change in a git repository makes false or doubtful.
 
     Entries cite code (`acme/shop#src/limits.py:RateLimiter.allow@3f2a1bc`). They come from a server, with a key in
     BIGMIND_API_KEY, or from a file that --save wrote; your own facts are checked with them unless others read the
@@ -29,17 +29,23 @@ class Command(OperatorCommand):
     """
 
     arguments = (
-        argument("--base", default="", help="Compare with this commit, from where both began. Default: what is cited."),
+        argument(
+            "--base", default="", help="Compare with the merge base with this commit. Default: the cited commits."
+        ),
         argument("--head", default="HEAD", help="The commit after the change. Default: HEAD."),
-        argument("--staged", action="store_true", help="Compare what is staged with HEAD, for a pre-commit hook."),
-        argument("--anchors", type=Path, metavar="FILE", help="Take the entries from this file: no network is used."),
-        argument("--server", default="", help="Take them from this BigMind. Default: BIGMIND_COMPANY_URL."),
-        argument("--repository", default="", help="Its name, such as acme/shop. Default: that of its origin."),
+        argument("--staged", action="store_true", help="Compare staged changes with HEAD, for a pre-commit hook."),
+        argument(
+            "--anchors", type=Path, metavar="FILE", help="Read the entries from this file, without using the network."
+        ),
+        argument("--server", default="", help="Fetch the entries from this BigMind. Default: BIGMIND_COMPANY_URL."),
+        argument(
+            "--repository", default="", help="The repository's name, such as acme/shop. Default: taken from its origin."
+        ),
         argument("-C", dest="folder", type=Path, default=Path(), metavar="FOLDER", help="The repository's folder."),
         argument("--format", choices=tuple(FORMATS), default="text", help="Default: text."),
-        argument("--summary", type=Path, metavar="FILE", help="Append a summary in markdown to this file."),
-        argument("--strict", action="store_true", help="Fail for doubtful entries as well."),
-        argument("--save", type=Path, metavar="FILE", help="Write the server's anchors into a file, and stop."),
+        argument("--summary", type=Path, metavar="FILE", help="Append a markdown summary to this file."),
+        argument("--strict", action="store_true", help="Also fail on doubtful entries."),
+        argument("--save", type=Path, metavar="FILE", help="Write the server's anchors to a file, and stop."),
         argument("--submit", action="store_true", help="Report the result to the server: for the default branch."),
         argument("--propose", action="store_true", help="Propose the suggested edits to the server's curators."),
     )
@@ -120,14 +126,14 @@ def _server(options: dict[str, Any]) -> AnchorServer | None:
     if not is_needed:
         return None
     if not url.startswith(("https://", "http://")):
-        raise usage_error("Where do the entries come from? Name a file (--anchors) or a server (--server https://…).")
+        raise usage_error("No source of entries. Name a file (--anchors) or a server (--server https://…).")
     if not key:
         raise usage_error("The server asks for a key: set BIGMIND_API_KEY.")
     return AnchorServer(CompanyWire(url, key, settings.COMPANY_PLAIN_HTTP))
 
 
 def _is_private(options: dict[str, Any]) -> bool:
-    """Whether only the user reads the result, as far as is known: not in CI, in a repository, on a pull request."""
+    """Whether only the user reads the result, as far as is known: not in CI, a repository or a pull request."""
     is_told = options["save"] or options["summary"] or options["format"] == "github"
     return not (is_told or os.environ.get("CI"))
 
