@@ -1,7 +1,7 @@
-"""Object storage that speaks S3: backups are copied there, listed, fetched, and go when they are outdated.
+"""Object storage that speaks S3: copies, lists and fetches backups there, and deletes outdated ones.
 
-What opens the storage stands in the environment alone, in the variables that every such program reads, and in no word
-of ours: a refusal says what failed, never what was sent.
+Credentials come only from the environment variables that every S3 client reads. They appear in no message of ours: an
+error says what failed, never what was sent.
 """
 
 import os
@@ -30,7 +30,7 @@ SCHEME = "s3://"
 SPELLING = "Write s3://bucket/prefix; a bucket has 3 to 63 small letters, digits, dots and dashes, and no key."
 PART_BYTES = 16 * 1024 * 1024
 PARTS = 9_000
-"""S3 takes 10,000 parts of one file: larger files are sent in larger parts."""
+"""S3 accepts 10,000 parts per file: larger files are sent in larger parts."""
 AT_ONCE = 4
 PATIENCE, LONGEST = timedelta(seconds=10), timedelta(minutes=10)
 TRIES = 3
@@ -54,12 +54,12 @@ REFUSALS: tuple[tuple[tuple[str, ...], type[Invalid] | type[NotFound], str, str]
         "Check its name, AWS_REGION and AWS_ENDPOINT_URL; BigMind makes no buckets.",
     ),
 )
-"""What the storage says when it refuses, and what we say then."""
+"""The error codes of the storage, and our messages for them."""
 
 
 @dataclass(frozen=True)
 class StoredBackup:
-    """One backup in a bucket: its name, and how large it is."""
+    """One backup in a bucket: its name and size."""
 
     name: str
     bytes: int
@@ -74,7 +74,7 @@ class Bucket:
 
     @classmethod
     def at(cls, address: str) -> "Bucket":
-        """Return the place that an address names.
+        """Return the place at an address.
 
         Raises:
             Invalid: it names none.
@@ -88,7 +88,7 @@ class Bucket:
         return f"{SCHEME}{self.name}/{self.prefix}".rstrip("/")
 
     def backups(self) -> list[StoredBackup]:
-        """Return the backups that are there as a whole, the newest first. Other things there are ignored.
+        """Return the complete backups there, the newest first. Other objects are ignored.
 
         Raises:
             Invalid: the storage does not answer, or does not let us in.
@@ -99,7 +99,7 @@ class Bucket:
         return [StoredBackup(name, sum(found[name].values())) for name in whole]
 
     def upload(self, folder: Path) -> None:
-        """Copy a backup there. Its manifest comes last: what has none is no backup yet.
+        """Copy a backup there. Its manifest comes last: without one, it is not a backup yet.
 
         Raises:
             Invalid: the storage does not answer, or does not let us in.
@@ -132,7 +132,10 @@ class Bucket:
         return folder
 
     def remove_outdated(self, keep: Retention) -> list[str]:
-        """Remove what a retention lets go; return its names. Each manifest goes first: the rest is no backup then."""
+        """Remove the backups that a retention does not keep; return their names.
+
+        Each manifest goes first: without it, the rest is not a backup.
+        """
         import obstore
 
         found, gone = self._files(), keep.find_outdated(self.backups(), lambda one: time_of_backup(one.name))
@@ -151,7 +154,7 @@ class Bucket:
         return S3Store(
             self.name,
             prefix=self.prefix or None,
-            # Without TLS only where the address says so, such as beside us in a cluster.
+            # Without TLS only if the address says so, such as within a cluster.
             client_options={
                 "connect_timeout": PATIENCE,
                 "timeout": LONGEST,
@@ -161,7 +164,7 @@ class Bucket:
         )
 
     def _files(self) -> dict[str, dict[str, int]]:
-        """The files of each backup with their sizes, also of those that are not whole."""
+        """The files of each backup with their sizes, incomplete backups included."""
         import obstore
 
         found: dict[str, dict[str, int]] = defaultdict(dict)
@@ -190,7 +193,7 @@ class Bucket:
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
-        """Say in our words what went wrong. What the storage says may repeat the name of a key."""
+        """Describe the error in our words. The storage's own message may repeat the name of a key."""
         from obstore.exceptions import BaseError
 
         try:

@@ -1,4 +1,4 @@
-"""Encryption of backups by age: anybody can write to a recipient, and its identity alone opens what was written.
+"""Encryption of backups with age: anyone can encrypt to a recipient, and only its identity can decrypt.
 
 The format is that of the program `age` (https://age-encryption.org/v1), which opens these files as well. Everything is
 streamed in chunks of 64 KiB, each of them authenticated: a file that was changed or cut off is not opened to its end.
@@ -23,11 +23,11 @@ _MAKE_ONE = "`age-keygen -o identity.txt` makes one, and prints its recipient."
 
 
 class CannotDecrypt(Invalid):
-    """A file that was encrypted is not opened: it was changed, cut off, or written to someone else."""
+    """An encrypted file cannot be decrypted: it was changed, truncated, or encrypted to someone else."""
 
 
 def read_recipients(texts: Iterable[str]) -> list[Any]:
-    """Return recipients as the library takes them, from texts such as `age1…`.
+    """Parse recipients from texts such as `age1…`.
 
     Raises:
         Invalid: one is none.
@@ -46,7 +46,7 @@ def read_recipients(texts: Iterable[str]) -> list[Any]:
 
 
 def identity_file(given: Path | None = None) -> Path | None:
-    """Return the file that is given, else the one of the settings, if there is one."""
+    """Return the given file, else the one from the settings, if any."""
     kept = settings.BACKUP_IDENTITY_FILE
     return given or (Path(kept).expanduser() if kept else None)
 
@@ -75,18 +75,18 @@ def read_identities(file: Path) -> list[Any]:
 
 
 def encrypt(plain: IO[bytes], into: IO[bytes], recipients: Iterable[str]) -> None:
-    """Write what is read to recipients, any of whom can open it."""
+    """Encrypt a stream to recipients, any of whom can decrypt it."""
     import pyrage
 
     pyrage.encrypt_io(plain, into, read_recipients(recipients))
 
 
 def decrypt(file: Path, into: IO[bytes], identities: list[Any]) -> None:
-    """Write what a file holds.
+    """Decrypt a file into a stream.
 
     Raises:
-        CannotDecrypt: it cannot be opened, or not to its end.
-        BrokenPipeError: nobody reads it any more.
+        CannotDecrypt: it cannot be decrypted, or only in part.
+        BrokenPipeError: the reader has gone.
     """
     import pyrage
 
@@ -104,14 +104,14 @@ def decrypt(file: Path, into: IO[bytes], identities: list[Any]) -> None:
 
 
 def decrypt_small(file: Path, identities: list[Any]) -> bytes:
-    """Return what a small file holds."""
+    """Return the content of a small file."""
     opened = BytesIO()
     decrypt(file, opened, identities)
     return opened.getvalue()
 
 
 class Feed:
-    """Writes what an encrypted file holds into a program that reads it, from a thread of its own."""
+    """Decrypts a file into the standard input of a program, in a thread of its own."""
 
     def __init__(self, file: Path, identities: list[Any], program: "Popen[bytes]") -> None:
         assert program.stdin is not None
@@ -127,14 +127,14 @@ class Feed:
                 decrypt(file, into, identities)
         except BrokenPipeError:
             pass  # The program has ended, and says why.
-        except Exception as error:  # noqa: BLE001  # It belongs to the one who waits.
+        except Exception as error:  # noqa: BLE001 # The waiting thread raises it.
             self.error = error
 
     def wait(self) -> None:
-        """Return when the whole file was read.
+        """Wait until the whole file was read.
 
         Raises:
-            CannotDecrypt: it was not.
+            CannotDecrypt: it could not be.
         """
         self._thread.join()
         if self.error:
@@ -142,6 +142,6 @@ class Feed:
 
 
 def is_encrypted(file: Path) -> bool:
-    """Whether a file begins as age writes it."""
+    """Whether a file begins with the header of age."""
     with file.open("rb") as opened:
         return opened.read(len(HEADER)) == HEADER

@@ -1,4 +1,4 @@
-"""Making a backup: the whole database as it stood at one moment, while everything goes on."""
+"""Making a backup: a consistent snapshot of the whole database, while everything keeps running."""
 
 import os
 import shutil
@@ -58,11 +58,11 @@ def make_backup(place: Path, *, keep: Retention = KEEP_ALL, recipients: Sequence
     """Make a backup below a folder, and return it. It appears whole or not at all.
 
     Args:
-        keep: Which of the older ones stay there once the new one is whole.
-        recipients: Whom to encrypt it to, by age; to nobody, it is in the clear.
+        keep: Which of the older backups to keep once the new one is complete.
+        recipients: The age recipients to encrypt it to; without any it is not encrypted.
 
     Raises:
-        Invalid: it cannot be written, PostgreSQL's programs are missing, or someone is no recipient.
+        Invalid: it cannot be written, PostgreSQL's programs are missing, or a recipient is invalid.
         Conflict: another backup is being made.
     """
     read_recipients(recipients)
@@ -96,10 +96,10 @@ def backups_in(place: Path) -> list[Backup]:
 
 
 def time_of_backup(name: str) -> datetime:
-    """Return when a backup was made, from its name.
+    """Return the time a backup was made, from its name.
 
     Raises:
-        ValueError: no backup is called that.
+        ValueError: this is not the name of a backup.
     """
     return datetime.strptime(name, f"{PREFIX}{STAMP}").replace(tzinfo=UTC)
 
@@ -114,7 +114,7 @@ def _is_whole(path: Path) -> bool:
 
 
 def _fill(folder: Path, database: "psycopg.Connection[Any]", recipients: Sequence[str]) -> Manifest:
-    """Write the files and the manifest: rows are counted in the very snapshot that is dumped."""
+    """Write the files and the manifest: rows are counted in the same snapshot that is dumped."""
     with database.transaction():
         database.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         snapshot = _value(database, sql.SQL("SELECT pg_export_snapshot()"))
@@ -152,7 +152,7 @@ def _encrypt_small(content: bytes, recipients: Sequence[str]) -> bytes:
 def _dump(file: Path, snapshot: str, recipients: Sequence[str]) -> None:
     write_private(file, b"")
     arguments = ["--format=custom", "--no-owner", "--no-privileges", "--schema=public", "--enable-row-security"]
-    # Where the backup is restored, the keys are made of the secret key there.
+    # The restored instance derives its keys from its own secret key.
     arguments.append(f"--exclude-table-data=public.{KEY_TABLE}")
     with file.open("wb") as written:
         dump = run("pg_dump", [*arguments, f"--snapshot={snapshot}"], stdout=subprocess.PIPE if recipients else written)
@@ -170,7 +170,7 @@ def _dump(file: Path, snapshot: str, recipients: Sequence[str]) -> None:
 
 
 def _own_secret_key() -> bytes | None:
-    """The key that this instance made for itself. One that comes from the environment is kept where it comes from."""
+    """The secret key that this instance generated. One from the environment is kept there, not in backups."""
     from bigmind.environment import environment
 
     file = environment().home / SECRET_KEY
@@ -194,7 +194,7 @@ def _rows(database: "psycopg.Connection[Any]") -> dict[str, int]:
 
 
 def _audit_head(database: "psycopg.Connection[Any]") -> str:
-    """The last line of the audit log in the very snapshot; none where it was not kept yet."""
+    """The last line of the audit log in the same snapshot; None if there is none yet."""
     if _value(database, sql.SQL("SELECT to_regclass('public.accounts_audithead')")) is None:
         return ""
     row = database.execute("SELECT number, last, seal FROM public.accounts_audithead").fetchone()
@@ -208,7 +208,7 @@ def _value(database: "psycopg.Connection[Any]", query: sql.SQL | sql.Composed) -
 
 @contextmanager
 def _alone() -> Iterator["psycopg.Connection[Any]"]:
-    """Yield a connection that holds the lock of backups: two at once would only take each other's time."""
+    """Yield a connection that holds the backup lock: two at once would only slow each other down."""
     with open_connection() as database:
         database.autocommit = True
         if not _value(database, sql.SQL("SELECT pg_try_advisory_lock({}, {})").format(*LOCK)):
@@ -216,7 +216,7 @@ def _alone() -> Iterator["psycopg.Connection[Any]"]:
         try:
             yield database
         finally:
-            # The server ends a session some time after its connection was closed: the next backup need not wait for it.
+            # The server ends a session some time after its connection closes: the next backup should not wait for that.
             if not database.closed:
                 database.execute(sql.SQL("SELECT pg_advisory_unlock({}, {})").format(*LOCK))
 
@@ -239,6 +239,6 @@ def _sync(place: Path) -> None:
 
 
 def last_line(output: bytes) -> str:
-    """Return the last line of a program's output, which usually says why it failed."""
+    """Return the last line of a program's output, which usually has the reason for a failure."""
     lines = output.decode(errors="replace").strip().splitlines()
     return lines[-1][:500] if lines else "it gave no reason."

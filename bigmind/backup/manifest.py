@@ -1,4 +1,4 @@
-"""Manifest: what a backup holds, by which it is verified before anything is touched."""
+"""Manifest: the contents of a backup, checked before a restore touches anything."""
 
 import hashlib
 import os
@@ -26,7 +26,7 @@ class FileInBackup(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What a backup is: of which BigMind, when, with which migrations and how many rows of each table."""
+    """What a backup contains: the BigMind version, the time, the migrations and the rows of each table."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -42,7 +42,7 @@ class Manifest(BaseModel):
     """The last line of the audit log, under its seal: `bigmind audit_verify` looks for it."""
     files: dict[str, FileInBackup]
     recipients: list[str] = []
-    """Whom the files are encrypted to, by age; nobody, where they are in the clear."""
+    """The age recipients that the files are encrypted to; none if they are not encrypted."""
 
     @property
     def is_encrypted(self) -> bool:
@@ -54,12 +54,12 @@ class Manifest(BaseModel):
         return name + ENDING if self.is_encrypted else name
 
     def as_text(self) -> str:
-        """Return it as it is written: who has no recipients writes what older versions of BigMind read."""
+        """Return it as it is written: without recipients, older versions of BigMind can read it."""
         return self.model_dump_json(indent=2, exclude=set() if self.recipients else {"recipients"})
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return what a backup says of itself.
+    """Return the manifest of a backup.
 
     Raises:
         Invalid: there is no backup there, or one that this BigMind cannot read.
@@ -77,7 +77,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def check_files(folder: Path, manifest: Manifest) -> None:
-    """Compare every file with what the manifest says.
+    """Compare every file with the manifest.
 
     Raises:
         Invalid: one is missing or is not what was written.
@@ -105,7 +105,7 @@ def describe_file(path: Path) -> FileInBackup:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a new file that only we can read, durably."""
+    """Write a new file durably, readable only by this user."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)

@@ -1,4 +1,4 @@
-"""PostgreSQL's own client programs, and the database they run against: the one that runs, or one started for them."""
+"""PostgreSQL's own client programs, and the database they run against: the running one, or one started for them."""
 
 import os
 import re
@@ -21,7 +21,7 @@ from bigmind.embedded.home import CannotStart, lock_home, prepare_home, running_
 from bigmind.embedded.programs import BIN, PACKAGE
 from bigmind.environment import environment
 
-# Every owner's rows, in any time: what holds a request back must not cut a backup short.
+# Every owner's rows, without a time limit: the limits of requests must not cut a backup short.
 OPTIONS = {
     "statement_timeout": "0",
     "lock_timeout": "30s",
@@ -54,7 +54,7 @@ def server_version() -> int:
 
 
 def program(name: str) -> str:
-    """Return the path of one of PostgreSQL's programs that is as new as the server.
+    """Return the path of a PostgreSQL program that is at least as new as the server.
 
     Raises:
         Invalid: there is none.
@@ -83,7 +83,7 @@ def run(
 
 
 def client_environment() -> dict[str, str]:
-    """Return the variables by which PostgreSQL's programs reach the database."""
+    """Return the environment variables that tell PostgreSQL's programs where the database is."""
     params = owner().get_connection_params()
     reached = {variable: str(params[name]) for name, variable in _ENVIRONMENT.items() if params.get(name)}
     return {**reached, "PGOPTIONS": _options(), "PGAPPNAME": "bigmind-backup", "PGCLIENTENCODING": "UTF8"}
@@ -108,10 +108,11 @@ def _version(path: str) -> int:
 
 @contextmanager
 def running_database(*, alone: bool = False) -> Iterator[None]:
-    """Let the database of this instance run meanwhile.
+    """Keep this instance's database running inside the block.
 
     Args:
-        alone: Refuse while BigMind runs: what it does between would be lost. Then a home without data gets a database.
+        alone: Refuse while BigMind runs, because its writes meanwhile would be lost; and create a database in a home
+        without data.
 
     Raises:
         Conflict: it runs, and should not.

@@ -1,7 +1,7 @@
-"""Rehearsing a restore: a backup is restored as on a new machine, looked at, and everything of it removed again.
+"""Rehearsing a restore: restores a backup as on a new machine, checks it, and removes everything again.
 
-It runs in a process of its own, on a home of its own with an embedded PostgreSQL: what serves people is not touched,
-and nothing has to be permitted on their database server.
+It runs in a process of its own, on a home of its own with an embedded PostgreSQL: the running instance is not touched,
+and its database server needs no extra permissions.
 """
 
 import os
@@ -42,18 +42,18 @@ ELSEWHERE = (
     *("DATABASE_URL", "DATABASE_OWNER_URL", "REDIS_URL", "READ_ONLY", "OTLP_ENDPOINT", "COMPANY_URL", "COMPANY_KEY"),
     *("BACKUP_DIR", "BACKUP_BUCKET", "WEBHOOK_URL", "WEBHOOK_SECRET", "EMAIL_URL"),
 )
-"""Settings that lead to what others use: a rehearsal has none of it."""
+"""Settings that lead to shared systems: a rehearsal uses none of them."""
 
 
 class RehearsalReport(BaseModel):
-    """What a rehearsal found. Figures, and no texts.
+    """What a rehearsal found: figures, no texts.
 
     Attributes:
         rows: How many rows there are; the restore counted each table against the manifest.
         audit_broken: Lines of the audit log that are not what was written, or missing.
         history_broken: The same of the history of company knowledge.
         searched: How many facts were searched for by their own words, and `found` how many of them were found.
-        restore_seconds: How long a restore takes, up to the moment when BigMind can be started.
+        restore_seconds: How long a restore takes until BigMind can be started.
     """
 
     backup: str
@@ -71,24 +71,24 @@ class RehearsalReport(BaseModel):
 
     @property
     def problems(self) -> list[str]:
-        """What is the matter, in words; nothing when the backup can be relied on."""
+        """The problems, in words; empty when the backup can be relied on."""
         found = []
         if self.audit_broken:
             found.append(f"{self.audit_broken:,} lines of the audit log are not what was written")
         if self.history_broken:
             found.append(f"{self.history_broken:,} rows of the history of company knowledge are not what was written")
-        # A fact may stand behind others that say the same: most have to be found.
+        # A fact may rank below others that say the same: most have to be found.
         if self.found * 2 < self.searched:
             found.append(f"{self.searched - self.found} of {self.searched} searches did not find what is there")
         return found
 
 
 def rehearse(folder: Path, *, place: str, identity_file: Path | None = None) -> RehearsalReport:
-    """Restore a backup into a database of its own, look at it, remove it, note what came of it, and return that.
+    """Restore a backup into a temporary database, check it, remove it, record the result, and return it.
 
     Args:
-        place: Where the backup came from.
-        identity_file: What opens an encrypted one.
+        place: The place that the backup came from.
+        identity_file: The identity file for an encrypted one.
 
     Raises:
         Invalid: it cannot be restored; the message says why.
@@ -98,7 +98,7 @@ def rehearse(folder: Path, *, place: str, identity_file: Path | None = None) -> 
     try:
         report = _rehearse(folder, identity_file)
     except Conflict:
-        raise  # The other one notes what came of it.
+        raise  # The other one records its own result.
     except Invalid as error:
         note_run(BackupRun.Step.REHEARSED, name=folder.name, place=place, began=began, error=error)
         raise
@@ -109,7 +109,7 @@ def rehearse(folder: Path, *, place: str, identity_file: Path | None = None) -> 
 
 
 def look_at_restored(folder: Path, identity_file: Path | None) -> RehearsalReport:
-    """Restore a backup into this instance, which is the one of a rehearsal, and say how it did."""
+    """Restore a backup into this instance, which was made for a rehearsal, and return the result."""
     began = time.monotonic()
     identities = read_identities(identity_file) if identity_file else None
     manifest = restore_backup(folder, identities=identities).manifest
@@ -133,10 +133,10 @@ def look_at_restored(folder: Path, identity_file: Path | None) -> RehearsalRepor
 
 
 def _searches() -> Iterator[bool]:
-    """Search for the newest facts by their own words, each as the one who knows it."""
+    """Search for the newest facts by their own words, each as its owner."""
     newest = Passage.objects.filter(kind=Kind.FACT, past=False, ordinal=0).select_related("owner").order_by("-pk")
     for passage in newest[:SEARCHES]:
-        assert passage.owner is not None, "every fact is somebody's"
+        assert passage.owner is not None, "every fact has an owner"
         words = " ".join(passage.words.split()[:WORDS_SEARCHED])
         answer = semantic_search(Actor.of(passage.owner), query=words, limit=10)
         yield any(hit.kind == passage.kind and str(hit.id) == passage.source_id for hit in answer.items)
@@ -182,7 +182,7 @@ def _environment(home: Path) -> dict[str, Any]:
 
 @contextmanager
 def _scratch_home() -> Iterator[Path]:
-    """Yield a home that is removed afterwards, with whatever an earlier rehearsal that was killed left there."""
+    """Yield a home that is removed afterwards, along with anything left by an earlier, killed rehearsal."""
     home = environment().home / SCRATCH
     if running_on(home):
         raise Conflict("Another rehearsal is under way.", hint="Wait for it.")

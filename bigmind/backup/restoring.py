@@ -1,4 +1,4 @@
-"""Restoring a backup: verified first, then loaded in one transaction, so that it is there whole or nothing changed."""
+"""Restoring a backup: verified first, then loaded in one transaction, which succeeds completely or not at all."""
 
 import os
 import re
@@ -31,7 +31,7 @@ from .making import Backup, last_line
 from .manifest import DUMP, SECRET_KEY, Manifest, check_files, read_manifest, write_private
 from .programs import run, server_version
 
-# What an extension brought stays: only an administrator of the server may install one.
+# Objects of extensions stay: only an administrator of the server may install one.
 EMPTY = """
 DO $empty$
 DECLARE one record;
@@ -65,15 +65,15 @@ SELECT count(*), string_agg(DISTINCT coalesce(host(client_addr), 'this machine')
 WHERE datname = current_database() AND application_name = 'bigmind' AND pid <> ALL(%s)
 """
 RESTRICTED = b"\\restrict "
-"""What pg_restore begins with, so that psql takes nothing in a dump for a command of its own: those reach a shell."""
+"""The first line of pg_restore's script, without which psql could run meta-commands in a dump, which reach a shell."""
 LEFT_OUT = re.compile(r"^\d+; \d+ \d+ (EXTENSION|COMMENT - EXTENSION|SCHEMA|COMMENT - SCHEMA|ACL|DEFAULT ACL) ")
-# Newer programs set what older servers do not know.
+# Newer programs set parameters that older servers do not know.
 NEWER_SETTINGS = {b"SET transaction_timeout = 0;\n": 17}
 
 
 @dataclass(frozen=True)
 class _Opened:
-    """A backup that was verified, and what opens its files: no identities, where they are in the clear."""
+    """A verified backup, and the identities that decrypt its files; none if they are not encrypted."""
 
     backup: Backup
     identities: list[Any]
@@ -87,7 +87,7 @@ class _Opened:
         return self.backup.manifest
 
     def unpack(self, *arguments: str) -> tuple["subprocess.Popen[bytes]", Feed | None]:
-        """Start pg_restore on the dump; one that is encrypted is decrypted on its way there, and never on the disk."""
+        """Start pg_restore on the dump; an encrypted dump is decrypted in memory, never on disk."""
         file = self.folder / self.manifest.file_of(DUMP)
         if not self.manifest.is_encrypted:
             return run("pg_restore", [*arguments, str(file)], stdout=subprocess.PIPE), None
@@ -95,7 +95,7 @@ class _Opened:
         return program, Feed(file, self.identities, program)
 
     def secret_key(self) -> bytes | None:
-        """The secret key that is in it; none that its manifest does not name."""
+        """The secret key in the backup; None unless its manifest lists one."""
         name = self.manifest.file_of(SECRET_KEY)
         if name not in self.manifest.files:
             return None
@@ -104,10 +104,10 @@ class _Opened:
 
 
 def verify_backup(folder: Path, identities: list[Any] | None = None) -> Backup:
-    """Return a backup after looking at every byte of it. Nothing is touched.
+    """Return a backup after checking every byte of it. Nothing is changed.
 
     Args:
-        identities: What opens an encrypted one. Without, only checksums are compared.
+        identities: The identities for an encrypted one. Without them, only checksums are compared.
 
     Raises:
         Invalid: it is not whole, not what was written, or written to someone else.
@@ -132,12 +132,12 @@ def restore_backup(
     without_scrubs: bool = False,
     identities: list[Any] | None = None,
 ) -> Backup:
-    """Put a backup in place of what the database holds, and bring it up to this version.
+    """Replace the contents of the database with a backup, and migrate it to this version.
 
     Texts that were removed after the backup was made are removed from it again before anyone is served.
 
     Args:
-        replace: Whether a database that has something in it may be replaced.
+        replace: Whether to replace a database that is not empty.
         scrubs: A file of notes of removed texts, besides those of the home, the backup and the database.
         without_scrubs: Leave these texts in: for a disaster in which the secret key of the notes is lost.
         identities: What opens a backup that is encrypted.
@@ -156,11 +156,11 @@ def restore_backup(
     kept_key = opened.secret_key()
     keys = [*secret_keys(), *([kept_key.decode().strip()] if kept_key else [])]
     notes = [] if without_scrubs else _scrubs_since(folder, scrubs, keys)
-    hang_up()  # Our own idle connection would be waited for.
+    hang_up()  # The restore would wait for our own idle connection.
     _load(opened)
     if kept_key:
         _restore_secret_key(kept_key)
-        # What a migration seals must hold with the key that is used from now on.
+        # Seals that a migration writes must be valid with the key used from now on.
         settings.SECRET_KEY = environment().signing_key()
     grant_to_application()
     forget_outside()
@@ -185,7 +185,7 @@ def _require_room(*, replace: bool) -> None:
 
 
 def _scrubs_since(folder: Path, given: Path | None, keys: list[str]) -> list[ScrubNote]:
-    """Return the notes of removed texts, wherever they are, after a look whether each of them can be read."""
+    """Return the notes of removed texts, wherever they are, after checking that each of them can be read."""
     files = [environment().home / NOTES, folder / NOTES, *([given] if given else [])]
     notes = {note.key: note for file in files for note in read_notes(file)}
     if given and not given.is_file():
@@ -199,7 +199,7 @@ def _scrubs_since(folder: Path, given: Path | None, keys: list[str]) -> list[Scr
 
 def _refuse_newer(manifest: Manifest) -> None:
     migrations = MigrationLoader(None).disk_migrations
-    # A squashed migration lists those that it replaces, even when their files are gone.
+    # A squashed migration lists the ones it replaces, even after their files are gone.
     known = {key for one, migration in migrations.items() for key in [one, *migration.replaces]}
     apps = {app for app, _ in known}
     unknown = [
@@ -217,7 +217,7 @@ def _refuse_newer(manifest: Manifest) -> None:
 
 
 def _refuse_while_used() -> None:
-    """Refuse while parts of BigMind, on any machine, hold connections: what they write meanwhile would be lost."""
+    """Refuse while parts of BigMind, on any machine, hold connections: their writes meanwhile would be lost."""
     with connection.cursor() as cursor:
         open_here = [one.connection for one in connections.all(initialized_only=True) if one.connection]
         cursor.execute(USED, [[one.info.backend_pid for one in open_here]])
@@ -230,7 +230,7 @@ def _refuse_while_used() -> None:
 
 
 def _people() -> int:
-    """How many users the database has; none where it has no tables."""
+    """How many users the database has; 0 without tables."""
     if "accounts_user" not in connection.introspection.table_names():
         return 0
     with connection.cursor() as cursor:
@@ -240,7 +240,7 @@ def _people() -> int:
 
 
 def _load(opened: _Opened) -> None:
-    """Load the dump through psql in one transaction, which is committed when every row was counted."""
+    """Load the dump through psql in one transaction, which commits only after every row was counted."""
     with tempfile.TemporaryDirectory(prefix="bigmind-restore-") as aside:
         chosen = Path(aside) / "contents"
         contents = _contents(opened)
@@ -296,7 +296,7 @@ def _feed(
 
 
 def _require_restricted(script: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the script that pg_restore writes, if psql will hold what is in it for SQL and nothing else."""
+    """Yield the script that pg_restore writes, if psql will treat it as SQL and nothing else."""
     is_restricted = False
     for line in script:
         is_restricted = is_restricted or line.startswith(RESTRICTED)
@@ -306,7 +306,7 @@ def _require_restricted(script: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _count_script(manifest: Manifest, *, has_keys: bool) -> str:
-    """Write the last words. What the manifest calls the tables is quoted: the manifest may not be ours."""
+    """Write the end of the script. Table names from the manifest are quoted: the manifest may not be ours."""
     checks = (
         COUNTS.format(table=sql.Identifier(table), name=sql.Literal(table), rows=sql.Literal(rows))
         for table, rows in manifest.rows.items()
@@ -322,7 +322,7 @@ def _count_script(manifest: Manifest, *, has_keys: bool) -> str:
 def _contents(opened: _Opened) -> list[str]:
     """The table of contents of the dump."""
     listing, _ = opened.unpack("--list")
-    # What it is fed with goes through another thread: `communicate` would close it.
+    # Another thread writes its input: `communicate` would close it.
     listing.stdin = None
     output, errors = listing.communicate()
     if listing.returncode:
@@ -332,7 +332,7 @@ def _contents(opened: _Opened) -> list[str]:
 
 
 def _restore_secret_key(kept: bytes) -> None:
-    """Bring the instance's own key back, unless the environment gives one."""
+    """Restore the instance's own key, unless the environment sets one."""
     home = environment().home
     if environment().secret_key.get_secret_value():
         return
@@ -343,7 +343,7 @@ def _restore_secret_key(kept: bytes) -> None:
 
 
 def _reason(errors: bytes) -> str:
-    """What psql stumbled over; what it says after that is only that the transaction has ended."""
+    """The first error of psql; later ones only say that the transaction has ended."""
     lines = list(_errors(errors.decode(errors="replace")))
     return lines[0][:500] if lines else last_line(errors)
 

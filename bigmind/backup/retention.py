@@ -1,4 +1,4 @@
-"""Retention: which backups stay, and which go."""
+"""Retention: which backups to keep, and which to delete."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
@@ -10,9 +10,9 @@ Stored = TypeVar("Stored")
 
 @dataclass(frozen=True)
 class Retention:
-    """How many backups stay: the newest ones, and the last one of each day, week (from Monday) and month, in UTC.
+    """How many backups to keep: the newest ones, and the last one of each day, week (from Monday) and month, in UTC.
 
-    A backup stays that any of these keeps. Where all are 0, all stay; the newest one stays in any case.
+    A backup that any of these keeps stays. If all are 0, all backups stay; the newest one always stays.
     """
 
     newest: int = 0
@@ -21,7 +21,7 @@ class Retention:
     monthly: int = 0
 
     def find_outdated(self, stored: Sequence[Stored], time_of: Callable[[Stored], datetime]) -> list[Stored]:
-        """Return those that go, the newest first."""
+        """Return the backups to delete, the newest first."""
         times = sorted((time_of(one) for one in stored), reverse=True)
         kept = self._keep(times) if any(astuple(self)) else set(times)
         return sorted((one for one in stored if time_of(one) not in kept), key=time_of, reverse=True)

@@ -1,4 +1,4 @@
-"""Backups as the settings want them: made when due, copied to object storage, and each noted with what came of it."""
+"""Scheduled backups: made when due, copied to object storage, and each recorded with its result."""
 
 import time
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from .runs import note_run
 
 @dataclass(frozen=True)
 class BackupPlan:
-    """Where backups go, who can open them, and how long they stay."""
+    """Where backups go, who can decrypt them, and how long to keep them."""
 
     folder: Path
     keep: Retention
@@ -34,16 +34,16 @@ class BackupPlan:
 
     @classmethod
     def from_settings(cls) -> "BackupPlan":
-        """Return what the settings say now. They name a folder, or nobody asks."""
+        """Return the current settings. Call this only if they name a folder."""
         keep = Retention(live.BACKUP_KEEP, live.BACKUP_KEEP_DAILY, live.BACKUP_KEEP_WEEKLY, live.BACKUP_KEEP_MONTHLY)
         return cls(Path(settings.BACKUP_DIR).expanduser(), keep, settings.BACKUP_RECIPIENTS, settings.BACKUP_BUCKET)
 
 
 def back_up(plan: BackupPlan) -> Backup:
-    """Make a backup, copy it to the bucket if there is one, and return it. Both are noted, also when they fail.
+    """Make a backup, copy it to the bucket if there is one, and return it. Both steps are recorded, even if they fail.
 
     Raises:
-        Invalid: it cannot be made or not be copied. What was made stays.
+        Invalid: it cannot be made or copied. A backup that was made stays.
         NotFound: there is no such bucket.
         Conflict: another one is being made.
     """
@@ -51,7 +51,7 @@ def back_up(plan: BackupPlan) -> Backup:
     try:
         backup = make_backup(plan.folder, keep=plan.keep, recipients=plan.recipients)
     except Conflict:
-        raise  # Someone makes one now, and notes it.
+        raise  # Another process is making one, and records it.
     except BigMindError as error:
         note_run(BackupRun.Step.MADE, place=str(plan.folder), began=began, error=error)
         raise
@@ -62,7 +62,7 @@ def back_up(plan: BackupPlan) -> Backup:
 
 
 def copy_backup(backup: Backup, plan: BackupPlan) -> None:
-    """Copy a backup to the bucket, and remove there what is outdated. It is noted, also when it fails.
+    """Copy a backup to the bucket, and delete outdated ones there. The result is recorded, even if it fails.
 
     Raises:
         Invalid: the storage does not answer, or does not let us in.
@@ -80,18 +80,18 @@ def copy_backup(backup: Backup, plan: BackupPlan) -> None:
 
 
 def back_up_when_due(plan: BackupPlan, *, every: timedelta) -> Backup | None:
-    """Make a backup if the newest one there is old enough; copy the newest one if it was not copied yet.
+    """Make a backup if the newest one is old enough; copy the newest one if it has not been copied yet.
 
-    The scheduler calls this, however often it was restarted.
+    The scheduler may call this as often as it likes.
     """
     newest = next(iter(backups_in(plan.folder)), None)
     if newest is None or datetime.now(UTC) - time_of_backup(newest.name) >= every:
         try:
             return back_up(plan)
         except Conflict:
-            return None  # Someone makes one now.
+            return None  # Another process is making one.
     kinds, of_newest = BackupRun.Step, BackupRun.objects.filter(name=newest.name, error="")
-    if not of_newest.filter(kind=kinds.MADE).exists():  # The database was restored since, or someone laid it there.
+    if not of_newest.filter(kind=kinds.MADE).exists():  # The database was restored, or it was put there.
         at = time_of_backup(newest.name)
         note_run(kinds.MADE, newest, place=str(plan.folder), began=time.monotonic(), at=at)
     if plan.bucket and not of_newest.filter(kind=kinds.COPIED, place=plan.bucket).exists():
@@ -101,9 +101,8 @@ def back_up_when_due(plan: BackupPlan, *, every: timedelta) -> Backup | None:
 
 @contextmanager
 def backup_at(place: str) -> Iterator[Path]:
-    """Yield the folder of the backup that is meant: it is named, or the newest one in a folder or a bucket.
-
-    One in a bucket is fetched into `BIGMIND_HOME` first, encrypted as it is, and removed afterwards.
+    """Yield the folder of a named backup, or of the newest one in a folder or a bucket. One in a bucket is first
+    fetched into `BIGMIND_HOME`, still encrypted, and removed afterwards.
 
     Raises:
         NotFound: there is none.
@@ -123,13 +122,13 @@ def backup_at(place: str) -> Iterator[Path]:
 def _newest_in(folder: Path) -> Path:
     found = next(iter(backups_in(folder)), None)
     if found is None:
-        read_manifest(folder)  # Says what is missing.
+        read_manifest(folder)  # Raises an error that says what is missing.
         raise NotFound(f"There is no backup in {folder}.", hint="`bigmind backup PATH` makes one.")
     return found.folder
 
 
 def _find_in_bucket(place: str) -> tuple[Bucket, str]:
-    """Return the bucket that an address is in, and which backup there is meant."""
+    """Return the bucket of an address, and the name of the backup in it."""
     parent, _, name = place.rstrip("/").rpartition("/")
     try:
         time_of_backup(name)

@@ -1,4 +1,4 @@
-"""What came of making, copying and rehearsing: a row each, from which health, metrics and pages say how backups do."""
+"""Results of making, copying and rehearsing backups: one row each, for health checks, metrics and pages."""
 
 import time
 from contextlib import suppress
@@ -17,10 +17,10 @@ from bigmind.core.read_only import is_read_only
 from .making import Backup
 
 KEPT = 30
-"""Rows of each kind: more would only be read past."""
+"""Rows kept of each kind; nothing reads more."""
 ERROR_CHARS = 300
 LATE = 2
-"""After so many intervals without a backup something is the matter."""
+"""After this many intervals without a backup, something is wrong."""
 
 
 def note_run(
@@ -34,14 +34,14 @@ def note_run(
     report: dict[str, Any] | None = None,
     at: datetime | None = None,
 ) -> None:
-    """Keep what came of it, and forget what is too old. A database that takes no writes loses the note alone.
+    """Record a result, and delete old ones. If the database takes no writes, only the record is lost.
 
     Args:
         began: When it began, by `time.monotonic`.
-        name: Of the backup, where only that is known.
-        at: When it ended, if that is not now.
+        name: The backup's name, if only that is known.
+        at: When it ended, if not now.
     """
-    # A database of an older version has no such table, and where a rehearsal runs elsewhere there may be none at all.
+    # A database of an older version has no such table, and a rehearsal elsewhere may have no database at all.
     with suppress(DatabaseError), transaction.atomic():
         if is_read_only():
             return
@@ -62,27 +62,26 @@ def note_run(
 
 
 def recent_runs() -> list[BackupRun]:
-    """Return what is kept, the newest first, in one query."""
+    """Return the recorded runs, the newest first, in one query."""
     return list(BackupRun.objects.order_by("-at", "-pk"))
 
 
 def last_run(runs: list[BackupRun], kind: BackupRun.Step, *, is_done: bool = False) -> BackupRun | None:
-    """Return the last run of a kind; with `is_done` the last one that did not fail."""
+    """Return the last run of a kind; with `is_done`, the last one that succeeded."""
     return next((run for run in runs if run.kind == kind and not (is_done and run.error)), None)
 
 
 def backups_error() -> str:
-    """Say what is the matter with backups, of those that the scheduler makes; nothing when all is well.
-
-    It names no place, because anyone may read it.
+    """Say what is wrong with the scheduled backups; empty when all is well. It names no place, because anyone may read
+    it.
     """
     return error_of(recent_runs()) if settings.BACKUP_DIR else ""
 
 
 def error_of(runs: list[BackupRun]) -> str:
-    """Say what is the matter, as far as these runs tell."""
+    """Say what is wrong, judging by these runs."""
     kinds, folder = BackupRun.Step, str(Path(settings.BACKUP_DIR).expanduser())
-    # What someone makes elsewhere by hand says nothing of those that the scheduler makes.
+    # Backups that someone makes elsewhere by hand say nothing about the scheduled ones.
     ours = [run for run in runs if run.place in {folder, settings.BACKUP_BUCKET}]
     tried, made, copied = last_run(ours, kinds.MADE), last_run(ours, kinds.MADE, is_done=True), _last_copy(ours)
     rehearsed = last_run(runs, kinds.REHEARSED)

@@ -1,4 +1,4 @@
-"""What `bigmind doctor` looks at: each check says how it is, and what to do when it is not well."""
+"""The checks of `bigmind doctor`: each reports a state, and what to do if it is not well."""
 
 import os
 import sys
@@ -32,7 +32,7 @@ from knowledge.search.partitions import count_partitions, find_leftovers
 
 OLDEST_PYTHON = (3, 11)
 PATIENCE_SECONDS = 3
-# A worker on the file queue looks up after 2 to 4 s.
+# A worker on the file queue polls every 2 to 4 s.
 WORKER_PATIENCE_SECONDS = 6
 COMFORTABLE_FREE_BYTES = 1024**3
 OF_THE_DATABASE = ("database", "wall", "vector", "migrations", "writes", "clock", "changes", "partitions")
@@ -56,7 +56,7 @@ _POWERS = "SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname 
 
 
 class CheckStatus(StrEnum):
-    """How a check came out."""
+    """The result of a check."""
 
     OK = "ok"
     WARNING = "warning"
@@ -66,7 +66,7 @@ class CheckStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """One thing that was checked."""
 
     name: str
     status: CheckStatus
@@ -75,7 +75,7 @@ class Check:
 
 
 def examine(environment: Environment) -> Iterator[Check]:
-    """Look at everything, in the order in which one thing depends on another."""
+    """Run all checks, dependencies first."""
     is_local = running_on(environment.home) is not None
     is_up = not environment.is_embedded or is_local
     has_worker = bool(environment.redis_url.get_secret_value()) or is_local
@@ -101,7 +101,7 @@ def examine(environment: Environment) -> Iterator[Check]:
 
 
 def check_readiness(is_known: bool) -> Iterator[Check]:
-    """Look at what `/readyz` looks at and nothing above does, in its words."""
+    """Run the checks of `/readyz` that none of the above covers, in its words."""
     advice = {
         "replica": "Start it, or mend its replication; check BIGMIND_DATABASE_REPLICA_URL.",
         "disk": "Free some space on the disk of BIGMIND_HOME.",
@@ -117,16 +117,16 @@ def check_readiness(is_known: bool) -> Iterator[Check]:
 
 
 def guard(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
-    """Report a check that crashes as a problem and go on: a user who runs doctor has enough problems already."""
+    """Report a check that crashes as a problem, and go on: a user who runs doctor has enough problems already."""
     try:
         yield from look()
-    except Exception as error:  # noqa: BLE001  # The outermost loop: the next check may say what the matter is.
+    except Exception as error:  # noqa: BLE001 # The outermost loop: the next check may say what is wrong.
         words = f"cannot be looked at: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
         yield Check(name, CheckStatus.PROBLEM, words, "See the disk and the logs; then ask doctor again.")
 
 
 def python() -> Check:
-    """Look at the Python that runs us."""
+    """Check the version of Python."""
     version = sys.version.split()[0]
     if sys.version_info[:2] < OLDEST_PYTHON:
         return Check("python", CheckStatus.PROBLEM, version, "Recreate the environment with Python 3.11 or later.")
@@ -134,7 +134,7 @@ def python() -> Check:
 
 
 def packages() -> Check:
-    """Look whether all that BigMind is made of is installed: packages in versions that fit, templates, static files."""
+    """Check that everything BigMind needs is installed: packages in matching versions, templates, static files."""
     folders = [Path(folder) for folder in (FILES / "templates", FILES / "static")]
     if bare := [folder.name for folder in folders if not any(folder.glob("*/*.*"))]:
         advice = "Install the wheel again; one that is built by hand comes from `make wheel`."
@@ -161,7 +161,7 @@ def _unfit(wanted: Requirement) -> str:
 
 
 def home(folder: Path) -> Check:
-    """Look at the folder of everything BigMind keeps: permissions and free space."""
+    """Check the folder of BigMind's data: permissions and free space."""
     try:
         (folder / "run").mkdir(mode=0o700, parents=True, exist_ok=True)
         trial = folder / "run" / "doctor"
@@ -180,7 +180,7 @@ def home(folder: Path) -> Check:
 
 
 def settings() -> Check:
-    """Look for variables that mean nothing to BigMind."""
+    """Check for unknown variables."""
     unknown = unknown_variables()
     if not unknown:
         return Check("settings", CheckStatus.OK, "every BIGMIND_* variable is known")
@@ -189,7 +189,7 @@ def settings() -> Check:
 
 
 def process(environment: Environment) -> Check:
-    """Look for a `bigmind up` on this data."""
+    """Check for a running `bigmind up` on this data."""
     running = running_on(environment.home)
     if running is not None:
         return Check("process", CheckStatus.OK, f"bigmind up runs as process {running.pid}")
@@ -199,7 +199,7 @@ def process(environment: Environment) -> Check:
 
 
 def port(environment: Environment, is_local: bool) -> Check:
-    """Look whether the port could be taken, when we do not hold it ourselves."""
+    """Check that the port is free, unless we hold it ourselves."""
     if is_local:
         return Check("port", CheckStatus.OK, f"{environment.port} is BigMind's")
     try:
@@ -211,7 +211,7 @@ def port(environment: Environment, is_local: bool) -> Check:
 
 
 def database() -> Iterator[Check]:
-    """Look at the database: reachable, recent, with pgvector, migrated, and agreed with us about the time."""
+    """Check the database: reachable, recent, with pgvector, migrated, and its clock in step with ours."""
     try:
         with psycopg.connect(**{**connection.get_connection_params(), "connect_timeout": PATIENCE_SECONDS}) as server:
             version, writes, clock = server.info.server_version // 10000, health.writes(server), health.clock(server)
@@ -232,7 +232,7 @@ def database() -> Iterator[Check]:
 
 
 def _wall(role: str, is_above: bool) -> Check:
-    """Whether the policies that keep private rows apart hold for the role we connect as, and what it may do."""
+    """Check that row-level security applies to our role, and what the role may do."""
     if is_above:
         advice = "Let BIGMIND_DATABASE_URL name an ordinary role that owns the database: none holds a superuser."
         return Check("wall", CheckStatus.WARNING, "this role sees everybody's private rows", advice)
@@ -246,7 +246,7 @@ def _wall(role: str, is_above: bool) -> Check:
 
 
 def _changes() -> Check:
-    """Whether what one process changes is heard by others: a pool that lends transactions lets nobody listen."""
+    """Check that processes hear each other's changes: nobody can listen through a pool that lends transactions."""
     if is_read_only():
         return Check("changes", CheckStatus.SKIPPED, "a replica tells of none")
     try:
@@ -284,7 +284,7 @@ def _owns_tables() -> bool:
 
 
 def machines(environment: Environment) -> Check:
-    """Look whether machines on one database share what they have to: else sessions of one mean nothing to others."""
+    """Check that machines on one database share the required settings, without which sessions do not carry over."""
     with connection.cursor() as cursor:
         cursor.execute(_MACHINES)
         (count,) = cursor.fetchone() or (0,)
@@ -298,7 +298,7 @@ def machines(environment: Environment) -> Check:
 
 
 def broker(environment: Environment) -> Check:
-    """Look at what wakes the worker: Redis, or the folder of the file queue."""
+    """Check what wakes the worker: Redis, or the folder of the file queue."""
     part = health.broker()
     if part.error:
         advice = "Start Redis, or check BIGMIND_REDIS_URL; without Redis, see the folder of the queue."
@@ -308,7 +308,7 @@ def broker(environment: Environment) -> Check:
 
 
 def worker() -> Check:
-    """Look for a worker that answers."""
+    """Check that a worker answers."""
     try:
         answers = celery.control.ping(timeout=WORKER_PATIENCE_SECONDS, limit=1)
     except (BrokerError, OSError) as error:
@@ -321,7 +321,7 @@ def worker() -> Check:
 
 
 def web(url: str) -> Check:
-    """Ask the web server at the address that people use."""
+    """Check that the web server answers at its public address."""
     try:
         status = httpx.get(f"{url}/healthz", timeout=PATIENCE_SECONDS).status_code
     except httpx.HTTPError as error:
@@ -336,7 +336,7 @@ def web(url: str) -> Check:
 
 
 def processes(environment: Environment) -> Check:
-    """Look how many web processes `bigmind up` runs here: while the only one is restarted, nobody is served."""
+    """Check how many web processes `bigmind up` runs here: while the only one restarts, nobody is served."""
     from bigmind.embedded.up import default_web_processes
 
     count = environment.web_processes or default_web_processes()
@@ -348,9 +348,9 @@ def processes(environment: Environment) -> Check:
 
 
 def sessions(url: str) -> Check:
-    """Shake hands as agents do, at the address that they use, and call on from other connections, with what came back.
+    """Do an agent's handshake at the public address, then make calls in that session over other connections.
 
-    Behind a balancer these calls meet other processes and machines: each of them has to know the session.
+    Behind a load balancer these calls reach other processes and machines, each of which must know the session.
     """
     key = os.environ.get("BIGMIND_API_KEY", "")
     headers = {"Accept": "application/json, text/event-stream", **({"Authorization": f"Bearer {key}"} if key else {})}
@@ -383,7 +383,7 @@ def _asks_for_key(answer: httpx.Response) -> Check:
 
 
 def check_hooks(environment: Environment) -> Iterator[Check]:
-    """Run the hooks that are installed in clients on this machine, with an event that changes nothing."""
+    """Run the hooks installed in clients on this machine, with an event that changes nothing."""
     folder = HookFolder(environment.home / "hooks")
     trials = list(try_hooks(folder, Machine.here()))
     yield from map(_hooks, trials)
@@ -404,7 +404,7 @@ def _hooks(trial: HookTrial) -> Check:
     failure = trial.last_failure
     failed = f"; last failure {failure.at}, {failure.event}: {failure.reason}" if failure else ""
     if trial.error:
-        # The client goes on, and nothing is lost: what is wrong is said of BigMind above.
+        # The client goes on, and nothing is lost: the checks of BigMind above say what is wrong.
         is_away = trial.status is not None and (trial.status in {0, 429} or trial.status >= 500)
         status = CheckStatus.WARNING if is_away else CheckStatus.PROBLEM
         advice = "Clients go on. Start BigMind, and it gets what waits." if is_away else again
@@ -438,7 +438,7 @@ def _migrations() -> Check:
 
 
 def _part(part: health.HealthCheck, advice: str, status: CheckStatus = CheckStatus.PROBLEM) -> Check:
-    """What `/readyz` says of a part, in its words."""
+    """What `/readyz` reports about a part, in its words."""
     return Check(part.name, status, part.error, advice) if part.error else Check(part.name, CheckStatus.OK, "well")
 
 

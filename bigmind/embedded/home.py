@@ -1,4 +1,4 @@
-"""BIGMIND_HOME: makes the folder ready, and keeps a second start off data that is in use."""
+"""BIGMIND_HOME: prepares the folder, and keeps a second BigMind off data that is in use."""
 
 import atexit
 import errno
@@ -14,25 +14,25 @@ from pathlib import Path
 # A new database takes 45 MB, and its journal up to 1 GB when much is imported at once.
 LEAST_FREE_BYTES = 256 * 1024 * 1024
 FOLDERS = ("logs", "run", "queue", "queue/in", "queue/processed", "queue/control")
-IN_MEMORY = Path("/dev/shm")  # noqa: S108 - what is made in it has a name that nobody can foresee
+IN_MEMORY = Path("/dev/shm")  # noqa: S108 - files in it get unpredictable names
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 ELSEWHERE = "choose another folder with BIGMIND_HOME"
 
 
 class CannotStart(Exception):
-    """BigMind cannot start or go on; the message says why and what to change."""
+    """BigMind cannot start or continue; the message says why and what to change."""
 
 
 @dataclass(frozen=True)
 class Running:
-    """The BigMind that uses a home now."""
+    """The BigMind that is using a home."""
 
     pid: int
     url: str
 
 
 def prepare_home(home: Path) -> None:
-    """Make the folder and those in it, closed to other users, and check that BigMind can write there.
+    """Create the folder and its subfolders, closed to other users, and check that BigMind can write there.
 
     Raises:
         CannotStart: naming the folder and the variable that chooses another.
@@ -56,10 +56,9 @@ def prepare_home(home: Path) -> None:
 
 
 def clear_leftovers(home: Path) -> None:
-    """Remove what an earlier run left in the file queue, and in the cache and the metrics that its processes shared.
-
-    The queue only wakes workers, and the work itself is in the database; kept, the messages to processes that are gone
-    would pile up. The file of the cache may have been damaged when the power went.
+    """Remove what an earlier run left in the file queue, and in the cache and metrics shared by its processes. The
+    queue only wakes workers; the work itself is in the database, and messages to dead processes would pile up. A power
+    failure may have damaged the cache file.
     """
     for path in (*(home / "queue").rglob("*"), *(home / "run").glob("cache-*")):
         if path.is_file():
@@ -70,25 +69,23 @@ def clear_leftovers(home: Path) -> None:
 
 
 def share_folder(home: Path) -> None:
-    """Make the folder of the files that the processes of this `bigmind up` map: their metrics, and their pulses.
-
-    It is in memory where there is such a place. A page of a mapped file for which a full disk has no room ends the
-    process (SIGBUS), and with the disk full nobody would be served any more. The library of the metrics looks for its
-    folder when it is imported.
+    """Create the folder for the files that the processes of this `bigmind up` map: their metrics and pulses. It is in
+    memory where the system has such a place. If a full disk has no room for a page of a mapped file, the process ends
+    (SIGBUS), and nobody would be served. The library of the metrics looks for its folder when it is imported.
     """
     folder = home / "run" / f"metrics-{os.getpid()}"
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _remove_shared(folder)  # In containers every start has the same number.
+    _remove_shared(folder)  # In containers every start has the same process id.
     if os.access(IN_MEMORY, os.W_OK):
         folder.symlink_to(tempfile.mkdtemp(prefix="bigmind-", dir=IN_MEMORY))
     else:
         folder.mkdir(mode=0o700)
-    atexit.register(_remove_shared, folder)  # Copies of this process do not come to it.
+    atexit.register(_remove_shared, folder)  # Copies of this process do not run it.
     os.environ[METRICS_FOLDER] = str(folder)
 
 
 def _remove_shared(folder: Path) -> None:
-    """Remove such a folder, or the link and the folder that it leads to."""
+    """Remove such a folder, or a link and the folder it leads to."""
     if not folder.is_symlink():
         shutil.rmtree(folder, ignore_errors=True)
         return
@@ -113,13 +110,13 @@ def reason_for(error: OSError, home: Path) -> str:
 
 
 def free_bytes(home: Path) -> int:
-    """Return how much the disk of this folder can still take from us."""
+    """Return how many bytes we can still write to the disk of this folder."""
     return shutil.disk_usage(home).free
 
 
 @contextmanager
 def lock_home(home: Path, url: str) -> Iterator[None]:
-    """Hold the home for this process. The lock ends with the process, however it ends.
+    """Lock the home for this process. The lock ends with the process, however that ends.
 
     Raises:
         CannotStart: another BigMind holds it.

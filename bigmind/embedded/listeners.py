@@ -1,4 +1,4 @@
-"""Takes the port before anything starts, so that a taken port is known at once and nobody takes it between."""
+"""Binds the port before anything starts, so that a port in use is noticed at once and nobody takes it meanwhile."""
 
 import ctypes
 import errno
@@ -12,8 +12,8 @@ from bigmind.embedded.home import CannotStart
 
 BACKLOG = 1024
 SO_ATTACH_FILTER = 26
-# "localhost" is either, and which one comes first differs between clients. Both are ours, or neither:
-# on a shared machine, a user who listens on the other one would receive the keys that are meant for us.
+# "localhost" is either, and which comes first differs between clients. We take both or neither:
+# on a shared machine, a user listening on the other one would receive the keys meant for us.
 LOOPBACK = ("127.0.0.1", "::1")
 
 
@@ -21,7 +21,7 @@ def listen(bind: str, port: int, *, at_once: bool = True) -> list[socket.socket]
     """Return listening sockets for the web server.
 
     Args:
-        at_once: Let clients connect from now on, and wait. Otherwise they are refused until someone listens.
+        at_once: Accept connections from now on, which then wait. Otherwise they are refused until a process listens.
 
     Raises:
         CannotStart: naming the variable to change.
@@ -42,10 +42,10 @@ def listen(bind: str, port: int, *, at_once: bool = True) -> list[socket.socket]
 
 
 def let_in(sockets: Iterable[socket.socket], bind: str, port: int) -> None:
-    """Let clients connect from now on.
+    """Start accepting connections.
 
     Raises:
-        CannotStart: another program has begun to listen here in the meantime.
+        CannotStart: another program started listening here in the meantime.
     """
     try:
         for listener in sockets:
@@ -55,10 +55,9 @@ def let_in(sockets: Iterable[socket.socket], bind: str, port: int) -> None:
 
 
 def let_nobody_in(listener: socket.socket) -> None:
-    """Let no more clients connect; those who have connected can still be accepted, as far as the system can do that.
-
-    Closing would send them away, and they may have sent a request. Linux takes a filter of packets for a socket, and
-    this one takes none: who knocks now tries again after a second, and is refused when all have closed.
+    """Let no more clients connect; on systems that can, connections already made are still accepted. Closing the socket
+    would drop them, although they may have sent a request. On Linux, a socket filter drops all new packets: a new
+    client retries after a second, and is refused once all sockets are closed.
     """
     if sys.platform == "linux":
         takes_none = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0))  # BPF_RET | BPF_K: of each 0 bytes
@@ -69,7 +68,7 @@ def let_nobody_in(listener: socket.socket) -> None:
 def _listener(family: int, kind: int, protocol: int, address: tuple[object, ...], at_once: bool) -> socket.socket:
     listener = socket.socket(family, kind, protocol)
     try:
-        # A port whose last connections still linger is free for us.
+        # A port whose last connections are still closing counts as free.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         if at_once:

@@ -1,4 +1,4 @@
-"""Processes that `bigmind up` starts and watches, their logs, and those that an earlier start left behind."""
+"""Processes that `bigmind up` starts and watches, their logs, and processes left behind by an earlier start."""
 
 import contextlib
 import ctypes
@@ -21,7 +21,7 @@ from bigmind.embedded.pulses import Pulse, PulseWatch
 
 TAIL_BYTES = 8192
 IS_FORKED = sys.platform == "linux"
-"""Whether a child is a copy of this process, and not a new one: it shares our memory, and is there in milliseconds.
+"""Whether a child is a copy of this process, and not a new one: it shares our memory and starts in milliseconds.
 
 Libraries of macOS do not survive that (decision 35).
 """
@@ -31,18 +31,18 @@ _PR_SET_NAME = 15
 # Loaded here because after the fork of a threaded process only async-signal-safe work is allowed.
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
-# How long the processes of a dead server take to notice, before they are ended.
+# How long the processes of a dead server may take to notice, before we end them.
 NOTICE = 2.0
 
 
 def rotate(log: Path) -> None:
-    """Set the log of the previous start aside as `<name>.log.1`."""
+    """Rename the log of the previous start to `<name>.log.1`."""
     if log.exists():
         log.replace(log.with_name(f"{log.name}.1"))
 
 
 def last_lines(log: Path, count: int) -> str:
-    """Return the last lines of a log that say something, joined for one sentence."""
+    """Return the last non-empty lines of a log, joined for one sentence."""
     if not log.exists():
         return ""
     with log.open("rb") as file:
@@ -63,7 +63,7 @@ def die_with_parent(last_words: signal.Signals) -> Callable[[], None]:
         if _LIBC is None:
             return
         _LIBC.prctl(_PR_SET_PDEATHSIG, int(last_words))
-        # The parent may have died before the kernel knew of the wish.
+        # The parent may have died before the kernel received the request.
         if os.getppid() != parent:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -80,13 +80,13 @@ def postmaster_of(folder: Path) -> psutil.Process | None:
 
 
 def end_servers(folder: Path, *, patience: float = 10.0) -> None:
-    """End every process of PostgreSQL that works on this data folder, the server first and cleanly."""
+    """Stop every PostgreSQL process on this data folder, the server first and cleanly."""
     postmaster = postmaster_of(folder)
     for last_words, wait in ((signal.SIGINT, patience), (signal.SIGQUIT, NOTICE)):
         if postmaster is not None and postmaster.is_running():
             postmaster.send_signal(last_words)
             psutil.wait_procs([postmaster], timeout=wait)
-    # Without their server the others end by themselves; one that is busy would hold on to the data.
+    # Without their server the others end by themselves, except busy ones, which would keep the data in use.
     leftovers = [process for process in psutil.process_iter() if _works_on(process, folder)]
     _, deaf = psutil.wait_procs(leftovers, timeout=NOTICE)
     for process in deaf:
@@ -96,7 +96,7 @@ def end_servers(folder: Path, *, patience: float = 10.0) -> None:
 
 
 def end_process(pid: int, created: float) -> None:
-    """Kill the process of this number if it was created then; a later one of the same number is another's."""
+    """Kill the process with this id if it was created then; a later process with the same id is not ours."""
     with contextlib.suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
         if abs(process.create_time() - created) < 1:
@@ -105,7 +105,7 @@ def end_process(pid: int, created: float) -> None:
 
 
 def _works_on(process: psutil.Process, folder: Path) -> bool:
-    """PostgreSQL's processes work in their data folder, and under root that is the only sign of which one it is."""
+    """PostgreSQL's processes run in their data folder, and under root nothing else tells them apart."""
     try:
         return process.name() == "postgres" and Path(process.cwd()).samefile(folder)
     except (psutil.Error, OSError):
@@ -149,7 +149,7 @@ class Copy:
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
-            os._exit(code)  # What our own process does at its end is not for its copies to do.
+            os._exit(code)  # A copy must not run the exit handlers of our own process.
 
     def poll(self) -> int | None:
         """Return how it ended, as `subprocess` does; None while it runs."""
@@ -166,8 +166,8 @@ class Child:
     """One process with its log. It can be started again any number of times.
 
     Attributes:
-        work: What it does, as a copy of this process. None: it is started by its command.
-        pulse: By which it shows that it is well; one that has none is well as long as it runs.
+        work: The function that a copy of this process runs. None: it is started by its command.
+        pulse: How it shows that it is healthy; without one, it is healthy as long as it runs.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class Child:
         with self.log.open("ab") as log:
             self._process = Copy.begin(self.name, self._work, log.fileno()) if self._work else self._run(log.fileno())
         created = psutil.Process(self._process.pid).create_time()
-        with contextlib.suppress(OSError):  # On a full disk: it is the next start that would look for it.
+        with contextlib.suppress(OSError):  # The disk is full; only the next start would read it.
             self._record.write_text(json.dumps({"pid": self._process.pid, "created": created}))
 
     def _run(self, log: int) -> subprocess.Popen[bytes]:
@@ -216,11 +216,11 @@ class Child:
         return self._process is not None and self._process.poll() is None
 
     def symptom(self) -> str:
-        """Say what of the process does not answer, though it runs; nothing when it is well."""
+        """Say which part of a running process does not answer; empty when it is healthy."""
         return self._watch.symptom() if self._watch is not None else ""
 
     def abort(self) -> None:
-        """End a process that does not answer: where it can, it writes to its log what each thread was doing."""
+        """End a process that does not answer; if it can, it first logs what each thread was doing."""
         self.end(signal.SIGABRT)
         give_up = time.monotonic() + NOTICE
         while self.is_alive() and time.monotonic() < give_up:
@@ -228,14 +228,14 @@ class Child:
         self.end(signal.SIGKILL)
 
     def how_it_ended(self) -> str:
-        """Say how the process ended; with the end of its log when it gave up by itself."""
+        """Say how the process ended, with the end of its log if it exited by itself."""
         code = self._process.poll() if self._process is not None else None
         if code is None or code < 0:
             return f"was ended by signal {-code}" if code else "has not started"
         return f"ended with exit code {code}: {last_lines(self.log, 3)} (all of it: {self.log})"
 
     def stop_listening(self) -> None:
-        """Let nobody in any more, and close our copies of its sockets: those who are in wait for its answer."""
+        """Stop accepting connections, and close our copies of its sockets: connected clients still get an answer."""
         for listener in self._sockets:
             let_nobody_in(listener)
             listener.close()
@@ -252,7 +252,7 @@ class Child:
 
 
 def end_leftovers(home: Path) -> None:
-    """Kill the children of an earlier `bigmind up` that was killed and could not end them itself."""
+    """Kill the children left by an earlier `bigmind up` that was itself killed."""
     for record in (home / "run").glob("*.json"):
         with contextlib.suppress(ValueError, KeyError, TypeError):
             left = json.loads(record.read_text())
@@ -261,7 +261,7 @@ def end_leftovers(home: Path) -> None:
 
 
 def end_together(children: Sequence[Child], patience: float, is_hurried: Callable[[], bool]) -> None:
-    """Ask the processes to end. Kill those that have not ended after `patience` seconds, or sooner when hurried."""
+    """Ask the processes to end. Kill those that are still running after `patience` seconds, or sooner when hurried."""
     for child in children:
         child.stop_listening()
     for child in children:

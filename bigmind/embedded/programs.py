@@ -37,12 +37,12 @@ class Account:
 
     @property
     def is_stand_in(self) -> bool:
-        """Whether programs of this account run as another user than this process."""
+        """Whether programs of this account run as a different user than this process."""
         return self.uid != os.geteuid()
 
     @property
     def launch_options(self) -> dict[str, Any]:
-        """What `subprocess` needs to start a program as this user, with nothing of our environment."""
+        """The options for `subprocess` to start a program as this user, without our environment."""
         options: dict[str, Any] = {"cwd": "/", "env": {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}}
         if self.is_stand_in:
             options |= {"user": self.uid, "group": self.gid, "extra_groups": []}
@@ -52,7 +52,7 @@ class Account:
     def let_into(self, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the path under which this user reaches `folder`, and the options to start a program that uses it.
 
-        Root's home is closed to others and stays so. We open the folder for the other user and hand over the open
+        Root's home stays closed to others. We open the folder for the other user and hand over the open
         descriptor: its link in /proc leads straight to the folder, past parents the user could not walk through.
         """
         if not self.is_stand_in:
@@ -65,7 +65,7 @@ class Account:
             os.close(descriptor)
 
     def own(self, folder: Path) -> None:
-        """Give `folder` and all in it to this user, unless it is theirs already."""
+        """Give `folder` and everything in it to this user, unless they own it already."""
         if not self.is_stand_in or folder.stat().st_uid == self.uid:
             return
         try:
@@ -82,7 +82,7 @@ def server_account() -> Account:
     """Return the user that the embedded PostgreSQL runs as on this machine.
 
     Raises:
-        CannotStart: we are root where no other user can stand in.
+        CannotStart: we are root, and there is no other user to run it as.
     """
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid())
@@ -96,7 +96,7 @@ def server_account() -> Account:
 
 
 def major_version() -> str:
-    """Return the major version of the PostgreSQL we bring, as it stands in a data folder's PG_VERSION."""
+    """Return the major version of our PostgreSQL, in the form of a data folder's PG_VERSION."""
     return version(PACKAGE).split(".")[0]
 
 
@@ -111,7 +111,7 @@ class Programs:
         """Run a program on a data folder to its end and return what it printed.
 
         Raises:
-            CannotStart: it failed, with its last words.
+            CannotStart: it failed; the message has its last line of output.
         """
         with self.account.let_into(data) as (path, options):
             # PostgreSQL wants its first argument first: it says which of its programs `postgres` is to be.
@@ -132,7 +132,7 @@ class Programs:
         return str(done.stdout)
 
     def launch(self, data: Path, arguments: list[str], log: Path) -> subprocess.Popen[bytes]:
-        """Start the server on a data folder; its words go to the log. It stops fast and cleanly when we die."""
+        """Start the server on a data folder; its output goes to the log. It stops fast and cleanly when we die."""
         with self.account.let_into(data) as (path, options), log.open("ab") as output:
             return subprocess.Popen(  # noqa: S603 - our own program and arguments
                 [self.folder / "postgres", "-D", path, *arguments],
@@ -167,7 +167,7 @@ def _site_packages() -> Path:
 
 
 def _can_run(account: Account, programs: Path) -> bool:
-    """Try it: permissions, access lists and mount options all count, and only the kernel knows them all."""
+    """Try to run it: permissions, access lists and mount options all count, and only the kernel knows them all."""
     try:
         subprocess.run(  # noqa: S603 - our own program
             [programs / "initdb", "--version"], check=True, capture_output=True, **account.launch_options
@@ -178,7 +178,7 @@ def _can_run(account: Account, programs: Path) -> bool:
 
 
 def _copy(packages: Path, copy: Path) -> None:
-    """Copy aside and rename, so that a copy that exists is whole."""
+    """Copy under another name, then rename, so that an existing copy is always complete."""
     try:
         copy.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(dir=copy.parent, prefix=f".{copy.name}-"))
@@ -199,7 +199,7 @@ def _publish(aside: Path, copy: Path) -> None:
         aside.rename(copy)
     except OSError:
         shutil.rmtree(aside)
-        if not copy.exists():  # Otherwise another start was quicker, and its copy is as good.
+        if not copy.exists():  # Otherwise another start was faster, and its copy is just as good.
             raise
 
 

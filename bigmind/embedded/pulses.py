@@ -1,4 +1,4 @@
-"""Pulses: a process shows that it is well by counting, in a file that the supervisor reads; no request is needed."""
+"""Pulses: a process shows that it is healthy by counting in a file that the supervisor reads; no request is needed."""
 
 import mmap
 import time
@@ -10,15 +10,15 @@ COUNT = Struct("@Q")
 LOOP, THREADS = 0, 1
 BEAT_SECONDS = 0.5
 STUCK_AFTER: Mapping[int, float] = {LOOP: 15.0, THREADS: 60.0}
-"""Seconds after which a part that does not count is stuck. A thread may be in a statement that takes its time."""
+"""Seconds after which a part that does not count is considered stuck. A thread may be in a slow statement."""
 NAMES = {LOOP: "its event loop", THREADS: "its threads"}
 STARTS_WITHIN = 90.0
 BLINK_SECONDS = 2.0
-"""When the supervisor itself has not looked for so long, the machine slept or was busy with something else."""
+"""If the supervisor itself has not looked for this long, the machine was asleep or busy."""
 
 
 class Pulse:
-    """How often the event loop and the threads of a process have come round."""
+    """How often the event loop and the threads of a process have completed a round."""
 
     def __init__(self, path: Path) -> None:
         with path.open("r+b") as file:
@@ -26,13 +26,13 @@ class Pulse:
 
     @classmethod
     def create(cls, path: Path) -> "Pulse":
-        """Make a new file: one of before may still be counted by a process that is ending."""
+        """Create a new file: a process that is ending may still count in the old one."""
         path.unlink(missing_ok=True)
         path.write_bytes(bytes(len(NAMES) * COUNT.size))
         return cls(path)
 
     def beat(self, part: int) -> None:
-        """Count one round of a part. Only one thread counts for each."""
+        """Count one round of a part. Only one thread may count for each part."""
         COUNT.pack_into(self._counts, part * COUNT.size, self.counts()[part] + 1)
 
     def counts(self) -> tuple[int, ...]:
@@ -41,7 +41,7 @@ class Pulse:
 
 
 class PulseWatch:
-    """What the supervisor knows of a pulse."""
+    """What the supervisor knows about a pulse."""
 
     def __init__(self, pulse: Pulse) -> None:
         self._pulse = pulse
@@ -50,7 +50,7 @@ class PulseWatch:
         self._changed = [self._looked] * len(NAMES)
 
     def symptom(self) -> str:
-        """Say which part has stood still for too long; nothing when none has."""
+        """Say which part has stopped for too long; empty when none has."""
         now, counts = time.monotonic(), self._pulse.counts()
         missed = now - self._looked
         for part in NAMES:

@@ -1,4 +1,4 @@
-"""The scheduler within the worker of `bigmind up`: a thread there, where a process of its own would take 40 MB."""
+"""The scheduler inside the worker of `bigmind up`: a thread, because a separate process would take 40 MB."""
 
 from collections.abc import Callable
 from threading import Event, Thread
@@ -17,7 +17,7 @@ log = structlog.get_logger()
 
 
 class SchedulerThread(Thread):
-    """Schedules until it is stopped; begins again when it fails, such as on a full disk."""
+    """Schedules until it is stopped; restarts after a failure, such as a full disk."""
 
     def __init__(self, app: Celery, file: str) -> None:
         super().__init__(name="scheduler", daemon=True)
@@ -27,23 +27,23 @@ class SchedulerThread(Thread):
         self._stops = Event()
 
     def run(self) -> None:
-        """Send what is due."""
+        """Send tasks that are due."""
         while not self._stops.is_set():
             try:
                 self._service.start()
             except Exception as error:  # noqa: BLE001 - the outermost loop of a thread
-                log.warning("The scheduler failed, and begins anew.", error=str(error))
+                log.warning("The scheduler failed and starts again.", error=str(error))
             if not self._stops.wait(AGAIN_AFTER):
                 self._service = self._make()
 
     def stop(self) -> None:
-        """Send nothing any more."""
+        """Stop sending tasks."""
         self._stops.set()
         self._service.stop()
 
 
 class SchedulerStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no types.
-    """Schedules from a thread of the worker, where the worker gets a file to keep the last times in.
+    """Schedules from a thread of the worker, if the worker gets a file to keep the last times in.
 
     Celery's own `--beat` starts a process instead, which outlives a worker that is killed.
     """
@@ -59,6 +59,6 @@ class SchedulerStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery ha
 
 
 def add_scheduler_option(app: Celery) -> None:
-    """Let workers of an application take the option."""
-    app.user_options["worker"].add(click.Option([OPTION], metavar="FILE", help="Schedule, too, from a thread."))
+    """Add the option to an application's workers."""
+    app.user_options["worker"].add(click.Option([OPTION], metavar="FILE", help="Also run the scheduler, in a thread."))
     app.steps["worker"].add(SchedulerStep)

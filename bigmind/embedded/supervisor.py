@@ -1,4 +1,4 @@
-"""Keeps BigMind's processes running: starts them in order, revives what dies, and stops all of them together."""
+"""Keeps BigMind's processes running: starts them in order, restarts any that die, and stops them all together."""
 
 import http.client
 import time
@@ -13,12 +13,12 @@ from bigmind.embedded.manager import ServiceManager
 from bigmind.embedded.processes import Child, end_together
 
 LOOK_EVERY = 0.1
-# With its start of 2 to 4 s, a part that dies again and again is still back within 15 s.
+# With a start of 2 to 4 s, a part that keeps dying is still back within 15 s.
 FIRST_DELAY, LONGEST_DELAY = 0.5, 4.0
-# A process that ran this long is well; its next death starts again from the first delay.
+# A process that ran this long is healthy; after its next death the delays start over.
 WELL_AFTER = 10.0
 SERVED_WITHIN = 90.0
-# An idle worker on the file queue looks up after 2 to 4 s.
+# An idle worker on the file queue polls every 2 to 4 s.
 CHILD_PATIENCE, DATABASE_PATIENCE, HURRIED_PATIENCE = 6.0, 8.0, 2.0
 
 Say = Callable[[str], None]
@@ -36,7 +36,7 @@ class Service(Protocol):
         """Whether it runs."""
 
     def how_it_ended(self) -> str:
-        """Say how it ended."""
+        """Describe how it ended."""
 
 
 @dataclass
@@ -54,7 +54,7 @@ class Watch:
         self.part.start()
 
     def look(self, say: Say) -> None:
-        """Notice that the part died, and start it again when it is time."""
+        """Notice that the part died, and restart it when its delay is over."""
         if self.due is not None:
             if time.monotonic() >= self.due:
                 self._revive(say)
@@ -89,17 +89,17 @@ class Supervisor:
         self._watches: list[Watch] = []
 
     def start_database(self, cluster: Cluster) -> None:
-        """Start the embedded PostgreSQL and watch over it."""
+        """Start the embedded PostgreSQL and watch it."""
         self.cluster = cluster
         self._begin(cluster)
 
     def start_child(self, child: Child) -> None:
-        """Start a process and watch over it."""
+        """Start a process and watch it."""
         self.children.append(child)
         self._begin(child)
 
     def wait_until_served(self, url: str, address: tuple[str, int], web: Sequence[Child]) -> None:
-        """Return when the web server answers /healthz, by one of its processes.
+        """Wait until one process of the web server answers /healthz.
 
         Raises:
             CannotStart: it ended, or did not answer in time.
@@ -113,7 +113,7 @@ class Supervisor:
             time.sleep(LOOK_EVERY)
 
     def watch(self) -> None:
-        """Revive what dies, until an exception says stop."""
+        """Restart parts that die, until an exception says stop."""
         while True:
             for watch in self._watches:
                 watch.look(self.say)
@@ -121,7 +121,7 @@ class Supervisor:
             time.sleep(LOOK_EVERY)
 
     def stop(self, is_hurried: Callable[[], bool]) -> None:
-        """Let requests and tasks finish, then stop the database that they need for it."""
+        """Let requests and tasks finish, then stop the database they need."""
         self.manager.announce_stop()
         end_together(self.children, CHILD_PATIENCE, is_hurried)
         if self.cluster is not None:
@@ -134,7 +134,7 @@ class Supervisor:
 
 
 def is_served(url: str, address: tuple[str, int]) -> bool:
-    """Ask /healthz at a local address, under the name that people use: other names are refused."""
+    """Ask /healthz at a local address, under the public host name: other names are refused."""
     host, port = address
     asked = http.client.HTTPConnection(host, port, timeout=5)
     try:

@@ -1,4 +1,4 @@
-"""What `bigmind up` does, in order: check, make the database ready, start the processes, say where it is, watch."""
+"""What `bigmind up` does, in order: check, prepare the database, start the processes, print the address, watch."""
 
 import gc
 import json
@@ -34,21 +34,21 @@ from bigmind.environment import Environment, unknown_variables
 PARTS = ("web", "worker", "scheduler")
 ENOUGH_MEMORY = 1 << 30
 ALIVE = "alive"
-"""The file in `run` that is touched while all parts run: probes of containers look at its age."""
+"""The file in `run` that is touched while all parts run: container probes check its age."""
 
 
 class StopRequested(BaseException):
-    """Someone asked BigMind to stop. Not an `Exception`, so nothing on the way takes it for a failure."""
+    """Someone asked BigMind to stop. Not an `Exception`, so that no handler on the way takes it for a failure."""
 
 
 class StopSignals:
-    """Counts the requests to stop; the first interrupts whatever is going on."""
+    """Counts the requests to stop; the first one interrupts whatever is running."""
 
     def __init__(self) -> None:
         self.count = 0
 
     def listen(self) -> None:
-        """Answer the signals from now on."""
+        """Start handling the signals."""
         signal.signal(signal.SIGINT, self._note)
         signal.signal(signal.SIGTERM, self._note)
         # `nohup` ignores the closed terminal on purpose.
@@ -81,7 +81,7 @@ def _secret(given: SecretStr, file: str, variable: str) -> str:
     if not file:
         return given.get_secret_value()
     try:
-        # Editors and `echo` end a file with a line break, which nobody types into a form.
+        # Editors and `echo` end a file with a line break, which is not part of the password.
         text = Path(file).read_text().rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         raise CannotStart(f"{variable} cannot be read: {error}") from error
@@ -91,7 +91,7 @@ def _secret(given: SecretStr, file: str, variable: str) -> str:
 
 
 def ready_lines(url: str, sign_in_link: str | None, key: str | None, home: str) -> str:
-    """Return the ready lines. The key is shown at the first start only; its hash alone is kept."""
+    """Return the ready lines. The key is shown only at the first start; only its hash is stored."""
     lines = ["", f"BigMind is ready: {url}", ""]
     if sign_in_link:
         lines += [f"  Sign in (once, within a day):  {sign_in_link}"]
@@ -119,7 +119,7 @@ def bring_up(environment: Environment, parts: Collection[str], say: Say) -> None
     """Run BigMind until a signal stops it.
 
     Raises:
-        CannotStart: with the reason and the remedy in one sentence; whatever had started is stopped again.
+        CannotStart: with the reason and the remedy in one sentence; everything already started is stopped again.
     """
     signals = StopSignals()
     signals.listen()
@@ -155,7 +155,7 @@ def warnings(environment: Environment) -> list[str]:
 
 
 def renew_hooks(environment: Environment, say: Say) -> None:
-    """Give clients on this machine the hook program of this version. BigMind starts without that, too."""
+    """Update the hook program of clients on this machine. A failure does not stop BigMind from starting."""
     try:
         HookFolder(environment.home / "hooks").renew()
     except BigMindError as refusal:
@@ -163,7 +163,7 @@ def renew_hooks(environment: Environment, say: Say) -> None:
 
 
 def _start(environment: Environment, parts: Collection[str], supervisor: Supervisor) -> None:
-    # A client that has one server waits until it has started. Of several, others answer meanwhile, if this one refuses.
+    # With one server, clients wait until it has started. With several, the others answer if this one refuses.
     at_once = environment.is_embedded
     sockets = listen(environment.bind, environment.port, at_once=at_once) if "web" in parts else []
     for log in (environment.home / "logs").glob("*.log"):
@@ -180,7 +180,7 @@ def _start(environment: Environment, parts: Collection[str], supervisor: Supervi
     children += [] if pause else _of_celery({*parts} - {"web"}, environment)
     if importing:
         importing.join()
-        hang_up()  # No copy of this process may use its connections.
+        hang_up()  # Copies of this process must not use its connections.
         preload()
     else:
         gc.enable()
@@ -207,7 +207,7 @@ def _web(environment: Environment, sockets: Sequence[socket.socket]) -> list[Chi
 
 
 def _of_celery(parts: Collection[str], environment: Environment) -> list[Child]:
-    """Return worker and scheduler; the worker schedules, too, where both are to run here."""
+    """Return the worker and the scheduler; if both run here, the worker schedules, too."""
     if not parts:
         return []
     schedule = str(environment.home / "run" / "schedule")
@@ -219,10 +219,10 @@ def _of_celery(parts: Collection[str], environment: Environment) -> list[Child]:
 
 
 def run_celery(arguments: list[str]) -> None:
-    """Run Celery's program in this process. It imports that for itself, while the web processes begin to serve."""
+    """Run Celery's program in this process. It imports Celery itself, while the web processes start serving."""
     from celery.__main__ import main as celery_main
 
-    os.environ["CELERY_SKIP_CHECKS"] = "1"  # They load every template, and were made when the database was prepared.
+    os.environ["CELERY_SKIP_CHECKS"] = "1"  # They load every template, and ran when the database was prepared.
     sys.argv = arguments
     try:
         celery_main()
@@ -234,12 +234,12 @@ def run_celery(arguments: list[str]) -> None:
 
 
 def default_web_processes() -> int:
-    """Two, of which one is enough to go on; one where memory is scarce."""
+    """Two, so that one can go on alone; one if memory is scarce."""
     return 2 if memory_bytes() >= ENOUGH_MEMORY else 1
 
 
 def memory_bytes() -> int:
-    """Return how much memory this machine has, or how much of it this container may use."""
+    """Return how much memory this machine has, or this container may use."""
     machine = psutil.virtual_memory().total
     try:
         return min(machine, int(Path("/sys/fs/cgroup/memory.max").read_text()))
@@ -263,12 +263,12 @@ def worker_command(schedule: str = "") -> list[str]:
 
 
 def scheduler_command(schedule: str) -> list[str]:
-    """Return the command of a scheduler alone, for a machine that has no worker."""
+    """Return the command of a separate scheduler, for a machine without a worker."""
     return [sys.executable, "-m", "celery", "-A", "bigmind", "beat", f"--schedule={schedule}", "--pidfile="]
 
 
 def _welcome(environment: Environment) -> None:
-    """Make the first user and key if there is none, and print the ready lines."""
+    """Create the first user and key if there is none, and print the ready lines."""
     if environment.read_only:
         print(ready_lines(environment.url, None, None, str(environment.home)), flush=True)
         return
