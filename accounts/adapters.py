@@ -1,4 +1,4 @@
-"""What BigMind decides for django-allauth: how second factors are kept, and whom a provider lets in."""
+"""What BigMind decides for django-allauth: how second factors are stored, and who may sign in by a provider."""
 
 import base64
 from functools import lru_cache
@@ -56,14 +56,14 @@ def _cipher(secret_key: str) -> Fernet:
 
 
 class CompanySignInAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
-    """Lets in whom our own rules let in, and tells what went wrong on our own page."""
+    """Applies our own rules to sign-ins, and shows errors on our own page."""
 
     def get_provider(self, request: HttpRequest, provider: str, client_id: str | None = None) -> CompanyProvider:
-        """Return the one that is configured; rows in the database count for nothing."""
+        """Return the configured provider; rows in the database are ignored."""
         return provider_for(request)
 
     def authenticate_by_email(self, login: SocialLogin) -> None:
-        """Find nobody by e-mail here: `admit` does, by its own rules."""
+        """Find no one by e-mail here: `admit` does that, by its own rules."""
         return
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
@@ -84,5 +84,5 @@ class CompanySignInAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         exception: Exception | None = None,
         extra_context: object = None,
     ) -> None:
-        """Tell on a page of ours what went wrong."""
+        """Show what went wrong on a page of ours."""
         raise ImmediateHttpResponse(show_sign_in_error(request, error=error, exception=exception))

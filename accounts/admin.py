@@ -1,6 +1,6 @@
-"""Looking at accounts, and mending: what an action does, the same services do.
+"""Viewing and correcting accounts: admin actions call the same services as everything else.
 
-Most tables are looked at and not changed: they are rows, below. The others have a class each.
+Most tables are read-only: they are rows, below. Each of the others has a class.
 """
 
 from typing import Any
@@ -50,12 +50,12 @@ from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.admin import show
 
-# What is configured in the environment or not used at all must not look as if it could be set here.
+# Settings that live in the environment, or are unused, must not look as if they could be set here.
 admin.site.unregister([EmailAddress, SocialApp, SocialToken, SocialAccount, Authenticator])
 
 
 class UserForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Asks what may be changed of a person. It is checked within the transaction in which it is saved."""
+    """Asks for the fields of a person that may change. It is validated in the transaction that saves it."""
 
     def clean(self) -> dict[str, Any]:
         """Refuse to demote or deactivate the last admin, in the words of the command."""
@@ -94,15 +94,15 @@ class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     readonly_fields = ("id", "created_at", "last_seen", "last_login")
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        """Save; a user who was made here has no password to sign in with."""
+        """Save; a user created here has no password to sign in with."""
         if not change:
             obj.set_unusable_password()
         obj.save()
-        # What changed, and not to what: a name could not be taken away again.
+        # Which fields changed, but not their values: a name could not be removed later.
         audit("user_changed" if change else "user_added", about=obj, fields=form.changed_data, role=obj.role)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Name what goes with a user; that some of it cannot be deleted on its own is no objection."""
+        """List what is deleted with a user, even if some of it cannot be deleted on its own."""
         to_delete, counts, _wanting, protected = super().get_deleted_objects(objs, request)
         return to_delete, counts, set(), protected
 
@@ -115,7 +115,7 @@ class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             messages.error(request, in_language(str(refusal)))
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> list[LogEntry]:
-        """Keep no name of who is gone: the signed report says what was done."""
+        """Keep no name of a deleted user: the signed report says what was done."""
         return []
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
@@ -129,7 +129,7 @@ show(Profile, "user role updated_at", search="user__username", filters="updated_
 
 
 class MadeElsewhereAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Rows that are changed here and not made: one made here would have a text that nobody has seen."""
+    """Rows that can be changed here but not created: nobody would have seen the text of a new one."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Nothing is created here."""
@@ -152,7 +152,7 @@ show(
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(MadeElsewhereAdmin):
-    """Keys. They are made where their text can be shown: on the page and on the command line."""
+    """Keys. They are created where their text can be shown: on the page and on the command line."""
 
     list_display = (
         "prefix",
@@ -184,7 +184,7 @@ class ApiKeyAdmin(MadeElsewhereAdmin):
     actions = ("revoke",)
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
-        """Save; a key whose user was taken away here stays closed like one that was unlinked by the command."""
+        """Save; a key whose user was removed here stays disabled, like one unlinked by the command."""
         if "user" in form.changed_data:
             obj.unlinked_at = None if obj.user else timezone.now()
         obj.save()

@@ -21,13 +21,12 @@ CHALLENGE = 'Bearer realm="BigMind"'
 
 
 class BadKey(Exception):
-    """The key opens nothing. The sentence says why, and never more than its holder may know."""
+    """The key is not valid. The sentence says why, and never more than its holder may know."""
 
 
 def authenticate_key(token: str, *, client_name: str = "", client_version: str = "", host: str = "") -> Actor:
-    """Return the actor for a key. One indexed look-up, or none where a process that serves has just looked it up.
-
-    A revoked key is refused as soon as the database has told of it, and within half a second in any case.
+    """Return the actor for a key. One indexed look-up, or none if a serving process has just looked it up. A revoked
+    key is refused as soon as the database has sent a notification, and within half a second in any case.
 
     Raises:
         BadKey: the key is malformed, unknown, revoked, expired, or linked to no active user.
@@ -49,9 +48,10 @@ def authenticate_key(token: str, *, client_name: str = "", client_version: str =
 
 
 def recall_actor(token: str) -> Actor | None:
-    """Return the actor for a key that was looked up a moment ago. It asks no database, so no thread is needed.
+    """Return the actor for a key that was looked up a moment ago. It does not query the database, so it needs no
+    thread.
 
-    None: ask `authenticate_key`, which also says what is wrong with a key that opens nothing.
+    None: ask `authenticate_key`, which also says what is wrong with an invalid key.
     """
     key = recall_key(digest_of(token))
     if key is None or key.user is None or not key.user.is_active or key.state in {"revoked", "expired"}:
@@ -63,7 +63,7 @@ def authenticate_token(text: str) -> Actor:
     """Return the actor of a connected app. Nothing is cached, so that an app whose access has ended is refused at once.
 
     Raises:
-        BadKey: the token is unknown, has expired, or opens nothing any more.
+        BadKey: the token is unknown, expired or no longer valid.
     """
     token = find_token(text, AppToken.Type.ACCESS)
     if token is None or token.key.user is None:
@@ -80,7 +80,7 @@ def bearer_token(header: str) -> str | None:
 
 
 def is_key_of_somebody(header: str) -> bool:
-    """Whether an `Authorization` header has a key that opens something: who has none is not listened to for long."""
+    """Whether an `Authorization` header has a valid key: clients without one get less time."""
     try:
         return bool(authenticate_key(bearer_token(header) or ""))
     except BadKey:

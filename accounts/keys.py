@@ -1,4 +1,4 @@
-"""API keys: make, look up, rotate, revoke, and what of their text is stored and shown."""
+"""API keys: create, look up, rotate and revoke them; and what is stored and shown of their text."""
 
 import hashlib
 import secrets
@@ -34,7 +34,7 @@ def new_key_text(prefix: str = PREFIX) -> str:
 
 
 def digest_of(text: str) -> str:
-    """Return what is stored of a key or a one-time token: its SHA-256 in hexadecimal."""
+    """Return the digest stored for a key or a one-time token: its SHA-256 in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -87,7 +87,7 @@ MOST_PER_MINUTE = 1_000_000
 
 @dataclass(frozen=True)
 class NewKey:
-    """A key that was just made, with its text: the only moment at which the text exists."""
+    """A new key with its text, which exists only now."""
 
     key: ApiKey
     text: str
@@ -139,7 +139,7 @@ def create_key(
 
 
 def _refuse_useless(scopes: Collection[str], expires_at: datetime | None, per_minute: int | None) -> None:
-    """Refuse a key that could do nothing, or whose terms mean nothing."""
+    """Refuse a key without permissions or with invalid terms."""
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown or not scopes:
         raise Invalid(
@@ -158,7 +158,7 @@ def list_keys(user: User | None = None) -> QuerySet[ApiKey]:
 
 
 def keys_ending_soon(user: User) -> QuerySet[ApiKey]:
-    """Return the keys of a user that work, and stop within two weeks; the one that stops first comes first."""
+    """Return a user's working keys that end within two weeks, the first to end first."""
     soon = timezone.now() + KEYS_END_SOON
     working = list_keys(user).filter(pk__in=ApiKey.objects.usable().of_people())
     ending = working.filter(Q(expires_at__lte=soon) | Q(revoked_at__lte=soon))
@@ -196,7 +196,7 @@ def rotate_key(key: ApiKey, *, overlap: timedelta = DEFAULT_OVERLAP) -> NewKey:
 
 @transaction.atomic
 def revoke_key(key: ApiKey) -> ApiKey:
-    """End a key now. What was stored with it stays. Revoking twice changes nothing."""
+    """Revoke a key at once. What was stored with it stays. Revoking twice changes nothing."""
     now = timezone.now()
     if key.revoked_at is None or key.revoked_at > now:
         key.revoked_at = now

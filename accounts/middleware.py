@@ -1,4 +1,4 @@
-"""What surrounds every page: who is signed in, in which browser, is noted; who owes a second factor is led to it."""
+"""What surrounds every page: records sign-ins, and redirects people who must set up a second factor."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ log = structlog.get_logger()
 
 
 class SignInMiddleware:
-    """Notes who uses which session, after the answer: by then a user has signed in, or out.
+    """Records who uses which session, after the response: by then a user has signed in, or out.
 
     Responses that did not look at the user are left alone, and so are errors.
     """
@@ -37,7 +37,7 @@ class SignInMiddleware:
         return response
 
     def _note(self, request: HttpRequest, session_key: str) -> None:
-        """Note it. The page is ready by then, and is shown even if this fails."""
+        """Record it. The page is ready by then, and is shown even if this fails."""
         try:
             if isinstance(request.user, User):
                 note_sign_in(
@@ -51,7 +51,7 @@ class SignInMiddleware:
 
 
 class SecondFactorMiddleware:
-    """Leads people of whom a second factor is demanded to the page that sets it up, and to nothing else.
+    """Redirects people who must set up a second factor to that page, and lets them see nothing else.
 
     Who came from the company's own sign-in has one there. Keys are no browsers: nothing below `/api/` asks who is here.
     """
@@ -67,7 +67,7 @@ class SecondFactorMiddleware:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
-        """Turn to that page; None lets the view answer."""
+        """Redirect to that page; None lets the view answer."""
         if settings.REQUIRE_MFA == "nobody" or request.path_info.startswith("/api/"):
             return None
         assert request.resolver_match is not None

@@ -1,4 +1,4 @@
-"""What catches up in the background about people."""
+"""Background tasks about people."""
 
 from celery import shared_task
 
@@ -18,7 +18,7 @@ def forget_old_calls() -> None:
 
 @shared_task
 def warn_of_ending_keys() -> None:
-    """Tell people whose keys end within two weeks, and within three days."""
+    """Alert people whose keys end within two weeks, and within three days."""
     alerts.warn_of_ending_keys()
 
 

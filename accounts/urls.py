@@ -1,4 +1,4 @@
-"""Where the pages of who is who are. The page that makes a key needs the catalogue: see `bigmind/urls.py`."""
+"""URLs of the pages about people. The page that creates a key needs the catalogue: see `bigmind/urls.py`."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""What `bigmind connect` does with files: pure of Django, so that it works where no database is."""
+"""What `bigmind connect` does with files, without Django, so that it works without a database."""

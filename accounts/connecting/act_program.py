@@ -1,9 +1,9 @@
-"""The program for acts: brings an entry of BigMind just before the act that its triggers are about, or holds the act.
+"""The program for acts: shows an entry of BigMind just before an act that triggers it, or holds the act.
 
 A client starts it before each tool, before each prompt and after each tool. It asks nobody: the triggers are in a file
 that BigMind compiled and signed, and the hook program fetches in the background. What fired is noted, to be told later.
 
-Whatever happens it prints one JSON object and exits 0, so that a client goes on.
+Whatever happens, it prints one JSON object and exits 0, so that the client goes on.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ BLOCKED_OWN = (
 
 
 def read_config(client: str) -> Json | None:
-    """Return what the hook program is told of a client, from the first folder that has it."""
+    """Return the hook program's settings for a client, from the first folder that has them."""
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     homes = (os.environ.get("BIGMIND_HOME", ""), os.path.join(os.path.expanduser("~"), ".bigmind"))
     folders = [own, *(os.path.join(home, "hooks") for home in homes if home)]
@@ -110,7 +110,7 @@ class TriggerSet:
             with open(self.path, "rb") as file:
                 signature, _, content = file.read(SET_BYTES).partition(b"\n")
             age = time.time() - os.path.getmtime(self.path)
-            # Fetched while the clock ran ahead: it would stay fresh until the clock has come so far again.
+            # Fetched while the clock ran ahead: it would stay fresh until the clock reaches that time again.
             self.age = age if age > -FRESH_SECONDS else float(FRESH_SECONDS + 1)
         except OSError:
             return
@@ -126,7 +126,7 @@ class TriggerSet:
         """Return what each entry says, by its handle.
 
         Raises:
-            ValueError: it is not what was signed.
+            ValueError: it was altered after it was signed.
         """
         if sha256(self._texts).hexdigest() != self._digest:
             raise ValueError("the texts were changed")
@@ -148,7 +148,7 @@ class Moment:
         self.state: Json = {}
 
     def answer(self) -> Json:
-        """Return what the client is to do and to tell its model."""
+        """Return what the client should do, and what to tell its model."""
         if self.act is None:
             return {}
         if self.act.moment == PROMPT and not self.agent:
@@ -253,7 +253,7 @@ class Moment:
             self._write_state()
 
     def record(self) -> None:
-        """Note what was done and what fired, for BigMind to be told later."""
+        """Record what was done and what fired, to send to BigMind later."""
         act = self.act
         if act is None or (act.moment == PROMPT and not self.fired) or not (self.fired or self.set.records):
             return
@@ -318,7 +318,7 @@ def _root_of(folder: str) -> str:
 
 
 def _is_excluded(folder: str, config: Json) -> bool:
-    """Whether the person wants nothing from this folder: said on this machine, or on the page Captured."""
+    """Whether the person excluded this folder, on this machine or on the page Captured."""
     told = _read_json(os.path.join(config["folder"], f"{config['client']}.excluded.json")).get("never")
     never = [*(config.get("never") or []), *(told if isinstance(told, list) else [])]
     if not never:

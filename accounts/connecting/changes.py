@@ -1,4 +1,4 @@
-"""Changes: what connecting or disconnecting would do to each file, shown before it is done, and done to all or none."""
+"""Changes: what connecting or disconnecting does to each file, shown first, then done to all files or none."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -23,10 +23,10 @@ class FileChange:
     """What happens to one file.
 
     Attributes:
-        content: What will be in it; None where it is removed.
-        mode: Who will be able to read it.
-        record: What is known of it afterwards; None when there is nothing left to know.
-        notes: What its owner should know.
+        content: Its new content; None if it is removed.
+        mode: Its new permissions.
+        record: Its record afterwards; None if there is nothing left to record.
+        notes: Notes for its owner.
     """
 
     part: ClientFile
@@ -47,7 +47,7 @@ class FileChange:
 
     @property
     def diff(self) -> str:
-        """The difference, line by line: no line but the changed ones, for the others may hold secrets."""
+        """The difference, changed lines only, because the others may hold secrets."""
         old, new = self.found.text, (self.content or b"").decode()
         lines = unified_diff(old.splitlines(), new.splitlines(), "before", "after", n=0, lineterm="")
         return "\n".join(_cut(mask_keys(line)) for line in list(lines)[2:])
@@ -136,7 +136,7 @@ def _plan_disconnect(program: str, part: ClientFile, records: ChangeRecords) -> 
 
 
 def _before(part: ClientFile, found: FoundFile, known: ChangeRecord | None) -> bytes | None:
-    """Return what disconnecting would restore: the file as its owner has it, without our part."""
+    """Return what disconnecting would restore: the owner's file without our part."""
     if known is None:
         return found.content
     return known.before if is_as_written(found, known) else _without_ours(part, found, known)

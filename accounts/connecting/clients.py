@@ -1,4 +1,4 @@
-"""The programs that can talk to BigMind: what each receives, and where it keeps the instructions of its agent."""
+"""The programs that can talk to BigMind: what to paste into each, and where its agent's instructions belong."""
 
 import sys
 from collections.abc import Callable, Collection
@@ -33,7 +33,7 @@ class ClientProgram:
     rules: str = ""
 
     def command(self, config: ServerConfig) -> str:
-        """Return the one command that writes all this; empty where there is no file to write."""
+        """Return the single command that writes all this; empty if there is no file to write."""
         program = program_called(self.slug)
         if program is None or program.configuration is None:
             return ""
@@ -61,7 +61,7 @@ def ways_in(config: ServerConfig) -> list[tuple[ClientProgram, list[Snippet], st
 
 
 def find_clients() -> list[ClientProgram]:
-    """Return the clients that are on this machine; none where the browser's machine may be another one."""
+    """Return the clients on this machine; none if the browser may be on another one."""
     command, _ = _local_command()
     machine = Machine.here()
     return [client for client in CLIENTS if command and _has_files(client, machine)]
@@ -77,7 +77,7 @@ def _has_files(client: ClientProgram, machine: Machine) -> bool:
 
 
 def _local_command() -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """How this machine's own clients start `bigmind mcp`: only where the browser's machine is surely this one.
+    """How this machine's own clients start `bigmind mcp`: only if the browser is certainly on this machine.
 
     Everything is spelt out, because a client with windows sees neither the shell's PATH nor its variables. A database
     elsewhere would have to be named with its password, so then the way through the web is the better one.

@@ -1,4 +1,4 @@
-"""Reads and replaces the files of other programs: whole, or not at all."""
+"""Reads and replaces the files of other programs, atomically."""
 
 import hashlib
 import os
@@ -37,7 +37,7 @@ class FoundFile:
 
     @property
     def is_linked(self) -> bool:
-        """Whether it lies elsewhere than where its program looks. Links above the home are nobody's business here."""
+        """Whether it is not where its program looks. Links above the home do not count."""
         return self.path.is_symlink() or self.path.parent.is_symlink()
 
 
@@ -69,7 +69,7 @@ def find_file(path: Path) -> FoundFile:
 
 
 def require_writable(found: FoundFile) -> None:
-    """Refuse at once what could not be written later.
+    """Refuse early if the file could not be written later.
 
     Raises:
         Forbidden: the file, or the folder it would be made in, may not be written.
@@ -84,9 +84,9 @@ def require_writable(found: FoundFile) -> None:
 
 
 def replace_file(found: FoundFile, content: bytes | None, *, mode: int) -> list[Path]:
-    """Put new content in the place of what was found, or remove the file. Return the folders that had to be made.
+    """Replace the file that was found with new content, or remove it. Return the folders that had to be created.
 
-    The file is exchanged in one step, so that no reader ever sees half of it.
+    The file is replaced in one step, so that no reader ever sees half of it.
 
     Raises:
         Conflict: it was changed since it was found.

@@ -1,4 +1,4 @@
-"""The hook program on this machine: its files below `BIGMIND_HOME/hooks`, and what it knows of each client."""
+"""The hook program on this machine: its files below `BIGMIND_HOME/hooks`, and its settings for each client."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ FOR_ITS_OWNER = 0o700
 
 @dataclass(frozen=True)
 class HookConfig:
-    """What the hook program knows of one client.
+    """The hook program's settings for one client.
 
     Attributes:
         url: The address of BigMind.
@@ -66,16 +66,16 @@ class HookFolder:
         return HookProgram(python, str(self.folder / PROGRAM_FILE), machine.system)
 
     def config_of(self, client: str) -> HookConfig | None:
-        """Return what the program knows of a client, if anything."""
+        """Return the program's settings for a client, if any."""
         found = find_file(self._config(client))
         try:
             told = json.loads(found.text) if found.content else None
             return HookConfig(**told) if told else None
-        except (ValueError, TypeError):  # what cannot be understood is written again
+        except (ValueError, TypeError):  # a malformed file is written again
             return None
 
     def write(self, config: HookConfig) -> None:
-        """Write the program, and what it knows of a client. Both are there before a client could call them."""
+        """Write the program and its settings for a client. Both exist before a client could run it."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=FOR_ITS_OWNER)
         write_program(self.folder)
         content = json.dumps(asdict(config), indent=1, ensure_ascii=False).encode()
@@ -95,7 +95,7 @@ class HookFolder:
         return all(find_file(self.folder / name).content == content for name, content in _contents().items())
 
     def forget(self, client: str, place: str) -> None:
-        """Drop what is known of a client in one place; the last one takes the program and what waits with it."""
+        """Remove the settings for a client in one place; with the last one, remove the program and waiting events."""
         known = self.config_of(client)
         left = [one for one in known.places if one != place] if known else []
         if known and left:

@@ -1,11 +1,11 @@
-"""The hook program: gives BigMind what a client tells its hook, and gives the client BigMind's answer.
+"""The hook program: sends BigMind the events of a client, and gives the client BigMind's answers.
 
-A client starts it at the start, before a prompt, when the agent stops, before compaction and at the end. So it is of
-the standard library alone and imports little. `bigmind connect` copies it to `BIGMIND_HOME/hooks`, and beside it the
+A client starts it at the start, before a prompt, when the agent stops, before compaction and at the end. So it uses
+only the standard library and imports little. `bigmind connect` copies it to `BIGMIND_HOME/hooks`, and beside it the
 modules that screen texts for secrets.
 
 Whatever happens it prints one JSON object and exits 0: exit 2 makes clients refuse a prompt, and text on standard
-output is shown to the model. What cannot be delivered waits in a spool and is sent later.
+output is shown to the model. Events that cannot be delivered wait in a spool and are sent later.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ KINDS = {
     "Ping": "ping",
     "Triggers": "triggers",
 }
-"""What an event of a client is to BigMind. `Ping` comes from `bigmind doctor`, `Triggers` from the program for acts."""
+"""The kind of event that BigMind sees. `Ping` comes from `bigmind doctor`, `Triggers` from the program for acts."""
 
 # From the start of this file on. Starting Python takes 20 to 30 ms more.
 SECONDS = {
@@ -73,7 +73,7 @@ SENT_KEYS = {
     "last_assistant_message", "prompt_response", "agent_id", "agent_type", "timestamp",
 }  # fmt: skip
 EXCHANGES = {"start", "stop", "end", "triggers"}
-"""At these the program for acts has its notes told to BigMind, and gets the triggers that hold now."""
+"""Events at which the notes of the program for acts are sent to BigMind, and the current triggers fetched."""
 FORKS = {"fork", "resume"}
 """Sources of a start at which an earlier conversation may go on under a new id."""
 TEXT_CHARS = 4_000
@@ -158,7 +158,7 @@ def redact(text: str) -> str:
 
 
 def clean(text: str, most: int) -> str:
-    """Return what may leave the machine of a text: nothing private, no secrets, nothing that hooks brought."""
+    """Return the part of a text that may leave the machine: nothing private, no secrets, nothing that hooks added."""
     left = drop_between(PRIVATE, drop_between(BROUGHT, text))
     text = left if left == text else left.strip()
     # A secret that begins within the limit is seen whole. What is shorter than any secret need not be looked at.
@@ -167,7 +167,7 @@ def clean(text: str, most: int) -> str:
 
 
 def choose(told: Json, name: str) -> Json:
-    """Return what may be sent of what the client wrote to standard input, under the name of its event."""
+    """Return the part of the client's standard input that may be sent, under the name of its event."""
     sent = {key: value for key, value in told.items() if key in SENT_KEYS and isinstance(value, str | int | float)}
     event: Json = {key: clean(value, TEXT_CHARS) if isinstance(value, str) else value for key, value in sent.items()}
     event["hook_event_name"] = name
@@ -303,7 +303,7 @@ def read_tail(path: str, since: int) -> tuple[list[Json], int]:
         file.seek(start)
         raw = file.read(TAIL_BYTES)
     end = raw.rfind(b"\n") + 1
-    # Begun in the middle of a line, unless it is where the last read ended.
+    # The read began in the middle of a line, unless it is where the last one ended.
     first = 0 if start in {0, since} else raw.find(b"\n") + 1
     return _objects(raw[first:end]), start + end
 
@@ -676,7 +676,7 @@ def list_spool(config: Json) -> list[str]:
 
 
 def spool(config: Json, event: Json) -> None:
-    """Keep an event until BigMind is back. Beyond the bounds the oldest go."""
+    """Keep an event until BigMind is back. Beyond the limits, the oldest are dropped."""
     content = json.dumps({**event, "bigmind": {**event["bigmind"], "late": True}}).encode()
     name = f"{time.time_ns():020d}-{event['bigmind']['event_id']}.json"
     # First the room, so that a spool never takes more than its bounds, and a full disk gets some back.
@@ -697,7 +697,7 @@ def _size(path: str) -> int:
 
 
 def flush(config: Json, until: float) -> None:
-    """Send what waits, the oldest first, until the time is over or BigMind does not take it."""
+    """Send waiting events, the oldest first, until the time is up or BigMind refuses one."""
     for path in list_spool(config):
         if until - time.monotonic() < 0.1:
             return
@@ -814,7 +814,7 @@ def _exclusions_path(config: Json) -> str:
 
 
 def note_failure(config: Json, event: str, reason: str) -> None:
-    """Keep why an event was not delivered, for `bigmind doctor`."""
+    """Record why an event was not delivered, for `bigmind doctor`."""
     with suppress(OSError):
         told = {"at": _now(), "event": event, "reason": reason[:300]}
         write_private(os.path.join(config["folder"], f"{config['client']}.failure.json"), json.dumps(told).encode())
@@ -949,7 +949,7 @@ class HookRun:
         return {**self.event, "bigmind": {**told, **({"closing": closing} if closing else {})}}
 
     def settle(self, *, has_messages: bool) -> None:
-        """Note that this event is in safe hands: with BigMind or in the spool."""
+        """Record that this event is safe: with BigMind or in the spool."""
         self.is_settled = True
         for path in self.notes:
             with suppress(OSError):

@@ -26,7 +26,7 @@ PING = {"hook_event_name": "Ping", "session_id": "doctor"}
 
 @dataclass(frozen=True)
 class HookTrial:
-    """How the hooks of one client in one place did.
+    """The trial of one client's hooks in one place.
 
     Attributes:
         place: `user`, or the folder of a project.
@@ -50,7 +50,7 @@ class HookTrial:
 
 
 def try_hooks(folder: HookFolder, machine: Machine) -> Iterator[HookTrial]:
-    """Run the hooks of each client that has some, wherever they are installed, and yield how they did."""
+    """Run the hooks of each client, wherever they are installed, and yield the results."""
     for client in CLIENTS_WITH_HOOKS:
         config = folder.config_of(client.slug)
         for place in config.places if config else []:
@@ -84,7 +84,7 @@ def _try_place(folder: HookFolder, machine: Machine, client: ClientHooks, config
 
 
 def _call(hook: dict[str, Any]) -> Answer:
-    """Send what the client itself would send."""
+    """Send the same event as the client would."""
     began = time.monotonic()
     try:
         answer = httpx.post(hook["url"], json=PING, headers=hook.get("headers", {}), timeout=SECONDS)
@@ -122,7 +122,7 @@ def _since(began: float) -> int:
 
 
 def _count_untrusted(client: ClientHooks, machine: Machine, project: Path | None) -> int:
-    """Return how many of our entries Codex was not told to trust: it keeps that by file, event and position."""
+    """Return how many of our entries Codex does not trust yet: it records trust by file, event and position."""
     file = client.file(machine, project)
     config = find_file(machine.folder_of("CODEX_HOME", machine.home / ".codex") / "config.toml")
     try:

@@ -1,4 +1,4 @@
-"""The hooks of each client: which events it has, and the exact entry that makes it tell BigMind of them.
+"""The hooks of each client: which events it has, and the exact entry that makes it report them to BigMind.
 
 What is said here of Claude Code, Codex and Gemini CLI was seen with the clients themselves in November 2026; the rest
 stands in their documentation. A time-out is in the client's own unit. An entry must be the same each time it is made,
@@ -26,7 +26,7 @@ NO_PROCESS = {"prompt", "tool"}
 
 @dataclass(frozen=True)
 class KindOfHook:
-    """What people are asked to consent to, for one kind of event."""
+    """What people consent to, for one kind of event."""
 
     kind: HookKind
     when: str
@@ -98,7 +98,7 @@ class HookProgram:
 
 @dataclass(frozen=True)
 class HookConnection:
-    """What was consented to, and where BigMind is.
+    """What the person consented to, and where BigMind is.
 
     Attributes:
         kinds: The kinds of events to tell of.

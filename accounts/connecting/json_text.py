@@ -1,4 +1,4 @@
-"""Changes one entry in the text of a JSON file, and leaves every other character where it is."""
+"""Changes one entry in the text of a JSON file, and leaves every other character alone."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def read_setting(text: str, setting: Setting) -> Any:
 
 
 def with_setting(text: str, setting: Setting) -> str:
-    """Return the text with a setting in it. What says so already is returned as it is.
+    """Return the text with a setting in it. A text that already has it is returned unchanged.
 
     Raises:
         Malformed: the file is not JSON, or something else stands where the setting belongs.

@@ -1,4 +1,4 @@
-"""What is said of a file that cannot be changed safely."""
+"""The error for a file that cannot be changed safely."""
 
 
 class MalformedFile(Exception):

@@ -1,4 +1,4 @@
-"""The plugin for opencode: it has no hooks but plugins, so a small one tells the hook program what happens.
+"""The plugin for opencode, which has plugins instead of hooks: it sends events to the hook program.
 
 Seen with opencode 1.18 in November 2026. A plugin runs inside the client: it must not throw, and not wait long. What it
 brings becomes a part of the person's message, for what is added to the system prompt is gone when opencode ends.

@@ -1,4 +1,4 @@
-"""The parts of a connection: the files that tell a program of BigMind, and how our part in each comes and goes."""
+"""The parts of a connection: the files that tell a program about BigMind, and how to write and remove our part."""
 
 import json
 import re
@@ -23,7 +23,7 @@ from .servers import Setting, Settings
 
 
 class ConfigurationFormat(Protocol):
-    """What is asked of a format in which programs are configured. The modules `json_text` and `toml_text` answer."""
+    """The interface of a configuration format, implemented by the modules `json_text` and `toml_text`."""
 
     def read_setting(self, text: str, setting: Setting) -> Any:
         """Return what the file says at the place of a setting, or None."""
@@ -108,7 +108,7 @@ def has_hooks(client: ClientHooks, machine: Machine, project: Path | None = None
     """Whether hooks of BigMind stand in the client's file."""
     try:
         return bool(entries_in_file(client, machine, project))
-    except MalformedFile:  # the one who changes it will say so
+    except MalformedFile:  # changing it will report that
         return PROGRAM_FILE in find_file(client.file(machine, project)).text
 
 
@@ -126,7 +126,7 @@ def entries_in_file(client: ClientHooks, machine: Machine, project: Path | None 
 
 
 def by_hand(program: AgentProgram, config: ServerConfig, project: Path | None = None) -> list[ByHand]:
-    """Return what no file can say, so that a person must."""
+    """Return the steps that need a person, because no file covers them."""
     steps = []
     if program.configure_by_hand:
         entry = {setting.within: {setting.name: setting.value} for setting in program.settings(config)}
@@ -147,7 +147,7 @@ def present_key(program: AgentProgram, config: ServerConfig, machine: Machine) -
 
 
 def mask_keys(text: str) -> str:
-    """Return a text in which keys can be recognised and not used."""
+    """Return a text with its keys shortened, so that they can be recognised but not used."""
     return KEY.sub(lambda key: f"{key[0][:SHOWN_CHARS]}…", text)
 
 

@@ -1,4 +1,4 @@
-"""The programs that `bigmind connect` knows: which files each of them reads, and where they are today.
+"""The programs that `bigmind connect` knows: the files each of them reads, and their current locations.
 
 What is said here was read in the programs' documentation and issues in November 2026. A place is a function of the
 machine or of a project; where a program has moved its files, the one that exists already is taken. Windsurf is called
@@ -39,7 +39,7 @@ class ProjectInstructions:
 
 @dataclass(frozen=True)
 class AgentProgram:
-    """A program with an agent in it, and the files by which it learns of BigMind.
+    """A program with an agent, and the files that tell it about BigMind.
 
     Attributes:
         slug: What people type.

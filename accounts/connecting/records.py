@@ -1,4 +1,4 @@
-"""Remembers, for each file that was changed, how it was before: that is the backup, and what `disconnect` restores."""
+"""Records the previous content of each changed file: the backup that `disconnect` restores."""
 
 import hashlib
 import json
@@ -10,11 +10,11 @@ from .files import PRIVATE, FoundFile, find_file, fingerprint_of, remove_folders
 
 @dataclass(frozen=True)
 class ChangeRecord:
-    """What is known of one changed file.
+    """The record of one changed file.
 
     Attributes:
         file: The file, behind links.
-        programs: Who was connected through it: an `AGENTS.md` serves several.
+        programs: The programs connected through it: several share an `AGENTS.md`.
         before: What was in it, and None when there was no such file.
         mode: Who could read it.
         after: The fingerprint of what we wrote.
@@ -32,19 +32,19 @@ class ChangeRecord:
 
 
 class ChangeRecords:
-    """The records in a folder, two files each: what is known, and the backup as it was."""
+    """The records in a folder, two files each: the metadata, and the original content."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def of(self, found: FoundFile) -> ChangeRecord | None:
-        """Return what is known of a file, if anything is."""
+        """Return the record of a file, if there is one."""
         described = find_file(self._about(found))
         if described.content is None:
             return None
         try:
             return ChangeRecord(**{**json.loads(described.text), "before": find_file(self.backup_of(found)).content})
-        except (ValueError, TypeError):  # what cannot be understood is as good as not known
+        except (ValueError, TypeError):  # a malformed record counts as missing
             return None
 
     def backup_of(self, found: FoundFile) -> Path:
@@ -52,7 +52,7 @@ class ChangeRecords:
         return self.folder / f"{self._name(found)}.before"
 
     def keep(self, found: FoundFile, record: ChangeRecord) -> None:
-        """Write down what is known of a file, before it is changed."""
+        """Write the record of a file before the file is changed."""
         backup = find_file(self.backup_of(found))
         if backup.content != record.before:
             replace_file(backup, record.before, mode=PRIVATE)
@@ -60,7 +60,7 @@ class ChangeRecords:
         replace_file(find_file(self._about(found)), json.dumps(described, indent=1).encode(), mode=PRIVATE)
 
     def forget(self, found: FoundFile) -> None:
-        """Drop what is known of a file."""
+        """Delete the record of a file."""
         for path in (self.backup_of(found), self._about(found)):
             path.unlink(missing_ok=True)
         remove_folders([self.folder])

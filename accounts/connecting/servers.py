@@ -1,4 +1,4 @@
-"""The entry of BigMind in each client's configuration: the exact form that each of them reads.
+"""BigMind's entry in each client's configuration, in the exact form that the client reads.
 
 Each function takes a server config and returns the settings for the client's file, below one of its top-level names.
 What is said here about a client was read in its documentation or its issues in November 2026.
@@ -33,7 +33,7 @@ TRANSPORT = frozenset(
         "cwd",
     }
 )
-"""What an entry says about the way to the server. Whatever else people put there, such as `disabled`, is theirs."""
+"""The keys of an entry that say how to reach the server. Everything else, such as `disabled`, is the user's."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What to paste into each MCP client so that it finds BigMind: the exact form that each of them reads."""
+"""What to paste into each MCP client so that it finds BigMind, in the exact form that the client reads."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Changes one table in the text of a TOML file, and leaves every other character where it is.
+"""Changes one table in the text of a TOML file, and leaves every other character alone.
 
 A library that writes TOML moves empty lines and stumbles over tables that are spread through a file. Here a table is
 appended, or its lines are replaced or cut, and the result is read again: what else the file says must be the same.
@@ -79,7 +79,7 @@ def without_setting(text: str, setting: Setting, *, before: str = "") -> str:
 
 
 def _replace_lines(text: str, setting: Setting, lines: str) -> str:
-    """Put our lines in the place of those about the way to the server; what people added stays."""
+    """Replace the lines that say how to reach the server; lines that people added stay."""
     for section in reversed(list(_sections_of(text, setting))):
         body = text[section.body : section.end]
         if section.name == (setting.within, setting.name):

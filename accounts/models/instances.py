@@ -14,7 +14,7 @@ ONLINE_FOR = timedelta(minutes=15)
 
 
 class Instance(models.Model):
-    """What another BigMind tells of itself: who runs it, which version, and how much it holds, never what.
+    """What another BigMind reports about itself: who runs it, its version, and how much it holds, never the content.
 
     `identity` is made once at the other end, so that a laptop keeps its row when it is given another name.
     """

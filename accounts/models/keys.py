@@ -1,4 +1,4 @@
-"""ApiKey and AppToken: what programs come in with, of which only the hash is stored; and the apps people let in."""
+"""ApiKey and AppToken: the credentials of programs, stored only as hashes; and the apps people let in."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -107,7 +107,7 @@ class ApiKey(models.Model):
 
 
 class ConnectedApp(models.Model):
-    """A client in the sense of OAuth. What it says of itself nobody has checked, but where it sends people back to."""
+    """An OAuth client. Nothing it says about itself is verified, except where it sends people back to."""
 
     client_id = models.CharField(max_length=500, unique=True, help_text="Given by us, or the address of its document.")
     name = models.CharField(max_length=200, blank=True)

@@ -1,4 +1,4 @@
-"""What was done: calls and replies kept for retries, background tasks, alerts, the audit log, reports of erasures."""
+"""Records: calls, replies kept for retries, background tasks, alerts, the audit log, erasure reports."""
 
 import hashlib
 import json
@@ -232,7 +232,7 @@ class AuditEvent(models.Model):
 
 
 class AuditHead(models.Model):
-    """Which row of the audit log is the last one: one row, sealed, so that removing rows takes forging it."""
+    """Which row of the audit log is the last one: a single sealed row, so that removing rows means forging it."""
 
     ONLY = 1
 

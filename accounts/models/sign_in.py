@@ -1,4 +1,4 @@
-"""How people came in: one-time links, passwords that were tried, and the browsers they are signed in with."""
+"""How people sign in: one-time links, failed passwords, and the browsers they are signed in with."""
 
 from django.contrib.sessions.models import Session
 from django.db import models
@@ -39,7 +39,7 @@ class SignInTry(models.Model):
 
 
 class SignIn(models.Model):
-    """What is known of a browser's session. It goes with the session, whatever ends that."""
+    """Details of a browser's session. They are deleted with the session, however it ends."""
 
     session = models.OneToOneField(Session, models.CASCADE, related_name="sign_in")
     user = models.ForeignKey(User, models.CASCADE, related_name="sign_ins")

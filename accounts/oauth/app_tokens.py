@@ -1,4 +1,4 @@
-"""Tokens of connected apps: what lets one in, what it exchanges, and what ends it.
+"""Tokens of connected apps: how an app gets in, exchanges its tokens, and loses access.
 
 A person who lets an app in makes a key for it, whose text nobody knows; the app's tokens open it. So whatever holds for
 keys holds for apps: scopes, the usage log, who wrote what, the rate limit, and that a revoked one is refused at once.
@@ -26,7 +26,7 @@ PREFIXES = {AppToken.Type.CODE: "bmc_", AppToken.Type.ACCESS: "bma_", AppToken.T
 
 @dataclass(frozen=True)
 class Pair:
-    """The tokens an app was just given: the only moment at which their texts exist."""
+    """The new tokens of an app, whose texts exist only now."""
 
     access: str
     refresh: str
@@ -84,7 +84,7 @@ def find_token(text: str, *kinds: str, app: ConnectedApp | None = None) -> AppTo
 
 
 def is_good(token: AppToken) -> bool:
-    """Whether a token opens something: it has not expired, and its key is in force and of an active user."""
+    """Whether a token is valid: it has not expired, and its key is valid and belongs to an active user."""
     key = token.key
     return (
         token.expires_at > timezone.now()
@@ -117,7 +117,7 @@ def exchange(token: AppToken, *, scopes: Collection[str] = ()) -> Pair | None:
 
 
 def end_access(token: AppToken) -> None:
-    """End the app's access, whichever of its tokens it gives back."""
+    """End the app's access, whichever of its tokens it revokes."""
     revoke_key(token.key)
 
 

@@ -1,4 +1,4 @@
-"""First run: one user and one key, made once and kept."""
+"""First run: creates one user and one key, once."""
 
 import getpass
 import re
@@ -19,7 +19,7 @@ ALL_SCOPES = ("read", "write", "curate", "admin")
 
 @dataclass(frozen=True)
 class Initial:
-    """What the very first user gets, where an operator configured it beforehand. None of it is ever printed."""
+    """What the operator configured for the first user. None of it is ever printed."""
 
     password: str = ""
     key_text: str = ""
@@ -93,6 +93,6 @@ def _one_at_a_time() -> None:
 def _system_user() -> str:
     try:
         name = getpass.getuser()
-    except (KeyError, OSError):  # a container may run as a number that has no name
+    except (KeyError, OSError):  # a container may run as a user id without a name
         name = ""
     return re.sub(r"[^\w.@+-]", "-", name)[:150] or "owner"

@@ -1,4 +1,4 @@
-"""People, as admins manage them: roles, who is active, forgotten passwords, and leaving."""
+"""People, as admins manage them: roles, activation, forgotten passwords, and deletion."""
 
 from uuid import UUID
 

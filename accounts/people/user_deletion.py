@@ -1,4 +1,4 @@
-"""Deleting a user: with everything they own, and with what each app has besides; counted before anything is.
+"""Deleting a user with everything they own and everything each app keeps about them; counted first.
 
 An app that keeps more of a user than goes with their rows has a module `services/user_deletion.py`, and registers its
 function here when it is ready (`AppConfig.ready`): this app knows nothing of the tables of those above.
@@ -105,7 +105,7 @@ def _what_stays(user: User) -> list[tuple[int, str]]:
 
 
 def in_words(counts: dict[str, int]) -> str:
-    """Write counts of rows as people say them: “1 user, 2 API keys”."""
+    """Put counts of rows into words: “1 user, 2 API keys”."""
     return ", ".join(f"{count:,} {noun_of(name, count)}" for name, count in counts.items() if count)
 
 

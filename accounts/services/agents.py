@@ -52,7 +52,7 @@ def _touch_agent(user: User, name: str, version: str, host: str) -> Agent:
 
 
 def _short(text: str, limit: int) -> str:
-    """A client names itself as it likes: keep the printable part of it, up to the limit."""
+    """A client chooses its own name: keep the printable part, up to the limit."""
     return "".join(char for char in text if char.isprintable())[:limit].strip()
 
 

@@ -1,4 +1,4 @@
-"""Alerts: messages to people about their keys and their sign-in. Those that send e-mail read them from here."""
+"""Alerts: messages to people about their keys and their sign-in. E-mails are made from them."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ from bigmind.core.text import echo
 
 from .audit import audit
 
-# A letter about something older says nothing new: a mail server may be configured long after.
+# An e-mail about something older is no news: a mail server may be configured long after.
 MAILED_WITHIN = timedelta(days=14)
 # The nearer one comes first: after a long pause only that one is sent.
 _WARNINGS = ((Alert.Topic.KEY_ENDS_SOON, EXPIRY_WARNING), (Alert.Topic.KEY_ENDS, KEYS_END_SOON))
@@ -54,7 +54,7 @@ def alerts_to_write(now: datetime | None = None) -> QuerySet[Alert]:
 
 
 def note_mailed(alerts: Iterable[Alert], now: datetime) -> None:
-    """Note that these were written in a letter: nobody is written the same thing twice."""
+    """Record that these were e-mailed: nobody gets the same message twice."""
     Alert.objects.filter(pk__in=[alert.pk for alert in alerts]).update(mailed_at=now)
 
 

@@ -120,7 +120,7 @@ def _outside() -> AuditHead | None:
 
 @dataclass(frozen=True)
 class BrokenEvent:
-    """A place where the log is not what was written."""
+    """A place where the log was altered."""
 
     number: int
     why: str

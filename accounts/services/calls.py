@@ -52,7 +52,7 @@ def limit_of(actor: Actor) -> int:
 
 
 def allowance_of(actor: Actor) -> Allowance | None:
-    """Return what this actor may still do in this minute; None where there is no limit. Asking counts for nothing."""
+    """Return what this actor may still do in this minute; None without a limit. Asking does not count."""
     limit = limit_of(actor)
     if not limit:
         return None

@@ -1,4 +1,4 @@
-"""Keys that were looked up a moment ago: a process that serves need not look each of them up for each call.
+"""A cache of recent key look-ups, so that a serving process does not look up the key of every call.
 
 The database tells every process that listens when a key or its user changes (migration 0031), and a row is forgotten
 after half a second in any case: also where nobody can listen, as behind some pools.

@@ -1,4 +1,4 @@
-"""The settings in force, and those that an admin changes while BigMind runs: validated, audited, taken over by all."""
+"""The settings in force, and changes by an admin while BigMind runs: validated, audited, applied by all processes."""
 
 import asyncio
 from collections.abc import Iterable, Iterator
@@ -133,7 +133,7 @@ def change_setting(actor: Actor, name: str, value: str) -> ShownSetting:
 
 @transaction.atomic
 def reset_setting(actor: Actor, name: str) -> ShownSetting:
-    """Take back what was chosen in the page: the default counts again. For admins.
+    """Reset a setting that was changed on the page to its default. For admins.
 
     Raises:
         NotFound: there is no such setting, or nothing was chosen.
@@ -149,7 +149,7 @@ def reset_setting(actor: Actor, name: str) -> ShownSetting:
 
 
 def load_overrides() -> None:
-    """Take over what the page says, in this process."""
+    """Apply the settings from the page in this process."""
     _take_over(SettingOverride.objects.values_list("name", "value"))
 
 

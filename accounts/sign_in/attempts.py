@@ -55,7 +55,7 @@ def forget_tries(name: str, address: str) -> None:
 
 
 def forget_old_tries() -> int:
-    """Delete the tries that count no more; return how many went."""
+    """Delete attempts that no longer count; return how many were deleted."""
     gone, _ = SignInTry.objects.filter(at__lte=timezone.now() - WITHIN).delete()
     return gone
 
@@ -132,7 +132,7 @@ def let_try_again(actor: Actor, user: User) -> None:
 
 
 def let_address_try_again(actor: Actor, address: str) -> None:
-    """Forget the tries from an address."""
+    """Delete the attempts from an address."""
     actor.require("admin")
     SignInTry.objects.filter(address=address).exclude(address="").delete()
 

@@ -24,7 +24,7 @@ Outcome = Literal["ok", "warning", "problem"]
 
 @dataclass(frozen=True)
 class ProviderCheck:
-    """One thing that was looked at, and what to do where it is not right."""
+    """One check, and what to do if it fails."""
 
     outcome: Outcome
     what: str

@@ -232,7 +232,7 @@ def _decrypt(row: Authenticator) -> str:
 
 
 def _digits(code: str) -> str:
-    """What counts of a code: people type spaces and hyphens where an app shows them."""
+    """The significant part of a code: people type spaces and hyphens where an app shows them."""
     return "".join(char for char in code if char in "0123456789")
 
 

@@ -1,4 +1,4 @@
-"""Who comes in by the company's own sign-in: people who are here, people who are invited, and nobody by mistake."""
+"""Who may sign in by the company's own sign-in: existing people, invited people, and nobody by mistake."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Identity:
-    """Whom the provider vouches for, in its own words."""
+    """The person the provider vouches for, in its own words."""
 
     issuer: str
     subject: str

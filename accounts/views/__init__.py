@@ -1,1 +1,1 @@
-"""The pages of who is who: signing in, passwords and keys."""
+"""Pages about people: signing in, passwords and keys."""

@@ -1,4 +1,4 @@
-"""Confirming that it is still the user who sits at a browser, before what would harm most if it were not."""
+"""Confirming that the user is still at the browser, before the most sensitive actions."""
 
 import time
 from collections.abc import Callable

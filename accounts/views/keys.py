@@ -1,4 +1,4 @@
-"""Keys: see them, make one, rotate one, revoke one."""
+"""Keys: list, create, rotate and revoke them."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -218,7 +218,7 @@ def reveal_key(request: HttpRequest, key: ApiKey) -> str:
 
 
 def end_handover(response: HttpResponseBase, key: ApiKey) -> None:
-    """Take the text back from the browser: it has been shown."""
+    """Remove the text from the browser: it has been shown."""
     response.delete_cookie(COOKIE, path=_page_of(key), samesite="Strict")
 
 
@@ -327,7 +327,7 @@ def rotate(request: HttpRequest, key_id: UUID) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
-    """End a key now, after asking. Admins may end anyone's."""
+    """Revoke a key, after asking. Admins may revoke anyone's."""
     actor = actor_of(request)
     key = list_keys(None if actor.user.is_admin else actor.user).filter(pk=key_id).first()
     if key is None:

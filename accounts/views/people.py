@@ -49,7 +49,7 @@ class RefusableForm(forms.Form):
     """A form that says beside its fields what a service has refused."""
 
     def refuse(self, refusal: BigMindError) -> None:
-        """Say it beside the field where one is named, else above the form."""
+        """Show it beside the field it names, else above the form."""
         problems = refusal.problems if isinstance(refusal, Invalid) else []
         for problem in problems:
             field, message = str(problem["field"]), in_language(str(problem["message"]))
@@ -271,7 +271,7 @@ def reset_code(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, person_id: UUID) -> HttpResponse:
-    """Show what goes with a user, and delete it when their name is repeated."""
+    """Show what is deleted with a user, and delete it when their name is repeated."""
     actor = actor_of(request)
     found = services.find_person(actor, person_id)
     form, status = DeleteForm(request.POST if request.method == "POST" else None), 200
@@ -320,7 +320,7 @@ def _person_page(
 
 
 def _departure(found: User) -> dict[str, object]:
-    """Say what goes, or why nobody may go."""
+    """Show what will be deleted, or why the user cannot be."""
     try:
         preview = describe_deletion(found)
     except Conflict as refusal:

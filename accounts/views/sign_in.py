@@ -94,7 +94,7 @@ def came_by_sso(request: HttpRequest) -> bool:
 
 
 def who_waits(request: HttpRequest) -> tuple[User, PendingSignIn] | None:
-    """Return who still has to enter a code in this browser; None when nobody has, or the first step has expired."""
+    """Return the user who still has to enter a code in this browser; None if nobody has, or the first step expired."""
     kept = request.session.get(_WAITING)
     if not isinstance(kept, dict):
         return None

@@ -42,7 +42,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def callback(request: HttpRequest) -> HttpResponse:
-    """Take who comes back from the provider, and sign them in if they may."""
+    """Sign in the person who comes back from the provider, if they may."""
     _require_provider()
     try:
         view = OAuth2CallbackView.adapter_view(Protocol(request, settings.OIDC_ISSUER))
@@ -57,7 +57,7 @@ def callback(request: HttpRequest) -> HttpResponse:
 def show_sign_in_error(
     request: HttpRequest, *, error: str | None = None, exception: Exception | None = None
 ) -> HttpResponse:
-    """Tell a user that they could not be signed in, and whose doing that is."""
+    """Tell a user that they could not be signed in, and why."""
     if error == AuthError.CANCELLED:
         messages.info(request, _("You were not signed in: you stopped it there."))
         return redirect("sign-in")
