@@ -1,1 +1,1 @@
-"""App maps: what is known of outside apps, resolved, learned, healed, imported and exported."""
+"""App maps: knowledge about outside apps, resolved, learned, healed, imported and exported."""

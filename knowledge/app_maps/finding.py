@@ -66,7 +66,7 @@ def lock_app(name: str, app_id: str = "") -> tuple[App, bool]:
     held = App.objects.select_for_update().filter(pk=app.pk).first() if app else None
     if held:
         return held, False
-    if app:  # Forgotten in between.
+    if app:  # Forgotten meanwhile.
         return lock_app(name, app_id)
     app = App(app_id=app_id, file=file_names([name], ("_index", *App.objects.values_list("file", flat=True)))[name])
     app.rename(name)
@@ -75,7 +75,7 @@ def lock_app(name: str, app_id: str = "") -> tuple[App, bool]:
 
 
 def take_turn() -> None:
-    """Hold back until no one else makes or renames apps. Take it before any app is held, or two wait for each other."""
+    """Wait until no one else creates or renames apps. Take this lock before any app's, or two callers deadlock."""
     wait_for_turn(_TURNS, "apps")
 
 

@@ -43,7 +43,7 @@ class ExportedMaps:
 
 @dataclass
 class ImportedMaps:
-    """What an import did: app by app, and what is worth a look."""
+    """The result of an import: app by app, and what is worth checking."""
 
     dry_run: bool
     apps: list[Learnt] = field(default_factory=list)
@@ -62,7 +62,7 @@ class ImportedMaps:
 
     @property
     def unchanged(self) -> int:
-        """How many were known so already."""
+        """How many were already known."""
         return sum(one.unchanged for one in self.apps)
 
 
@@ -145,7 +145,7 @@ def _with_connector(app_map: AppMap) -> AppMap:
 
 
 def _take_file(learnt: Learnt, file: str) -> App:
-    """Let an app keep the name of the file it came in, so that it goes out under the same. Return the app."""
+    """Let an app keep the name of the file it was imported from, for exports. Return the app."""
     app = App.objects.get(name=learnt.app)
     if file and app.file != file and not App.objects.filter(file=file).exclude(pk=app.pk).exists():
         app.file = file

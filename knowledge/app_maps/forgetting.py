@@ -1,4 +1,4 @@
-"""Forgetting what a map says, and remembering which of several places people mean."""
+"""Forgetting parts of a map, and remembering which of several places people mean."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ def may_clear(actor: Actor) -> bool:
 
 
 def require_may_clear(actor: Actor) -> None:
-    """Refuse anyone who may not.
+    """Refuse actors who may not.
 
     Raises:
         Forbidden: they are no curator, and others share these maps.

@@ -1,4 +1,4 @@
-"""Healing: a map is believed until someone fails with it; then the row, table or app is looked up again."""
+"""Healing: a map is trusted until a call with it fails; then the row, table or app is looked up again."""
 
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
@@ -51,7 +51,7 @@ class Mended:
 
 @dataclass(frozen=True)
 class Report:
-    """One report of a failure, with who made it and what they found. `is_check`: it is looked over unasked."""
+    """One report of a failure, with who made it and what they found. `is_check`: it is a routine check."""
 
     user: User | None
     agent: Agent | None
@@ -99,13 +99,13 @@ def require_argument(name: str, value: str | None) -> str:
 
 
 def note_change(app: App) -> None:
-    """Let everybody who keeps the map know that it is another one now."""
+    """Notify everyone who keeps the map that it has changed."""
     app.version += 1
     app.save(update_fields=["version"])
 
 
 def row_gone(report: Report, name: str, table: str | None) -> Mended:
-    """Mend a row that is not where the map says, or say what to do next."""
+    """Fix a row that is not where the map says, or say what to do next."""
     within = table_of(report.app, table) if table else None
     if not entities_called(name, app=report.app, table=within):
         return Mended(
@@ -145,7 +145,7 @@ def climb(report: Report, connector: Connector, entity: AppEntity) -> Mended:
         if report.is_check or (changed := _heal_match(report, connector, entity, field)) is None:
             raise
         return changed
-    # By a field that is gone nothing is found: a row is not forgotten for that.
+    # A search by a missing field finds nothing, which is no reason to forget a row.
     if not rows and not report.is_check and (changed := _heal_match(report, connector, entity, field)):
         return changed
     if len(rows) > 1:
@@ -224,7 +224,7 @@ def _row_lost(report: Report, entity: AppEntity) -> Mended:
 
 
 def _still(entity: AppEntity) -> AppEntity:
-    """The row as it is, now that no one else may change it."""
+    """The row in its current state, locked."""
     return entity_of(entity.table.app, entity.name, entity.table)
 
 
@@ -233,7 +233,7 @@ def _subject(entity: AppEntity) -> str:
 
 
 def table_wrong(report: Report, table: AppTable) -> Mended:
-    """Mend a table that is gone or has other fields, or say what to do next."""
+    """Fix a table that is gone or has other fields, or say what to do next."""
     if report.outcome == "found":
         return _table_found(report, table, report.found_id, report.fields)
     if report.outcome == "not_found":
@@ -279,7 +279,7 @@ def _table_found(report: Report, table: AppTable, table_id: str, fields: dict[st
         table.table_id = table_id
     table.last_seen, table.reported_gone_at = timezone.now(), None
     table.save()
-    # Overwritten, not merged: a field that is gone must go.
+    # Overwritten, not merged: fields that are gone must disappear.
     change = replace_fields(table, fields) if fields is not None else SchemaChange()
     if before == (table.table_id, table.fields):
         report.note(Healed.UNCHANGED, subject=table.name)
@@ -312,7 +312,7 @@ def _table_lost(report: Report, table: AppTable) -> Mended:
 
 
 def app_gone(report: Report) -> Mended:
-    """Mend an app that is gone, or say what to do next."""
+    """Fix an app that is gone, or say what to do next."""
     app = report.app
     if report.outcome == "found":
         return _app_found(report, require_argument("found_id", report.found_id or None))

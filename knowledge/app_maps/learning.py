@@ -1,4 +1,4 @@
-"""Learning about apps: what agents and connectors found out is merged into the map, and nothing of others is lost."""
+"""Learning about apps: merges what agents and connectors found into the map, without losing what others found."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -47,7 +47,7 @@ DiscoveredApps = Annotated[
 
 @dataclass
 class Learnt:
-    """What became of what was learnt: names of what is new, what changed, and how much was known already."""
+    """The result of learning: names of what is new, what changed, and how much was already known."""
 
     app: str
     app_id: str
@@ -59,7 +59,7 @@ class Learnt:
 
     @property
     def changed(self) -> bool:
-        """Whether the map says anything that it did not say before."""
+        """Whether the map says anything new."""
         return bool(self.is_new or self.added or self.updated)
 
     def note(self, what: str, *, is_new: bool, changed: bool) -> None:
@@ -101,7 +101,7 @@ def learn_app(
 
 @transaction.atomic
 def merge_map(app_map: AppMap) -> Learnt:
-    """Merge what is said of one app. Anyone who merges into the same app meanwhile waits."""
+    """Merge what was learnt about one app. Others who merge into the same app wait."""
     app, is_new = lock_app(app_map.name, app_map.app_id)
     learnt = Learnt(app.name, app.app_id, is_new=is_new)
     _merge_app(app, app_map, learnt)
@@ -142,7 +142,7 @@ def to_learnt_table(found: DiscoveredTable) -> LearntTable:
 
 
 def clean_text(name: str) -> str:
-    """Return a name from outside as it can be stored: on one line, without what nobody sees, and not too long."""
+    """Return an outside name in a form that can be stored: one line, no invisible characters, not too long."""
     return one_line(show_hidden(name))[:NAME_CHARS].strip()
 
 
@@ -162,20 +162,20 @@ def index_workflow(workflow: AppWorkflow, *, made: bool = False) -> None:
 
 
 def text_of_table(table: AppTable) -> str:
-    """Return what a table is found by."""
+    """Return the search text of a table."""
     fields = ", ".join(_field_in_words(one) for one in table.fields)
     return f"{table.name}: table of the app {table.app}\ntable id {table.table_id}\nfields: {fields}"
 
 
 def text_of_entity(entity: AppEntity) -> str:
-    """Return what an entity is found by."""
+    """Return the search text of an entity."""
     found_by = f"{entity.match_field} = {entity.match_value}" if entity.match_field else ""
     where = f"row of the table {entity.table} of the app {entity.table.app}"
     return f"{entity.name}: {where}\nrow id {entity.row_id}\n{found_by}"
 
 
 def text_of_workflow(workflow: AppWorkflow) -> str:
-    """Return what a workflow is found by."""
+    """Return the search text of a workflow."""
     return f"{workflow.name}: workflow of the app {workflow.app}\n{workflow.trigger}\n{workflow.steps}"
 
 

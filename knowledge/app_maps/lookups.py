@@ -24,7 +24,7 @@ from knowledge.app_maps.vocabulary import LearntEntity, map_told
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, AppWorkflow
 
 CALLS, SECONDS = 6, 6.0
-"""What looking for one row may cost while someone waits."""
+"""The budget for finding one row while someone is waiting."""
 ROWS_EACH = 5
 LIVES = 1.0
 """What it counts at most that rows of a table were asked for: less than any word."""
@@ -45,7 +45,7 @@ class RankedTable(NamedTuple):
 
 @dataclass
 class RowSearch:
-    """What came of looking for a row.
+    """The result of looking for a row.
 
     Attributes:
         looked_in: The tables that were asked, in order.
@@ -154,7 +154,7 @@ def _look_in(table: AppTable, called: str, name: str, connector: Connector, sear
     try:
         rows = connector.find_rows(table.app.app_id, table.table_id, called, name, limit=ROWS_EACH, loosely=True)
     except RequestRefusedError:
-        return  # This table cannot be searched so; the others can.
+        return  # This table cannot be searched that way; the others can.
     except ConnectorError as error:
         search.errors.append(str(error))
         return

@@ -1,4 +1,4 @@
-"""App maps: reading what is known of outside apps (seed 000)."""
+"""App maps: reading what is known about outside apps (seed 000)."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -202,7 +202,7 @@ def last_seen_of(app: App, only: AppTable | None = None) -> Seen:
 
 
 def see(*things: App | AppTable | AppEntity | AppWorkflow) -> None:
-    """Note that these were used now. What is noted already within the minute is left alone: reading must stay cheap."""
+    """Record that these were used now, at most once a minute each: reading must stay cheap."""
     now = timezone.now()
     for thing in things:
         if (now - thing.last_seen).total_seconds() > 60:

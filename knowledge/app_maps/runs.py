@@ -1,7 +1,7 @@
 """Runs: reading an outside system in the background, step by step, so that one is watched, stopped and resumed.
 
-The row is the queue. A step asks the connector outside any transaction, then writes what came and that it is done in
-one; a worker that dies loses the step it was at and nothing else.
+The row is the queue. A step asks the connector outside any transaction, then writes the result and its completion in
+one; a worker that dies loses only its current step.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from knowledge.app_maps.vocabulary import AnApp, ConnectorName, LearntTable, Tab
 from knowledge.models import UNFINISHED, App, AppEntity, AppRun, Failure, Healed, RunState
 
 LEASE = timedelta(minutes=3)
-"""Longer than any step takes: what a worker is at is no one else's meanwhile."""
+"""Longer than any step takes: no other worker takes it up meanwhile."""
 WAKE = "knowledge.tasks.carry_on_app_runs"
 
 log = structlog.get_logger()
@@ -121,7 +121,7 @@ def resume_run(actor: Actor, *, run_id: RunId) -> AppRun:
 
 
 def carry_on_runs() -> int:
-    """Do the steps of every run that is not finished; return how many were done. May run twice, and be killed."""
+    """Do the steps of every unfinished run; return how many were done. It may run twice, and be killed."""
     done = 0
     while run := _claim():
         done += _carry_on(run)
@@ -225,7 +225,7 @@ def _require_still_may(run: AppRun) -> None:
 @transaction.atomic
 def _claim() -> AppRun | None:
     now = timezone.now()
-    # A lease that is longer than any was taken before the clock was set back.
+    # A lease longer than any was taken before the clock was set back.
     free = Q(held_until=None) | Q(held_until__lt=now) | Q(held_until__gt=now + 2 * LEASE)
     runs = AppRun.objects.select_for_update(skip_locked=True, of=("self",)).filter(free, state__in=UNFINISHED)
     run = runs.order_by("pk").first()
@@ -318,7 +318,7 @@ def _read_tables(run: AppRun, connector: Connector, pk: int) -> None:
 def _look_up_row(run: AppRun, connector: Connector, pk: int) -> None:
     entity = AppEntity.objects.filter(pk=pk).select_related("table__app").first()
     if entity and entity.table.table_id:
-        with suppress(NotFound):  # Someone forgot it meanwhile.
+        with suppress(NotFound):  # It was forgotten meanwhile.
             climb(_report(run, entity.table.app, Failure.ROW_GONE, connector), connector, entity)
     with transaction.atomic():
         _advance(run, _rest(run))

@@ -1,4 +1,4 @@
-"""A schema that changed: what names its fields, workflows and how rows are found, changes with it or is flagged."""
+"""Schema changes: whatever names the fields (workflows, and how rows are found) is updated or flagged."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ class SchemaChange:
     flagged: list[AppWorkflow] = field(default_factory=list)
 
     def for_history(self) -> str:
-        """Say in a line what changed."""
+        """Describe the change in one line."""
         parts = {
             "renamed": [f"{old} → {new}" for old, new in self.renamed.items()],
             "new fields": [name for name in self.new if name not in self.renamed.values()],

@@ -26,7 +26,7 @@ from knowledge.search.names import Request, commands_typed, nearest, request_in,
 from knowledge.vocabulary import Completeness, ReferenceKind
 
 _UNSURE = "The documentation here may not list all there is: what it does not list may exist."
-# What every program understands, listed or not.
+# Options that every program understands, listed or not.
 _ALWAYS = frozenset({"--help", "-h", "--version"})
 _A_COMMAND = re.compile(r"command|cmd|program", re.I)
 _LONG_OPTION = re.compile(r"--[A-Za-z]")
@@ -56,7 +56,7 @@ class Checked:
         problems: What is wrong with it, each with the nearest that is right.
         reference: What it is, or what it is a wrong form of.
         nearest: Nearest valid forms.
-        note: What else to know: that it was spelled differently, that its options are not documented.
+        note: Further notes: that it was spelled differently, that its options are not documented.
     """
 
     asked: str
@@ -241,7 +241,7 @@ def _parse_call(
             values.append(word)
         else:
             for name, value in _switches(word, by_form):
-                # What begins like an option is none's value, but a forgotten one's neighbour.
+                # A word that begins like an option is not a value: the value was forgotten.
                 takes_next = value is None and _takes_value(by_form.get(name)) and bool(words)
                 takes_next = takes_next and not _LONG_OPTION.match(words[0])
                 options.append((name, words.pop(0) if takes_next else value))

@@ -98,7 +98,7 @@ class CollectionPage:
 
 @dataclass(frozen=True)
 class Missing:
-    """Something that documentation lacks: how often, and the first places."""
+    """A gap in the documentation: how often it occurs, and the first places."""
 
     says: str
     number: int

@@ -383,7 +383,7 @@ def _carry_out(
         remove_references(list(Reference.objects.filter(pk__in=[known[key].pk for key in plan.removed])), by=by)
     _open_drifts([known[key].pk for key in plan.drifted], items)
     same = [known[key] for key in plan.unchanged]
-    # If the source is back at the text it had when a person edited it, there is nothing to decide any more.
+    # If the source is back at the text it had when a person edited it, there is nothing left to decide.
     ReferenceDrift.objects.filter(reference__in=[row.pk for row in same if row.edited_at], decided_at=None).delete()
     _note_provenance(same, items, origin=origin)
 
@@ -394,7 +394,7 @@ def _rewrite(by: User, ids: Sequence[UUID], items: Mapping[str, _SourceItem], *,
     now = timezone.now()
     for row in rows:
         item = items[row.key]
-        if not row.edited_at:  # What a person wrote comes back as they wrote it.
+        if not row.edited_at:  # A person's text comes back unchanged.
             write_text(row, item.text)
         row.digest, row.origin, row.removed_at, row.updated_at = item.digest, origin, None, now
     _store(rows, [*FIELDS, "signs", "digest", "origin", "removed_at", "updated_at"])

@@ -1,4 +1,4 @@
-"""Lookup of references by their exact names, and the real names that are most like an unknown one."""
+"""Lookup of references by their exact names, and the names most similar to an unknown one."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,13 +30,13 @@ _OF_A_QUESTION = frozenset(
     """a an and are be can cannot could do does for from how i in into is it my not of on or should that the there this
     to was we what when where which who why will with would you your""".split()  # noqa: SIM905 (reads better)
 )
-# Words that are no command's name: a placeholder, an address, a number, a path, a quoted sentence.
+# Words that are not the name of a command: a placeholder, an address, a number, a path, a quoted sentence.
 _VALUE = re.compile(r"[<>\[\]{}@/=.:\s\d]|^[A-Z_]+$")
 FLAG = re.compile(r"(?:^|\s)-{1,2}[A-Za-z]")
 
 NAMES_COMPARED = 20_000
 ALIKE = 50.0
-"""Similarity of 100 from which a name is suggested. Less alike names do not look alike to people."""
+"""The similarity, of 100, from which a name is suggested. Less similar names do not look similar to people."""
 SAME_METHOD = 5
 """Points that a path gets for having the requested method."""
 
@@ -213,7 +213,7 @@ def _names_of(lookups: Iterable[str], among: SearchedCollections, kinds: Iterabl
 
 
 def is_value(word: str) -> bool:
-    """Return whether a word is no command's name: a placeholder, an address, a number, a path, a sentence."""
+    """Return whether a word is not the name of a command: a placeholder, an address, a number, a path, a sentence."""
     return bool(_VALUE.search(word))
 
 
@@ -236,7 +236,7 @@ def _can_follow(rest: Sequence[str], command: Reference) -> bool:
 def nearest_references(
     text: str, among: SearchedCollections, *, kinds: Iterable[str] = (), request: Request | None = None
 ) -> list[str]:
-    """Return up to three real names that are most like a text, the nearest first."""
+    """Return up to three existing names most similar to a text, the nearest first."""
     if request is not None:
         return _nearest_paths(request, among)
     names = among.names().filter(sort__in=_SORTS, reference__kind__in=list(kinds) or _KINDS)

@@ -1,11 +1,11 @@
-"""Ranking of documentation by its fields: what a question asks to be done, to what, and which names say just that.
+"""Ranking of documentation by its fields: what a question asks to do, to what, and which names match that.
 
-Words anywhere in a text say little: the description of one endpoint names a dozen others. So a reference is compared
-with the question by its title, the words of its operation, its path or command line, its keywords and its summary, in
-this order. Four numbers are added up: the share of the question that the fields have (as in BM25F, rare words count
-more: Robertson, Zaragoza and Taylor, 2004), the share of the title and of the path that the question asks for, whether
-the method or the verb of a command does what the verb of the question says, and whether the path ends in its object.
-The weights were chosen on two public APIs and measured on others: docs/benchmarks.md has the figures.
+Matching words anywhere in a text mean little: the description of one endpoint names a dozen others. So a reference is
+compared with the question by its title, the words of its operation, its path or command line, its keywords and its
+summary, in this order. Four numbers are added up: the share of the question that the fields have (as in BM25F, rare
+words count more: Robertson, Zaragoza and Taylor, 2004), the share of the title and of the path that the question asks
+for, whether the method or the verb of a command does what the verb of the question says, and whether the path ends in
+its object. The weights were chosen on two public APIs and measured on others: docs/benchmarks.md has the figures.
 """
 
 import re

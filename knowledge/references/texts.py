@@ -1,4 +1,4 @@
-"""The texts of references: from a draft to what is stored, and the names and passage they are found by."""
+"""The texts of references: from a draft to the stored text, and the names and passage that find them."""
 
 import json
 import re

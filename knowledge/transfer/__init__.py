@@ -1,1 +1,1 @@
-"""Taking a memory out and in: exports, imports, and readers of other programs' memories."""
+"""Exporting and importing a memory, and readers of other programs' memories."""

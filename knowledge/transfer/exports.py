@@ -152,7 +152,7 @@ class ExportedSession(_CanBeSetAside):
                 problems.append({"type": _PLACE_TAKEN, "loc": (number, "seq"), "input": chunk.seq})
             taken.add(chunk.seq)
         if problems:
-            # Only so does pydantic name the chunk that is wrong, instead of the whole list.
+            # This way pydantic names the wrong chunk instead of the whole list.
             raise ValidationError.from_exception_data("chunks", problems)
         return chunks
 

@@ -1,7 +1,7 @@
-"""Moving in: stores what an importer read from another program, so that twice is once and one step takes it back.
+"""Imports from other programs: stores what an importer read, idempotently, so that one step can undo it.
 
-What is there already stays as it is, set aside or not. What is added counts as written by an agent that is called after
-the program and the file, so that memory_forget_source can take that import back.
+Existing items stay as they are, set aside or not. New ones are attributed to an agent named after the program and the
+file, so that memory_forget_source can undo the import.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -64,7 +64,7 @@ def move_in(actor: Actor, reading: Reading, format: ImportFormat, *, source: str
 
     Returns the actor whose writing it is: the caller, through the agent of this import.
     """
-    # Two imports of one file would each find nothing known, and then meet at what must be unique.
+    # Two imports of one file would each find nothing, and then collide at a unique constraint.
     wait_for_turn(LOCK, actor.user.pk)
     importer = Actor.of(actor.user, key=actor.key, agent=_agent(actor, format, source))
     report.agent = number_of(importer.agent.pk) if importer.agent else None
@@ -191,7 +191,7 @@ class _ForeignImport:
                 self.report.keep(f"note {note}")
 
     def _id(self, source_id: str) -> UUID:
-        """The id that a conversation gets here: always the same for this person, so that twice is once."""
+        """The id that a conversation gets here: stable for this person, so that importing twice adds nothing."""
         if not source_id.startswith(OWN):
             return uuid5(self.user.pk, f"{self._format} {source_id}")
         # One of BigMind's own: it may still be here under its id, or have come with memory_import.
@@ -269,7 +269,7 @@ def _passage_of(chunk: Chunk, session: Session) -> Indexed:
 
 
 def _not_ahead(told: datetime | None) -> datetime:
-    """A moment of the past: what claims to come from the future would stay the newest for ever."""
+    """A moment no later than now: one in the future would stay the newest for ever."""
     now = timezone.now()
     return min(told, now) if told else now
 

@@ -1,4 +1,4 @@
-"""GitHub live: what its API tells of a repository, as the files that the reader of its exports reads.
+"""GitHub live: reads a repository through the API into the files that the reader of its exports expects.
 
 Asked for are issues with their comments, what closed them, the README and the docs. Lists are read page by page, waits
 that GitHub asks for are kept where they are bearable, and the token goes nowhere but to the address that was set.
@@ -77,7 +77,7 @@ def fetch_repository(
         NothingNew: none of it has changed.
         NotFound: there is no such repository, or the token may not see it.
         Invalid: GitHub refuses the token, or answers with what is no answer.
-        TooMany: GitHub wants a longer wait than anybody should sit through.
+        TooMany: GitHub asks for a longer wait than is reasonable.
     """
     if not NAME.fullmatch(name):
         raise Invalid(f"{name[:100]} is no repository.", hint="Write owner and name: acme/widgets.")

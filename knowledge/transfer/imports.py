@@ -1,4 +1,4 @@
-"""Import: takes what `exports` made into the memory of a user, so that twice is once."""
+"""Import: reads what `exports` wrote into the memory of a user, idempotently."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -61,7 +61,7 @@ class Imported:
 
 
 class _DryRunRollback(Exception):
-    """Rolls an import back after it has been counted."""
+    """Rolls an import back after counting."""
 
 
 def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False) -> Imported:
@@ -78,7 +78,7 @@ def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False)
     imported = Imported(dry_run)
     try:
         with transaction.atomic():
-            # Two imports of one document would each find nothing known, and then meet at what must be unique.
+            # Two imports of one document would each find nothing, and then collide at a unique constraint.
             wait_for_turn(LOCK, actor.user.pk)
             _import(actor, document, imported)
             if dry_run:
@@ -169,7 +169,7 @@ def _new_session(actor: Actor, told: ExportedSession) -> Session:
 
 
 def _derive_id(actor: Actor, session_id: UUID) -> UUID:
-    """The id that a session gets in place of its own: always the same, so that twice is once."""
+    """The id that a session gets in place of its own: always the same, so that importing twice adds nothing."""
     return uuid5(actor.user.pk, str(session_id))
 
 

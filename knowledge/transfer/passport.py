@@ -1,4 +1,4 @@
-"""A memory in the formats of other programs: taken out for them to read, and brought back.
+"""A memory in the formats of other programs: exported for them, and imported again.
 
 What came from a program goes back to it as it was: its files byte for byte, its rows with all they said. Everything
 else is written as that program would have written it, with the rest of what is known of it where there is room.

@@ -1,4 +1,4 @@
-"""Writing a vault into a folder that people work in: what they changed there is never overwritten."""
+"""Writing a vault to a folder that people work in, without ever overwriting their changes."""
 
 import os
 import tempfile
@@ -24,10 +24,10 @@ class WrittenVault:
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
-    """What was edited there and here: the file stays, and someone should look."""
+    """Files edited both there and here: they stay, and someone should check them."""
     unchanged: int = 0
     newer: int = 0
-    """What was edited there alone: an import brings it in."""
+    """Files edited only there: import them."""
 
 
 def write_vault(user: User, folder: Path, *, dry_run: bool = False) -> WrittenVault:

@@ -1,4 +1,4 @@
-"""Vaults: folders of files that become notes of one's own, follow their files, and are taken out again to the byte.
+"""Vaults: folders of files that become notes, follow their files, and are exported again byte for byte.
 
 A note knows the file that it came from (`provenance`): the source, the place in it, and a digest of what the file said
 when it was last the same here and there. By that an edit here is distinguished from an edit there.

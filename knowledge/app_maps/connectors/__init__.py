@@ -1,4 +1,4 @@
-"""Connectors: instruments that read the apps, tables and schemas of an outside system. One small file each."""
+"""Connectors: they read the apps, tables and schemas of an outside system. One small file each."""
 
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -13,7 +13,7 @@ class Make(Protocol):
     """Makes a connector from the settings."""
 
     def __call__(self, *, is_hurried: bool = False) -> Connector | None:
-        """Return it, or None where the settings name no server. `is_hurried`: someone waits for its answers."""
+        """Return it, or None if the settings name no server. `is_hurried`: someone is waiting for its answers."""
 
 
 CONNECTORS: dict[str, Make] = {
@@ -35,9 +35,8 @@ def connector_at(server: str) -> str:
 
 
 def connector_called(name: str, *, is_hurried: bool = False, server: str = "") -> Connector | None:
-    """Return the connector of this name; None where there is none, or the settings have no server for it.
-
-    Nor is there one for ids of another `server`: what they lead to here is not what they led to there.
+    """Return the connector of this name; None if there is none, or the settings have no server for it. There is none
+    for ids of another `server` either: the same ids mean other things there.
     """
     make = CONNECTORS.get(name)
     connector = make(is_hurried=is_hurried) if make else None

@@ -1,4 +1,4 @@
-"""Airtable: its Web API (`/v0`, a personal access token), read and never written."""
+"""Airtable: its Web API (`/v0`, a personal access token), read-only."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

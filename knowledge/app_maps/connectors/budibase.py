@@ -1,4 +1,4 @@
-"""Budibase: its public API (`/api/public/v1`, key in `x-budibase-api-key`), read and never written."""
+"""Budibase: its public API (`/api/public/v1`, key in `x-budibase-api-key`), read-only."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Budibase(WebConnector):
     id_field = "_id"
 
     def apps(self) -> Iterator[DiscoveredApp]:
-        """Yield every app once: as published where it is, else as it is being developed."""
+        """Yield every app once: the published version if there is one, else the one in development."""
         found = {str(one["_id"]): str(one.get("name") or one["_id"]) for one in self._all("applications/search", {})}
         for app_id, name in found.items():
             # The two copies of an app have two ids, which differ by this alone.
@@ -118,7 +118,7 @@ def _table(found: Mapping[str, Any], others: list[dict[str, Any]]) -> Discovered
     fields = {
         name: _field(known, by_id, is_primary=name == found.get("primaryDisplay"))
         for name, known in _schema(found).items()
-        # What Budibase fills in itself is of no use to the one who writes a row.
+        # Fields that Budibase fills in itself are of no use for writing a row.
         if not known.get("autocolumn") and not name.startswith("_")
     }
     return DiscoveredTable(str(found["_id"]), str(found.get("name") or found["_id"]), fields)

@@ -1,4 +1,4 @@
-"""What a connector offers: the apps, tables, schemas and rows of one outside system, read and never written.
+"""The interface of a connector: the apps, tables, schemas and rows of one outside system, read-only.
 
 Another system is another small file that offers a `Connector` and one row in `__init__.py` beside it.
 """
@@ -13,7 +13,7 @@ class ConnectorError(Exception):
 
 
 class RequestRefusedError(ConnectorError):
-    """The outside system does not take this one request, such as a search in a field that it computes."""
+    """The outside system does not accept this one request, such as a search in a computed field."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""NocoDB: bases and tables by its meta API (v2), records by its data API (v3), token in `xc-token`, never written."""
+"""NocoDB: bases and tables by its meta API (v2), records by its data API (v3), token in `xc-token`, read-only."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _LINKS = {"Links", "LinkToAnotherRecord"}
 
 @dataclass(frozen=True)
 class NocoDB(WebConnector):
-    """One NocoDB server, of one's own or in the cloud. Its bases are the apps."""
+    """One NocoDB server, self-hosted or in the cloud. Its bases are the apps."""
 
     system = "NocoDB"
     path = "/api"

@@ -1,4 +1,4 @@
-"""Asking a web API as a connector does: with patience for what passes, and clear words for what does not."""
+"""Requests of a connector to a web API: retries transient errors, and reports the others clearly."""
 
 import os
 import ssl
@@ -15,7 +15,7 @@ from bigmind.core.addresses import deadline, is_packed, retry_after
 from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredRow, RequestRefusedError
 
 PAUSES = (1.0, 2.0, 4.0)
-"""Seconds before each further try of a worker."""
+"""Seconds before each retry of a worker."""
 HURRIED_PAUSES = (0.5,)
 """The same where someone waits."""
 SECONDS_EACH = 30.0
@@ -56,7 +56,7 @@ class WebApi:
             raise self._no_such_api("what it answers is no JSON") from error
 
     def _patiently(self, send: Callable[[], httpx.Response]) -> httpx.Response:
-        """Try again what passes by itself, after the time the other side asks for, if that is bearable."""
+        """Retry transient errors, after the time the server asks for if it is short enough."""
         longest = LONGEST_HURRIED_PAUSE if self.is_hurried else LONGEST_PAUSE
         for pause in HURRIED_PAUSES if self.is_hurried else PAUSES:
             try:
@@ -155,7 +155,7 @@ class WebApi:
 
 @cache
 def _trust(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """Read the certificates that are trusted, once for what the environment says: it takes longer than a question."""
+    """Read the trusted certificates, once per environment: that takes longer than a request."""
     return httpx.create_ssl_context()
 
 
@@ -242,7 +242,7 @@ def _is_json(reply: httpx.Response) -> bool:
 
 
 def _is_distrust(error: BaseException) -> bool:
-    """Whether TLS failed: no further try will make a certificate better."""
+    """Whether TLS failed: retrying does not improve a certificate."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError):

@@ -1,4 +1,4 @@
-"""App maps in a zip: made for anyone who downloads them, read as what a stranger may have made."""
+"""App maps in a zip: written for downloads, and read as untrusted input."""
 
 import io
 import stat
@@ -47,7 +47,7 @@ def _read(archive: zipfile.ZipFile) -> dict[str, bytes]:
         if stat.S_ISLNK(one.external_attr >> 16):
             raise Invalid(f"{path} is a link.", hint="Put the file itself into the zip.")
         with archive.open(one) as file:
-            # What the zip says of its sizes is not believed: no more is read than may be there.
+            # The sizes that the zip declares are not trusted: no more is read than allowed.
             files[path] = file.read(left + 1)
         left -= len(files[path])
         if left < 0:

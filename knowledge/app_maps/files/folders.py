@@ -1,6 +1,6 @@
 """A folder of app maps read: `_index.yaml` and a file for each app, or a folder for each app and a file for each table.
 
-Whatever is refused is named with file and line. Nothing is read that is not in the folder itself.
+Errors name file and line. Nothing outside the folder is read.
 """
 
 import re
@@ -48,7 +48,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 @dataclass(frozen=True)
 class MapFolder:
-    """What a folder of app maps holds. `notes`: what is not wrong, but worth a look."""
+    """The contents of a folder of app maps. `notes`: what is not wrong but worth checking."""
 
     maps: list[AppMap]
     choices: list[AmbiguousChoice]
@@ -153,7 +153,7 @@ class _MapFile:
         return Invalid(f"{self.path}, line {line}: {why}.", problems=[{"field": "files", "message": why, "line": line}])
 
     def members(self, node: YamlNode | None, what: str, known: set[str] | None = None) -> dict[str, YamlNode]:
-        """The members of a mapping; none where there is nothing."""
+        """The members of a mapping; empty if it is missing."""
         if node is None or node.value is None:
             return {}
         if not isinstance(node.value, dict):
@@ -167,7 +167,7 @@ class _MapFile:
         return node.value
 
     def text(self, node: YamlNode, what: str) -> str:
-        """A scalar as it was written: `007` is an id, and no number."""
+        """A scalar as it was written: `007` is an id, not a number."""
         if isinstance(node.value, list | dict):
             raise self.refusal(node, f"{what} must be a text")
         if isinstance(node.value, str):
@@ -189,7 +189,7 @@ class _MapFile:
         return found[1] if found else ""
 
     def model(self, kind: type[Model], node: YamlNode | None, what: str, values: dict[str, Any]) -> Model:
-        """Check what was said by the rules of the operations."""
+        """Validate it by the rules of the operations."""
         try:
             return kind.model_validate(values)
         except ValidationError as error:
@@ -216,7 +216,7 @@ class _ListedTable:
     path: str = ""
 
     def is_meant_by(self, name: str, stem: str) -> bool:
-        """Whether a file is about this table: by the name it says, else by what the file is called."""
+        """Whether a file is about this table: by the name in it, else by the name of the file."""
         if name:
             return fold_name(name) == fold_name(self.name)
         slug = _NOT_OF_A_SLUG.sub("-", self.name.lower()).strip("-")
@@ -404,7 +404,7 @@ def _join_table(listed: _ListedTable, read: Sequence[LearntTable]) -> LearntTabl
 
 
 def _with_app(file: _MapFile, node: YamlNode | None, headline: AppMap) -> AppMap:
-    """What the file of an app says of it: it wins over what the index says."""
+    """The details of an app in its own file, which wins over the index."""
     if node is None:
         return headline
     own_values = {name: text for name, text in file.read_texts(node, "app", {"name", "appId"}).items() if text}
@@ -421,7 +421,7 @@ def _schema(file: _MapFile, name: str, node: YamlNode) -> LearntTable:
 def _fields(file: _MapFile, node: YamlNode | None, table: str) -> dict[str, Any]:
     fields = {}
     for name, one in file.members(node, f"fields of {table}").items():
-        # `Name: string` is as good as `Name: { type: string }`.
+        # `Name: string` means the same as `Name: { type: string }`.
         known = {"type": file.text(one, name)} if isinstance(one.value, str) else _read_attributes(file, one, name)
         fields[name] = known
     return fields

@@ -1,1 +1,1 @@
-"""Generators: instruments that turn a source (OpenAPI, a console's code, `--help`) into references."""
+"""Generators: they turn a source (OpenAPI, a console's code, `--help`) into references."""

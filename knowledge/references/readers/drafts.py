@@ -1,4 +1,4 @@
-"""Drafts: what a generator makes of a source, before anybody stores it.
+"""Drafts: the output of a generator, before it is stored.
 
 A draft is one reference as its source has it. Generators only read and make drafts; the import decides what
 is added, changed or gone. So every generator can be tried, tested and validated without a database.
@@ -12,7 +12,7 @@ from knowledge.vocabulary import Completeness, ReferenceKind
 
 
 class ReaderModel(BaseModel):
-    """Base of what drafts are made of: unchangeable, and deaf to fields that nobody named."""
+    """Base of the parts of drafts: immutable, and ignoring unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -128,7 +128,7 @@ class ReaderProblem(ReaderModel):
 
 
 class Generated(ReaderModel):
-    """All that a generator made of one source: nothing that it had to pass over goes unsaid.
+    """Everything that a generator made from one source, with everything it had to skip.
 
     Attributes:
         completeness: For commands and endpoints, whether these are all that there are, as far as the source tells.

@@ -51,7 +51,7 @@ class Source:
 
     @cached_property
     def text(self) -> str:
-        """What it says.
+        """Its text.
 
         Raises:
             Invalid: it is no plain file, too large, an archive, binary, or not UTF-8.
@@ -74,7 +74,7 @@ def source_bytes() -> int:
 
 @dataclass(frozen=True)
 class Generator:
-    """One way to make references.
+    """One generator of references.
 
     Attributes:
         about: What it takes as its source, in a few words.

@@ -1,4 +1,4 @@
-"""Validation: what in a source would make its references wrong, contradictory or hard to find."""
+"""Validation: finds what would make the references of a source wrong, contradictory or hard to find."""
 
 import shlex
 from collections import Counter, defaultdict
@@ -23,7 +23,7 @@ class Severity(StrEnum):
 
 
 class DraftFinding(ReaderModel):
-    """One thing that is wrong with a source; `where` says where it stands."""
+    """One problem in a source; `where` is its position."""
 
     severity: Severity
     where: str
@@ -38,7 +38,7 @@ def findings_in(source: Source, kind: str = "auto") -> tuple[Generated, list[Dra
     """
     generator = generator_for(source, kind)
     generated = generator.generate(source)
-    # That a document has webhooks too is no mistake of it.
+    # Webhooks in a document are not a mistake.
     found = [(_warning if each.where == WEBHOOKS else _error)(each.where, each.says) for each in generated.problems]
     if generator.kind == "openapi":
         found += _endpoints(list(endpoints_of(open_document(source.text, source.name))))

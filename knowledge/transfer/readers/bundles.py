@@ -1,4 +1,4 @@
-"""Bundle: the files that someone hands over, whether one file, a folder or a zip archive, read within limits.
+"""Bundle: the files to import, whether one file, a folder or a zip archive, read within limits.
 
 No member is unpacked to disk, no link is followed, and no name leads anywhere: names are only looked up in the bundle.
 """
@@ -24,7 +24,7 @@ FILE_BYTES = 512 * 1024 * 1024
 TOTAL_BYTES = 1024 * 1024 * 1024
 TEXT_BYTES = 4 * 1024 * 1024
 RATIO = 200
-"""How many times its size a member may have unpacked; chats come to about ten."""
+"""How many times its packed size a member may unpack to; chats reach about ten."""
 UNSUSPICIOUS_BYTES = 1024 * 1024
 DEPTH = 32
 LOG = "-wal"

@@ -1,7 +1,7 @@
-"""What conversations have in common: of a chat, a session is kept, with its beginning and its end.
+"""What all conversations share: a chat becomes a session, with its beginning and its end.
 
-Whole chats are no memory: filler spoils recall. A conversation becomes one session: its title, its dates, what it was
-about, and at most four messages word for word, the first two and the last two, each up to 4,000 characters.
+Whole chats make a poor memory: filler spoils recall. A conversation becomes one session: its title, its dates, what it
+was about, and at most four messages word for word, the first two and the last two, each up to 4,000 characters.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Drafts: what an importer makes of another program's memory, before anybody stores it.
+"""Drafts: what an importer reads from another program's memory, before it is stored.
 
 Importers only read. What they tell is validated here row by row, as if an agent had sent it, secrets included: a row
 that is refused is named with its place, and the others go on.
@@ -37,7 +37,7 @@ REFUSALS = 1_000
 
 
 class MemoryDraft(BaseModel):
-    """Base of the drafts: unchangeable, and deaf to fields that nobody named."""
+    """Base of the drafts: immutable, and ignoring unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -207,7 +207,7 @@ def key_of(place: str) -> str:
 
 
 class DraftRow(NamedTuple):
-    """One row of a source: where it stands, what it is to become, and what it says."""
+    """One row of a source: its position, what it will become, and its content."""
 
     place: str
     kind: type[MemoryDraft]
@@ -258,7 +258,7 @@ class Placed(NamedTuple):
 
 @dataclass
 class Reading:
-    """All that was read from one source: its drafts, and what was refused. Nothing that was left out goes unsaid."""
+    """Everything read from one source: its drafts, what was refused, and what was left out."""
 
     drafts: list[Placed] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)

@@ -16,7 +16,7 @@ FENCE = "---"
 PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9_ ./]|-(?!--)){0,100}(?<! )")
 DASHES = re.compile("-(?=--)")
 TAKEN_FOR_OTHERS = {*WORDS, "yes", "no", "on", "off", "y", "n"}
-"""Words that YAML 1.1 or 1.2 takes for no text."""
+"""Words that YAML 1.1 or 1.2 does not read as text."""
 
 
 def without_front_matter(text: str, name: str) -> tuple[dict[str, Any], str, int]:

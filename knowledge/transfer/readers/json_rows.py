@@ -87,7 +87,7 @@ def starts_as(file: IO[bytes]) -> str:
 
 
 def is_deep(value: Any, depth: int = DEPTH) -> bool:
-    """Whether a value is nested deeper than anybody's memories are."""
+    """Whether a value is nested too deep to be anyone's memory."""
     if isinstance(value, dict):
         return not depth or any(is_deep(one, depth - 1) for one in value.values())
     if isinstance(value, list):

@@ -29,7 +29,7 @@ NOT_SAID = {
     *("channel_unarchive", "bot_message", "tombstone", "reminder_add", "pinned_item", "huddle_thread", "bot_add"),
     *("group_join", "group_leave", "app_conversation_join", "channel_convert_to_private", "reply_broadcast"),
 }
-"""Messages that nobody wrote, or that were deleted."""
+"""Messages that no person wrote, or that were deleted."""
 AGREED = {
     *("white_check_mark", "heavy_check_mark", "ballot_box_with_check", "+1", "thumbsup", "raised_hands", "pray"),
     *("tada", "100", "heart", "bow", "clap", "thankyou", "thank_you", "this"),

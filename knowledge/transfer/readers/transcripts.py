@@ -1,8 +1,8 @@
-"""What the transcripts of coding agents have in common: prompts, answers, calls of tools and their results.
+"""What all transcripts of coding agents share: prompts, answers, tool calls and their results.
 
 A transcript becomes one session, with its dates, its project, the files that were changed, each prompt with the answer
-that ended its turn, and every error of a tool with what was done until the same command succeeded. Other output of
-tools stays away: it is long, and the repository can be asked again.
+that ended its turn, and every error of a tool with what was done until the same command succeeded. Other tool output is
+left out: it is long, and can be reproduced from the repository.
 """
 
 import re
@@ -52,7 +52,7 @@ class AgentAnswer:
 
 @dataclass(frozen=True)
 class ToolCall:
-    """That the agent called a tool: a command that it ran, a file that it changed, or something else."""
+    """A tool call by the agent: a command it ran, a file it changed, or something else."""
 
     id: str
     name: str

@@ -78,7 +78,7 @@ def open_upload(content: bytes, name: str, most: int, into: str = "") -> Upload:
         Invalid: it cannot be read, or has too much in it.
     """
     bundle = bundle_from(io.BytesIO(content), name)
-    # What looks like nothing is judged as a document of our own.
+    # A file of unknown format is treated as a document of our own.
     if is_own_document(bundle) or not any(one.looks_like(bundle) for one in FORMATS):
         return Upload(bundle.name, document=read_document(bundle))
     try:

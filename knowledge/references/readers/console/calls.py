@@ -1,4 +1,4 @@
-"""Calls: what methods make of words, which functions are followed, and which requests are made."""
+"""Calls: what methods do to words, which functions to follow, and which requests are made."""
 
 import re
 from collections.abc import Callable, Sequence

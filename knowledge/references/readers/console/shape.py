@@ -1,4 +1,4 @@
-"""The shape of code, whatever it is about: which statements belong to a case, what leaves, what does anything."""
+"""The shape of code: which statements belong to a case, which ones leave it, which ones do anything."""
 
 import re
 from collections.abc import Sequence

@@ -12,7 +12,7 @@ MOST_POINTS = 3_000
 
 @dataclass(frozen=True)
 class Value:
-    """Something that has nothing to do with the line; base of what has."""
+    """A value unrelated to the line; base class of those that are related."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Texts(Value):
 
 @dataclass(frozen=True)
 class Flags(Value):
-    """The options of the line, read by some parser; `words` are those that are none."""
+    """The options of the line, read by some parser; `words` are the rest."""
 
     words: LineWords = field(default_factory=lambda: LineWords(0))
 
@@ -131,16 +131,16 @@ class OneOfWays(Value):
 
 @dataclass(frozen=True)
 class Dynamic(Value):
-    """What code finds by a word in a place that cannot be seen from here."""
+    """The value that code looks up by a word, in a place not visible from here."""
 
     node: Node
 
 
 Env = dict[str, Value]
-"""What names stand for."""
+"""The values of names."""
 
 UNKNOWN = Value()
-"""Whatever has nothing to do with the line."""
+"""Any value unrelated to the line."""
 
 
 @dataclass
@@ -188,12 +188,12 @@ class CommandPoint:
         return known
 
     def call(self, request: str) -> None:
-        """Note a request that the code makes there."""
+        """Record a request that the code makes there."""
         self.calls.setdefault(request)
         self.acts_alone = self.acts_alone or bool(self.children)
 
     def option(self, name: str, *, value: str = "", default: str = "", values: tuple[str, ...] = ()) -> None:
-        """Note an option that the code looks at there."""
+        """Record an option that the code reads there."""
         known = self.options.get(name) or Option(name=name)
         update = {"value": value, "default": default, "values": values}
         self.options[name] = known.model_copy(update={key: given for key, given in update.items() if given})

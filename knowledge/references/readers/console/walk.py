@@ -30,7 +30,7 @@ DEEPEST_CODE = 120
 
 
 class Walk(Forks):
-    """Goes through functions from their entry, and notes at each place what is said and done there."""
+    """Walks functions from their entry, and records at each place what is printed and done there."""
 
     def enter(self, code: Code, arguments: Sequence[Value], place: CommandPoint) -> None:
         """Go through a function that is called with something of the line."""

@@ -1,4 +1,4 @@
-"""Help trees: the commands of an installed program, as its own `--help` tells them, down to the last subcommand.
+"""Help trees: the commands of an installed program, as its own `--help` lists them, down to the last subcommand.
 
 Only an operator names the program, on the command line: it is run. It gets no shell, no standard input, a folder of
 its own and an environment without the operator's secrets; time, output, depth and number are bounded.
@@ -41,7 +41,7 @@ _ASK = Callable[[Sequence[str]], str]
 
 
 class NoHelp(Exception):
-    """A program did not say what it can do; the message says why."""
+    """A program printed no usable help; the message says why."""
 
 
 @dataclass
@@ -415,7 +415,7 @@ def _read(process: "subprocess.Popen[bytes]") -> bytes:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End a program and whatever it started."""
+    """End a program and everything it started."""
     try:
         os.killpg(process.pid, 9)
     except (ProcessLookupError, PermissionError):

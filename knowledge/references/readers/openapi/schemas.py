@@ -188,7 +188,7 @@ def _plain_kind(schema: dict[str, Any]) -> str:
 
 
 def about(schema: dict[str, Any], description: str = "") -> str:
-    """Return what is to be known of a value beside its kind: its description, the values it may have, its default."""
+    """Return the details of a value besides its type: its description, allowed values and default."""
     parts = [inline(line(description or schema.get("description"), OUTLINE_CHARS))]
     if enum := listing(schema.get("enum")):
         parts.append("One of " + line(", ".join(map(_value, enum)), ENUM_CHARS))

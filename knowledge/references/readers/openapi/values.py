@@ -1,4 +1,4 @@
-"""Values of a document that anybody may have written, taken only if they are what they should be; its `$ref`s."""
+"""Values of an untrusted document, accepted only if they have the right type; and its `$ref`s."""
 
 import json
 import re
