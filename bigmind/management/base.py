@@ -124,7 +124,7 @@ class OperatorCommand(BaseCommand):
             Refused: they typed something else, or there is no terminal to ask on.
         """
         if not sys.stdin.isatty():
-            raise Refused("There is no terminal to ask on. Pass --yes to go on without confirmation.")
+            raise Refused("There is no terminal to ask on. Say --yes to go on without confirmation.")
         if input(question).strip() != wanted:
             raise Refused(otherwise)
 
