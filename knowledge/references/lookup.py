@@ -116,13 +116,13 @@ class CommandLine:
     rest: list[str]
 
 
-def find_by_name(text: str, among: SearchedCollections, *, kinds: Iterable[str] = ()) -> list[Match]:
+def find_by_name(text: str, among: SearchedCollections) -> list[Match]:
     """Return the references with this name: by exact name first, then by alias, key or title.
 
     A text that begins with a program is a command line, so the program is not prepended to it again.
     """
     matches: dict[Any, Match] = {}
-    for name in _names_of(_spellings(spell(text), among), among, kinds):
+    for name in _names_of(_spellings(spell(text), among), among):
         matches.setdefault(name.reference_id, Match(name.reference, name.sort, name.said))
     return list(matches.values())
 
@@ -139,7 +139,7 @@ def commands_in(line: str, among: SearchedCollections) -> list[CommandLine]:
         for spelling in _spellings(spell(" ".join(words[:length])), among):
             lengths.setdefault(spelling, length)
     found: dict[Any, CommandLine] = {}
-    names = _names_of(lengths, among, [ReferenceType.COMMAND])
+    names = _names_of(lengths, among, kind=ReferenceType.COMMAND)
     for name in sorted(names, key=lambda name: -lengths[name.lookup]):
         typed, rest = words[: lengths[name.lookup]], words[lengths[name.lookup] :]
         if _has_the_same_options(name.said, typed) and _can_follow(rest, name.reference):
@@ -205,10 +205,10 @@ def _spellings(asked: str, among: SearchedCollections) -> set[str]:
     return {asked, *(f"{name} {asked}" for name in programs)}
 
 
-def _names_of(lookups: Iterable[str], among: SearchedCollections, kinds: Iterable[str]) -> list[ReferenceName]:
+def _names_of(lookups: Iterable[str], among: SearchedCollections, *, kind: str = "") -> list[ReferenceName]:
     names = among.names().filter(lookup__in=list(lookups)).exclude(sort=ReferenceName.Sort.PATH)
-    if wanted := list(kinds):
-        names = names.filter(reference__kind__in=wanted)
+    if kind:
+        names = names.filter(reference__kind=kind)
     return list(names.select_related("reference__collection").order_by(_BY_SORT, "reference__collection__slug", "pk"))
 
 

@@ -371,35 +371,17 @@ class Root:
     code: Code
     arguments: tuple[Value, ...]
     is_strong: bool
-    name: str
 
 
-def roots_of(source: ParsedFile, entry: str = "") -> list[Root]:
+def roots_of(source: ParsedFile) -> list[Root]:
     """Return the functions where a line may enter, those that cut it into words first."""
     found = []
     for declared in source.functions:
-        arguments, name = _arguments(declared.value), _name(declared)
-        if entry and name != entry:
-            continue
+        arguments = _arguments(declared.value)
         splits = source.cuts_into_words(declared.value)
-        if entry or splits or any(value is not UNKNOWN for value in arguments):
-            found.append(Root(Code(declared.value, declared.statement), arguments, splits, name))
+        if splits or any(value is not UNKNOWN for value in arguments):
+            found.append(Root(Code(declared.value, declared.statement), arguments, splits))
     return sorted(found, key=lambda root: not root.is_strong)
-
-
-def _name(declared: Declared) -> str:
-    named = declared.value.child_by_field_name("name") or _find_declared_name(declared.statement)
-    return text_of(named) if named is not None else ""
-
-
-def _find_declared_name(statement: Node) -> Node | None:
-    waiting = [statement]
-    while waiting:
-        node = waiting.pop(0)
-        if (name := node.child_by_field_name("name")) is not None:
-            return name
-        waiting.extend(node.named_children[:4])
-    return None
 
 
 def _arguments(function: Node) -> tuple[Value, ...]:

@@ -44,24 +44,21 @@ def generate(source: GivenSource) -> Generated:
     return generate_from_typescript(source.text, source.name)
 
 
-def generate_from_typescript(
-    text: str, name: str, *, program: str = "", entry: str = "", version: str = ""
-) -> Generated:
+def generate_from_typescript(text: str, name: str, *, program: str = "") -> Generated:
     """Return the commands of a console.
 
     Args:
         text: Its source, TypeScript or TSX.
         name: The name of its file; stands in every reference's source.
         program: What every command begins with; found in the source when left out.
-        entry: The function that takes the line; found in the source when left out.
     """
     source = ParsedFile(text, name)
     declared = Declarations(source)
     if declared.read():
-        return _generate_from_declarations(declared, program or declared.root.name, version)
+        return _generate_from_declarations(declared, program or declared.root.name)
     helps = list(helps_of(source))
     said_program = program or _program_of(helps)
-    root, walk = _walk(source, said_program, entry)
+    root, walk = _walk(source, said_program)
     problems = list(walk.problems)
     if source.errors:
         line = source.place(source.errors[0])
@@ -75,7 +72,7 @@ def generate_from_typescript(
         problems.append(ReaderProblem(where=name, says="No function here takes a line and asks for its words."))
     problems += catalogue.find_unanswered()
     categories = {words[0]: max(words, key=len) for place in root.all() for words in place.spellings[:2] if words}
-    drafts = drafts_of(found, DocumentedProgram(program, version, categories))
+    drafts = drafts_of(found, DocumentedProgram(program, categories=categories))
     state = Completeness.PARTIAL if problems or not found else Completeness.COMPLETE
     drafts = tuple(_with_completeness(draft, state) for draft in drafts)
     return Generated(
@@ -83,13 +80,13 @@ def generate_from_typescript(
     )
 
 
-def _generate_from_declarations(declared: Declarations, program: str, version: str) -> Generated:
+def _generate_from_declarations(declared: Declarations, program: str) -> Generated:
     problems = list(declared.problems)
     if not program:
         says = "Nothing here says what the program is called: name it, or its commands stand without it."
         problems.append(ReaderProblem(where=declared.source.name, says=says))
     state = Completeness.PARTIAL if declared.problems else Completeness.COMPLETE
-    drafts = drafts_of(declared.commands(program), DocumentedProgram(program, version))
+    drafts = drafts_of(declared.commands(program), DocumentedProgram(program))
     return Generated(drafts=drafts, problems=tuple(problems), completeness={ReferenceKind.COMMAND: state})
 
 
@@ -117,10 +114,10 @@ def _program_asked_for(walk: Walk, root: CommandPoint) -> str:
     return word if place is not None and place.children else ""
 
 
-def _walk(source: ParsedFile, program: str, entry: str) -> tuple[CommandPoint, Walk]:
+def _walk(source: ParsedFile, program: str) -> tuple[CommandPoint, Walk]:
     """Return where all entries lead. A function that another one hands words to is no entry."""
     ends = time.monotonic() + SECONDS
-    candidates = [(root, *_try_root(source, program, root, ends)) for root in roots_of(source, entry)]
+    candidates = [(root, *_try_root(source, program, root, ends)) for root in roots_of(source)]
     reached = {(inner, root.code.node.id) for root, _, walk in candidates for inner in walk.reached}
     inner_only = {inner for inner, by in reached if inner != by}
     outer = [each for each in candidates if each[1].children and each[0].code.node.id not in inner_only]
