@@ -36,7 +36,7 @@ from bigmind.core.postgresql.base import REPLICA
 from bigmind.core.read_only import is_refused_write
 
 KEPT_SECONDS = 30
-"""How long it is known how far somebody has written. By then the replica has it, or is too far behind to answer."""
+"""How long we remember how far a user has written. By then the replica has it, or is too far behind to answer."""
 BEHIND_SECONDS = 10.0
 LOOK_AGAIN_SECONDS = 1.0
 LEAVE_ALONE_SECONDS = 5.0
@@ -72,7 +72,7 @@ class _Process:
     Attributes:
         places: Where the primary was, and when, in the last seconds.
         left_alone_until: When the replica is asked again.
-        has_lost: Whether the cache did not take how far somebody has written.
+        has_lost: Whether the cache failed to store how far the user has written.
     """
 
     def __init__(self) -> None:
@@ -165,7 +165,7 @@ def note_failure(error: BaseException) -> bool:
 
 
 def note_write(user_id: UUID) -> None:
-    """Keep how far somebody has written, once it is committed: their reads wait for the replica to have it."""
+    """Record how far a user has written, once it is committed: their reads wait until the replica has it."""
     if has_replica():
         transaction.on_commit(partial(_keep_place, _name(user_id)))
 
