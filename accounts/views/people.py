@@ -138,7 +138,7 @@ class DeleteForm(RefusableForm):
 
     username = forms.CharField(
         label=gettext_lazy("Their user name"),
-        help_text=gettext_lazy("Type it, so that nobody else goes by mistake."),
+        help_text=gettext_lazy("Type the user name to confirm."),
         error_messages={"required": gettext_lazy("Type the user name.")},
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
     )
@@ -263,7 +263,7 @@ def reset_password(request: HttpRequest, actor: Actor, found: User) -> HttpRespo
 def reset_code(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Take the second factor of a user who has lost it."""
     reset_second_factor(actor, found)
-    messages.success(request, _("%(found)s signs in without a code now, and was told so.") % {"found": found})
+    messages.success(request, _("%(found)s now signs in without a code and has been notified.") % {"found": found})
     return redirect("person", found.pk)
 
 

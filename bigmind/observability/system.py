@@ -170,17 +170,17 @@ def unusual_settings(*, passes_the_wall: bool) -> list[str]:
 def _checks(passes_the_wall: bool) -> Iterator[tuple[bool, str]]:
     is_for_many = settings.BIGMIND_MODE != "personal"
     address = urlsplit(settings.PUBLIC_URL)
-    yield settings.DEBUG, _("BIGMIND_DEBUG is on: errors show the code and its variables to whoever meets one.")
+    yield settings.DEBUG, _("BIGMIND_DEBUG is on: errors show code and variables to anyone who runs into one.")
     yield (
         address.scheme != "https" and address.hostname not in LOOPBACK,
         _("BIGMIND_PUBLIC_URL has no https: keys and passwords can be read on the way."),
     )
-    yield passes_the_wall, _("The database takes BigMind for a superuser: its second wall holds nobody.")
-    yield is_for_many and not settings.EMAIL_HOST, _("BIGMIND_EMAIL_URL is not set: nobody is told by e-mail.")
+    yield passes_the_wall, _("BigMind connects to the database as a superuser: row-level security does not apply.")
+    yield is_for_many and not settings.EMAIL_HOST, _("BIGMIND_EMAIL_URL is not set: nobody is notified by e-mail.")
     yield not settings.BACKUP_DIR, _("BIGMIND_BACKUP_DIR is not set: only “bigmind backup” makes backups.")
     yield (
         bool(settings.BACKUP_BUCKET) and not settings.BACKUP_RECIPIENTS,
-        _("BIGMIND_BACKUP_RECIPIENTS is not set: whoever reads the bucket of backups reads everything."),
+        _("BIGMIND_BACKUP_RECIPIENTS is not set: anyone who can read the bucket can read all backups."),
     )
     yield not live.RATE_LIMIT_PER_MINUTE, _("BIGMIND_RATE_LIMIT is 0: a key may call as often as it can.")
     yield (

@@ -29,7 +29,7 @@ SECTIONS: dict[ProfileSection, tuple[str, str]] = {
         gettext_lazy("Who you are"),
         gettext_lazy("your name, your role here, since when. Without it others see nothing at all"),
     ),
-    ProfileSection.ROLE: (gettext_lazy("Job title"), gettext_lazy("the role your agents are told")),
+    ProfileSection.ROLE: (gettext_lazy("Job title"), gettext_lazy("the role your agents see")),
     ProfileSection.AGENTS: (
         gettext_lazy("Agents"),
         gettext_lazy("which clients and BigMinds act for you, on which machines, first and last seen"),

@@ -77,7 +77,8 @@ def scrub(request: HttpRequest) -> HttpResponse:
         places = _("one place") if found.total == 1 else _("%(total)s places") % {"total": write_number(found.total)}
         messages.success(
             request,
-            _("Removed from %(places)s. Open sessions that know it are told at their next call.") % {"places": places},
+            _("Removed from %(places)s. Open sessions that have seen it are notified at their next call.")
+            % {"places": places},
         )
         return redirect("erasures")
     context = {"form": form, "found": found, "not_reached": NOT_REACHED}

@@ -76,7 +76,10 @@ def ask(request: HttpRequest, username: str) -> HttpResponse:
         form.add_error(None, in_language(refusal.message))
         asked = None
     if asked:
-        tell(request, _("%(expert)s was told. The answer comes as a notice, and into your notes.") % {"expert": expert})
+        tell(
+            request,
+            _("%(expert)s was notified. You get the answer as a notice and in your notes.") % {"expert": expert},
+        )
         return redirect("question", asked.pk)
     context = {"form": form, "expert": expert, "is_willing": found.is_willing}
     return render(request, "curation/question_ask.html", context, status=422 if form.is_bound else 200)
@@ -107,7 +110,7 @@ def _act(request: HttpRequest, actor: Actor, asked: ExpertQuestion, form: Answer
     if sent == "answer":
         if not form.carry_out(answer_question, actor, question_id=asked.pk):
             return False
-        tell(request, _("%(user)s was told.") % {"user": asked.user})
+        tell(request, _("%(user)s was notified.") % {"user": asked.user})
         return True
     if sent == "decline":
         decline_question(actor, question_id=asked.pk)

@@ -249,7 +249,7 @@ def rebuilding(request: HttpRequest, app_id: int) -> HttpResponse:
         return render(request, "knowledge/app_rebuild.html", context)
     begun = rebuild_app(actor, app=shown.app_id or shown.name)
     if begun.run:
-        tell(request, _("%(shown)s is being read anew. Its map can be used meanwhile.") % {"shown": shown})
+        tell(request, _("%(shown)s is being read again. You can use its map meanwhile.") % {"shown": shown})
     else:
         messages.info(
             request,

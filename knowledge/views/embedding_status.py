@@ -86,7 +86,7 @@ def stopping(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         let_go = stop_rebuild(actor)
         stopped = _("Stopped. %(let_go)s will not get a new vector.") % {"let_go": _texts(let_go)}
-        tell(request, stopped if let_go else _("Stopped. Nothing was left to make anew."))
+        tell(request, stopped if let_go else _("Stopped. Nothing was left to re-embed."))
         return redirect("embeddings")
     return render(request, "knowledge/pipeline_stop.html", {"state": pipeline_state(actor)})
 
