@@ -1,7 +1,6 @@
 """Traces of three clients, each with one act, made from the known mistakes in the words that hooks are told."""
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,9 +93,3 @@ def _failure(client: str, printed: str) -> dict[str, Any]:
     }
     event = "AfterTool" if client == "gemini-cli" else "PostToolUse"
     return {"hook_event_name": event, "tool_name": name, "tool_input": given, "tool_response": responses[client]}
-
-
-def as_lines(traces: list[Trace]) -> Iterator[str]:
-    """Yield the traces as JSON, one a line, for those who would measure something else with them."""
-    for trace in traces:
-        yield json.dumps({"client": trace.client, "lesson": trace.lesson, "event": trace.event}, ensure_ascii=False)

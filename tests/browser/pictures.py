@@ -23,7 +23,6 @@ MOST_PX = 1_600
 SCALE = 0.25
 IN_DOCS = (1180, 640)
 IN_DOCS_SCALE = 0.75
-FONT = "DejaVu Sans"
 REVIEWED = Path(__file__).parent / "reviewed"
 
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"

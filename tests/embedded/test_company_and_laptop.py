@@ -13,8 +13,6 @@ import pytest
 
 from tests.embedded.instance import Instance, command, eventually, free_port
 
-DECISION_WAIT = 60.0
-
 
 @dataclass
 class Two:

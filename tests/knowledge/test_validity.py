@@ -31,7 +31,6 @@ from tests.factories import make_actor
 pytestmark = pytest.mark.django_db
 
 HEROKU, FLY = "The shop is hosted on Heroku.", "The shop is hosted on Fly."
-MARCH = datetime(2026, 3, 1, tzinfo=UTC)
 LAST_YEAR = timezone.now().year - 1
 
 
