@@ -1,11 +1,13 @@
-"""A home in which commands run, and its owner."""
+"""A home in which commands run, its owner, and a server for the hooks."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from accounts.models import Role, User
+from tests.connecting.hook_server import HookServer
 from tests.factories import make_user
 
 URL = "http://localhost:7700"
@@ -23,6 +25,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Path
     settings.PUBLIC_URL = URL
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"home": tmp_path / "bigmind"})
     return home
+
+
+@pytest.fixture
+def server(settings: Any, home: Path) -> Iterator[HookServer]:
+    with HookServer().listen() as server:
+        settings.PUBLIC_URL = server.url
+        yield server
 
 
 @pytest.fixture

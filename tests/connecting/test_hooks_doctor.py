@@ -1,6 +1,5 @@
 """`bigmind doctor` runs the hooks that are installed, and says what to do about those that fail."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,6 @@ from bigmind.embedded.checks import CheckStatus, check_hooks
 from bigmind.embedded.up import renew_hooks
 from tests.connecting.homes import run
 from tests.connecting.hook_server import HookServer
-
-
-@pytest.fixture
-def server(settings: Any, home: Path) -> Iterator[HookServer]:
-    with HookServer().listen() as server:
-        settings.PUBLIC_URL = server.url
-        yield server
 
 
 def look(settings: Any) -> tuple[CheckStatus, str, str]:

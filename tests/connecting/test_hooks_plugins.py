@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,6 @@ from django.core.management import CommandError
 from accounts.models import ApiKey, User
 from tests.connecting.homes import run
 from tests.connecting.hook_server import HookServer
-
-
-@pytest.fixture
-def server(settings: Any, home: Path) -> Iterator[HookServer]:
-    with HookServer().listen() as server:
-        settings.PUBLIC_URL = server.url
-        yield server
 
 
 def texts(folder: Path) -> dict[str, str]:
