@@ -2,11 +2,10 @@
 
 import json
 from datetime import timedelta
-from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.utils import timezone
 
 from accounts.authentication import BadKey, authenticate_key, bearer_token
@@ -16,16 +15,10 @@ from bigmind.core.errors import Conflict, Invalid, NotFound
 from knowledge.services.facts import store_fact
 from knowledge.services.sessions import start_session
 from knowledge.transfer.passport import export_memory
+from tests.commands import run
 from tests.factories import make_actor, make_key, make_user
 
 pytestmark = pytest.mark.django_db
-
-
-def run(command: str, *arguments: str) -> str:
-    """Run a command and return what a script would read."""
-    output = StringIO()
-    call_command(command, *arguments, stdout=output, stderr=StringIO())
-    return output.getvalue()
 
 
 def test_a_key_can_be_recognised_and_checked_for_typing_errors() -> None:

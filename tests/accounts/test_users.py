@@ -24,16 +24,10 @@ from bigmind.core.errors import Conflict, Invalid
 from knowledge.models import Fact, Passage, Session
 from knowledge.services.facts import list_facts, store_fact
 from knowledge.services.sessions import start_session
+from tests.commands import run
 from tests.factories import make_actor, make_key, make_user
 
 pytestmark = pytest.mark.django_db
-
-
-def run(command: str, *arguments: str) -> str:
-    """Run a command and return what a script would read."""
-    output = StringIO()
-    call_command(command, *arguments, stdout=output, stderr=StringIO())
-    return output.getvalue()
 
 
 def everything() -> list[Any]:

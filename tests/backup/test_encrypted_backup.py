@@ -6,11 +6,10 @@ import shutil
 import subprocess
 import sys
 from datetime import datetime, timedelta
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import connection
 from pyrage import x25519
 
@@ -28,6 +27,7 @@ from curation.decisions.history import find_broken_seals
 from knowledge.models import Fact
 from tests.backup.conftest import TOPICS, on_database
 from tests.backup.object_storage import KEY, SECRET, serve_object_storage
+from tests.commands import run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MEGABYTES = 400
@@ -41,22 +41,16 @@ def _identity(folder: Path, name: str) -> tuple[Path, str]:
     return file, str(made.to_public())
 
 
-def _run(*words: str) -> str:
-    output = StringIO()
-    call_command(*words, stdout=output, stderr=StringIO())
-    return output.getvalue()
-
-
 def test_an_encrypted_backup_opens_with_an_identity_of_its_recipients_alone(filled, fresh, tmp_path):
     ours, recipient = _identity(tmp_path, "identity.txt")
     _, another = _identity(tmp_path, "another.txt")
     stranger, _ = _identity(tmp_path, "stranger.txt")
     place, folder = str(tmp_path / "backups"), tmp_path / "backups"
 
-    made = json.loads(_run("backup", place, "--recipient", another, "--recipient", recipient, "--json"))
+    made = json.loads(run("backup", place, "--recipient", another, "--recipient", recipient, "--json"))
     backup = Path(made["path"])
-    closed = json.loads(_run("backup", place, "--verify", "--json"))
-    opened = json.loads(_run("backup", place, "--verify", "--identity", str(ours), "--json"))
+    closed = json.loads(run("backup", place, "--verify", "--json"))
+    opened = json.loads(run("backup", place, "--verify", "--identity", str(ours), "--json"))
 
     assert sorted(file.name for file in backup.iterdir()) == ["database.dump.age", MANIFEST, "secret_key.age"]
     assert all(file.read_bytes().startswith(b"age-encryption.org/v1\n") for file in backup.glob("*.age"))
@@ -66,11 +60,11 @@ def test_an_encrypted_backup_opens_with_an_identity_of_its_recipients_alone(fill
     assert made["recipients"] == [another, recipient]
     assert (closed["opened"], opened["opened"], opened["rows"]["knowledge_fact"]) == (False, True, len(TOPICS))
     with pytest.raises(CommandError, match=r"is encrypted\. Say --identity FILE"):
-        _run("restore", place, "--replace", "--yes")
+        run("restore", place, "--replace", "--yes")
     with pytest.raises(CommandError, match=r"cannot be opened: no matching keys found.*identity that belongs"):
-        _run("restore", place, "--replace", "--yes", "--identity", str(stranger))
+        run("restore", place, "--replace", "--yes", "--identity", str(stranger))
     with on_database(fresh):
-        said = _run("restore", place, "--identity", str(ours))
+        said = run("restore", place, "--identity", str(ours))
         assert said.startswith(f"Restored {sum(made['rows'].values()):,} rows")
         assert Fact.objects.count() == len(TOPICS)
         assert list(find_broken_seals()) == []
@@ -87,12 +81,12 @@ def _refuse_what_was_cut_off(folder: Path, backup: Path, identity: Path) -> None
     dump, manifest = backup / "database.dump.age", backup / MANIFEST
     dump.write_bytes(dump.read_bytes()[:-20])
     with pytest.raises(CommandError, match=r"database\.dump\.age is not what was written"):
-        _run("backup", str(folder), "--verify")
+        run("backup", str(folder), "--verify")
     told = json.loads(manifest.read_text())
     told["files"][dump.name] = json.loads(_described(dump))
     manifest.write_text(json.dumps(told))
     with pytest.raises(CommandError, match="cannot be opened to its end"):
-        _run("restore", str(backup), "--replace", "--yes", "--identity", str(identity))
+        run("restore", str(backup), "--replace", "--yes", "--identity", str(identity))
     assert Fact.objects.count() == len(TOPICS)
 
 
@@ -128,11 +122,11 @@ def test_what_is_no_recipient_or_no_identity_is_refused_with_the_next_step(fille
     (tmp_path / "notes.txt").write_text("nothing secret")
 
     with pytest.raises(CommandError, match=r"No recipient of age: age1qqq.*age-keygen -o"):
-        _run("backup", str(tmp_path / "backups"), "--recipient", "age1qqq")
+        run("backup", str(tmp_path / "backups"), "--recipient", "age1qqq")
     with pytest.raises(CommandError, match="secret identity, which belongs to whoever restores") as told:
-        _run("backup", str(tmp_path / "backups"), "--recipient", file.read_text().split()[-1])
+        run("backup", str(tmp_path / "backups"), "--recipient", file.read_text().split()[-1])
     with pytest.raises(CommandError, match="holds no identity of age"):
-        _run("backup", str(tmp_path), "--verify", "--identity", str(tmp_path / "notes.txt"))
+        run("backup", str(tmp_path), "--verify", "--identity", str(tmp_path / "notes.txt"))
 
     assert "AGE-SECRET-KEY" not in str(told.value)
     assert not (tmp_path / "backups").exists()
@@ -162,12 +156,12 @@ def test_a_backup_is_copied_to_a_bucket_listed_restored_from_there_and_goes_in_t
     every = timedelta(hours=24)
     with serve_object_storage() as storage:
         first = back_up_when_due(plan, every=every)
-        listed = json.loads(_run("backup", "s3://backups/a/place", "--list", "--json"))["backups"]
+        listed = json.loads(run("backup", "s3://backups/a/place", "--list", "--json"))["backups"]
         well = backups_error()
         with on_database(fresh):
-            said = _run("restore", "s3://backups/a/place", "--identity", str(ours))
+            said = run("restore", "s3://backups/a/place", "--identity", str(ours))
             restored = Fact.objects.count()
-        _run("backup", f"s3://backups/a/place/{first.name}", "--verify")
+        run("backup", f"s3://backups/a/place/{first.name}", "--verify")
         _make_older_copies(Bucket.at("s3://backups/a/place"), first.folder, tmp_path)
         BackupRun.objects.filter(kind="copied").delete()
         again = back_up_when_due(
@@ -176,14 +170,14 @@ def test_a_backup_is_copied_to_a_bucket_listed_restored_from_there_and_goes_in_t
         left = [one.name for one in Bucket.at(plan.bucket).backups()]
 
         with pytest.raises(CommandError, match=r"s3://no-such-bucket: there is no such bucket.*AWS_ENDPOINT_URL"):
-            _run("backup", "s3://no-such-bucket", "--list")
+            run("backup", "s3://no-such-bucket", "--list")
         with pytest.raises(CommandError, match=r"There is no backup in s3://backups/elsewhere"):
-            _run("restore", "s3://backups/elsewhere", "--replace", "--yes")
+            run("restore", "s3://backups/elsewhere", "--replace", "--yes")
         with pytest.raises(CommandError, match="is no address of a bucket"):
-            _run("backup", "s3://key:secret@backups", "--list")
+            run("backup", "s3://key:secret@backups", "--list")
         storage.refuse_everybody()
         with pytest.raises(CommandError, match=r"the storage does not let us in.*AWS_SECRET_ACCESS_KEY"):
-            _run("backup", str(tmp_path / "backups"), "--copy-to", plan.bucket)
+            run("backup", str(tmp_path / "backups"), "--copy-to", plan.bucket)
         refused = backups_error()
     with pytest.raises(BigMindError, match=r"no key for the storage is set|cannot be reached"):
         Bucket.at(plan.bucket).backups()
@@ -210,7 +204,7 @@ def test_a_rehearsal_says_whether_a_backup_can_be_relied_on(filled, tmp_path, se
     audit("signed_in", about=actor.user, by=actor.user)
     good = make_backup(tmp_path)
 
-    told = json.loads(_run("backup_rehearse", "--json"))
+    told = json.loads(run("backup_rehearse", "--json"))
     noted = BackupRun.objects.get(kind="rehearsed")
     with connection.cursor() as cursor:  # Somebody with the database in hand takes a line of the audit log out.
         cursor.execute("ALTER TABLE accounts_auditevent DISABLE TRIGGER USER")
@@ -218,7 +212,7 @@ def test_a_rehearsal_says_whether_a_backup_can_be_relied_on(filled, tmp_path, se
     shutil.rmtree(good.folder)
     make_backup(tmp_path)
     with pytest.raises(CommandError, match="cannot be relied on: 1 lines of the audit log are not what was written"):
-        _run("backup_rehearse", str(tmp_path))
+        run("backup_rehearse", str(tmp_path))
 
     assert (told["ok"], told["rows"], told["searched"], told["found"]) == (True, sum(good.manifest.rows.values()), 5, 5)
     assert (told["audit_broken"], told["history_broken"], noted.error) == (0, 0, "")

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command, get_commands, load_command_class
+from django.core.management import CommandError, get_commands, load_command_class
 from django.db import OperationalError, connection
 
 from accounts.models import Agent, Role
 from bigmind.management.base import OperatorCommand
 from knowledge.models import Fact
+from tests.commands import run
 from tests.factories import make_key, make_user
 
 OURS = [
@@ -35,13 +36,6 @@ OURS = [
     "docs",
 ]
 FACT = ("category=preference", "fact=Prefers pytest.")
-
-
-def run(command: str, *arguments: str, **options: Any) -> str:
-    """Run a command and return what a script would read."""
-    output = StringIO()
-    call_command(command, *arguments, stdout=output, stderr=StringIO(), **options)
-    return output.getvalue()
 
 
 def bigmind(*arguments: str) -> "subprocess.CompletedProcess[str]":
