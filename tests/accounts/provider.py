@@ -3,12 +3,11 @@
 import base64
 import hashlib
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 from uuid import uuid4
@@ -16,6 +15,8 @@ from uuid import uuid4
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
+
+from tests.local_server import serve_http
 
 CLIENT_ID = "bigmind"
 CLIENT_SECRET = "a secret between the two"
@@ -130,13 +131,6 @@ def outside_provider() -> Iterator[OutsideProvider]:
         def log_message(self, *_: Any) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-    provider.url = f"http://localhost:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with serve_http(Answers) as server:
+        provider.url = f"http://localhost:{server.server_port}"
         yield provider
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

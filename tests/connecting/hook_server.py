@@ -4,9 +4,10 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.local_server import serve_http
 
 
 class HookServer:
@@ -51,12 +52,6 @@ class HookServer:
             def log_message(self, *args: object) -> None:
                 """Say nothing."""
 
-        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        server.daemon_threads = True
-        self.port = server.server_port
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        try:
+        with serve_http(Handler, port=port) as server:
+            self.port = server.server_port
             yield self
-        finally:
-            server.shutdown()
-            server.server_close()

@@ -1,14 +1,15 @@
 """A company server for tests of the laptop's side: it answers as BigMind's REST API does, and fails when told to."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from itertools import count
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.local_server import serve_http
 
 MOMENT = "2026-03-30T09:15:00Z"
 
@@ -84,14 +85,9 @@ def as_entry(number: int, **said: Any) -> dict[str, Any]:
 @contextmanager
 def answering(company: Company) -> Iterator[Company]:
     """Let the company answer at its address, until the end."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(company))
-    company.url = f"http://127.0.0.1:{server.server_port}"
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    try:
+    with serve_http(_handler(company)) as server:
+        company.url = f"http://127.0.0.1:{server.server_port}"
         yield company
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def _handler(company: Company) -> type[BaseHTTPRequestHandler]:

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from gzip import decompress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests.local_server import serve_http
 
 
 @dataclass(frozen=True)
@@ -58,14 +59,9 @@ def collecting() -> Iterator[Collector]:
         def log_message(self, *_: Any) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    collector = Collector(f"http://127.0.0.1:{server.server_address[1]}")
-    Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    try:
+    with serve_http(Handler) as server:
+        collector = Collector(f"http://127.0.0.1:{server.server_port}")
         yield collector
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def _span(span: Any, service: str) -> Span:
