@@ -44,6 +44,7 @@ from .near_duplicates import (
     compare_with_stored,
     is_worded_alike,
     keep_beside,
+    load_models,
 )
 from .outcomes import note_corrections, session_of_agent
 from .projects import EVERYWHERE
@@ -149,7 +150,7 @@ def store_fact(
     """
     require_worth_keeping(actor, fact)
     days = _days_said(valid_from, valid_until)
-    wait_for_turn(_TURNS, actor.user.pk)
+    _wait_for_turn(actor)
     old = [own_fact(actor, fact_id) for fact_id in supersedes or []]
     session = current_session(actor, source_session, project="" if project == EVERYWHERE else project)
     stored, is_new = _find_or_add(
@@ -173,6 +174,11 @@ def store_fact(
     _require_no_restatement(stored, similar)
     archived = _find_archived(stored) if is_new else None
     return StoredFact(stored, duplicate=not is_new, similar=similar, archived=archived, superseded=superseded)
+
+
+def _wait_for_turn(actor: Actor) -> None:
+    load_models()
+    wait_for_turn(_TURNS, actor.user.pk)
 
 
 def _find_or_add(fact: Fact) -> tuple[Fact, bool]:
@@ -435,7 +441,7 @@ def own_fact(actor: Actor, fact_id: int) -> Fact:
     Raises:
         NotFound: there is none, or it is someone else's.
     """
-    wait_for_turn(_TURNS, actor.user.pk)
+    _wait_for_turn(actor)
     # A fact that points to this one may be stored meanwhile: that needs only the key, which never changes.
     mine: QuerySet[Fact] = Fact.objects.of(actor.user).select_for_update(no_key=True)
     try:

@@ -6,7 +6,9 @@ Nothing is merged, and nothing is refused.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -20,13 +22,14 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.handles import handle_of
 from bigmind.core.numbers import number_of
-from knowledge.embeddings.providers import provider
+from knowledge.embeddings.providers import EmbedderError, provider
 from knowledge.kinds import KINDS
 from knowledge.models import EmbeddingSpace, Fact, Kind, Passage, PassageVector
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import rarest
 from knowledge.search.hybrid import cosines_each
 from knowledge.search.indexes import scope_of_owner, scopes_of
+from knowledge.search.languages import language_of
 from knowledge.search.retrievers import lexemes_of, merge_candidates, retrieve_by_meaning, retrieve_by_words
 from knowledge.services.contradictions import contradictions
 
@@ -76,6 +79,18 @@ class Similar:
     def contradicts(self) -> bool:
         """Whether it contradicts the new text, as far as that can be judged."""
         return self.relation == CONTRADICTS
+
+
+@lru_cache(maxsize=1)
+def load_models() -> None:
+    """Load what tells the language of a text and how near it is to others, once in a process.
+
+    Call it before a lock is taken: on a busy machine it takes seconds, in which all others would wait.
+    """
+    language_of("a text")
+    if provider().is_local:
+        with suppress(EmbedderError):
+            provider().embed(["a text"])
 
 
 def compare_with_stored(

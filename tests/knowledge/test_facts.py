@@ -6,9 +6,12 @@ import pytest
 from django.db import connection
 
 from bigmind.core.errors import Conflict, NotFound
+from knowledge.embeddings.hashing import Hashing
+from knowledge.embeddings.providers import EmbedderBroken
 from knowledge.models import Fact, Passage
 from knowledge.services.context import get_context
 from knowledge.services.facts import correct_fact, deprecate_fact, erase_fact, list_facts, restore_fact, store_fact
+from knowledge.services.near_duplicates import load_models
 from knowledge.services.sessions import start_session
 from tests.factories import make_actor
 
@@ -23,6 +26,23 @@ def test_the_same_fact_is_stored_once_and_says_so():
 
     assert (first.duplicate, again.duplicate) == (False, True)
     assert again.fact == first.fact
+
+
+def test_nobody_waits_while_the_first_fact_of_a_process_loads_the_models(monkeypatch):
+    held = []
+
+    def load(*_arguments, **_named):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")
+            held.append(cursor.fetchone()[0])
+        raise EmbedderBroken("None is needed here.")
+
+    load_models.cache_clear()
+    monkeypatch.setattr(Hashing, "embed", load)
+
+    store_fact(make_actor(), category="decision", fact="Deploys go through the blue queue.")
+
+    assert held[0] == 0
 
 
 def test_two_people_may_know_the_same_fact():
