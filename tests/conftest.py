@@ -12,6 +12,7 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connection, transaction
+from django.db.backends.postgresql.creation import DatabaseCreation
 from django.test import TransactionTestCase
 from psycopg.errors import InsufficientPrivilege
 from whitenoise.middleware import WhiteNoiseMiddleware
@@ -76,6 +77,13 @@ def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: Any) -> N
     with pytest.MonkeyPatch.context() as patch:
         if settings.DATABASES["default"].get("TEST", {}).get("TEMPLATE"):
             patch.setattr(Command, "handle", lambda *_, **__: None)
+        # Copying a database takes as long as the disk of a busy machine does.
+        make = DatabaseCreation._execute_create_test_db
+        patch.setattr(
+            DatabaseCreation,
+            "_execute_create_test_db",
+            lambda self, cursor, *rest: (cursor.execute("SET statement_timeout TO 0"), make(self, cursor, *rest)),
+        )
         request.getfixturevalue("django_db_setup")
     with django_db_blocker.unblock():
         grant_to_application()  # The database that was copied takes the tokens of another secret key.
