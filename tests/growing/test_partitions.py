@@ -499,7 +499,7 @@ def test_the_command_tells_what_would_happen_and_changes_nothing_by_that(filled:
 
 
 def test_the_command_divides_refuses_another_number_and_undoes(filled: Filled, capsys: Any) -> None:
-    with pytest.raises(CommandError, match="Nobody is there to be asked"):
+    with pytest.raises(CommandError, match="There is no terminal to ask on"):
         call_command("partition")
     call_command("partition", "--partitions", "2", "--yes")
     call_command("partition", "--partitions", "2", "--yes")

@@ -26,6 +26,7 @@ from bigmind.core.sentences import CONTEXT, MOST_TRIED, SentenceTemplate, in_lan
 from bigmind.management.sentences import sentences
 from bigmind.web.admin_words import english_words
 from curation.models import Notice
+from curation.templatetags import curation as queue_tags
 from tests.browser.fernwood import make_fernwood
 from tests.browser.test_pictures import _addresses
 from tests.curation.factories import decide_at_latest, propose
@@ -124,6 +125,9 @@ def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Say every message in brackets, Django's own too."""
     # What is put together when a module is imported is put together in English.
     assert get_resolver().url_patterns
+    # What is kept of pages is neither read here nor left behind.
+    monkeypatch.setattr(queue_tags, "_unused_filters", {})
+    monkeypatch.setattr(queue_tags, "_render_row", queue_tags._render_row.__wrapped__)
 
     def bracket(said: str) -> str:
         marked = f"⟦{said}⟧"
