@@ -20,6 +20,7 @@ from knowledge.lessons.seen_errors import entries_quoting, fingerprints_in
 from knowledge.lessons.words import COLOURS, words_of
 from knowledge.models import Chunk, Entry, Kind, LessonAsked
 from knowledge.models.lessons import FIXED_ERROR
+from knowledge.models.outcomes import digest_of_person
 from knowledge.search.filters import Filters
 from knowledge.search.hybrid import Finding, Findings, search
 
@@ -213,9 +214,10 @@ def _count(actor: Actor, fingerprint: str, answer: Lesson | None) -> int:
     """
     if not fingerprint:
         return 0
-    me = LessonAsked.digest_of(actor.user.pk, fingerprint)
-    asked = LessonAsked.objects.filter(fingerprint=fingerprint).first() or LessonAsked(fingerprint=fingerprint)
-    if not is_read_only():
+    me = digest_of_person(actor.user.pk, fingerprint)
+    if is_read_only():
+        asked = LessonAsked.objects.filter(fingerprint=fingerprint).first() or LessonAsked(fingerprint=fingerprint)
+    else:
         asked, _ = LessonAsked.objects.get_or_create(fingerprint=fingerprint)
         people = asked.people if me in asked.people or len(asked.people) > COLLEAGUES else [*asked.people, me]
         LessonAsked.objects.filter(pk=asked.pk).update(

@@ -1,12 +1,9 @@
 """Errors that lessons are about, and how often each was asked for again."""
 
-from uuid import UUID
-
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
-from bigmind.core.text import digest
 from knowledge.models.entries import Entry
 from knowledge.models.outcomes import DIGEST_CHARS
 
@@ -50,8 +47,3 @@ class LessonAsked(models.Model):
 
     def __str__(self) -> str:
         return f"{self.fingerprint}, asked {self.times} times"
-
-    @staticmethod
-    def digest_of(user_id: UUID, fingerprint: str) -> str:
-        """Return what is kept of a person who asked: it can neither be read nor compared between errors."""
-        return digest(f"{user_id} {fingerprint}")[:DIGEST_CHARS]

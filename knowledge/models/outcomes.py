@@ -1,8 +1,11 @@
 """What came of sessions, in numbers, and which things were drawn by lot to be sent or withheld."""
 
+from uuid import UUID
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from accounts.models import User
 from bigmind.core.masking import PrivateModel
@@ -10,6 +13,12 @@ from bigmind.core.masking import PrivateModel
 from .sessions import Session
 
 DIGEST_CHARS = 24
+
+
+def digest_of_person(user_id: UUID, asked: object) -> str:
+    """Return what is kept of a person who asked: without our key it tells neither who it was nor what they asked."""
+    text = f"{user_id} {asked}"
+    return salted_hmac("knowledge.people", text, algorithm="sha256").hexdigest()[:DIGEST_CHARS]
 
 
 class SessionOutcome(PrivateModel):

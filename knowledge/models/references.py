@@ -8,7 +8,6 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import User
-from bigmind.core.text import digest
 
 from .outcomes import DIGEST_CHARS
 from .signs import SharedKnowledge
@@ -259,8 +258,3 @@ class ReferenceUse(models.Model):
 
     def __str__(self) -> str:
         return f"{self.reference_id}: {self.asked}"
-
-    @staticmethod
-    def digest_of(user_id: uuid.UUID, reference_id: uuid.UUID) -> str:
-        """Return what is kept of a person who looked it up: it can neither be read nor compared between references."""
-        return digest(f"{user_id} {reference_id}")[:DIGEST_CHARS]

@@ -27,6 +27,7 @@ from knowledge.models import (
     ReferenceUse,
 )
 from knowledge.models.feedback import COMPLAINTS
+from knowledge.models.outcomes import digest_of_person
 from knowledge.models.signs import filter_by_risk
 from knowledge.references.arguments import CategoryName, CollectionName, TypeName
 from knowledge.references.lookup import SearchedCollections
@@ -211,7 +212,7 @@ def _list_used(actor: Actor, collection: ReferenceCollection) -> list[UUID]:
     return [
         use.pk
         for use in uses.order_by("-asked", "reference__name")
-        if may_be_told(len({*use.people} - {use.digest_of(actor.user.pk, use.pk)}))
+        if may_be_told(len({*use.people} - {digest_of_person(actor.user.pk, use.pk)}))
     ]
 
 

@@ -17,7 +17,8 @@ from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.text import echo_code
 from bigmind.core.vocabulary import Cursor, Offset, RowId, SharedContent, SharedLongText
-from knowledge.models import Reference, ReferenceDrift, ReferenceType, ReferenceUse
+from knowledge.models import Reference, ReferenceDrift, ReferenceType
+from knowledge.models.outcomes import digest_of_person
 from knowledge.references.arguments import (
     Aliases,
     CategoryName,
@@ -238,7 +239,7 @@ def count_use(actor: Actor, ids: Iterable[UUID]) -> None:
         return
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            people = [ReferenceUse.digest_of(actor.user.pk, id) for id in counted]
+            people = [digest_of_person(actor.user.pk, id) for id in counted]
             cursor.execute(_COUNT, [counted, people, COLLEAGUES])
     except DatabaseError as error:
         log.warning("What was looked up was not counted.", error=str(error))
