@@ -25,7 +25,7 @@ from knowledge.capture.recall import HEADING, LINE_TOKENS, PROMPT_TOKENS, SHOWN,
 from knowledge.models import AskedForm, EmbeddingSpace, Kind
 from knowledge.search.abstention import ALL_WORDS, FLOOR, WORDS_COUNT, is_answered, may_answer
 from knowledge.search.frequencies import word_weights
-from knowledge.search.fusion import LATE, MEANING, WORDS, fuse
+from knowledge.search.fusion import LATE, MEANING, PERIOD, WORDS, fuse
 from knowledge.search.hybrid import FORM_CHARS, RERANKED, Finding, Findings
 from knowledge.search.late_interaction import PassageTokens, as_words, shares_of_words
 from knowledge.search.retrievers import CANDIDATES, is_pair
@@ -42,7 +42,7 @@ EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 _PASSAGES = """
 SELECT passage.id, passage.source_id, passage.project, tsvector_to_array(passage.lexemes), passage.text,
-    halfvec_send(vector.vector), cached.tokens
+    extract(epoch FROM passage.created_at)::float8, halfvec_send(vector.vector), cached.tokens
 FROM knowledge_passage AS passage
 LEFT JOIN knowledge_passagevector AS vector ON vector.passage_id = passage.id AND vector.space_id = %(space)s
 LEFT JOIN knowledge_cachedvector AS cached ON cached.space_id = %(space)s AND cached.digest = passage.digest
@@ -65,6 +65,7 @@ class CompanyPassage:
     project: str
     lexemes: Sequence[str]
     text: str
+    written_at: float
     vector: bytes | None
     tokens: bytes | None
     before: bool = True
@@ -111,9 +112,9 @@ def read_company_passages(space: EmbeddingSpace, entry_ids: Iterable[int] | None
         cursor.execute(_PASSAGES, {"space": space.pk, "ids": ids})
         return [
             CompanyPassage(
-                id, int(source), project, lexemes or (), text, vector and bytes(vector), tokens and bytes(tokens)
+                id, int(source), project, words or (), text, written, vector and bytes(vector), tokens and bytes(tokens)
             )
-            for id, source, project, lexemes, text, vector, tokens in cursor.fetchall()
+            for id, source, project, words, text, written, vector, tokens in cursor.fetchall()
         ]
 
 
@@ -171,6 +172,7 @@ class _Index:
 
     passages: Sequence[CompanyPassage]
     ids: NDArray[np.int64]
+    written_at: NDArray[np.float64]
     vectors: Scores
     has_vector: NDArray[np.bool_]
     worlds: tuple[NDArray[np.bool_], NDArray[np.bool_]]
@@ -197,6 +199,7 @@ class _Index:
         return cls(
             passages,
             np.array([one.id for one in passages], dtype=np.int64),
+            np.array([one.written_at for one in passages], dtype=np.float64),
             _as_units(vectors),
             np.array([one.vector is not None for one in passages], dtype=bool),
             (before, after),
@@ -278,6 +281,15 @@ class _ReplayedQuestion:
         before, after = self.shares
         return self.has_changed_words and float(np.abs(before - after).max()) > SHIFT
 
+    @cached_property
+    def of_period(self) -> Scores | None:
+        """What the period that the question names adds to each passage; None where it names none."""
+        if (period := self.asked.outline.get("period")) is None:
+            return None
+        start, end = period
+        written_at = self.index.written_at
+        return np.where((start <= written_at) & (written_at < end), PERIOD, 0).astype(np.float32)
+
     def missing(self, world: int) -> frozenset[str]:
         """Return the words that no passage has, nor another form of them."""
         if not self.is_of_company:
@@ -351,6 +363,9 @@ def _find_near(
     is_near = np.zeros(len(questions), dtype=bool)
     lists_all, others = _lists_all(questions), _other_scores(questions)
     near = MEANING * np.maximum(cosines, 0)
+    for number, one in enumerate(questions):
+        if one.of_period is not None:
+            near[number] += one.of_period
     for world, keyword in enumerate(keywords):
         there = np.array([index.there(one.only, world) for one in questions])
         scores = np.where(there, WORDS * keyword + near, -1)
@@ -417,7 +432,8 @@ def _answer(
 ) -> tuple[Told, Told]:
     """Return the company entries that the answer names in each world, in order; none where the worlds rank alike."""
     fused = [_fuse(question, cosines, keyword, index, world) for world, keyword in enumerate(keywords)]
-    ranked = [_first_entries(one, question.limit, index) for one in _add_late(question, fused, index)]
+    moved = _add_period(question, _add_late(question, fused, index))
+    ranked = [_first_entries(one, question.limit, index) for one in moved]
     if ranked[0] == ranked[1] and not question.words_change:
         return (), ()
     before, after = (
@@ -449,7 +465,8 @@ def _fuse(question: _ReplayedQuestion, cosines: Scores, keyword: Scores, index: 
     rows = _candidates(question, cosines, keyword, index, world)
     if live.SEARCH_FUSION == "blend" and index.has_vector[rows].all():
         scores = WORDS * keyword[rows].astype(np.float64) + MEANING * np.maximum(cosines[rows], 0).astype(np.float64)
-        best = np.argsort(-scores, kind="stable")[: RERANKED + question.limit]
+        most = len(rows) if question.of_period is not None else RERANKED + question.limit
+        best = np.argsort(-scores, kind="stable")[:most]
         return _RankedPassages(rows[best], scores[best])
     words = {int(row): float(keyword[row]) for row in rows if keyword[row] > 0}
     near = {int(row): float(cosines[row]) for row in rows if index.has_vector[row]}
@@ -466,7 +483,10 @@ def _candidates(
     if are_all:
         return there
     named, near = there[keyword[there] > 0], there[index.has_vector[there]]
-    return np.union1d(_first(near, cosines), _first(named, keyword))
+    found = np.union1d(_first(near, cosines), _first(named, keyword))
+    if question.of_period is None:
+        return found
+    return np.union1d(found, _first(near[question.of_period[near] > 0], cosines))
 
 
 def _first(rows: NDArray[np.int64], scores: Scores) -> NDArray[np.int64]:
@@ -495,6 +515,12 @@ def _add_late(question: _ReplayedQuestion, worlds: Sequence[_RankedPassages], in
         more[np.flatnonzero(has_tokens[world])] = LATE * (late - average)
         moved.append(_RankedPassages(rows, scores + more))
     return moved
+
+
+def _add_period(question: _ReplayedQuestion, worlds: list[_RankedPassages]) -> list[_RankedPassages]:
+    if (more := question.of_period) is None:
+        return worlds
+    return [_RankedPassages(rows, scores + more[rows]) for rows, scores in worlds]
 
 
 def _finding(

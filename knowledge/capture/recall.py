@@ -60,7 +60,7 @@ def recall_for(
     answers = [item for item in found.items if may_answer(item)]
     own, project = str(conversation.session_id or ""), conversation.project
     hits = [hit for hit in hits_of(answers, actor, things) if not own or hit.session_id != own]
-    if keeps and not then:
+    if keeps:
         costs = {(hit.kind, hit.id): _line_of(hit).tokens for hit in hits}
         keep_question(actor, asked, how=AskedForm.PROMPT, found=found, project=project[:100], limit=FOUND, costs=costs)
     new = [hit for hit in hits if (hit.kind, hit.id) not in told]

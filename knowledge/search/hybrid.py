@@ -110,7 +110,8 @@ class Finding:
     """One thing that was found, by its best passage.
 
     `keyword` is the share of the question's words that the passage has, `vector` the cosine of both, `late` how well
-    their tokens meet, and `support` what its neighbours add; None where that is not known.
+    their tokens meet, `support` what its neighbours add, and `of_period` what the question's period adds or takes; None
+    where that is not known.
     """
 
     kind: str
@@ -124,6 +125,7 @@ class Finding:
     keyword: float | None = None
     vector: float | None = None
     support: float = 0.0
+    of_period: float = 0.0
     late: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
 
@@ -137,7 +139,8 @@ class Findings:
     `searched` passages have no vector yet. `weights` says how much each word of the question counts; those in `missing`
     are in no passage, nor is another form of them. `text` is the question with its corrections, `counts` says in
     how many passages each word is, `terms` has for each word all that count as it, `tokens` those of the question.
-    `following` are the first few after `items`: what moves up where one of these goes.
+    `following` are the first few after `items`: what moves up where one of these goes. What was said in `period` was
+    preferred.
     """
 
     items: list[Finding]
@@ -157,6 +160,7 @@ class Findings:
     terms: Mapping[str, Sequence[str]] = field(default_factory=dict)
     tokens: TokenSigns | None = None
     following: Sequence[Finding] = ()
+    period: Period | None = None
 
     @property
     def notice(self) -> str:
@@ -234,6 +238,7 @@ class _Ranked:
     fused: Fused
     score: float
     support: float
+    of_period: float = 0.0
     late: float | None = None
 
 
@@ -355,6 +360,7 @@ def _answer(
         {word: alternatives(word, question.synonyms) for word in found.words},
         question.tokens,
         read[limit:],
+        question.period,
     )
 
 
@@ -540,7 +546,8 @@ def _rank(found: _Found, question: _Question, owner: User) -> list[_Ranked]:
     things: dict[tuple[str, str], _Ranked] = {}
     for passage in _put_newest_first(order, scores, found, question, of_another_time):
         candidate = found.candidates[passage]
-        ranked = _Ranked(candidate, fused[passage], scores[passage], support[passage], late.get(passage))
+        of_period = scores[passage] - told[passage]
+        ranked = _Ranked(candidate, fused[passage], scores[passage], support[passage], of_period, late.get(passage))
         things.setdefault((candidate.kind, candidate.source_id), ranked)
     return list(things.values())
 
@@ -616,6 +623,7 @@ def _read_findings(ranked: Sequence[_Ranked], question: _Question, found: _Found
                     keyword=found.keyword.get(passage),
                     vector=found.vector.get(passage),
                     support=round(one.support, 4),
+                    of_period=one.of_period,
                     late=one.late,
                     parts=one.fused.parts,
                 )

@@ -160,6 +160,7 @@ def _outline(found: Findings, groups: Sequence[Findings], costs: Mapping[Thing, 
         "missing": sorted(frozenset.intersection(*(one.missing for one in beside))),
         "places": words_of_tokens(found.text, found.tokens) if found.tokens else [],
         "usual": _usual_of(found.items),
+        "period": found.period and [one.timestamp() for one in found.period],
         "others": [row for rows in others for row in rows],
     }
 
@@ -194,7 +195,7 @@ def _weights_of(found: Sequence[Findings]) -> dict[str, float]:
 def _usual_of(items: Iterable[Finding]) -> float | None:
     """Return the average by which late interaction was compared, read from the scores; None where it was not used."""
     seen = [
-        item.late - (item.score - item.support - sum(item.parts.values())) / LATE
+        item.late - (item.score - item.support - item.of_period - sum(item.parts.values())) / LATE
         for item in items
         if item.late is not None and item.score < 1
     ]

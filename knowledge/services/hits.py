@@ -137,7 +137,7 @@ def find(
         return Hits([], 0, limit, offset, asked_before=True)
     if not (is_narrowed or offset) and any(KINDS[kind].is_shared for kind in things):
         note_gap(actor, query, found)
-    if Kind.COMPANY in things and not (is_narrowed or offset or then):
+    if Kind.COMPANY in things and not (is_narrowed or offset):
         keep_question(actor, query, how=AskedForm.SEARCH, found=found, project=project, limit=limit)
     # The first page has already said it of all pages.
     judgement = Judgement() if offset else judge(query, found, names=lambda: names_for(actor, things))

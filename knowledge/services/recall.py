@@ -104,7 +104,7 @@ def recall(
         as_of=say_period(then) if then else "",
     )
     reply = _fit(empty, hits, limit, max_tokens)
-    if not (is_narrowed or then):
+    if not is_narrowed:
         keep_question(
             actor,
             query,

@@ -104,6 +104,33 @@ def test_what_is_foreseen_is_what_is_served_then(curator, agents):
         before = after
 
 
+def test_a_question_about_a_period_is_foreseen_too(curator, agents):
+    offices = ("Rome", "Oslo", "Riga", "Kyiv", "Lima", "Bern", "Doha", "Baku", "Bonn", "Cork", "Graz", "Jena")
+    entries = [
+        approved_entry(title=f"In {office}", content=f"How certificates rotate in {office}: {'the job rotate ' * 20}.")
+        for office in offices
+    ]
+    make_fact(agents[0], "How certificates rotate in my project: by a job of the platform.")
+    embed_pending()
+    Passage.objects.filter(kind="company").update(created_at=timezone.now() - timedelta(days=400))
+    asked = "How did certificates rotate today?"
+    before = {way: _told(agents[0], way, asked) for way in WAYS}
+    text = {"content": f"{entries[0].content} With the new tool of the platform."}
+
+    trial = try_decision([entries[0]], "edit", edits=text)
+    decide_at_latest(
+        curator, entry_id=entries[0].pk, action="edit", despite=[entry.pk for entry in entries[1:]], **text
+    )
+    embed_pending()
+
+    after = {way: _told(agents[0], way, asked) for way in WAYS}
+    assert all(told[0] == entries[0].pk for told in after.values())
+    assert {one.asked.how: (one.before, one.after) for one in trial.answers} == {
+        way: (told, after[way]) for way, told in before.items()
+    }
+    assert all(before[way] != after[way] for way in WAYS)
+
+
 def test_what_moves_up_of_ones_own_is_not_taken_for_company_knowledge(curator, agents):
     entry = approved_entry(title="Rotating certificates", content="How certificates rotate here: the job rotate.")
     for place in ("Rome", "Oslo", "Kyiv", "Lima", "Bern", "Riga", "Doha", "Baku", "Bonn", "Cork"):
