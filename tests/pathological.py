@@ -447,6 +447,11 @@ def _cited(path: str) -> Callable[[str], object]:
     return read_each
 
 
+def _parsed_as(language: str) -> Callable[[str], object]:
+    """Find the definitions in a text as in code of a language."""
+    return lambda text: parse_definitions(text.encode(), language, "a")
+
+
 def _compare_with_triggers(text: str) -> None:
     """Let every kind of trigger be compared with a text, and be read from it."""
     told = {"hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": {"command": text, "file_path": text}}
@@ -478,7 +483,7 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "inline for agents": inline,
     "names that errors repeat": lambda text: (echo(text), echo_code(text), mention(text)),
     "anchors": lambda text: (read_anchor(text), write_anchor(text)),
-    "code that anchors cite": lambda text: [parse_definitions(text.encode(), name, "a") for name in GRAMMARS],
+    **{f"code that anchors cite in {name}": _parsed_as(name) for name in GRAMMARS},
     "versions that anchors state": lambda text: version_in(text, text),
     **{f"an anchor that cites {path}": _cited(path) for path in CITED},
     "fences for agents": lambda text: fence(text, label=text[:1000]),
@@ -574,6 +579,7 @@ PATIENT = {
     *(f"a document of {kind}" for kind in DOCUMENTS),
     *(f"pages of {name}" for name in PAGE_FILES),
     *(f"a memory as {name}" for name in importers.WRITTEN),
+    *(f"code that anchors cite in {name}" for name in GRAMMARS),
 }
 """What only commands read, or from 8 KiB on a process that can be killed (`read_upload`, `read_files`).
 

@@ -16,7 +16,7 @@ from accounts.keys import digest_of
 from accounts.models import ApiKey, AppToken, Invitation, SignInLink, SignInTry, User
 from accounts.services.rate_windows import KEPT_SECONDS, count_in, this_minute
 from bigmind.core.addresses import network_of
-from bigmind.core.errors import TooMany
+from bigmind.core.errors import Invalid, TooMany
 
 TRIES = 10
 TRIES_OF_AN_ADDRESS = 50
@@ -132,8 +132,14 @@ def let_try_again(actor: Actor, user: User) -> None:
 
 
 def let_address_try_again(actor: Actor, address: str) -> None:
-    """Delete the attempts from an address."""
+    """Delete the attempts from an address.
+
+    Raises:
+        Invalid: it cannot be an address.
+    """
     actor.require("admin")
+    if not address.isprintable():
+        raise Invalid.of("address", "is none", hint="Press the button beside one of those that are listed.")
     SignInTry.objects.filter(address=address).exclude(address="").delete()
 
 

@@ -349,11 +349,12 @@ def score_fields(wish: Wish, card: Card, weights: Mapping[str, float], size: int
     def share_asked(words: Iterable[str]) -> float:
         every = list(words)
         known = [weights.get(word, usual) for word in every]
+        asked = sum(known)
         hit = sum(
             weight * (1.0 if wish.act and _acts_by_stem().get(word) == wish.act else matched.get(word, 0.0))
             for word, weight in zip(every, known, strict=True)
         )
-        return hit / sum(known) if every else 0.0
+        return hit / asked if asked else 0.0
 
     title = max(share_asked(card.title), *(_ALIAS * share_asked(alias) for alias in card.aliases), 0.0)
     path = share_asked(card.path) if card.path else title

@@ -129,8 +129,8 @@ def note_use(actor: Actor, session: Session, *, used: Sequence[str] | None, misl
         Exposure(kind, number_in(id)): Exposure(kind, id)
         for kind, id in Serving.objects.filter(session=session).values_list("kind", "source_id")
     }
-    misled = {_parse_handle(actor, handle, known) for handle in misleading or []}
-    cited = {_parse_handle(actor, handle, known) for handle in used or []} - misled
+    misled = {_parse_handle(actor, "misleading", handle, known) for handle in misleading or []}
+    cited = {_parse_handle(actor, "used", handle, known) for handle in used or []} - misled
     # A session may cite what it found in another way, such as on a page: that counts as an exposure, too.
     serve(session, (cited | misled) - {*known.values()})
     rows = list(Serving.objects.filter(session=session))
@@ -221,12 +221,12 @@ def tally_servings() -> int:
         return int(cursor.rowcount)
 
 
-def _parse_handle(actor: Actor, handle: str, known: Mapping[Exposure, Exposure]) -> Exposure:
+def _parse_handle(actor: Actor, argument: str, handle: str, known: Mapping[Exposure, Exposure]) -> Exposure:
     """Return what a handle names: `C142`, `F12`, or kind and id as a search returned them, such as `note:7`."""
     found = read_handle(handle)
     if found is None or found[0] not in CITED:
         raise Invalid.of(
-            "handles",
+            argument,
             f"has {echo(handle)}, which is no handle",
             hint="Write C142 or F12 as you were told it, or kind:id as a search returned: note:7.",
         )

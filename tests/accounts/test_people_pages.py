@@ -230,6 +230,10 @@ def test_a_lock_out_is_seen_and_lifted(browser: Client, ada: User) -> None:
     assert "from 192.0.2.7" in shown.text
 
 
+def test_what_cannot_be_an_address_is_refused(browser: Client) -> None:
+    assert browser.post(reverse("address-unlock"), {"address": "\0"}).status_code == 422
+
+
 def test_an_address_that_is_locked_out_is_seen_and_let_in(browser: Client, ada: User) -> None:
     for number in range(TRIES_OF_AN_ADDRESS):
         count_try(f"guess{number}", "192.0.2.7")

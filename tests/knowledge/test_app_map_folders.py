@@ -38,6 +38,12 @@ def test_importing_twice_changes_nothing():
     assert export_maps(actor).files == _seed()
 
 
+def test_a_folder_may_hold_more_apps_than_one_call_may_learn():
+    apps = "".join(f"  App {number}:\n    appId: app_{number}\n" for number in range(300))
+
+    assert len(parse_maps({"_index.yaml": f"apps:\n{apps}".encode()}).maps) == 300
+
+
 def test_a_dry_run_says_what_would_come_and_stores_nothing():
     report = import_maps(make_actor(), files=_seed(), dry_run=True)
 

@@ -194,6 +194,12 @@ def test_a_question_that_begins_with_the_program_is_a_question(actor):
     assert "login-loop" in names(hits)
 
 
+def test_a_question_without_a_word_is_answered(actor):
+    embed_pending()
+
+    assert search_knowledge(actor, query="\U000cf76f", collection="helios").fallback is False
+
+
 def test_nothing_like_it_is_answered_with_nothing(actor):
     hits = search_knowledge(actor, query="zeppelin mooring")
 

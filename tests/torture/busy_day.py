@@ -49,6 +49,7 @@ EMBEDDING_KEY = "sk-embedding-key-of-this-very-day"
 NOT_USED = {
     "database_url": "the embedded server has its own, the file `pgpass`: the day looks for that",
     "database_owner_url": "of another PostgreSQL than the embedded one",
+    "database_replica_url": "of a second server, which the day does not have",
     "secret_key_fallbacks": "former secret keys; none was renewed",
     "redis_url": "a server of the tests' own, which asks for no password",
     "email_url": "a mail server that asks for a password must speak TLS; no test has one",
@@ -218,7 +219,7 @@ class BusyDay:
         assert short.status_code == 422
         self.replies.append(guest.post(link[0], data=said).text)
         joined = _sent(guest, link[0], **said, password=OTHER_PASSWORD, again=OTHER_PASSWORD)
-        assert joined.url.path == "/connect/", joined.text
+        assert joined.url.path == "/welcome/", joined.text
         self.secrets |= {"invitation": link[1], "password of another": OTHER_PASSWORD}
         printed = json.loads(self._command("sign_in_link", USER, "--json"))["url"]
         comes = self._browser()

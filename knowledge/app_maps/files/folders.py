@@ -16,7 +16,6 @@ from bigmind.core.operations import refusal
 from bigmind.core.text import echo, fold_name, mention
 from knowledge.app_maps.files.text import INDEX, OF_BUDIBASE, file_names
 from knowledge.app_maps.vocabulary import (
-    APPS,
     AmbiguousChoice,
     AppMap,
     LearntTable,
@@ -243,8 +242,8 @@ class _Folder:
         maps += [self._read_unlisted(path) for path in self.files if "/" not in path and path not in self.used]
         folders = dict.fromkeys(path.split("/")[0] for path in self.files if "/" in path and path not in self.used)
         maps += [self._folder(folder, {"name": folder}) for folder in folders]
-        if len(maps) > APPS:
-            raise Invalid(f"The folder has {len(maps)} apps; the limit is {APPS}.")
+        if len(maps) > FILES:
+            raise Invalid(f"The folder has {len(maps):,} apps; the limit is {FILES:,}.")
         self._read_defaults(index, top.get("defaults"), maps)
         chosen = index.members(top.get("ambiguous"), "ambiguous")
         return MapFolder(maps, [*(_choice(index, *one) for one in chosen.items()), *self.choices], self.notes)
