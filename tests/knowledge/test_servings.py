@@ -142,7 +142,7 @@ def test_what_is_no_handle_is_refused_and_the_session_stays_open(handle):
     actor = make_actor()
     session = start_session(actor).session
 
-    with pytest.raises(Invalid, match="^used has .* is no handle"):
+    with pytest.raises(Invalid, match=r"^used has .* is no handle"):
         end_session(actor, one_liner="Done", used=[handle])
 
     session.refresh_from_db()
