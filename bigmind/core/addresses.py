@@ -1,4 +1,4 @@
-"""Addresses: where links may lead, and which BigMind may call: looked up once and then used, within a deadline."""
+"""Addresses that links may lead to and that BigMind may call: resolved once, then called within a deadline."""
 
 import ipaddress
 import socket
@@ -57,12 +57,12 @@ CARRY_IPV4 = (ipaddress.ip_network("::ffff:0:0/96"), ipaddress.ip_network("64:ff
 
 
 def linkable(url: str) -> str:
-    """Return an address that a link may lead to, http or https; of any other, such as `javascript:`, nothing."""
+    """Return an http(s) address for a link; an empty text for any other, such as `javascript:`."""
     return url if url.lower().startswith(("http://", "https://")) else ""
 
 
 def host_of(uri: str) -> str:
-    """Return what a person is to recognise a place by: its host, or the scheme that a program on the machine owns."""
+    """Return what a person recognises an address by: its host, or the scheme of a program on their machine."""
     parts = urlsplit(uri)
     return parts.netloc if parts.scheme in {"http", "https"} else f"{parts.scheme}:"
 
@@ -77,7 +77,7 @@ def retry_after(header: str) -> float | None:
 
 
 class Exchange:
-    """A request and its response, with the time by which both have to be finished.
+    """A request and its response, with a common deadline.
 
     Pass `notice` to httpx as the extension `trace`, so that this learns which connections to cut. A response that was
     cut can look complete: check `is_late` after the last byte.
@@ -93,7 +93,7 @@ class Exchange:
         return monotonic() > self._ends
 
     def notice(self, event: str, details: dict[str, Any]) -> None:
-        """Remember a connection that was opened."""
+        """Remember an opened connection."""
         if event == "connection.connect_tcp.complete":
             # A handle of our own: TLS takes the other one over.
             self._calls.append(details["return_value"].get_extra_info("socket").dup())
@@ -114,7 +114,7 @@ class Exchange:
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[Exchange]:
-    """Hang up if the server has not finished in time: TLS, head and body together."""
+    """Hang up if the server has not finished in time, TLS, headers and body together."""
     exchange = Exchange(seconds)
     timer = Timer(seconds, exchange.hang_up)
     timer.daemon = True
@@ -127,7 +127,7 @@ def deadline(seconds: float) -> Iterator[Exchange]:
 
 
 class AddressRefused(Exception):
-    """The address may not be called, or answers with too much. The sentence says why."""
+    """The address may not be called, or its answer is too long. The message says why."""
 
 
 class Private(AddressRefused):
@@ -136,7 +136,7 @@ class Private(AddressRefused):
 
 @dataclass(frozen=True)
 class Fetched:
-    """What an address answered."""
+    """An answer."""
 
     status: int
     headers: Mapping[str, str]
@@ -213,14 +213,14 @@ def fetch(
                 raise AddressRefused(f"It sends more than {most_bytes:,} bytes.")
             if monotonic() > deadline:
                 break
-        # Anyone who was hung up on may look as if they had come to their end.
+        # A response that was cut off may look complete.
         if monotonic() > deadline:
             raise AddressRefused(f"It sends for more than {seconds:g} seconds.")
         return Fetched(answer.status_code, answer.headers, bytes(body))
 
 
 def is_packed(answer: httpx.Response) -> bool:
-    """Return whether an answer is compressed although we ask for none that is: unpacked it may be of any size.
+    """Return whether an answer is compressed although we asked for none that is: unpacked it may be of any size.
 
     A client that unpacks by itself has the whole of a piece in memory before anyone can count it, and a thousand times
     as much for each further layer.
@@ -239,7 +239,7 @@ def _answer(
     seconds: float,
     verify: bool | SSLContext = True,
 ) -> Iterator[httpx.Response]:
-    """Ask the address that was checked, in the name of its host. No redirection is followed: it could lead anywhere."""
+    """Call the checked address under the name of its host. Redirects are not followed: they could lead anywhere."""
     address, host = public_address(url, may_be_private=may_be_private)
     sent = {**headers, "Host": urlsplit(url).netloc.rpartition("@")[2]}
     with (
@@ -264,7 +264,7 @@ def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
 
 
 def network_of(address: str) -> str:
-    """Return what counts as one address: of IPv6 the network, because everyone has 2^64 addresses in theirs."""
+    """Return what counts as one address: for IPv6 the /64 network, because each customer has all of it."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:  # a Unix socket has none

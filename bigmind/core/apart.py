@@ -1,4 +1,4 @@
-"""Performs a function in a process of its own that can be killed: with a budget of processor time, memory and time.
+"""Runs a function in a separate process that can be killed, with a budget of processor time, memory and time.
 
 What reads a large file from outside goes here, so that a hostile one costs its sender a refusal and others nothing. The
 first call starts a template process (`python -m bigmind.core.apart`), which imports what it is asked for and forks for
@@ -35,7 +35,7 @@ PASSED = (
     *("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"),
     *("BIGMIND_SECRETS", "BIGMIND_SOURCE_MEGABYTES", "BIGMIND_MODE", "BIGMIND_TIME_ZONE"),
 )
-"""What the template process knows of the environment."""
+"""The environment variables that the template process gets."""
 NOTHING = {"BIGMIND_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none", "BIGMIND_SECRET_KEY": "none is needed here"}
 
 
@@ -93,7 +93,7 @@ _places = BoundedSemaphore(AT_ONCE)
 def perform_apart(
     what: str, budget: ProcessBudget, function: Callable[P, R], *arguments: P.args, **named: P.kwargs
 ) -> R:
-    """Perform a function of a module in a process of its own, and return its result or raise its refusal.
+    """Run a function of a module in a separate process, and return its result or raise its refusal.
 
     Function, arguments and result travel as pickles. Two such calls run at once in a process; others wait for them.
 
@@ -125,7 +125,7 @@ def perform_apart(
 
 def _exchange(process: socket.socket, question: bytes, budget: ProcessBudget) -> bytes | None:
     """Return the answer; None where the process ended without one, or is not done in time."""
-    # The kernel ends the process in time; a little more is for one that is being started.
+    # The kernel ends the process in time; the margin is for one that is starting.
     gives_up = monotonic() + budget.seconds + 10
     try:
         process.settimeout(budget.seconds + 10)
@@ -180,12 +180,12 @@ def _answer(caller: socket.socket) -> None:
 
 
 def _limit(budget: ProcessBudget) -> None:
-    """Let the kernel end this process where it takes more, and others go first."""
+    """Let the kernel end this process if it exceeds its budget, and prefer other processes."""
     resource.setrlimit(resource.RLIMIT_CPU, (budget.processor_seconds, budget.processor_seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.setitimer(signal.ITIMER_REAL, budget.seconds)
     os.nice(5)
-    with suppress(OSError, ValueError):  # Elsewhere than on Linux memory is not limited.
+    with suppress(OSError, ValueError):  # Memory is limited on Linux alone.
         mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         most = mapped + budget.megabytes * MIB
         resource.setrlimit(resource.RLIMIT_AS, (most, most))

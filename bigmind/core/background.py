@@ -1,4 +1,4 @@
-"""Wakes workers after a commit. Best effort only: the queue is the row in the database, and a sweep finds the rest."""
+"""Wakes workers after a commit, best effort: the queue is the row in the database, and a sweep finds the rest."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from bigmind.observability.logging import current_request_id
 
 LEAVE_ALONE_SECONDS = 30.0
 WOKEN_BY = "bigmind_request_id"
-"""The header of a message that names the request it was sent in. What the scheduler sends has none."""
+"""The header of a message with the id of the request that sent it. The scheduler sends none."""
 
 log = structlog.get_logger()
 
 
 class _Broker:
-    """Until when the broker counts as unreachable, so that not every write waits for it."""
+    """Until when the broker is taken to be unreachable, so that not every write waits for it."""
 
     away_until = 0.0
 
@@ -35,7 +35,7 @@ class _Wake:
     def __call__(self) -> None:
         if monotonic() < (until := _Broker.away_until):
             return
-        if until:  # One thread finds out whether it is back; the others do not wait with it.
+        if until:  # One thread tries whether it is back; the others do not wait.
             _Broker.away_until = monotonic() + LEAVE_ALONE_SECONDS
         try:
             woken_by = {WOKEN_BY: current_request_id()}
@@ -72,7 +72,7 @@ class FewAtATime:
         self._is_asked, self._busy = Event(), Semaphore(threads)
 
     def run(self, work: Callable[[], object]) -> None:
-        """Do the work, or leave it to a thread that is doing it now: that one repeats it afterwards."""
+        """Do the work. A thread that is already doing it repeats it afterwards instead."""
         # The flag comes first: otherwise a busy thread that has just checked it would miss this call.
         self._is_asked.set()
         while self._is_asked.is_set() and self._busy.acquire(blocking=False):
@@ -89,11 +89,11 @@ class BackgroundTask(Task):  # type: ignore[misc]  # Celery has no types.
     abstract = True
     threads = 1
     throws = (DatabaseAway, InterfaceError)
-    """What Celery tells of in a line: while the database is away tasks fail, and the next sweep does their work."""
+    """Errors that Celery logs in a line: while the database is down tasks fail, and the next sweep does their work."""
 
     def __init__(self) -> None:
         self._turns = FewAtATime(self.threads)
 
     def __call__(self) -> None:
-        """Do the work, or leave it to a thread that is at it."""
+        """Do the work, or leave it to a thread that is already doing it."""
         self._turns.run(self.run)

@@ -1,4 +1,4 @@
-"""Changes, told to all processes: each may have agents that listen for them (NOTIFY of PostgreSQL)."""
+"""Announces changes to all processes by PostgreSQL's NOTIFY: each may have agents that listen."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -14,13 +14,13 @@ CHANNEL = "bigmind_changes"
 ANY = "*"
 """A domain of notes that is not known: any may have changed."""
 
-# Nobody waits until the disk has it: after a crash all that listened connect again, and read again.
+# No need to wait for the disk: after a crash all listeners connect and read again.
 _TELL = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, %s)"
 
 
 @dataclass(frozen=True)
 class Change:
-    """That something changed, of what someone receives at a start.
+    """A change of what somebody's agents receive at the start of a session.
 
     Attributes:
         user: The id of whose memory it is; empty means that everybody's context changed.
@@ -32,21 +32,21 @@ class Change:
 
     @classmethod
     def of(cls, user_id: UUID, domain: str = "") -> Self:
-        """Return a change of someone's memory."""
+        """Return a change of one person's memory."""
         return cls(str(user_id), domain)
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Read what another process told."""
+        """Read the announcement of another process."""
         return cls(**json.loads(text))
 
     def text(self) -> str:
-        """How it travels."""
+        """Return it as the text of an announcement."""
         return json.dumps(asdict(self))
 
 
 def listening_parameters(*, past_pool: bool = True) -> dict[str, Any]:
-    """Return what a connection that listens for changes is made with. A pool that lends transactions lets nobody.
+    """Return the parameters of a connection that listens. A pool in transaction mode lets nobody listen.
 
     Args:
         past_pool: Go where the address of the tables' owner leads, with the role of the application.
@@ -58,7 +58,7 @@ def listening_parameters(*, past_pool: bool = True) -> dict[str, Any]:
 
 
 def hears(ear: psycopg.Connection[Any], speaker: psycopg.Connection[Any], *, seconds: float) -> bool:
-    """Return whether what one connection tells is heard by another.
+    """Return whether one connection hears the announcements of another.
 
     A connection that tells it to itself may hear it through a pool, too, while it has the session that listens.
     """
@@ -69,7 +69,7 @@ def hears(ear: psycopg.Connection[Any], speaker: psycopg.Connection[Any], *, sec
 
 
 def tell_of_change(change: Change) -> None:
-    """Tell all processes of a change once it is committed; at once where nothing is to be committed."""
+    """Announce a change to all processes after the commit, or now where no transaction is open."""
     transaction.on_commit(partial(_tell, change))
 
 

@@ -129,7 +129,7 @@ def read_cursor() -> CursorWrapper:
 def answer_read(user_id: UUID, read: Callable[[], Reply]) -> Reply:
     """Return what `read` returns: answered by the replica where it may, else by the primary.
 
-    When the replica fails, `read` is called again and the primary answers, so it must not mind to be called twice.
+    When the replica fails, `read` is called again and the primary answers, so it must be safe to call twice.
     """
     if not has_replica() or _reading.get() or not _may_answer(user_id):
         return read()
@@ -151,7 +151,7 @@ def answer_read(user_id: UUID, read: Callable[[], Reply]) -> Reply:
 
 
 def note_failure(error: BaseException) -> bool:
-    """Return whether an error is the replica's, and the read is to be repeated on the primary.
+    """Return whether an error comes from the replica, so that the read is repeated on the primary.
 
     A statement that took too long would take as long there.
     """
@@ -171,7 +171,7 @@ def note_write(user_id: UUID) -> None:
 
 
 def note_write_for_all() -> None:
-    """Do so for the reads of everybody: what is erased, or shared no longer, is in no answer from now on."""
+    """Record a write for the reads of everybody: what is erased, or no longer shared, must be in no answer."""
     if has_replica():
         transaction.on_commit(partial(_keep_place, _BY_ANYBODY))
 
@@ -179,11 +179,11 @@ def note_write_for_all() -> None:
 def _keep_place(name: str) -> None:
     try:
         place = _ask(DEFAULT_DB_ALIAS, WRITTEN)
-    except (DatabaseError, InterfaceError):  # What was written is stored, and its writer is to hear of that.
+    except (DatabaseError, InterfaceError):  # The write is stored: failing to record it must not fail it.
         _process.has_lost = True
         return
     if not cache.add(name, place, KEPT_SECONDS):
-        # Added to, and not set: of two writes at once the earlier may come here last. Too far does no harm.
+        # Only ever raised: the earlier of two concurrent writes may arrive here last. Too far does no harm.
         if (missing := place - cache.get(name, 0)) > 0:
             with suppress(ValueError):
                 cache.incr(name, missing)
@@ -208,7 +208,7 @@ def _may_answer(user_id: UUID) -> bool:
 
 
 def _place_some_seconds_ago() -> int:
-    """Return how far the primary was at most `BEHIND_SECONDS` ago; it is looked up once in a second at most."""
+    """Return the position of the primary at most `BEHIND_SECONDS` ago, looked up once a second at most."""
     places, now = _process.places, monotonic()
     recent = [place for place in places.copy() if now - place[0] < BEHIND_SECONDS]
     if not recent or now - recent[-1][0] > LOOK_AGAIN_SECONDS:
@@ -219,7 +219,7 @@ def _place_some_seconds_ago() -> int:
 
 
 def _has_come_to(place: int) -> bool:
-    """Whether the replica has come to this place. It never goes back: what was seen once is not asked again."""
+    """Whether the replica has reached a position. It never goes back: one that it reached is not looked up again."""
     replica = connections[REPLICA]
     if _session.connection is not None and _session.connection is replica.connection and _session.position >= place:
         return True

@@ -36,13 +36,13 @@ _has_keys = True
 
 
 def begin_seeing(whom: str) -> None:
-    """Set what every connection of this process can see at first: `NOBODY` or `EVERYBODY`."""
+    """Set what new connections of this process can see: `NOBODY` or `EVERYBODY`."""
     global _first
     _first = whom
 
 
 def first_sees() -> str:
-    """Return what connections of this process can see at first."""
+    """Return what new connections of this process can see."""
     return _first
 
 
@@ -77,7 +77,7 @@ def rls_bypass() -> Iterator[None]:
 
 @contextmanager
 def _seeing(whom: str) -> Iterator[None]:
-    """Set whose rows this thread's connection asks for. It costs nothing: the next statement takes it along."""
+    """Set whose rows this thread's connection asks for. The next statement carries it, so it costs no round trip."""
     wrapper = cast("DatabaseWrapper", connection)
     before, wrapper.sees = wrapper.sees, whom
     try:

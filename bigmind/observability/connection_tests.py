@@ -1,4 +1,4 @@
-"""Tests of what BigMind connects to, for admins: each says what it saw, and what to do where it failed."""
+"""Connection tests for admins: each reports what it found, and the next step where it failed."""
 
 import smtplib
 import ssl
@@ -30,7 +30,7 @@ _RESULTS = {"ok": "it worked", "failed": "it failed", "off": "it is not set up"}
 
 @dataclass(frozen=True)
 class ConnectionOutcome:
-    """What a test saw.
+    """The result of a test.
 
     Attributes:
         state: `ok`, `failed`, or `off` where nothing is configured to be tested.
@@ -46,7 +46,7 @@ class ConnectionOutcome:
 
 @dataclass(frozen=True)
 class ConnectionTest:
-    """One connection that can be tested: how it is set up, and what tests it."""
+    """A connection that can be tested: its configuration, and the function that tests it."""
 
     name: str
     title: str
@@ -70,7 +70,7 @@ def list_tests(actor: Actor) -> list[ConnectionTest]:
 
 
 def run_test(actor: Actor, name: str) -> ConnectionOutcome:
-    """Run one test, which takes seconds at most, and note it in the audit log. For admins.
+    """Run one test and record it in the audit log. It takes a few seconds at most. For admins.
 
     Raises:
         NotFound: there is no such test.

@@ -1,4 +1,4 @@
-"""Alive and ready: what load balancers and supervisors ask."""
+"""Liveness and readiness, for load balancers and supervisors."""
 
 import errno
 import shutil
@@ -47,26 +47,26 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class HealthCheck:
-    """One thing BigMind stands on, and what is the matter with it (nothing, when it is well)."""
+    """One dependency of BigMind, and what is wrong with it; nothing where all is well."""
 
     name: str
     error: str
     stops: bool = True
-    """Whether BigMind cannot be served while something is the matter with it."""
+    """Whether BigMind cannot serve requests while this fails."""
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is the matter."""
+        """Whether nothing is wrong."""
         return not self.error
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
-    """Answer that this process is alive. Nothing else is asked: a database that is away is no reason to restart us."""
+    """Answer that this process is alive. Nothing else is checked: restarting it would not bring a database back."""
     return HttpResponse("ok\n", "text/plain; charset=utf-8")
 
 
 def parts() -> list[HealthCheck]:
-    """Ask everything BigMind stands on how it does."""
+    """Check every dependency."""
     found = _database()
     is_known = found[0].ok
     of_the_database = [look(is_known=is_known) for look in (embedder, index, scrubs, backups)]
@@ -74,7 +74,7 @@ def parts() -> list[HealthCheck]:
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 when requests can be served, else 503; either way say how each part does.
+    """Answer 200 if requests can be served, else 503, with the state of each dependency.
 
     A broker or an embedder that is away does not make BigMind unready: reads, writes and search go on, and the work
     waits in the database.
@@ -89,7 +89,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 @contextmanager
 def database_aside(alias: str = DEFAULT_DB_ALIAS) -> Iterator[psycopg.Connection[Any]]:
-    """Open a connection of its own: the threads' connections may be waiting for a database that is gone."""
+    """Open a separate connection: those of the threads may be waiting for a database that is gone."""
     parameters = {**connections[alias].get_connection_params(), "connect_timeout": PATIENCE_SECONDS}
     with psycopg.connect(**parameters) as database:
         yield database
@@ -125,14 +125,14 @@ def _migrations(database: psycopg.Connection) -> HealthCheck:
 
 
 def writes(database: psycopg.Connection[Any]) -> HealthCheck:
-    """Say whether the database takes writes. That it does not is no error where BigMind is set to be read-only."""
+    """Check that the database accepts writes, unless BigMind is set to be read-only."""
     row = database.execute("SELECT current_setting('transaction_read_only') = 'on'").fetchone()
     is_refusing = bool(row and row[0]) and not environment().read_only
     return HealthCheck("writes", READ_ALONE if is_refusing else "", stops=False)
 
 
 def clock(database: psycopg.Connection[Any]) -> HealthCheck:
-    """Compare the clock with that of the database, and with what was recorded last: it may have been set back."""
+    """Compare the clock with that of the database and with the last time recorded: it may have been set back."""
     (theirs,) = database.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone() or (time(),)
     if abs(theirs - time()) > CLOCK_TOLERANCE_SECONDS:
         apart = f"{abs(theirs - time()):,.0f} s away from the database's: let both take their time from the network"
@@ -146,7 +146,7 @@ def clock(database: psycopg.Connection[Any]) -> HealthCheck:
 
 
 def replica() -> list[HealthCheck]:
-    """Say whether the replica can answer reads, where one is set. While it cannot, the primary does."""
+    """Check that the replica, if one is set, can answer reads. While it cannot, the primary does."""
     return [HealthCheck(REPLICA, _replica_error(), stops=False)] if has_replica() else []
 
 
@@ -165,7 +165,7 @@ def _replica_error() -> str:
 
 
 def _delay(database: psycopg.Connection[Any], place: int) -> str:
-    """Say how far the replica is behind, unless it comes to where the primary was within a moment."""
+    """Say how far the replica lags, unless it reaches the position of the primary within a moment."""
     database.autocommit = True
     give_up = monotonic() + PATIENCE_SECONDS
     while (row := database.execute(REPLAYED).fetchone()) and row[0] is not None and row[0] < place:
@@ -184,7 +184,7 @@ def _migrations_we_bring() -> frozenset[tuple[str, str]]:
 
 
 def broker() -> HealthCheck:
-    """Say whether what wakes the worker answers."""
+    """Check that the broker, which wakes the worker, answers."""
     try:
         with celery.connection_for_write(connect_timeout=PATIENCE_SECONDS) as broker:
             broker.ensure_connection(max_retries=1, interval_start=0, timeout=PATIENCE_SECONDS)
@@ -195,7 +195,7 @@ def broker() -> HealthCheck:
 
 
 def disk() -> HealthCheck:
-    """Say whether the disk of everything BigMind keeps takes writes."""
+    """Check that the disk with the data of BigMind accepts writes."""
     return HealthCheck("disk", disk_error(environment().home), stops=not environment().read_only)
 
 
@@ -212,23 +212,23 @@ def disk_error(folder: Path) -> str:
 
 
 def embedder(*, is_known: bool) -> HealthCheck:
-    """Say how the embedder does, as far as the database can be asked."""
+    """Report the state of the embedder, as recorded in the database."""
     return _ask("embedder", embedder_error, is_known=is_known)
 
 
 def index(*, is_known: bool) -> HealthCheck:
-    """Say whether everything that is stored is in the index, as the last check found it."""
+    """Report whether the last check found everything in the index."""
     return _ask("index", index_error, is_known=is_known)
 
 
 def scrubs(*, is_known: bool) -> HealthCheck:
-    """Say whether texts that were removed are in the database again: it was restored by other means than ours."""
+    """Check that no removed text is back: a restore by other means than ours would bring it."""
     # By its path: services of knowledge ask for health, and what curation keeps stands above them.
     return _ask("scrubs", import_string("bigmind.scrub.notes.scrubs_error"), is_known=is_known, stops=True)
 
 
 def backups(*, is_known: bool) -> HealthCheck:
-    """Say whether backups are made as they are set: in time, encrypted, copied, and so that a rehearsal succeeds."""
+    """Check that backups are made as configured: on time, encrypted, copied, and restorable in a rehearsal."""
     return _ask("backups", import_string("bigmind.backup.runs.backups_error"), is_known=is_known)
 
 

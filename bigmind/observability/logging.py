@@ -34,7 +34,7 @@ _SECRET = re.compile(
 
 
 def begin_request(offered: str = "") -> str:
-    """Start a request and return its id: the caller's, if it is harmless, or a new one.
+    """Start a request and return its id: the one that the caller sent if it is harmless, else a new one.
 
     The id is stored, logged and traced. So a key that was sent in the wrong header must never become one.
     """
@@ -52,20 +52,20 @@ def current_request_id() -> str:
 
 
 def tell_once() -> None:
-    """Note that the log has a line about this request already."""
+    """Record that this request has been logged."""
     _TOLD.set(True)
 
 
 def is_told() -> bool:
-    """Whether the log has a line about this request already."""
+    """Whether this request has been logged."""
     return _TOLD.get()
 
 
 class RoutesForPaths(logging.Filter):
-    """Names the route where Django's lines name the path: that of an invitation is as good as a password."""
+    """Replaces the path in Django's lines by the route: the path of an invitation is as good as a password."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Put the route in the place of the path; the line is written in any case."""
+        """Replace the path by the route. No line is dropped."""
         request = getattr(record, "request", None)
         if isinstance(record.args, tuple) and request is not None:
             match = getattr(request, "resolver_match", None)
@@ -75,7 +75,7 @@ class RoutesForPaths(logging.Filter):
 
 
 class FewOfAKind(logging.Filter):
-    """Writes 20 lines of one kind in a minute, and then how many were left out: a flood is not to fill the disk.
+    """Writes 20 lines of one kind a minute, then how many were dropped: a flood must not fill the disk.
 
     Of a kind are lines of one logger with the same words, which are ours; what they are about, a client chooses. The
     tasks of the worker come from nobody outside: each is written.
@@ -86,7 +86,7 @@ class FewOfAKind(logging.Filter):
         self._kinds: dict[tuple[str, str], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Count the line, and say whether it is written."""
+        """Count the line, and return whether to write it."""
         if record.name.startswith("celery."):
             return True
         is_ours = isinstance(record.msg, dict)
@@ -111,12 +111,12 @@ def _add(record: logging.LogRecord, words: str) -> None:
 
 
 def without_secrets(_logger: object, _method: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
-    """Take keys, tokens and passwords out of a line before it is written, its traceback included."""
+    """Remove keys, tokens and passwords from a line and its traceback before it is written."""
     return {name: mask(value) for name, value in event.items()}
 
 
 def mask(value: Any) -> Any:
-    """Return a value with keys, tokens and passwords taken out of every text in it."""
+    """Return a value without the keys, tokens and passwords in its texts."""
     if isinstance(value, str):
         return _SECRET.sub(MASK, value)
     if isinstance(value, Mapping):
@@ -170,7 +170,7 @@ _QUIETER = {
 
 
 def _formatter(*, as_json: bool) -> dict[str, Any]:
-    """How a line is written, one of another library like our own."""
+    """Return the formatter, for our lines and those of libraries alike."""
     renderer = structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer(colors=False)
     remove_meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     return {

@@ -1,4 +1,4 @@
-"""`/metrics`: who may read it, what the processes here counted, and figures that are looked up in the database."""
+"""`/metrics`: access to it, the counters of the processes on this machine, and figures read from the database."""
 
 import os
 import platform
@@ -55,7 +55,7 @@ BUILD = Info("bigmind_build", "The version that runs, and what it runs on.", reg
 
 @dataclass(frozen=True)
 class Figure:
-    """One metric that a query answers: its rows are the values of the labels, then the number."""
+    """A metric that a query returns. Each row has the values of the labels, then the number."""
 
     name: str
     about: str
@@ -64,7 +64,7 @@ class Figure:
     counts_up: bool = False
 
     def read(self, database: psycopg.Connection[Any]) -> Metric:
-        """Ask the database."""
+        """Run the query."""
         family: Any = CounterMetricFamily if self.counts_up else GaugeMetricFamily
         metric: Metric = family(self.name, self.about, labels=self.labels)
         sql, values = self.ask()
@@ -93,7 +93,7 @@ JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
 JOIN knowledge_embeddingspace AS space ON space.id = vector.space_id
 WHERE {_UNFINISHED} AND vector.trouble IN ('', %s)
 """  # noqa: S608 - our own words
-# What a worker could take up now, and since when it could: what is tried again later, or is being done, does not wait.
+# What a worker could take now, and since when. Retries that are due later and running work do not wait.
 _DUE = """
 SELECT 'deliveries', not_before FROM curation_delivery
 WHERE delivered_at IS NULL AND given_up_at IS NULL AND not_before <= now()
@@ -145,7 +145,7 @@ def _curation(select: str, whys: Sequence[str]) -> Callable[[], Question]:
         for why in whys:
             try:
                 sql, params = waiting(why).order_by().values("created_at").query.sql_with_params()
-            except EmptyResultSet:  # Nothing waits, and Django knows it without a question.
+            except EmptyResultSet:  # Nothing waits, and Django runs no query to say so.
                 sql, params = NO_ENTRIES, ()
             parts.append(f"SELECT {select} FROM ({sql}) AS entry")  # noqa: S608 - our own query
             values += [why] * select.count("%s") + list(params)
@@ -242,7 +242,7 @@ ABOUT_UP = "1 when the database answered this look-up, else 0: then the figures 
 
 
 class FigureCollector(Collector):
-    """Asks for all figures on a connection of its own, and keeps the answer for some seconds."""
+    """Reads all figures on a separate connection, and keeps them for some seconds."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -250,11 +250,11 @@ class FigureCollector(Collector):
         self._until = 0.0
 
     def describe(self) -> list[Metric]:
-        """Say nothing: the names are known, and nobody is asked when BigMind starts."""
+        """Return nothing, so that registering this runs no query."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the figures: those of a moment ago, or new ones."""
+        """Yield the figures, read again after some seconds."""
         with self._lock:
             if monotonic() >= self._until:
                 self._kept = list(_look_up())
@@ -262,7 +262,7 @@ class FigureCollector(Collector):
             yield from self._kept
 
     def forget(self) -> None:
-        """Look them up again when they are asked for next."""
+        """Read the figures again at the next scrape."""
         self._until = 0.0
 
 
@@ -273,7 +273,7 @@ def _look_up() -> Iterator[Metric]:
             database.autocommit = True
             for figure in FIGURES:
                 try:
-                    # For the transaction alone: behind a pool the session belongs to others next.
+                    # For this transaction alone: behind a pool the session serves others next.
                     with database.transaction():
                         database.execute("SELECT set_config('statement_timeout', %s, true)", [str(PATIENCE_MS)])
                         told = figure.read(database)
@@ -297,7 +297,7 @@ BUILD.info({"version": __version__, "python": platform.python_version(), "django
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Answer Prometheus: anyone who has the token or, where none is set, this machine alone."""
+    """Answer Prometheus: whoever sends the token; where none is set, this machine alone."""
     if settings.METRICS_TOKEN:
         shown = bearer_token(request.headers.get("Authorization", "")) or ""
         if not compare_digest(shown.encode(), settings.METRICS_TOKEN.encode()):
@@ -312,7 +312,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _counters() -> CollectorRegistry:
-    """Return what all processes of this `bigmind up` counted; what this one did, where it serves alone."""
+    """Return the counters of all processes of this `bigmind up`, or of this process where it serves alone."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return REGISTRY
     together = CollectorRegistry()
@@ -357,7 +357,7 @@ def _plain(text: str, status: int, headers: dict[str, str] | None = None) -> Htt
 
 @dataclass(frozen=True)
 class DescribedMetric:
-    """One metric: its name as Prometheus stores it, what it is, and the names of its labels."""
+    """A metric: its name as Prometheus stores it, its meaning, and its labels."""
 
     name: str
     kind: str

@@ -1,4 +1,4 @@
-"""The system page: what is stored, what the scheduler did, and settings worth a second look."""
+"""The system page: storage, scheduled tasks, and settings that are probably mistakes."""
 
 import platform
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ OPERATIONS_SHOWN = 15
 
 @dataclass(frozen=True)
 class Versions:
-    """What runs. `passes_the_wall`: the database takes us for a superuser, whom its policies do not hold."""
+    """The versions that run. `passes_the_wall`: our role is a superuser, whom no policy of the database holds."""
 
     bigmind: str
     python: str
@@ -74,7 +74,7 @@ class TableSize:
 
 @dataclass(frozen=True)
 class BackupFigures:
-    """The backups that the scheduler makes, as far as this machine sees them."""
+    """The backups that the scheduler made on this machine."""
 
     count: int
     newest: datetime | None = None
@@ -82,7 +82,7 @@ class BackupFigures:
 
 
 def versions() -> Versions:
-    """Return what runs, in one query."""
+    """Return the versions that run, in one query."""
     with connection.cursor() as cursor:
         cursor.execute(_SERVER)
         row = cursor.fetchone()
@@ -106,7 +106,7 @@ def free_disk() -> int:
 
 
 def backups() -> BackupFigures | None:
-    """Return the backups there are; None where none are made by themselves."""
+    """Return the backups; None where the scheduler makes none."""
     if not settings.BACKUP_DIR:
         return None
     found = backups_in(Path(settings.BACKUP_DIR).expanduser())
@@ -115,7 +115,7 @@ def backups() -> BackupFigures | None:
 
 @dataclass(frozen=True)
 class Task:
-    """One background task. `every` is None for what only writes ask for."""
+    """A background task. `every` is None where only writes start it."""
 
     name: str
     every: timedelta | None
@@ -123,13 +123,13 @@ class Task:
 
     @property
     def due(self) -> datetime | None:
-        """When the scheduler asks for it next, as far as the last time is known."""
+        """When the scheduler starts it next, if its last start is known."""
         last = self.tally.scheduled_at if self.tally else None
         return last + self.every if last and self.every else None
 
     @property
     def is_late(self) -> bool:
-        """Whether it should have run: nothing takes up what the scheduler sends, or nothing is sent."""
+        """Whether it is overdue: the scheduler sends nothing, or no worker takes it."""
         return self.due is not None and timezone.now() > self.due + GRACE
 
     @property
@@ -148,7 +148,7 @@ def tasks() -> list[Task]:
 
 
 def last_beat(found: list[Task]) -> datetime | None:
-    """Return when a worker last did what the scheduler asked for."""
+    """Return when a worker last ran a scheduled task."""
     beats = [task.tally.scheduled_at for task in found if task.tally and task.tally.scheduled_at]
     return max(beats, default=None)
 
@@ -200,7 +200,7 @@ def _checks(passes_the_wall: bool) -> Iterator[tuple[bool, str]]:
 
 @dataclass(frozen=True)
 class SystemState:
-    """What there is to see."""
+    """The contents of the page."""
 
     parts: list[health.HealthCheck]
     versions: Versions
@@ -217,7 +217,7 @@ class SystemState:
 
 
 def system_state(actor: Actor) -> SystemState:
-    """Look at everything. For admins."""
+    """Return all of it. For admins."""
     actor.require("admin")
     calls, found, in_use = calls_since(timezone.now() - LOOKED_BACK), tasks(), versions()
     by_slowness = sorted(use_by_operation(calls), key=lambda use: -use.most_within)

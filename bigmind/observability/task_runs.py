@@ -1,4 +1,4 @@
-"""What surrounds every background task: the id of the request that woke it, its line in the log, its tally."""
+"""What every background task has: the id of the request that started it, a line in the log, a counter."""
 
 from time import perf_counter
 from typing import Any
@@ -16,7 +16,7 @@ log = structlog.get_logger()
 
 @task_prerun.connect(dispatch_uid="bigmind.observability.task_runs")
 def begin_run(task: Any, **_: Any) -> None:
-    """Let the log lines of a task carry the id of the request that woke it, or one of its own."""
+    """Give the log lines of a task the id of the request that started it, or a new one."""
     begin_request(_waking_request_id(task) or "")
     structlog.contextvars.bind_contextvars(task=task.name)
     task.request.began = perf_counter()
@@ -24,7 +24,7 @@ def begin_run(task: Any, **_: Any) -> None:
 
 @task_postrun.connect(dispatch_uid="bigmind.observability.task_runs")
 def end_run(task: Any, state: str, retval: Any, **_: Any) -> None:
-    """Count the run, and log it when it failed or took long."""
+    """Count the run, and log it if it failed or was slow."""
     seconds = perf_counter() - getattr(task.request, "began", perf_counter())
     error = type(retval).__name__ if state == "FAILURE" else ""
     if error or seconds * 1000 >= live.SLOW_MILLISECONDS:
@@ -34,7 +34,7 @@ def end_run(task: Any, state: str, retval: Any, **_: Any) -> None:
 
 
 def _tally(task: Any, seconds: float, error: str) -> None:
-    # Here, because Celery's application is imported before Django is set up.
+    # Imported here because Celery's application is imported before Django is set up.
     from accounts.services.task_statistics import tally_task
 
     scheduled = _waking_request_id(task) is None
@@ -45,6 +45,6 @@ def _tally(task: Any, seconds: float, error: str) -> None:
 
 
 def _waking_request_id(task: Any) -> str | None:
-    """Return the id of the request that woke a task; None when it was the scheduler."""
+    """Return the id of the request that started a task; None where the scheduler did."""
     woken_by = getattr(task.request, WOKEN_BY, None)
     return woken_by if isinstance(woken_by, str) else None

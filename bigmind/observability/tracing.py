@@ -25,7 +25,7 @@ log = structlog.get_logger()
 
 
 class DiscreetExporter(SpanExporter):
-    """Hands spans on without the words of errors: those of a database may quote the row that it refused."""
+    """Exports spans without the messages of errors: those of a database may quote the row that it refused."""
 
     def __init__(self, to: SpanExporter) -> None:
         self._to = to
@@ -35,11 +35,11 @@ class DiscreetExporter(SpanExporter):
         return self._to.export([_discreet(span) for span in spans])
 
     def shutdown(self) -> None:
-        """Send nothing any more."""
+        """Stop exporting."""
         self._to.shutdown()
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Wait until everything is sent."""
+        """Export what is waiting."""
         return self._to.force_flush(timeout_millis)
 
 
@@ -64,7 +64,7 @@ def start_tracing(endpoint: str) -> TracerProvider:
 
 
 def flush_traces() -> None:
-    """Send what was not sent yet: the process is about to end."""
+    """Export what is waiting, before the process ends."""
     provider = trace.get_tracer_provider()
     if isinstance(provider, TracerProvider):
         provider.force_flush(5_000)
@@ -76,7 +76,7 @@ def _name_the_request(**_: Any) -> None:
 
 def _discreet(span: ReadableSpan) -> ReadableSpan:
     return ReadableSpan(
-        # The SDK of MCP names the tool or address that was asked for: a mistaken one may hold a key.
+        # The MCP SDK names the requested tool or address, and a mistaken one may contain a key.
         name=mask(span.name),
         context=span.context,
         parent=span.parent,

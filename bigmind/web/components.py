@@ -140,7 +140,7 @@ def meter(label: str, value: int, limit: int, unit: str = "", key: str = "") -> 
 
 @register.inclusion_tag("components/_pagination.html", takes_context=True)
 def pagination(context: template.Context, page: Page[Any], noun: str, label: str = "") -> dict[str, Any]:
-    """Draw where in a list this page is, and the links to its neighbours, which keep the rest of the address."""
+    """Draw where in a list this page is, and the links to its neighbours; nothing for one thing alone."""
     request: HttpRequest = context["request"]
     shown_to = page.offset + len(page.items)
     return {
@@ -149,7 +149,7 @@ def pagination(context: template.Context, page: Page[Any], noun: str, label: str
         "first": write_number(page.offset + 1),
         "last": write_number(shown_to),
         "total": write_number(page.total),
-        "is_needed": bool(page.items),
+        "is_needed": bool(page.items) and page.total > 1,
         "previous": _address(request, max(0, page.offset - page.limit)) if page.offset else "",
         "next": _address(request, shown_to) if page.left else "",
     }
