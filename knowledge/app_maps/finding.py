@@ -1,5 +1,7 @@
 """Finding apps, tables and entities by what people call them: name, alias or id, whatever the case and spacing."""
 
+from django.db import transaction
+
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.text import echo, fold_name, mention, mention_all
@@ -60,9 +62,12 @@ def lock_app(name: str, app_id: str = "") -> tuple[App, bool]:
     Anyone who makes, renames or readdresses one takes a turn first: two who learn of the same app at once get the same.
     """
     app = _find_app(name, app_id)
-    if app is None or fold_name(name) not in app.names or (app_id and app.app_id != app_id):
-        take_turn()
-        app = _find_app(name, app_id)
+    if not _is_called(app, name, app_id):
+        with transaction.atomic():
+            take_turn()
+            app = _find_app(name, app_id)
+            # Another made it meanwhile: give the turn back, so that nobody waits for it while we wait for the app.
+            transaction.set_rollback(_is_called(app, name, app_id))
     held = App.objects.select_for_update().filter(pk=app.pk).first() if app else None
     if held:
         return held, False
@@ -77,6 +82,11 @@ def lock_app(name: str, app_id: str = "") -> tuple[App, bool]:
 def take_turn() -> None:
     """Wait until no one else creates or renames apps. Take this lock before any app's, or two callers deadlock."""
     wait_for_turn(_TURNS, "apps")
+
+
+def _is_called(app: App | None, name: str, app_id: str) -> bool:
+    """Whether an app has this name, and this id if there is one."""
+    return app is not None and fold_name(name) in app.names and app_id in {"", app.app_id}
 
 
 def _find_app(name: str, app_id: str) -> App | None:
