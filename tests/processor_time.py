@@ -64,8 +64,9 @@ def holds_too_long(
     """Return the times of a text at growing sizes, each twice the one before, where they are too long; else nothing."""
     if seconds_of(lambda: act(text_of(sizes[0]))) < seconds * sizes[0] / sizes[-1] / 4:
         return []
+    noticed = seconds / 5
     # Most texts are read well within the limit: one try of the longest says so.
-    if seconds_of(lambda: act(text_of(sizes[-1])), given_up=given_up) < seconds / 2:
+    if seconds_of(lambda: act(text_of(sizes[-1])), given_up=given_up) < noticed:
         return []
 
     def times_at(sizes: Sequence[int], given_up: float) -> list[float]:
@@ -75,7 +76,7 @@ def holds_too_long(
     if times[-1] >= seconds:
         return times
     # The caches of a processor make one step between two sizes. What is not linear makes another one at the next.
-    grows = times[-1] > seconds / 2 and _grows(times) and _grows(times_at([2 * size for size in sizes], 4 * given_up))
+    grows = times[-1] > noticed and _grows(times) and _grows(times_at([2 * size for size in sizes], 4 * given_up))
     return times if grows else []
 
 
