@@ -139,7 +139,7 @@ def let_address_try_again(actor: Actor, address: str) -> None:
     """
     actor.require("admin")
     if not address.isprintable():
-        raise Invalid.of("address", "is none", hint="Press the button beside one of those that are listed.")
+        raise Invalid.of("address", "is not an address", hint="Press the button beside one of those that are listed.")
     SignInTry.objects.filter(address=address).exclude(address="").delete()
 
 

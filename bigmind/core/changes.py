@@ -20,7 +20,7 @@ _TELL = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, %s)
 
 @dataclass(frozen=True)
 class Change:
-    """A change of what somebody's agents receive at the start of a session.
+    """A change of what a person's agents receive at the start of a session.
 
     Attributes:
         user: The id of whose memory it is; empty means that everybody's context changed.

@@ -297,7 +297,7 @@ BUILD.info({"version": __version__, "python": platform.python_version(), "django
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Answer Prometheus: whoever sends the token; where none is set, this machine alone."""
+    """Answer Prometheus: anyone who sends the token; where none is set, this machine alone."""
     if settings.METRICS_TOKEN:
         shown = bearer_token(request.headers.get("Authorization", "")) or ""
         if not compare_digest(shown.encode(), settings.METRICS_TOKEN.encode()):

@@ -238,7 +238,7 @@ class _Ranked:
     fused: Fused
     score: float
     support: float
-    of_period: float = 0.0
+    of_period: float
     late: float | None = None
 
 

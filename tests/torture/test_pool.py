@@ -125,7 +125,7 @@ def test_nobody_reads_or_changes_what_is_somebody_elses_by_any_operation(world: 
             for stranger, role in STRANGERS.items():
                 if name in CURATORS_SEE and role != Role.MEMBER:
                     continue
-                UnansweredQuestion.objects.all().delete()  # What several of them asked in vain is told to the next.
+                UnansweredQuestion.objects.all().delete()  # The next would see what several of them asked in vain.
                 before, user = world.stored(), make_user(role=role)
                 with world.program(user) as program:
                     answers = [_rest(program, name, sent) for sent in ATTEMPTS[name](world.owned)]
