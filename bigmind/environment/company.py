@@ -17,22 +17,22 @@ class Company(InstanceSettings):
     company_url: str = Field(
         default="",
         description="The company's BigMind, e.g. `https://bigmind.example.com`: this one registers there, sends it "
-        "proposals and reads what the company knows (docs/instances.md). In the mode `personal` only, because the key "
-        "is one person's. Default: none, and nothing leaves this machine.",
+        "proposals and reads what the company knows (docs/instances.md). Only in `personal` mode, because the key is "
+        "one person's. Default: none, and nothing leaves this machine.",
     )
     company_key: SecretStr = Field(
         default=SecretStr(""), description="Your key at BIGMIND_COMPANY_URL, with the scopes `read` and `write`."
     )
     company_plain_http: bool = Field(
         default=False,
-        description="Let BIGMIND_COMPANY_URL be http in a private network, where others could read the key on its way. "
-        "On this machine http is always permitted, and to public addresses never.",
+        description="Allow BIGMIND_COMPANY_URL to be http in a private network, where others could read the key in "
+        "transit. On this machine http is always allowed, to public addresses never.",
     )
     instance_name: str = Field(
         default="",
         max_length=100,
         json_schema_extra=changeable("INSTANCE_NAME"),
-        description="What this BigMind is called at the company. Default: the host's name.",
+        description="Name of this BigMind at the company. Default: the host's name.",
     )
 
     @field_validator("company_url")

@@ -16,81 +16,83 @@ class Features(InstanceSettings):
 
     budibase_url: str = Field(
         default="",
-        description="Budibase server whose apps are mapped by itself, such as `https://budibase.example.com`.",
+        description="Budibase server whose apps are mapped automatically, such as `https://budibase.example.com`.",
     )
     budibase_api_key: SecretStr = Field(
-        default=SecretStr(""), description="Key for Budibase’s public API. It is read, never written."
+        default=SecretStr(""), description="Key for Budibase’s public API. BigMind only reads with it."
     )
     nocodb_url: str = Field(
-        default="", description="NocoDB server whose bases are mapped by itself, such as `https://app.nocodb.com`."
+        default="", description="NocoDB server whose bases are mapped automatically, such as `https://app.nocodb.com`."
     )
     nocodb_api_key: SecretStr = Field(
         default=SecretStr(""),
-        description="API token of NocoDB. It is read with the rights of its owner, never written.",
+        description="API token of NocoDB. BigMind only reads with it, with the rights of its owner.",
     )
-    airtable_url: str = Field(default="https://api.airtable.com", description="Where Airtable answers.")
+    airtable_url: str = Field(default="https://api.airtable.com", description="Address of Airtable’s API.")
     airtable_api_key: SecretStr = Field(
         default=SecretStr(""),
-        description="Personal access token of Airtable, with the scopes `schema.bases:read` and `data.records:read`, "
-        "whose bases are mapped by themselves. It is read, never written.",
+        description="Personal access token of Airtable with the scopes `schema.bases:read` and `data.records:read`; "
+        "its bases are mapped automatically. BigMind only reads with it.",
     )
     connector_lookups: Literal["curators", "everyone"] = Field(
         default="curators",
         json_schema_extra=changeable("CONNECTOR_LOOKUPS"),
-        description="For whom a connector looks for rows: `curators` (in personal mode you), or `everyone`, which lets "
-        "everybody here learn what rows are called. Choose it where the key sees no more than they do.",
+        description="For whom a connector looks up rows: `curators` (in personal mode, you), or `everyone`, which "
+        "lets everybody here learn what rows are called. Choose `everyone` only if the key sees no more than they do.",
     )
     github_url: str = Field(
         default="https://api.github.com",
-        description="GitHub’s API, for imports from a repository; of GitHub Enterprise `https://github.example.com/api/v3`.",
+        description="GitHub’s API, for imports from a repository; with GitHub Enterprise "
+        "`https://github.example.com/api/v3`.",
     )
     github_token: SecretStr = Field(
         default=SecretStr(""),
-        description="Token that may read contents and issues of the repositories that are imported.",
+        description="Token that may read contents and issues of the repositories to import.",
     )
     language: Language = Field(
         default="english",
-        description="Language of texts and questions that are too short to tell. What is longer is searched with "
-        "the word forms and stop words of its own language, whatever this says. The built-in embedding model knows "
-        "English only: for search by meaning in other languages name a multilingual one in BIGMIND_EMBEDDING_URL.",
+        description="Language assumed for texts and questions too short to tell. Longer ones are searched with the "
+        "word forms and stop words of their own language, whatever this says. The built-in embedding model knows only "
+        "English: for search by meaning in other languages, name a multilingual model's endpoint in "
+        "BIGMIND_EMBEDDING_URL.",
     )
     search_fusion: Literal["blend", "rrf"] = Field(
         default="blend",
         json_schema_extra=changeable("SEARCH_FUSION"),
-        description="How a search joins what it found by words and by meaning: `blend` adds their scores, `rrf` their "
-        "reciprocal ranks. docs/benchmarks.md compares them.",
+        description="How a search combines what it found by words and by meaning: `blend` adds their scores, `rrf` "
+        "their reciprocal ranks. docs/benchmarks.md compares them.",
     )
     profile_sections: str = Field(
         default="",
         description="Sections of a profile that everybody here sees until its owner chooses, such as `who,badges`, or "
-        "`none`; there are `who`, `role`, `agents`, `statistics`, `badges`, `topics`, `activity`, `contributions`, "
-        "`headlines`. Default: `who,role,badges,contributions` in the mode `team`, none in `enterprise`.",
+        "`none`. They are `who`, `role`, `agents`, `statistics`, `badges`, `topics`, `activity`, `contributions` and "
+        "`headlines`. Default: `who,role,badges,contributions` in `team` mode, none in `enterprise`.",
     )
     gaps: bool = Field(
         default=True,
         json_schema_extra=changeable("GAPS"),
-        description="Keep the questions of agents that found nothing, to show what is not known here. A person's "
-        "question is disclosed only when three people other than the one who looks asked it. `off` keeps none.",
+        description="Keep the questions of agents that found nothing, to show what is not known here. A question is "
+        "shown only when at least three people other than the viewer have asked it. `off` keeps none.",
     )
     holdout: Literal["off", "consent", "everyone"] = Field(
         default="consent",
         json_schema_extra=changeable("HOLDOUT"),
-        description="Whose agents are not told an entry now and then, to see whether it helps: `consent`, of those who "
-        "agreed on their page *Captured*; `everyone`, where the team agreed, of all who did not decline; `off`, of "
-        "nobody.",
+        description="Whose agents are not told an entry now and then, to see whether it helps: `consent`, only of "
+        "those who agreed on their page *Captured*; `everyone`, if the team has agreed, of all who did not decline; "
+        "`off`, of nobody.",
     )
     holdout_percent: int = Field(
         default=20,
         ge=1,
         le=50,
         json_schema_extra=changeable("HOLDOUT_PERCENT"),
-        description="In how many of 100 sessions of those who take part an entry is withheld.",
+        description="In how many of 100 sessions an entry is withheld from those who take part.",
     )
     oauth: bool | None = Field(
         default=None,
-        description="Let apps in that know no key and ask their user to sign in here (OAuth), at `/mcp/oauth`. It "
-        "needs https, or a BIGMIND_PUBLIC_URL of this machine. Default: `on` in the modes `personal` and `team`, `off` "
-        "in `enterprise`, where it is for an admin to decide which clouds may ask.",
+        description="Let apps that have no key ask their user to sign in here (OAuth), at `/mcp/oauth`. It needs "
+        "https, or a BIGMIND_PUBLIC_URL on this machine. Default: `on` in the modes `personal` and `team`, `off` in "
+        "`enterprise`, where an admin decides which clouds may ask.",
     )
     source_megabytes: int = Field(
         default=64,
@@ -156,14 +158,17 @@ class Embedding(BaseModel):
     embedding_model: str = Field(default="", description="The endpoint's model. Default: `text-embedding-3-small`.")
     embedding_api_key: SecretStr = Field(
         default=SecretStr(""),
-        description="The endpoint's key. With a key, BIGMIND_EMBEDDING_DAILY_TOKENS holds.",
+        description="The endpoint's key. With a key, BIGMIND_EMBEDDING_DAILY_TOKENS applies.",
     )
     embedding_dimensions: int = Field(
-        default=0, ge=0, le=4000, description="Length of the vectors. Needed only for models BigMind does not know."
+        default=0,
+        ge=0,
+        le=4000,
+        description="Length of the vectors. Needed only for models that BigMind does not know.",
     )
     embedding_daily_tokens: int = Field(
         default=1_000_000,
         ge=0,
         json_schema_extra=changeable("EMBEDDING_DAILY_TOKENS"),
-        description="Tokens that an endpoint with a key may be sent in a day (UTC). 0 switches the limit off.",
+        description="Tokens that may be sent per day (UTC) to an endpoint with a key. 0: no limit.",
     )

@@ -31,9 +31,9 @@ class InstanceSettings(BaseModel):
     )
     hsts: Literal["off", "host", "subdomains", "preload"] = Field(
         default="host",
-        description="With https in BIGMIND_PUBLIC_URL, what browsers are told to ask by https alone for a year: this "
-        "`host`, its `subdomains` too, or both for the list that browsers come with (`preload`), which takes months to "
-        "leave. `off` where the proxy says it.",
+        description="With https in BIGMIND_PUBLIC_URL: for which names browsers are told to use https alone for a "
+        "year. `host` is this host, `subdomains` adds its subdomains, `preload` also asks for the list built into "
+        "browsers, which takes months to leave. `off` where the proxy sends the header.",
     )
     mode: Literal["personal", "team", "enterprise"] = Field(
         default="personal",
@@ -78,8 +78,8 @@ class Capacity(BaseModel):
         default=0,
         ge=0,
         le=64,
-        description="Processes of the web server that `bigmind up` runs. Each serves everything, and one is enough "
-        "to go on while another restarts. 0: two, or one where there is less than 1 GB of memory.",
+        description="Processes of the web server that `bigmind up` runs. Each serves everything, and one can carry on "
+        "while another restarts. 0: two, or one on a machine with less than 1 GB of memory.",
     )
     web_threads: int = Field(
         default=8, ge=1, le=128, description="Pages and REST requests a web process serves at once."
@@ -90,32 +90,33 @@ class Capacity(BaseModel):
         ge=1,
         le=10_000,
         json_schema_extra=changeable("WAITING_PER_PERSON"),
-        description="Requests of one person that may wait for a thread of a web process: of the quick and the slow "
-        "ones, of tool calls and others, so many each. Beyond it the answer is 429.",
+        description="How many requests of one person may wait for a thread in a web process, counted separately for "
+        "quick and slow requests, and for tool calls and others. Beyond it the answer is 429.",
     )
     header_seconds: float = Field(
-        default=10, ge=0.1, le=600, description="Within how many seconds the head of a request must have arrived."
+        default=10, ge=0.1, le=600, description="Seconds within which the headers of a request must have arrived."
     )
     body_seconds: float = Field(
-        default=60, ge=0.1, le=3600, description="Within how many seconds the body of a request must have arrived."
+        default=60, ge=0.1, le=3600, description="Seconds within which the body of a request must have arrived."
     )
     connections: int = Field(
         default=1000,
         ge=10,
         le=100_000,
-        description="Connections that a web process holds at once; no more than three quarters of the files it may "
-        "open. Beyond, the one that waits longest for its client makes way.",
+        description="Connections that a web process holds at once; at most three quarters of the files it may open. "
+        "Beyond that, the connection that has waited longest for its client is closed.",
     )
     connections_per_address: int = Field(
         default=250,
         ge=4,
         le=100_000,
-        description="Connections that one address holds at once (of IPv6, one /64) in a web process.",
+        description="Connections that one address (in IPv6, one /64) holds at once in a web process.",
     )
     proxies: str = Field(
         default="127.0.0.1,::1",
-        description="Addresses and networks of proxies, such as `127.0.0.1,10.1.0.0/16`. They speak for many: "
-        "BIGMIND_CONNECTIONS_PER_ADDRESS does not hold for them. It changes nobody’s address.",
+        description="Addresses and networks of proxies, such as `127.0.0.1,10.1.0.0/16`. They speak for many clients, "
+        "so BIGMIND_CONNECTIONS_PER_ADDRESS does not apply to them. It does not change which address a client is seen "
+        "to have.",
     )
 
     @field_validator("proxies")
@@ -139,12 +140,12 @@ class Rules(BaseModel):
         default=600,
         ge=0,
         json_schema_extra=changeable("RATE_LIMIT_PER_MINUTE"),
-        description="Operations a key may perform in a minute, unless it has a limit of its own. 0: no limit.",
+        description="Operations a key may perform per minute, unless it has a limit of its own. 0: no limit.",
     )
     secrets: Literal["warn", "redact", "block"] = Field(
         default="warn",
         json_schema_extra=changeable("SECRETS_POLICY"),
-        description="What becomes of a password, key or token in a personal memory: `warn` stores it and tells the "
+        description="What happens to a password, key or token in a personal memory: `warn` stores it and tells the "
         "caller, `redact` stores the text without it, `block` refuses the text. Shared knowledge always refuses it.",
     )
     review_days: int = Field(
@@ -159,8 +160,8 @@ class Rules(BaseModel):
         ge=1,
         le=3650,
         json_schema_extra=changeable("VERIFY_DAYS"),
-        description="Days after which an approved architecture, standard or pattern has to be verified again. It "
-        "counts for what is approved or verified from then on.",
+        description="Days after which an approved architecture, standard or pattern has to be verified again. A "
+        "change applies to what is approved or verified from then on.",
     )
     verify_decisions_days: int = Field(
         default=365,
@@ -179,14 +180,17 @@ class Rules(BaseModel):
         ge=0,
         le=23,
         json_schema_extra=changeable("LETTER_HOUR"),
-        description="Hour from which on it is mailed, in the time zone of its reader, else in BIGMIND_TIME_ZONE.",
+        description="Hour from which it is mailed, in the reader's time zone or, where none is set, in "
+        "BIGMIND_TIME_ZONE.",
     )
 
 
 class ObservabilitySettings(BaseModel):
     """How a running BigMind is watched."""
 
-    debug: bool = Field(default=False, description="Developer's error pages. Never on a machine others can reach.")
+    debug: bool = Field(
+        default=False, description="Django's detailed error pages. Never on a machine that others can reach."
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", description="How much is logged.")
     log_format: Literal["text", "json"] = Field(default="text", description="`json`: one object a line, for machines.")
     slow_ms: int = Field(
@@ -197,13 +201,14 @@ class ObservabilitySettings(BaseModel):
     )
     metrics_token: SecretStr = Field(
         default=SecretStr(""),
-        description="Whoever sends it as `Authorization: Bearer …` may read `/metrics`. Default: only programs on this "
-        "machine may, and only where BIGMIND_PUBLIC_URL is this machine, so that no proxy can ask for others.",
+        description="Whoever sends it as `Authorization: Bearer …` may read `/metrics`. Default: only programs on "
+        "this machine may, and only if BIGMIND_PUBLIC_URL is this machine, so that no proxy can ask on behalf of "
+        "others.",
     )
     otlp_endpoint: WebAddress = Field(
         default="",
         description="Collector that traces are sent to (OpenTelemetry over HTTP), e.g. `http://localhost:4318`. "
-        "Default: what the standard variable `OTEL_EXPORTER_OTLP_ENDPOINT` says; without it no trace is made.",
+        "Default: what the standard variable `OTEL_EXPORTER_OTLP_ENDPOINT` says; without either, no traces are made.",
     )
 
     @property

@@ -14,20 +14,22 @@ class NotificationSettings(BaseModel):
 
     webhook_url: WebAddress = Field(
         default="",
-        description="Address that is told of every decision about company knowledge, signed as the Standard Webhooks "
-        "specification has it. Addresses in private networks are refused.",
+        description="Address that receives every decision about company knowledge, signed according to Standard "
+        "Webhooks. Addresses in private networks are refused.",
     )
     webhook_secret: SecretStr = Field(
         default=SecretStr(""),
-        description="Signs what is sent to BIGMIND_WEBHOOK_URL: `whsec_` and base64, or any text.",
+        description="Signs what is sent to BIGMIND_WEBHOOK_URL: `whsec_` followed by base64, or any text.",
     )
-    webhook_private: bool = Field(default=False, description="Let BIGMIND_WEBHOOK_URL be in a private network.")
+    webhook_private: bool = Field(default=False, description="Allow BIGMIND_WEBHOOK_URL to be in a private network.")
     email_url: SecretStr = Field(
         default=SecretStr(""),
         description="Mail server, e.g. `smtp://user:password@mail.example.com:587` (STARTTLS) or `smtps://…:465`. "
         "Default: no e-mail is sent.",
     )
-    email_from: str = Field(default="", description="Sender of e-mail. Default: `bigmind@` and the public host.")
+    email_from: str = Field(
+        default="", description="Sender of e-mail. Default: `bigmind@` followed by the public host."
+    )
 
     @field_validator("webhook_secret")
     @classmethod

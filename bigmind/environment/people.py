@@ -13,20 +13,22 @@ class FirstUser(BaseModel):
     user: str = Field(default="", description="User name of the first user. Default: the name of the system's user.")
     init_user: str = Field(
         default="",
-        description="For containers: user name of the first user, instead of BIGMIND_USER. All of BIGMIND_INIT_* count "
-        "at the first start, when there is no user yet, and never again.",
+        description="For containers: user name of the first user, instead of BIGMIND_USER. The BIGMIND_INIT_* "
+        "settings count only at the first start, while there is no user yet.",
     )
     init_password: SecretStr = Field(
         default=SecretStr(""),
         description="Password of the first user: 12 characters or more. Then no sign-in link is printed in the modes "
         "`team` and `enterprise`.",
     )
-    init_password_file: str = Field(default="", description="File that holds BIGMIND_INIT_PASSWORD, such as a secret.")
+    init_password_file: str = Field(
+        default="", description="File that holds BIGMIND_INIT_PASSWORD, such as a container secret."
+    )
     init_key: SecretStr = Field(
         default=SecretStr(""),
         description="API key of the first user, made with `bigmind key_text`. Then no key is printed.",
     )
-    init_key_file: str = Field(default="", description="File that holds BIGMIND_INIT_KEY, such as a secret.")
+    init_key_file: str = Field(default="", description="File that holds BIGMIND_INIT_KEY, such as a container secret.")
 
 
 class SignInSettings(BaseModel):
@@ -37,42 +39,43 @@ class SignInSettings(BaseModel):
         description="Address of the company's own sign-in (OpenID Connect), e.g. `https://login.example.com/realms/main`."
         " Register `<BIGMIND_PUBLIC_URL>/sign-in/sso/callback/` there as the redirect address.",
     )
-    oidc_client_id: str = Field(default="", description="Name of this BigMind at the provider.")
+    oidc_client_id: str = Field(default="", description="Client ID of this BigMind at the provider.")
     oidc_client_secret: SecretStr = Field(
-        default=SecretStr(""), description="Secret of this BigMind at the provider; none for a public client."
+        default=SecretStr(""), description="Client secret of this BigMind at the provider; none for a public client."
     )
     oidc_client_secret_file: str = Field(
-        default="", description="File that holds BIGMIND_OIDC_CLIENT_SECRET, such as a secret."
+        default="", description="File that holds BIGMIND_OIDC_CLIENT_SECRET, such as a container secret."
     )
     oidc_name: str = Field(
         default="single sign-on", max_length=60, description="What the button on the sign-in page calls the provider."
     )
     oidc_allowed_domains: str = Field(
         default="",
-        description="Domains whose verified addresses may come in, with commas between. Default: all of the provider.",
+        description="Domains whose verified addresses may sign in, separated by commas. Default: every address the "
+        "provider vouches for.",
     )
     oidc_join: Literal["invited", "anybody"] = Field(
         default="invited",
-        description="Who may come in for the first time: `invited` people and those who are here, or `anybody` of "
-        "BIGMIND_OIDC_ALLOWED_DOMAINS, as a member.",
+        description="Who may sign in for the first time: people who were `invited` or already have an account, or "
+        "`anybody` from BIGMIND_OIDC_ALLOWED_DOMAINS, as a member.",
     )
     oidc_role_claim: str = Field(
         default="",
-        description="Claim that lists somebody's groups, e.g. `groups`. Then the groups give the role at each sign-in.",
+        description="Claim that lists a person's groups, e.g. `groups`. The groups then set the role at each sign-in.",
     )
     oidc_roles: str = Field(
         default="",
-        description="Which group is which role, e.g. `brains=curator,chiefs=admin`. Whoever is in none is a member.",
+        description="Role of each group, e.g. `brains=curator,chiefs=admin`. Whoever is in none of them is a member.",
     )
     passwords_only_for: str = Field(
         default="",
-        description="User name of the one admin who still signs in with a password when the provider is away; nobody "
-        "else can then. Default: everybody may have a password.",
+        description="User name of the one admin who can still sign in with a password when the provider is down; "
+        "nobody else can then. Default: everybody may have a password.",
     )
     require_mfa: Literal["nobody", "deciders", "everybody"] = Field(
         default="nobody",
-        description="Who must have a second factor: `deciders` are curators and admins. Whoever has none is led to "
-        "set it up after signing in, and can do nothing else in the browser. Keys are not concerned.",
+        description="Who must have a second factor: `deciders` are curators and admins. Whoever has none is asked to "
+        "set one up after signing in, and can do nothing else in the browser until then. API keys are not affected.",
     )
 
     @field_validator("oidc_issuer")

@@ -35,20 +35,20 @@ class Storage(InstanceSettings):
     )
     database_owner_url: SecretStr = Field(
         default=SecretStr(""),
-        description="The same database as another role, that owns the tables: it migrates and makes indexes, and the "
-        "role of BIGMIND_DATABASE_URL is let read and write rows and nothing else. Only processes that migrate or "
-        "work need it. Default: one role does all; the embedded server has two by itself.",
+        description="The same database, as the role that owns the tables: it migrates and builds indexes, while the "
+        "role of BIGMIND_DATABASE_URL can only read and write rows. Only migrations and workers need it. Default: one "
+        "role does everything; the embedded server has two of its own.",
     )
     database_replica_url: SecretStr = Field(
         default=SecretStr(""),
-        description="A streaming replica of the same database, for the role of BIGMIND_DATABASE_URL: it answers "
-        "operations and pages that only read, of a person once it has what they last wrote. While it is away or ten "
-        "seconds behind, the primary answers. Default: the primary answers everything.",
+        description="A streaming replica of the same database, for the role of BIGMIND_DATABASE_URL. It answers "
+        "operations and pages that only read, for each person once it has their latest writes. While it is down or "
+        "more than ten seconds behind, the primary answers. Default: the primary answers everything.",
     )
     read_only: bool = Field(
         default=False,
-        description="Read and search only, such as on a replica or during maintenance: writes are refused with a word "
-        "on when to try again, nothing is noted, and worker and scheduler pause.",
+        description="Read and search only, for a replica or during maintenance: writes are refused with a hint when "
+        "to try again, usage is not recorded, and worker and scheduler pause.",
     )
     redis_url: SecretStr = Field(
         default=SecretStr(""),
@@ -59,8 +59,8 @@ class Storage(InstanceSettings):
     )
     secret_key_fallbacks: SecretStr = Field(
         default=SecretStr(""),
-        description="Secret keys that this BigMind had before, with spaces between: what they signed and sealed still "
-        "holds. What they encrypted does not: second factors are set up anew.",
+        description="Earlier secret keys of this BigMind, separated by spaces: what they signed or sealed stays "
+        "valid. What they encrypted does not: second factors have to be set up again.",
     )
 
     keep_told_days: int = Field(
@@ -68,8 +68,8 @@ class Storage(InstanceSettings):
         ge=0,
         le=3650,
         json_schema_extra=changeable("KEEP_TOLD_DAYS"),
-        description="Days that start contexts and recalls are kept word for word, for their owners to look at. What is "
-        "erased goes from them at once. 0 keeps none.",
+        description="Days that start contexts and recalls are kept word for word, for their owners to look at. What "
+        "is erased disappears from them at once. 0 keeps none.",
     )
     keep_calls_days: int = Field(
         default=90,
@@ -90,16 +90,16 @@ class Storage(InstanceSettings):
         ge=0,
         le=365,
         json_schema_extra=changeable("KEEP_ASKED_DAYS"),
-        description="Days that the questions of agents are kept after they were last asked, to try a curator's "
-        "decision on them before it is made. A question is its asker's: a curator sees counts once three others asked. "
-        "0 keeps none.",
+        description="Days that the questions of agents are kept after they were last asked, so that a curator can try "
+        "a decision on them before making it. A question belongs to the person whose agent asked it: curators only "
+        "see counts, once three others have asked. 0 keeps none.",
     )
     keep_deliveries_days: int = Field(
         default=30,
         ge=1,
         le=365,
         json_schema_extra=changeable("KEEP_DELIVERIES_DAYS"),
-        description="Days that a webhook message or an e-mail is kept after it arrived or was given up.",
+        description="Days that a webhook message or an e-mail is kept after it was delivered or given up.",
     )
 
     @property
@@ -121,23 +121,23 @@ class BackupSettings(BaseModel):
 
     backup_dir: str = Field(
         default="",
-        description="Folder that the scheduler makes backups in. Default: only `bigmind backup` makes any; with "
-        "BIGMIND_BACKUP_BUCKET the folder `backups` in BIGMIND_HOME.",
+        description="Folder in which the scheduler makes backups. Default: only `bigmind backup` makes any; with "
+        "BIGMIND_BACKUP_BUCKET, the folder `backups` in BIGMIND_HOME.",
     )
     backup_bucket: str = Field(
         default="",
-        description="Where each backup is copied to: `s3://bucket/prefix` of any S3-compatible storage. What opens it "
-        "stands in the usual variables: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL.",
+        description="Where each backup is copied: `s3://bucket/prefix` of any S3-compatible storage. Its credentials "
+        "come from the usual variables: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL.",
     )
     backup_recipients: str = Field(
         default="",
-        description="Recipients of age (`age1…`) that backups are encrypted to, with spaces between: the identity of "
-        "any of them opens a backup. Default: backups are in the clear.",
+        description="Recipients (`age1…`) that backups are encrypted to with age, separated by spaces: the identity "
+        "of any one of them opens a backup. Default: backups are not encrypted.",
     )
     backup_identity_file: str = Field(
         default="",
-        description="File with the identity that opens backups, where --identity is not said. Keep it elsewhere unless "
-        "the scheduler is to rehearse with encrypted backups: whoever has it opens them all.",
+        description="File with the identity that opens backups, used when --identity is not given. Keep it elsewhere "
+        "unless the scheduler is to rehearse encrypted backups: whoever has it can open them all.",
     )
     backup_every: int = Field(
         default=24,
@@ -151,36 +151,36 @@ class BackupSettings(BaseModel):
         ge=0,
         le=10_000,
         json_schema_extra=changeable("BACKUP_KEEP"),
-        description="How many of the newest backups stay, in the folder and in the bucket. Where this and the three "
-        "below are 0, all stay.",
+        description="How many of the newest backups are kept, in the folder and in the bucket. If this and the next "
+        "three are 0, all are kept.",
     )
     backup_keep_daily: int = Field(
         default=0,
         ge=0,
         le=10_000,
         json_schema_extra=changeable("BACKUP_KEEP_DAILY"),
-        description="For how many days the last backup of the day stays as well.",
+        description="For how many days the last backup of each day is kept as well.",
     )
     backup_keep_weekly: int = Field(
         default=0,
         ge=0,
         le=10_000,
         json_schema_extra=changeable("BACKUP_KEEP_WEEKLY"),
-        description="For how many weeks the last backup of the week stays as well.",
+        description="For how many weeks the last backup of each week is kept as well.",
     )
     backup_keep_monthly: int = Field(
         default=0,
         ge=0,
         le=10_000,
         json_schema_extra=changeable("BACKUP_KEEP_MONTHLY"),
-        description="For how many months the last backup of the month stays as well.",
+        description="For how many months the last backup of each month is kept as well.",
     )
     backup_rehearse_days: int = Field(
         default=7,
         ge=0,
         le=365,
         json_schema_extra=changeable("BACKUP_REHEARSE_DAYS"),
-        description="Days from one rehearsal of a restore to the next, of the newest backup in BIGMIND_BACKUP_DIR. 0: "
+        description="Days from one restore rehearsal to the next; it uses the newest backup in BIGMIND_BACKUP_DIR. 0: "
         "only `bigmind backup_rehearse` rehearses.",
     )
 
