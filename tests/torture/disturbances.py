@@ -39,11 +39,13 @@ class Clock:
         (folder / "sitecustomize.py").write_text(MOVED_CLOCK)
         self._file = folder / "clock"
         self.variables = {"CLOCK": str(self._file), "PYTHONPATH": str(folder)}
-        self.go_ahead(0)
+        self._file.write_bytes(pack("d", 0))
 
     def go_ahead(self, seconds: float) -> None:
         """Set by how much it does."""
-        self._file.write_bytes(pack("d", seconds))
+        # In place: whoever read the clock while the file was empty for a moment would be ended by SIGBUS.
+        with self._file.open("r+b") as file:
+            file.write(pack("d", seconds))
 
 
 @dataclass(frozen=True)

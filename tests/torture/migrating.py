@@ -2,34 +2,23 @@
 
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
-from itertools import takewhile
 from threading import Event, Thread
 
 import psycopg
-from django.contrib.postgres.operations import AddConstraintNotValid, AddIndexConcurrently, ValidateConstraint
-from django.db.migrations import AddConstraint, AddIndex, AlterModelOptions, CreateModel, Migration, RunSQL
-from django.db.migrations.loader import MigrationLoader
-from django.db.migrations.operations import SeparateDatabaseAndState
-from django.db.migrations.operations.base import Operation
 
 from bigmind.embedded.cluster import Cluster
 from tests.embedded.instance import ROOT, Instance, environment
 
-APPS = ("accounts", "knowledge", "curation")
-MOST_OF_EACH = 4
 MIGRATED_WITHIN = 600.0
 TRIAL = "tests.torture.trial.settings"
-_ONLY_MAKE = (
-    CreateModel,
-    AddIndex,
-    AddIndexConcurrently,
-    AddConstraint,
-    AddConstraintNotValid,
-    ValidateConstraint,
-    AlterModelOptions,
-    RunSQL,
-)
+_LONGEST_WAIT = """
+    SELECT extract(epoch FROM clock_timestamp() - waitstart)::float8, left(waiting.query, 80), left(holding.query, 120)
+    FROM pg_locks
+    JOIN pg_stat_activity waiting USING (pid)
+    LEFT JOIN pg_stat_activity holding ON holding.pid = (pg_blocking_pids(pg_locks.pid))[1]
+    WHERE NOT granted AND locktype = 'relation' AND waitstart IS NOT NULL
+    ORDER BY 1 DESC LIMIT 1
+"""
 
 
 class Locks:
@@ -37,6 +26,7 @@ class Locks:
 
     def __init__(self, instance: Instance) -> None:
         self.longest = 0.0
+        self.told = "nobody waited"
         self._url = Cluster(instance.home).url
         self._over = Event()
         self._thread = Thread(target=self._look)
@@ -52,32 +42,9 @@ class Locks:
     def _look(self) -> None:
         with psycopg.connect(self._url, autocommit=True) as database:
             while not self._over.wait(0.02):
-                row = database.execute(
-                    "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - waitstart)), 0)::float8 FROM pg_locks"
-                    " WHERE NOT granted AND locktype = 'relation'"
-                ).fetchone()
-                self.longest = max(self.longest, row[0])
-
-
-def newest() -> dict[str, list[str]]:
-    """Return the newest migrations of each app, the newest first, that can be undone and only make what is new.
-
-    What agents do all day may need no more than what was there before: then one version can serve both schemas.
-    """
-    loader = MigrationLoader(None)
-    found = {}
-    for app in APPS:
-        backwards = [
-            loader.disk_migrations[key] for key in sorted(loader.disk_migrations, reverse=True) if key[0] == app
-        ]
-        found[app] = [one.name for one in takewhile(_only_makes_what_is_new, backwards[:-1])][:MOST_OF_EACH]
-    return found
-
-
-def before(app: str, name: str) -> str:
-    """Return the migration before this one."""
-    names = sorted(one for of, one in MigrationLoader(None).disk_migrations if of == app)
-    return names[names.index(name) - 1]
+                row = database.execute(_LONGEST_WAIT).fetchone()
+                if row and row[0] > self.longest:
+                    self.longest, self.told = row[0], f"{row[1]} for {row[2]}"
 
 
 def begun(instance: Instance, *arguments: str, settings: str = "") -> "subprocess.Popen[str]":
@@ -107,15 +74,3 @@ def migrate(instance: Instance, *arguments: str, settings: str = "") -> None:
     """Migrate, and see that it was done."""
     code, printed = migrated(instance, *arguments, settings=settings)
     assert code == 0, printed
-
-
-def _only_makes_what_is_new(migration: Migration) -> bool:
-    return all(isinstance(one, _ONLY_MAKE) and one.reversible for one in _flat(migration.operations))
-
-
-def _flat(operations: Iterable[Operation]) -> Iterator[Operation]:
-    for operation in operations:
-        if isinstance(operation, SeparateDatabaseAndState):
-            yield from _flat(operation.database_operations)
-        else:
-            yield operation

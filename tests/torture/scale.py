@@ -62,6 +62,5 @@ SLOWER_AT_MOST = 1.2
 PATIENCE = 120.0
 # T18
 STORED_BEFORE = scaled(300, at_least=30)
-UPGRADES = scaled(5)
 KILLED_MIGRATIONS = scaled(10, at_least=3)
 BESIDE_SECONDS = scaled(30, at_least=5)

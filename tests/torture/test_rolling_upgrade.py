@@ -84,7 +84,8 @@ def test_nobody_notices_that_the_old_one_is_replaced(
 
     for day in days:
         report(day.summary())
-    report(f"the longest wait for a lock on a table {locks.longest:.2f} s; the check of the index: {mended}")
+    report(f"the longest wait for a lock on a table {locks.longest:.2f} s: {locks.told}")
+    report(f"the check of the index: {mended}")
     assert [day.failures for day in days] == [[], [], [], []]
     assert all(texts[text] == count for day in days for text, count in day.written.items())
     assert locks.longest <= LONGEST_WAIT

@@ -1,4 +1,7 @@
-"""T18: migrations under the hands of all: nobody waits, no request fails, and what was killed has not begun."""
+"""T18: a migration that is killed lets go, and one that cannot have its table gives up; agents go on.
+
+A whole upgrade under load, and one that is killed at any moment: test_rolling_upgrade.py.
+"""
 
 import signal
 import time
@@ -14,8 +17,8 @@ from bigmind.embedded.cluster import Cluster
 from tests.embedded.instance import Instance, command, eventually
 from tests.torture.conftest import Start
 from tests.torture.day import Day, at_work
-from tests.torture.migrating import TRIAL, Locks, before, begun, migrate, migrated, newest
-from tests.torture.scale import AGENTS, KILLED_MIGRATIONS, STORED_BEFORE, UPGRADES
+from tests.torture.migrating import TRIAL, Locks, begun, migrate, migrated
+from tests.torture.scale import AGENTS, STORED_BEFORE
 from tests.torture.vectors import seconds_until_embedded
 from tests.torture.writes import client_of, query, stored_texts
 
@@ -25,8 +28,6 @@ LONGEST_WAIT = 1.0
 EMBEDDED_WITHIN = 300.0
 ANSWERS_WITHIN = 5.0
 PAUSE = "trial_pause"
-Schema = dict[str, str]
-"""Of each app the migration that it is undone to."""
 
 
 @pytest.fixture(scope="module")
@@ -35,63 +36,6 @@ def bigmind(running: Start) -> Iterator[Instance]:
         Day(client, "Before").rounds(STORED_BEFORE)
         seconds_until_embedded(instance, within=EMBEDDED_WITHIN)
         yield instance
-
-
-@pytest.fixture(scope="module")
-def earlier(bigmind: Instance) -> Schema:
-    """The schema of some versions before: as far back as agents notice nothing."""
-    names = newest()
-    while any(names.values()):
-        schema = {app: before(app, some[-1]) for app, some in names.items() if some}
-        _undo(bigmind, schema)
-        with client_of(bigmind) as client:
-            is_noticed = bool(Day(client, f"With {schema}").rounds(2).failures)
-        migrate(bigmind)
-        if not is_noticed:
-            return schema
-        names = {app: some[:-1] for app, some in names.items()}
-    pytest.fail("No migration can be undone unnoticed.")
-
-
-def test_an_upgrade_under_load_is_noticed_by_nobody(
-    bigmind: Instance, earlier: Schema, report: Callable[[str], None]
-) -> None:
-    for number in range(UPGRADES):
-        undone = _undo(bigmind, earlier)
-        with (
-            client_of(bigmind) as client,
-            Locks(bigmind) as locks,
-            at_work(client, f"Upgrade {number}", agents=AGENTS) as day,
-        ):
-            migrate(bigmind)
-
-        report(f"{undone} migrations; {day().summary()}; the longest wait for a lock on a table {locks.longest:.2f} s")
-        assert day().failures == []
-        assert locks.longest <= LONGEST_WAIT
-
-
-def test_migrations_killed_at_any_moment_are_whole_or_have_not_begun(
-    bigmind: Instance, earlier: Schema, report: Callable[[str], None]
-) -> None:
-    app, name = next(iter(earlier.items()))
-    undone, whole = 0, _seconds(lambda: migrate(bigmind))
-    texts, tables, all_of_them = stored_texts(bigmind.home), _schema(bigmind), _applied(bigmind)
-    left = Counter[int]()
-
-    for number in range(KILLED_MIGRATIONS):
-        undone = _undo(bigmind, {app: name})
-        migration = begun(bigmind)
-        time.sleep(whole * (0.3 + 0.8 * number / KILLED_MIGRATIONS))
-        migration.kill()
-        migration.communicate()
-        left[all_of_them - _applied(bigmind)] += 1
-        migrate(bigmind)
-
-        assert _applied(bigmind) == all_of_them
-        assert _schema(bigmind) == tables
-
-    report(f"{undone} migrations, killed {KILLED_MIGRATIONS} ×; so many were left to do: {sorted(left.elements())}")
-    assert stored_texts(bigmind.home) == texts
 
 
 def test_a_migration_killed_while_it_holds_a_table_lets_go_and_runs_again(
@@ -144,14 +88,6 @@ def test_a_table_that_somebody_holds_makes_the_migration_give_up_and_nobody_else
     migrate(bigmind, "trial", "zero", settings=TRIAL)
 
 
-def _undo(instance: Instance, schema: Schema) -> int:
-    """Undo the newest migrations; return how many."""
-    there = _applied(instance)
-    for app, name in schema.items():
-        migrate(instance, app, name)
-    return there - _applied(instance)
-
-
 @contextmanager
 def _pause(instance: Instance) -> Iterator[None]:
     """Let the trial stop where it holds the table of facts."""
@@ -186,17 +122,6 @@ def _schema(instance: Instance) -> set[tuple[str, str]]:
             PAUSE,
         )
     )
-
-
-def _applied(instance: Instance) -> int:
-    ((number,),) = query(instance.home, "SELECT count(*) FROM django_migrations")
-    return int(number)
-
-
-def _seconds(act: Callable[[], None]) -> float:
-    begun_at = time.monotonic()
-    act()
-    return time.monotonic() - begun_at
 
 
 def _is_ready(instance: Instance) -> bool:
