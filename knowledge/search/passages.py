@@ -21,11 +21,13 @@ from knowledge.search.indexes import Scope
 from knowledge.search.languages import dictionary_of
 from knowledge.search.splits import heads_of, split_text
 
+# A space that is being dropped is skipped; else the commit would fail because it is gone.
 _QUEUE = """
 INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, kind, trouble)
 SELECT passage.id, space.id, passage.owner_id, passage.kind, ''
 FROM knowledge_passage AS passage CROSS JOIN knowledge_embeddingspace AS space
 WHERE passage.id = ANY(%s) AND {scope} AND space.stopped_at IS NULL
+FOR KEY SHARE OF space SKIP LOCKED
 ON CONFLICT DO NOTHING
 """
 _COLUMNS = (

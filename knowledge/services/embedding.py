@@ -177,7 +177,7 @@ def switch_when_complete(space: EmbeddingSpace) -> bool:
         ready = EmbeddingSpace.objects.filter(pk=space.pk, stopped_at=None, again_from=None)
         if not ready.update(active_since=timezone.now()):
             return False
-        EmbeddingSpace.objects.exclude(pk=space.pk).delete()
+        _drop(EmbeddingSpace.objects.exclude(pk=space.pk))
     log.info("Search uses a new embedding space.", space=space.name)
     return True
 
@@ -198,7 +198,16 @@ def _drop_leftovers(space: EmbeddingSpace) -> None:
     if leftovers.exists():
         with transaction.atomic():
             _take_time()
-            leftovers.delete()
+            _drop(leftovers)
+
+
+def _drop(spaces: QuerySet[EmbeddingSpace]) -> None:
+    """Delete spaces with their vectors.
+
+    Locked first: this waits for texts that were just queued in them, and texts that are stored meanwhile skip them.
+    Otherwise the commit of such a text would fail, because its space is gone.
+    """
+    EmbeddingSpace.objects.filter(pk__in=[space.pk for space in spaces.select_for_update()]).delete()
 
 
 def embedder_error() -> str:
@@ -256,8 +265,8 @@ def stop_rebuild(actor: Actor) -> int:
     """
     actor.require("admin")
     _take_time()
-    # Locked, so that no worker lets search use a space that is emptied here.
-    spaces = list(EmbeddingSpace.objects.select_for_update().order_by("pk"))
+    # Locked, so that no worker lets search use a space that is emptied here. Texts are queued in it all the same.
+    spaces = list(EmbeddingSpace.objects.select_for_update(no_key=True).order_by("pk"))
     active, configured = active_space(), provider().space
     not_marked = active.vectors.exclude(vector=None).exclude(trouble=AGAIN) if active and active.again_from else None
     let_go = not_marked.count() if not_marked is not None else 0
@@ -271,7 +280,7 @@ def stop_rebuild(actor: Actor) -> int:
             space.vectors.all().delete()
             EmbeddingSpace.objects.filter(pk=space.pk).update(stopped_at=timezone.now())
         else:
-            space.delete()
+            _drop(EmbeddingSpace.objects.filter(pk=space.pk))
     return let_go
 
 
@@ -318,7 +327,7 @@ def _mark_all(space: EmbeddingSpace) -> None:
     drop_indexes(space)
     with transaction.atomic():
         _take_time()
-        asked = EmbeddingSpace.objects.select_for_update().filter(pk=space.pk).exclude(again_from=None)
+        asked = EmbeddingSpace.objects.select_for_update(no_key=True).filter(pk=space.pk).exclude(again_from=None)
         if asked.exists():
             _free(space.vectors.all()).update(not_before=timezone.now(), trouble=AGAIN)
             asked.update(again_from=None)

@@ -236,17 +236,57 @@ def test_a_worker_does_not_wait_for_what_is_being_forgotten(monkeypatch):
     assert progress().waiting == 1
 
 
-@contextmanager
+@pytest.mark.django_db(transaction=True)
+def test_a_text_is_stored_while_the_space_of_a_former_model_is_dropped(settings):
+    """The other one deletes the space after the text was queued in it: its commit failed (rolling upgrades)."""
+    actor = make_actor()
+    store_fact(actor, category="decision", fact="Deploys go through the router.")
+    embed_pending()
+    settings.EMBEDDING_DIMENSIONS = 32
+    progress()
+    settings.EMBEDDING_DIMENSIONS = 0
+    dropped = EmbeddingSpace.objects.get(active_since=None)
+
+    with _meanwhile(
+        f"DELETE FROM knowledge_passagevector WHERE space_id = {dropped.pk}",
+        f"DELETE FROM knowledge_embeddingspace WHERE id = {dropped.pk}",
+    ):
+        store_fact(actor, category="decision", fact="Backups stay for a month.")
+
+    assert PassageVector.objects.filter(space=active_space()).count() == 2
+    assert not PassageVector.objects.exclude(space=active_space()).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_text_that_is_stored_while_its_space_changes_waits_for_its_vector():
+    """As while all of it is marked to be made again: nobody waits for that, and nothing is left out."""
+    actor = make_actor()
+    store_fact(actor, category="decision", fact="Deploys go through the router.")
+    embed_pending()
+
+    with _meanwhile("SELECT 1 FROM knowledge_embeddingspace FOR NO KEY UPDATE"):
+        store_fact(actor, category="decision", fact="Backups stay for a month.")
+
+    assert progress().waiting == 1
+
+
 def _locked(row):
-    """Another connection changes a row meanwhile; whoever waits for it is refused, and not kept waiting for ever."""
+    return _meanwhile(f"UPDATE knowledge_passagevector SET trouble = trouble WHERE id = {row.pk}")
+
+
+@contextmanager
+def _meanwhile(*statements):
+    """Another connection does this, and commits at the end; whoever waits for it is refused after three seconds."""
     other = connection.copy()
     other.set_autocommit(False)
     with other.cursor() as cursor:
-        cursor.execute("UPDATE knowledge_passagevector SET trouble = trouble WHERE id = %s", [row.pk])
+        for statement in statements:
+            cursor.execute(statement)
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout TO '3s'")
     try:
         yield
+        other.commit()
     finally:
         other.close()
         connection.close()
