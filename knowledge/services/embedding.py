@@ -41,6 +41,8 @@ TO_MAKE = Q(vector=None) | Q(trouble=AGAIN)
 # Spelled like the condition of the index `vector_next`, so that PostgreSQL uses it.
 UNFINISHED = ~Q(vector__isnull=False, trouble="")
 
+YOUNG = timedelta(minutes=10)
+"""How long a text that was being stored when its space was made may take to be committed."""
 _QUEUE_ALL = """
 INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, kind, trouble)
 SELECT passage.id, %(space)s, passage.owner_id, passage.kind, ''
@@ -99,6 +101,8 @@ def embed_pending() -> int:
             for rows, count in _work_off(embedder, space):
                 new += rows if is_active else []
                 made += count
+            if _is_young(space) and queue_missing(space):
+                continue
             switch_when_complete(space)
             if not new:
                 _fill_tokens(embedder, space)
@@ -152,11 +156,17 @@ def space_of(embedder: Embedder) -> EmbeddingSpace:
 
 
 @transaction.atomic
-def queue_missing(space: EmbeddingSpace) -> None:
-    """Queue every passage that has no vector in this space."""
+def queue_missing(space: EmbeddingSpace) -> int:
+    """Queue every passage that has no vector in this space; return how many there were."""
     _take_time()
     with connection.cursor() as cursor:
         cursor.execute(_QUEUE_ALL, {"space": space.pk})
+        return cursor.rowcount
+
+
+def _is_young(space: EmbeddingSpace) -> bool:
+    """Whether a text may have been stored just when the space was made: then neither queued it in the other's sight."""
+    return space.created_at > timezone.now() - YOUNG
 
 
 def active_space() -> EmbeddingSpace | None:
@@ -169,7 +179,7 @@ def switch_when_complete(space: EmbeddingSpace) -> bool:
     if active_space() == space:
         _drop_leftovers(space)
         return False
-    if space.vectors.filter(TO_MAKE, trouble__in=["", AGAIN]).exists():
+    if space.vectors.filter(TO_MAKE, trouble__in=["", AGAIN]).exists() or queue_missing(space):
         return False
     with transaction.atomic():
         _take_time()

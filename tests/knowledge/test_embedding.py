@@ -270,6 +270,17 @@ def test_a_text_that_is_stored_while_its_space_changes_waits_for_its_vector():
     assert progress().waiting == 1
 
 
+def test_a_text_that_was_being_stored_when_its_space_was_made_gets_its_vector():
+    """Its transaction did not see the space, and whoever made the space did not see the text."""
+    store_fact(make_actor(), category="decision", fact="Deploys go through the router.")
+    progress()
+    PassageVector.objects.all().delete()
+
+    embed_pending()
+
+    assert PassageVector.objects.exclude(vector=None).count() == 1
+
+
 def _locked(row):
     return _meanwhile(f"UPDATE knowledge_passagevector SET trouble = trouble WHERE id = {row.pk}")
 
