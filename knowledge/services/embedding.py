@@ -161,7 +161,7 @@ def queue_missing(space: EmbeddingSpace) -> int:
     _take_time()
     with connection.cursor() as cursor:
         cursor.execute(_QUEUE_ALL, {"space": space.pk})
-        return cursor.rowcount
+        return int(cursor.rowcount)
 
 
 def _is_young(space: EmbeddingSpace) -> bool:
