@@ -165,7 +165,7 @@ def queue_missing(space: EmbeddingSpace) -> int:
 
 
 def _is_young(space: EmbeddingSpace) -> bool:
-    """Whether a text may have been stored just when the space was made: then neither queued it in the other's sight."""
+    """Whether a text may be missing: one being stored when the space was made did not see it, and was not seen."""
     return space.created_at > timezone.now() - YOUNG
 
 

@@ -238,7 +238,7 @@ def test_a_worker_does_not_wait_for_what_is_being_forgotten(monkeypatch):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_text_is_stored_while_the_space_of_a_former_model_is_dropped(settings):
-    """The other one deletes the space after the text was queued in it: its commit failed (rolling upgrades)."""
+    """Queued in a space that another transaction is deleting, the text could not be committed."""
     actor = make_actor()
     store_fact(actor, category="decision", fact="Deploys go through the router.")
     embed_pending()
