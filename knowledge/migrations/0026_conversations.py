@@ -44,11 +44,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddField(
-            model_name='writing',
-            name='sub_agent',
-            field=models.CharField(blank=True, db_default='', help_text="The client's id of the sub-agent that wrote it, if one did.", max_length=100),
-        ),
         migrations.CreateModel(
             name='CapturePolicy',
             fields=[
@@ -171,4 +166,9 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('user', 'tool_use_id'), name='tool_use_once'),
         ),
         migrations.RunSQL(ISOLATE_OWNERS, SHARE_TABLES),
+        migrations.AddField(
+            model_name='writing',
+            name='sub_agent',
+            field=models.CharField(blank=True, db_default='', help_text="The client's id of the sub-agent that wrote it, if one did.", max_length=100),
+        ),
     ]

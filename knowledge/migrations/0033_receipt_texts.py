@@ -65,16 +65,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddField(
-            model_name='hookevent',
-            name='texts',
-            field=django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), blank=True, help_text='The lines as they were told.', null=True, size=None),
-        ),
-        migrations.AddField(
-            model_name='receipt',
-            name='texts',
-            field=django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), blank=True, help_text='Its lines as told, in their order.', null=True, size=None),
-        ),
         migrations.CreateModel(
             name='ReceiptText',
             fields=[
@@ -92,5 +82,15 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.RunSQL(ISOLATE_OWNERS, SHARE_TABLE),
+        migrations.AddField(
+            model_name='hookevent',
+            name='texts',
+            field=django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), blank=True, help_text='The lines as they were told.', null=True, size=None),
+        ),
+        migrations.AddField(
+            model_name='receipt',
+            name='texts',
+            field=django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), blank=True, help_text='Its lines as told, in their order.', null=True, size=None),
+        ),
         migrations.RunSQL(FORGET_TEXTS, KEEP_TEXTS),
     ]

@@ -32,16 +32,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddField(
-            model_name='capturepolicy',
-            name='holdout',
-            field=models.CharField(blank=True, choices=[('never', 'Nothing'), ('shared', 'Entries that are shared'), ('all', 'These, and my own facts')], db_default='', default='', help_text='What may be withheld now and then, to see whether it helps; empty until they choose.', max_length=10),
-        ),
-        migrations.AddField(
-            model_name='proof',
-            name='harmful_since',
-            field=models.DateTimeField(blank=True, help_text='Since when it is sure that sessions that were told it went worse.', null=True),
-        ),
         migrations.CreateModel(
             name='HoldoutDraw',
             fields=[
@@ -81,4 +71,14 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.RunSQL(ISOLATE_OWNERS, SHARE_TABLES),
+        migrations.AddField(
+            model_name='capturepolicy',
+            name='holdout',
+            field=models.CharField(blank=True, choices=[('never', 'Nothing'), ('shared', 'Entries that are shared'), ('all', 'These, and my own facts')], db_default='', default='', help_text='What may be withheld now and then, to see whether it helps; empty until they choose.', max_length=10),
+        ),
+        migrations.AddField(
+            model_name='proof',
+            name='harmful_since',
+            field=models.DateTimeField(blank=True, help_text='Since when it is sure that sessions that were told it went worse.', null=True),
+        ),
     ]

@@ -14,6 +14,7 @@ from bigmind.core.partitioned import AddIndexToPartitions, RemoveIndexFromPartit
 
 OURS = ("accounts", "curation", "knowledge")
 ALLOWED: dict[str, str] = {
+    "knowledge.0035_passage_languages": "Reads which passage is the last one while none is written: a millisecond.",
     "knowledge.0040_app_map_servers": "Workflows of app maps are few: the constraint takes milliseconds.",
 }
 """Migrations that break a rule, each with the reason why nobody will notice."""
@@ -39,14 +40,19 @@ _BREAKS = {
 def troubles_of(migration: Migration, sql: list[str]) -> Iterator[str]:
     """Say what in a migration those who are being served would notice."""
     made: set[str] = set()
+    held = ""
     for statement in map(_on_one_line, sql):
-        if creates := _CREATES.match(statement):
+        creates, indexes, alters = (which.match(statement) for which in (_CREATES, _INDEXES, _ALTERS))
+        if creates:
             made.add(creates["table"])
-        elif indexes := _INDEXES.match(statement):
+            if held and migration.atomic:
+                yield f"holds {held} meanwhile: change the tables that there are last. {statement}"
+        elif indexes:
             if not indexes["concurrently"] and indexes["table"] not in made:
                 yield f"makes nobody write while it makes an index: use AddIndexConcurrently. {statement}"
-        else:
-            yield from _troubles_of_change(statement, made)
+        elif not (alters and alters["table"] in made):
+            held = alters["table"] if alters else held
+            yield from _troubles_of_change(statement)
     for operation in _flat(migration.operations):
         if migration.name >= PARTITIONED_SINCE and getattr(operation, "model_name_lower", "") in PARTITIONED:
             yield from _troubles_of_partitions(operation)
@@ -70,10 +76,7 @@ def new_migrations() -> list[Migration]:
     ]
 
 
-def _troubles_of_change(statement: str, made: set[str]) -> Iterator[str]:
-    alters = _ALTERS.match(statement)
-    if alters and alters["table"] in made:
-        return
+def _troubles_of_change(statement: str) -> Iterator[str]:
     for trouble, pattern in _BREAKS.items():
         if re.search(pattern, statement, re.IGNORECASE):
             yield f"{trouble}: {statement}"

@@ -67,6 +67,15 @@ def test_a_table_that_the_migration_makes_itself_may_be_changed_as_it_likes() ->
     assert list(troubles_of(_migration(), made)) == []
 
 
+def test_tables_that_there_are_must_be_changed_last() -> None:
+    """They are held until the migration ends."""
+    make = 'CREATE TABLE "knowledge_mood" ("id" bigint NOT NULL)'
+    change = 'ALTER TABLE "knowledge_fact" ADD COLUMN "mood" varchar(20) NULL'
+
+    assert len(list(troubles_of(_migration(), [change, make]))) == 1
+    assert list(troubles_of(_migration(), [make, change])) == []
+
+
 def test_an_index_or_key_of_a_table_that_may_be_partitioned_must_know_partitions() -> None:
     index, key = models.Index(fields=["digest"], name="trial"), models.UniqueConstraint(fields=["digest"], name="trial")
     unaware = [
