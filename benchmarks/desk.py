@@ -103,6 +103,8 @@ def _make_queue() -> User:
         said = {"title": title.format(service), "content": text.format(service), "project": service}
         propose(authors[number % len(authors)], **said)
     compare_proposals()  # As workers do within seconds of a proposal.
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")  # As autovacuum does within a minute.
     curator: User = made["mara"]
     return curator
 

@@ -1,5 +1,7 @@
 """Queries of Django's whose SQL is made once in a process: making it takes longer than PostgreSQL takes to answer it.
 
+Sessions of PostgreSQL keep their plans (`bigmind/core/postgresql/kept.py`).
+
 A query is built by a function of its values. The first time it is built with marks in their place, and compiled; from
 then on the values are put where the marks were. What the SQL depends on besides, such as whether a value is empty, is
 part of what it is known by.
@@ -14,7 +16,7 @@ from uuid import UUID
 from django.db import connections
 from django.db.models import Field, ForeignObject, Lookup, QuerySet
 
-from bigmind.core.postgresql.base import JOINS_IN_ORDER
+from bigmind.core.postgresql.kept import JOINS_IN_ORDER, Repeated
 
 
 @ForeignObject.register_lookup
@@ -64,7 +66,7 @@ class FixedQuery:
     def __call__(self, *values: Any) -> list[Any]:
         return self._compile(values).rows(values)
 
-    def statement(self, *values: Any) -> tuple[str, tuple[Any, ...]]:
+    def statement(self, *values: Any) -> tuple[Repeated, tuple[Any, ...]]:
         """Return the SQL for these values, with its parameters, and ask nothing."""
         made = self._compile(values)
         return made.sql, made.parameters(values)
@@ -92,21 +94,25 @@ class _Compiled:
         self._queryset = build(*(marks.get(at, value) for at, value in enumerate(values)))
         self._compiler = self._queryset.query.get_compiler(self._queryset.db)
         sql, parameters = self._compiler.as_sql()
-        self.sql = f"{prefix}{sql}"
         self._converters: Any = None
         used: set[int] = set()
         self._sources = [_source_of(parameter, marks, used) for parameter in parameters]
-        if begins := next((at for at, mark in marks.items() if self.sql.endswith(f" OFFSET {mark}")), None):
+        self._constants = [*parameters]
+        if begins := next((at for at, mark in marks.items() if sql.endswith(f" OFFSET {mark}")), None):
             # Django writes it into the SQL.
-            self.sql = f"{self.sql.removesuffix(str(marks[begins]))}%s"
+            sql = f"{sql.removesuffix(str(marks[begins]))}%s"
             self._sources.append(lambda values: values[begins])
+            self._constants.append(None)
             used.add(begins)
+        changing = tuple(place for place, source in enumerate(self._sources) if source)
+        self.sql = Repeated(f"{prefix}{sql}", changing)
         if missing := marks.keys() - used:
             raise TypeError(f"values {sorted(missing)} do not reach the statement as they are")
 
     def parameters(self, values: Values) -> tuple[Any, ...]:
         """Return the parameters of the SQL for these values."""
-        return tuple(source(values) for source in self._sources)
+        pairs = zip(self._sources, self._constants, strict=True)
+        return tuple(source(values) if source else constant for source, constant in pairs)
 
     def rows(self, values: Values) -> list[Any]:
         """Return the rows for these values."""
@@ -128,13 +134,13 @@ class _Compiled:
         return self._converters
 
 
-def _source_of(parameter: Any, marks: Mapping[int, Any], used: set[int]) -> Callable[[Values], Any]:
-    """Return what makes a parameter of the values. Moments may stand before or after one of them."""
+def _source_of(parameter: Any, marks: Mapping[int, Any], used: set[int]) -> Callable[[Values], Any] | None:
+    """Return what makes a parameter of the values, or None. Moments may stand before or after one of them."""
     at = next((at for at, mark in marks.items() if _is_made_of(parameter, mark)), None)
     if at is None:
         if isinstance(parameter, date):
             raise TypeError("the present moment would be kept with the statement: it must be one of the values")
-        return lambda _: parameter
+        return None
     used.add(at)
     mark, kind = marks[at], type(parameter)
     if kind is datetime:

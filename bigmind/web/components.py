@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2s
 from typing import Any
 
 from django import template
 from django.http import HttpRequest
 from django.templatetags.static import static
+from django.urls import get_script_prefix
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
@@ -82,6 +84,11 @@ def when(moment: datetime) -> str:
 @register.simple_tag
 def icon(name: str) -> str:
     """Draw an icon of the sprite, in the colour and size of the text around it. Words beside it say what it means."""
+    return _drawing_of(name, get_script_prefix())
+
+
+@lru_cache(256)
+def _drawing_of(name: str, _prefix: str) -> SafeString:
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("img/icons.svg"), name)
 
 

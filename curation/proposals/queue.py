@@ -34,6 +34,7 @@ from accounts.models import User
 from bigmind.core.errors import Conflict
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.pages import Page, page_of
+from bigmind.core.postgresql.kept import Repeated
 from bigmind.core.rls import rls_bypass
 from bigmind.core.vocabulary import Cursor, Limit, Name, Offset, Project, Query
 from curation.decisions.history import entry_to_change, require_own
@@ -245,17 +246,26 @@ _ROWS = FixedQuery(_usual_rows)
 def _place_in(asked: QueueFilters, actor: Actor, entry: CompanyEntry) -> tuple[int, int]:
     """Return how many entries of the queue precede one, and how many there are."""
     reader, order = asked.reader_of(actor), asked.order
+    one, its = _OWN_KEYS.statement(reader, entry.pk, (order,))
     if asked.is_usual:
-        queue, parameters = _USUAL_KEYS.statement(*asked.values(actor))
+        usual, parameters = _USUAL_KEYS.statement(*asked.values(actor))
+        sql: str = _placed(usual, one, order, len(parameters))
     else:
         queue, parameters = _keys(asked.select(reader), order).query.sql_with_params()
-    one, its = _OWN_KEYS.statement(reader, entry.pk, (order,))
-    named = ", ".join(_columns_of(order))
-    sql = _PLACED.format(waiting=queue, one=one, compared=_COMPARED[order], named=named)
+        sql = _place_sql(queue, one, order)
     with rls_bypass(), connection.cursor() as cursor:  # What is reported is known by others' complaints.
         cursor.execute(sql, (*parameters, *its))
         place, total = cursor.fetchone()
     return place, total
+
+
+@cache
+def _placed(queue: Repeated, one: Repeated, order: str, behind: int) -> Repeated:
+    return Repeated(_place_sql(queue, one, order), (*queue.changing, *(behind + place for place in one.changing)))
+
+
+def _place_sql(queue: str, one: str, order: str) -> str:
+    return _PLACED.format(waiting=queue, one=one, compared=_COMPARED[order], named=", ".join(_columns_of(order)))
 
 
 def _columns_of(order: str) -> list[str]:

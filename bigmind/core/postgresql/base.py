@@ -18,12 +18,10 @@ from psycopg.errors import IdleInTransactionSessionTimeout
 from psycopg.pq import TransactionStatus
 from psycopg.sql import Composable
 
+from bigmind.core.postgresql.kept import JOINS_IN_ORDER, Kept, Repeated
 from bigmind.core.rls import NOBODY, SETTING, first_sees, token_of
 
 RESTED_SECONDS = 1.0
-JOINS_IN_ORDER = "/* joins in order */ "
-"""What a statement begins with that names its tables in the order in which they are best read: with a dozen of them,
-PostgreSQL takes ten times as long to try other orders as to answer."""
 REPLICA = "replica"
 """The name of the connection to the replica, where one is set (bigmind/core/replicas.py)."""
 
@@ -71,6 +69,11 @@ class Cursor(ClientCursor[Any]):
             raise OperationalError(*error.args) from error
 
     def _execute(self, query: Any, params: Any = None, **options: Any) -> Self:
+        if self.wrapper is not None and not self.wrapper.is_pooled:
+            if self.wrapper.is_between_transactions:
+                self.wrapper.kept.prepare(super().execute)
+            if isinstance(query, Repeated):
+                query, params = self.wrapper.kept.call(query, params)
         before = self.wrapper.statements_before(query) if self.wrapper is not None else ()
         if not before:
             return super().execute(query, params, **options)
@@ -108,14 +111,18 @@ class DatabaseWrapper(base.DatabaseWrapper):
     machine half a millisecond each. A server that has gone away leaves its last words, or the end of the stream, in the
     socket: where nothing is there to read, and the connection was in use a moment ago, it lives.
 
+    A session keeps the plans of statements that are repeated; not behind a pool, which hands out other sessions.
+
     Attributes:
         sees: Whose rows the next statements see; None is what connections of this process begin with.
+        kept: The statements that the session keeps.
         is_pooled: Whether a pool stands before the server, and hands transactions to whichever session is free.
     """
 
     health_check_enabled: bool
     health_check_done: bool
     sees: str | None = None
+    kept: Kept
     is_pooled = False
     _last_seen = 0.0
     _told = NOBODY
@@ -132,7 +139,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Set the limits of the session, unless it is one of a pool that others get next."""
         super().init_connection_state()
         assert self.connection is not None
-        pid, self._told = self.connection.info.backend_pid, NOBODY
+        pid, self._told, self.kept = self.connection.info.backend_pid, NOBODY, Kept()
         kept = "".join(_KEEP.format(pid=pid, name=name, value=value) for name, value in self._limits.items())
         row = self.connection.execute(_BEGIN_SESSION.format(pid=pid) + kept).fetchone()
         self.is_pooled = not row[0]
@@ -142,6 +149,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         cursor = super().create_cursor(name)
         cursor.wrapper = self
         return cursor
+
+    @property
+    def is_between_transactions(self) -> bool:
+        """Whether no transaction has begun; one that is about to begin does so with its first statement."""
+        return bool(self.connection.info.transaction_status == TransactionStatus.IDLE and self.connection.autocommit)
 
     def statements_before(self, query: Any) -> list[str]:
         """Return what goes before a statement: BEGIN if it is due, whose rows it sees, the limits behind a pool."""

@@ -1,0 +1,117 @@
+"""Statements whose plans a session of PostgreSQL keeps: planning one takes longer than answering it."""
+
+from collections.abc import Callable
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import structlog
+from psycopg.adapt import Dumper
+from psycopg.errors import ProgrammingError
+
+MOST_KEPT = 50
+"""How many statements a session keeps at most: each takes some 250 KB in its process of PostgreSQL."""
+
+JOINS_IN_ORDER = "/* joins in order */ "
+"""What a statement begins with that names its tables in the order in which they are best read: with a dozen of them,
+PostgreSQL takes ten times as long to try other orders as to answer."""
+
+_TYPES: dict[type, str] = {UUID: "uuid", datetime: "timestamptz", date: "date"}
+"""The types that PostgreSQL gives the literals of values; a text is of the type that its place asks for."""
+
+log = structlog.get_logger(__name__)
+
+
+class Repeated(str):
+    """A statement that is asked time and again with other values. Make one of it in a process, and keep it.
+
+    Attributes:
+        changing: The places of the parameters that change; the others are part of what is planned, so two statements of
+            one text are not the same.
+    """
+
+    changing: tuple[int, ...]
+
+    def __new__(cls, sql: str, changing: tuple[int, ...] = ()) -> "Repeated":
+        """Make one of its SQL."""
+        statement = super().__new__(cls, sql)
+        statement.changing = changing
+        return statement
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+class Kept:
+    """The statements that one session keeps, and those that are to be."""
+
+    def __init__(self) -> None:
+        self._seen: set[Repeated] = set()
+        self._names: dict[Repeated, str] = {}
+        self._due: dict[Repeated, tuple[Any, ...]] = {}
+
+    def call(self, statement: Repeated, parameters: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+        """Return what to send, with its parameters: by its name a statement that is kept, else the statement.
+
+        The second time it is asked it is due.
+        """
+        values = tuple(parameters[at] for at in statement.changing)
+        if (name := self._names.get(statement)) and all(map(_is_sendable, values)):
+            places = f" ({', '.join(['%s'] * len(values))})" if values else ""
+            first = JOINS_IN_ORDER if statement.startswith(JOINS_IN_ORDER) else ""
+            return f"{first}EXECUTE {name}{places}", values
+        if statement not in self._seen:
+            self._seen.add(statement)
+        elif name is None and len(self._names) + len(self._due) < MOST_KEPT:
+            self._due.setdefault(statement, parameters)
+        return statement, parameters
+
+    def prepare(self, execute: Callable[[str, tuple[Any, ...]], Any]) -> None:
+        """Prepare what is due, outside of transactions: one that cannot be prepared would end it.
+
+        PostgreSQL plans the first five calls for their values. From then on it keeps a plan for any, unless those were
+        much cheaper.
+        """
+        while self._due:
+            statement, parameters = self._due.popitem()
+            name, given = f"kept_{len(self._names)}", list(parameters)
+            types = [_type_of(parameters[at]) for at in statement.changing]
+            for number, at in enumerate(statement.changing, start=1):
+                given[at] = _Place(number)
+            declared = f" ({', '.join(types)})" if types else ""
+            try:
+                execute(f"PREPARE {name}{declared} AS {statement}", tuple(given))
+            except ProgrammingError as error:  # What it means depends on a value: it is asked as it is.
+                log.warning("A statement cannot be prepared.", reason=str(error), statement=statement[:200])
+                name = ""
+            self._names[statement] = name
+
+
+class _Place:
+    """Where a prepared statement takes a value."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class _PlaceDumper(Dumper):
+    def dump(self, obj: _Place) -> bytes:
+        return b"$%d" % obj.number
+
+    def quote(self, obj: _Place) -> bytes:
+        return self.dump(obj)
+
+
+psycopg.adapters.register_dumper(_Place, _PlaceDumper)
+
+
+def _is_sendable(value: Any) -> bool:
+    """Whether it is of the type of its place: a number beyond it is refused there, where a literal is found nowhere."""
+    return not isinstance(value, int) or abs(value) < 2**63
+
+
+def _type_of(value: Any) -> str:
+    if isinstance(value, int):
+        return "bigint"
+    return next((name for kind, name in _TYPES.items() if isinstance(value, kind)), "unknown")
