@@ -101,7 +101,7 @@ def _rest(url: str, key: str) -> httpx.AsyncClient:
 
 
 async def _row(name: str, ask: Asked, web: psutil.Process, postgres: psutil.Process) -> str:
-    for _ in range(TIMES // 6):
+    for _ in range(TIMES):  # By then the sessions of PostgreSQL keep the plans.
         await ask()
     before, taken = (_seconds(web), _seconds_of_children(postgres)), []
     for _ in range(TIMES):
