@@ -249,7 +249,7 @@ def _place_in(asked: QueueFilters, actor: Actor, entry: CompanyEntry) -> tuple[i
     one, its = _OWN_KEYS.statement(reader, entry.pk, (order,))
     if asked.is_usual:
         usual, parameters = _USUAL_KEYS.statement(*asked.values(actor))
-        sql: str = _placed(usual, one, order, len(parameters))
+        sql: str = _place_statement(usual, one, order, len(parameters))
     else:
         queue, parameters = _keys(asked.select(reader), order).query.sql_with_params()
         sql = _place_sql(queue, one, order)
@@ -260,7 +260,7 @@ def _place_in(asked: QueueFilters, actor: Actor, entry: CompanyEntry) -> tuple[i
 
 
 @cache
-def _placed(queue: Repeated, one: Repeated, order: str, behind: int) -> Repeated:
+def _place_statement(queue: Repeated, one: Repeated, order: str, behind: int) -> Repeated:
     return Repeated(_place_sql(queue, one, order), (*queue.changing, *(behind + place for place in one.changing)))
 
 

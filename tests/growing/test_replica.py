@@ -129,6 +129,7 @@ def growing() -> Iterator[Growing]:
         try:
             growing.start()
             _store(growing.ada, "Ada has a key.")
+            _store(growing.bea, "Bea has a key.")
             yield growing
         finally:
             growing.instance.hurry()
@@ -226,12 +227,15 @@ def _people(person: httpx.Client) -> str:
 
 def test_row_level_security_holds_on_the_replica_as_on_the_primary(growing: Growing) -> None:
     of_ada, of_bea = _facts(growing.ada), _facts(growing.bea)
+    seen = dict[str, list[str]]()
 
-    seen = _run(growing, UNFILTERED)
-    assert seen["nobody"] == ["replica", []]
-    assert seen["ada"] == ["replica", sorted(of_ada)]
-    assert seen["bea"] == ["replica", sorted(of_bea)]
-    assert seen["everybody"] == ["replica", sorted(of_ada | of_bea)]
+    def answers_all() -> bool:  # As in the first test, it may count as too far behind.
+        asked = _run(growing, UNFILTERED)
+        seen.update({whom: facts for whom, (_, facts) in asked.items()})
+        return {alias for alias, _ in asked.values()} == {"replica"}
+
+    eventually(answers_all)
+    assert seen == {"nobody": [], "ada": sorted(of_ada), "bea": sorted(of_bea), "everybody": sorted(of_ada | of_bea)}
     assert of_ada
     assert of_bea
     assert not of_ada & of_bea

@@ -18,7 +18,7 @@ from psycopg.errors import IdleInTransactionSessionTimeout
 from psycopg.pq import TransactionStatus
 from psycopg.sql import Composable
 
-from bigmind.core.postgresql.kept import JOINS_IN_ORDER, Kept, Repeated
+from bigmind.core.postgresql.kept import JOINS_IN_ORDER, KeptPlans, Repeated
 from bigmind.core.rls import NOBODY, SETTING, first_sees, token_of
 
 RESTED_SECONDS = 1.0
@@ -122,7 +122,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     health_check_enabled: bool
     health_check_done: bool
     sees: str | None = None
-    kept: Kept
+    kept: KeptPlans
     is_pooled = False
     _last_seen = 0.0
     _told = NOBODY
@@ -139,7 +139,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Set the limits of the session, unless it is one of a pool that others get next."""
         super().init_connection_state()
         assert self.connection is not None
-        pid, self._told, self.kept = self.connection.info.backend_pid, NOBODY, Kept()
+        pid, self._told, self.kept = self.connection.info.backend_pid, NOBODY, KeptPlans()
         kept = "".join(_KEEP.format(pid=pid, name=name, value=value) for name, value in self._limits.items())
         row = self.connection.execute(_BEGIN_SESSION.format(pid=pid) + kept).fetchone()
         self.is_pooled = not row[0]

@@ -43,7 +43,7 @@ class Repeated(str):
     __hash__ = object.__hash__
 
 
-class Kept:
+class KeptPlans:
     """The statements that one session keeps, and those that are to be."""
 
     def __init__(self) -> None:
