@@ -70,6 +70,10 @@ NAMES = (
     gettext_noop("searches"),
     gettext_noop("facts"),
     gettext_noop("hypotheses"),
+    # What ended a version of a reference.
+    gettext_noop("import"),
+    gettext_noop("edit"),
+    gettext_noop("removal"),
     # Parts of an instance, and what is kept of what agents did.
     gettext_noop("vector"),
     gettext_noop("replica"),

@@ -67,6 +67,18 @@ def test_everybody_sees_what_is_known_and_what_was_mended(client):
     assert "Build anew" not in page.text
 
 
+def test_what_is_the_matter_with_a_workflow_is_said_in_german(client):
+    app, reader = _learn(), make_actor().user
+    app.tables.update(gone_fields={"Notes": "Remarks"})
+    reader.language = "de"
+    reader.save()
+    client.force_login(reader)
+
+    page = client.get(reverse("app-map", args=[app.pk])).text
+
+    assert "Er nennt das Feld Notes, das es nicht mehr gibt; vielleicht heißt es jetzt Remarks." in page
+
+
 def test_a_row_and_a_workflow_are_corrected(client):
     app = _learn()
     client.force_login(make_actor().user)
