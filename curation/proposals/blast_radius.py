@@ -44,7 +44,9 @@ from knowledge.services.context import company_line
 from knowledge.services.exposures import find_demoted
 from knowledge.services.gaps import PEOPLE_ASKING
 
-from .replay import Asked, ChangedAnswer, CompanyPassage, read_company_passages, replay
+from .replay.answers import ChangedAnswer, replay
+from .replay.passages import CompanyPassage, read_company_passages
+from .replay.questions import Asked
 
 MOST = 10_000
 """Questions that are replayed, the newest; and as many starts."""

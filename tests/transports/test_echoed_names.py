@@ -50,8 +50,8 @@ MADE_HARMLESS = {
     ],
     # Words alone: their pattern takes no quotation mark.
     "knowledge/lessons/words.py": ["inner"],
+    "knowledge/services/clauses.py": ["text if len(text) <= QUOTED_CHARS else text[:QUOTED_CHARS - 1] + '…'"],
     "knowledge/services/contradictions.py": [
-        "text if len(text) <= QUOTED_CHARS else text[:QUOTED_CHARS - 1] + '…'",
         "here.words[here.stems.index(one)]",
         "there.words[there.stems.index(other)]",
         "name",
