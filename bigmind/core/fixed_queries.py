@@ -79,6 +79,15 @@ class FixedQuery:
         return made
 
 
+def pad(values: Sequence[str]) -> list[str]:
+    """Return values with the last repeated up to a power of two.
+
+    Where a query takes any number of them, and one twice means the same as once, it has few forms then.
+    """
+    padded = list(values)
+    return padded + padded[-1:] * (2 ** (len(padded) - 1).bit_length() - len(padded)) if padded else padded
+
+
 def _form_of(value: Any) -> Any:
     """Return the type of a value that may change from call to call; one that the SQL may depend on, as it is."""
     if type(value) in _MARKS:

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import User
-from bigmind.core.fixed_queries import FixedQuery
+from bigmind.core.fixed_queries import FixedQuery, pad
 from bigmind.core.rls import rls_bypass
 from curation.decisions.entries import READ_WITH_ENTRY
 from curation.decisions.history import no_such_entry
@@ -91,7 +91,7 @@ def gather_briefing(actor: Actor, *, entry_id: int, related: tuple[str, ...] = (
     if entry is None:
         raise no_such_entry(entry_id)
     nearness = measure_nearness(entry)
-    others = _OTHERS(related, list(nearness.cosines), entry.project, *entry.topics)
+    others = _OTHERS(related, list(nearness.cosines), entry.project, *pad(entry.topics))
     near = nearness.describe(others)
     since = timezone.now() - UNDO_OFFERED
     reviews = _REVIEWS(actor.user.pk, entry_id, since)

@@ -10,7 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from pydantic import Field
 
 from accounts.actor import Actor
-from bigmind.core.fixed_queries import FixedQuery
+from bigmind.core.fixed_queries import FixedQuery, pad
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Cursor, Limit, Offset, Project, Query
 from knowledge.models import AskedForm, CompanyEntry, Dispatch, Kind, Status
@@ -125,7 +125,7 @@ def most_relevant(project: str, topics: Sequence[str]) -> list[CompanyEntry]:
     Those about the project or the topics come first, then by importance, then the most recently verified. Three indexed
     reads at any size: the most important of all, of the project, and of the topics.
     """
-    return by_relevance(_RELEVANT(project, *topics), project, topics)
+    return by_relevance(_RELEVANT(project, *pad(topics)), project, topics)
 
 
 def _relevant_entries(project: str, *topics: str) -> CompanyEntryQuerySet:

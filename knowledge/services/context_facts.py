@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import Profile
-from bigmind.core.fixed_queries import FixedQuery
+from bigmind.core.fixed_queries import FixedQuery, pad
 from bigmind.core.numbers import number_of
 from bigmind.core.text import echo, inline, normalise
 from knowledge.models import Category, Fact, Kind, Passage, say_validity
@@ -188,7 +188,7 @@ def read_facts(actor: Actor, project: str, topics: Sequence[str]) -> list[Contex
     every one of them.
     """
     words = [word for topic in topics for word in topic.split()][:TOPIC_WORDS]
-    return list(map(ContextFact._make, _FACTS_TO_TELL(actor.user.pk, timezone.now(), project, *words)))
+    return list(map(ContextFact._make, _FACTS_TO_TELL(actor.user.pk, timezone.now(), project, *pad(words))))
 
 
 _FALSE_IN_CODE = Func(

@@ -14,7 +14,7 @@ from django.db.backends.postgresql.psycopg_any import BaseTzLoader
 from psycopg import ClientCursor, Connection, OperationalError
 from psycopg.abc import Buffer, Query
 from psycopg.adapt import AdaptersMap
-from psycopg.errors import IdleInTransactionSessionTimeout
+from psycopg.errors import FeatureNotSupported, IdleInTransactionSessionTimeout, InvalidSqlStatementName
 from psycopg.pq import TransactionStatus
 from psycopg.sql import Composable
 
@@ -69,11 +69,26 @@ class Cursor(ClientCursor[Any]):
             raise OperationalError(*error.args) from error
 
     def _execute(self, query: Any, params: Any = None, **options: Any) -> Self:
-        if self.wrapper is not None and not self.wrapper.is_pooled:
-            if self.wrapper.is_between_transactions:
-                self.wrapper.kept.prepare(super().execute)
-            if isinstance(query, Repeated):
-                query, params = self.wrapper.kept.call(query, params)
+        if self.wrapper is None or self.wrapper.is_pooled:
+            return self._send(query, params, **options)
+        kept = self.wrapper.kept
+        if self.wrapper.is_between_transactions:
+            kept.prepare(super().execute)
+        if not isinstance(query, Repeated):
+            return self._send(query, params, **options)
+        statement, values = kept.call(query, params)
+        try:
+            return self._send(statement, values, **options)
+        except (FeatureNotSupported, InvalidSqlStatementName):
+            if statement is query:
+                raise
+            # A column that it returns has another type or length since it was prepared.
+            kept.forget(query)
+            if not self.wrapper.is_between_transactions:
+                raise
+            return self._send(query, params, **options)
+
+    def _send(self, query: Any, params: Any = None, **options: Any) -> Self:
         before = self.wrapper.statements_before(query) if self.wrapper is not None else ()
         if not before:
             return super().execute(query, params, **options)
@@ -140,8 +155,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().init_connection_state()
         assert self.connection is not None
         pid, self._told, self.kept = self.connection.info.backend_pid, NOBODY, KeptPlans()
-        kept = "".join(_KEEP.format(pid=pid, name=name, value=value) for name, value in self._limits.items())
-        row = self.connection.execute(_BEGIN_SESSION.format(pid=pid) + kept).fetchone()
+        limits = "".join(_KEEP.format(pid=pid, name=name, value=value) for name, value in self._limits.items())
+        row = self.connection.execute(_BEGIN_SESSION.format(pid=pid) + limits).fetchone()
         self.is_pooled = not row[0]
 
     def create_cursor(self, name: str | None = None) -> Any:

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import psycopg
 import structlog
+from psycopg import Error, ProgrammingError
 from psycopg.adapt import Dumper
-from psycopg.errors import ProgrammingError
 
 MOST_KEPT = 50
 """How many statements a session keeps at most: each takes some 250 KB in its process of PostgreSQL."""
@@ -39,17 +39,17 @@ class Repeated(str):
         statement.changing = changing
         return statement
 
-    __eq__ = object.__eq__
+    __eq__, __ne__ = object.__eq__, object.__ne__
     __hash__ = object.__hash__
 
 
 class KeptPlans:
-    """The statements that one session keeps, and those that are to be."""
+    """The statements that one session keeps, and those that are to be; no name means that one is asked as it is."""
 
     def __init__(self) -> None:
         self._seen: set[Repeated] = set()
         self._names: dict[Repeated, str] = {}
-        self._due: dict[Repeated, tuple[Any, ...]] = {}
+        self._due: dict[Repeated, tuple[list[str], list[Any]]] = {}
 
     def call(self, statement: Repeated, parameters: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
         """Return what to send, with its parameters: by its name a statement that is kept, else the statement.
@@ -64,8 +64,12 @@ class KeptPlans:
         if statement not in self._seen:
             self._seen.add(statement)
         elif name is None and len(self._names) + len(self._due) < MOST_KEPT:
-            self._due.setdefault(statement, parameters)
+            self._due[statement] = _without_values(statement, parameters)
         return statement, parameters
+
+    def forget(self, statement: Repeated) -> None:
+        """Ask a statement as it is from now on: PostgreSQL has refused what it keeps of it."""
+        self._names[statement] = ""
 
     def prepare(self, execute: Callable[[str, tuple[Any, ...]], Any]) -> None:
         """Prepare what is due, outside of transactions: one that cannot be prepared would end it.
@@ -74,18 +78,26 @@ class KeptPlans:
         much cheaper.
         """
         while self._due:
-            statement, parameters = self._due.popitem()
-            name, given = f"kept_{len(self._names)}", list(parameters)
-            types = [_type_of(parameters[at]) for at in statement.changing]
-            for number, at in enumerate(statement.changing, start=1):
-                given[at] = _Place(number)
+            statement, (types, given) = self._due.popitem()
+            self._names[statement] = name = f"kept_{len(self._names)}"
             declared = f" ({', '.join(types)})" if types else ""
             try:
                 execute(f"PREPARE {name}{declared} AS {statement}", tuple(given))
-            except ProgrammingError as error:  # What it means depends on a value: it is asked as it is.
+            except Error as error:
+                self.forget(statement)
                 log.warning("A statement cannot be prepared.", reason=str(error), statement=statement[:200])
-                name = ""
-            self._names[statement] = name
+                if not isinstance(error, ProgrammingError):
+                    # Not for what it means, but because a table is held, or the server has gone: who asks for something
+                    # else waits for no more of them.
+                    return
+
+
+def _without_values(statement: Repeated, parameters: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
+    """Return the types of the values that change, and the parameters with a place for each: no value is kept."""
+    given = list(parameters)
+    for number, at in enumerate(statement.changing, start=1):
+        given[at] = _Place(number)
+    return [_type_of(parameters[at]) for at in statement.changing], given
 
 
 class _Place:
