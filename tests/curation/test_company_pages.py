@@ -74,6 +74,21 @@ def test_a_row_says_what_is_approved_whose_it_is_and_how_fresh(client: Client, r
     assert reverse("company-entry", args=[entry.pk]) in page.text
 
 
+def test_code_in_a_title_is_set_as_code_wherever_the_title_stands(client: Client, curator: Actor) -> None:
+    title, as_code = "Secrets never stand in `.env`", "Secrets never stand in <code>.env</code>"
+    due = aged(approved_entry(make_actor(), title=title, content="They stand in Vault."), days_past_review=1)
+    waiting = propose(make_actor(), title=title, content="They stand in Vault, and nowhere else.")
+
+    pages = [
+        *(client.get(reverse(name)) for name in ("company", "company-due", "curation")),
+        *(client.get(reverse(name, args=[waiting.pk])) for name in ("company-entry", "curation-entry")),
+        client.get(reverse("company"), {"query": "vault"}),
+        client.get(reverse("company-entry", args=[due.pk])),
+    ]
+
+    assert [page.request["PATH_INFO"] for page in pages if as_code not in page.text] == []
+
+
 def test_what_is_not_approved_is_not_listed_and_not_found(client: Client, curator: Actor) -> None:
     propose(title="Secret plan", content="Nobody reads this yet.")
     gone = approved_entry(title="Old plan")
