@@ -253,16 +253,15 @@ class Moment:
             self._write_state()
 
     def record(self) -> None:
-        """Record what was done and what fired, to send to BigMind later."""
+        """Record what was done and what fired, to send to BigMind later; nothing for a person who keeps no record."""
         act = self.act
-        if act is None or (act.moment == PROMPT and not self.fired) or not (self.fired or self.set.records):
+        if act is None or not self.set.records or (act.moment == PROMPT and not self.fired):
             return
         line: Json = {"id": f"{time.time_ns():x}-{os.getpid():x}", "at": _now(), "s": self.session, "d": self.folder}
         line |= {"e": act.moment, "t": act.tool[:200], "f": self._list_firings()}
-        if self.set.records:
-            error = act.text if act.moment == ERROR else ""
-            error = error if len(error) <= ERROR_CHARS else f"{error[:300]}\n{error[300 - ERROR_CHARS :]}"
-            line |= {"c": act.command[:COMMAND_CHARS], "p": act.paths[:20], "x": error}
+        error = act.text if act.moment == ERROR else ""
+        error = error if len(error) <= ERROR_CHARS else f"{error[:300]}\n{error[300 - ERROR_CHARS :]}"
+        line |= {"c": act.command[:COMMAND_CHARS], "p": act.paths[:20], "x": error}
         path = os.path.join(self.config["folder"], "acts", f"{self.client}.jsonl")
         try:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)

@@ -134,6 +134,12 @@ class Alert(PrivateModel):
         QUESTION_SETTLED = "question_settled"
         TEXT_REMOVED = "text_removed"
 
+    MAILED_THOUGH_SEEN = (
+        *(Topic.FACTOR_SET_UP, Topic.FACTOR_REMOVED, Topic.FACTOR_RESET),
+        *(Topic.CODES_RENEWED, Topic.CODE_USED, Topic.SSO_LINKED, Topic.PRIVATE_OPENED),
+    )
+    """What changed of how a user signs in, and who opened their rows: an admin who signs in as them may see it."""
+
     user = models.ForeignKey(User, models.CASCADE, related_name="alerts")
     kind = models.CharField(max_length=20, choices=Topic)
     key = models.ForeignKey(ApiKey, models.CASCADE, null=True, blank=True, related_name="alerts")

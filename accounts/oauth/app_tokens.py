@@ -71,16 +71,17 @@ def let_in(
 def find_token(text: str, *kinds: str, app: ConnectedApp | None = None) -> AppToken | None:
     """Return the token of this text if it is good; of another app it is as if there were none.
 
-    A code or refresh token that was exchanged before is in two hands: then the app's access ends altogether.
+    A code or refresh token that was exchanged before is in two hands: then the app's access ends altogether, also where
+    the token has expired since.
     """
     tokens = AppToken.objects.select_related("key__user", "key__app").filter(digest=digest_of(text), kind__in=kinds)
     token = (tokens.filter(key__app=app) if app else tokens).first()
-    if token is None or not is_good(token):
+    if token is None:
         return None
     if token.exchanged_at is not None:
         revoke_key(token.key)
         return None
-    return token
+    return token if is_good(token) else None
 
 
 def is_good(token: AppToken) -> bool:

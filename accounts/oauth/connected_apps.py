@@ -155,7 +155,7 @@ def keep_document(client_id: str, *, name: str, redirect_uris: Sequence[str], ad
 
 
 def forget_unused_apps() -> int:
-    """Delete apps that no user authorised within a day, and keys of apps that never called; return how many."""
+    """Delete apps that no user authorised within a day; return how many."""
     old = timezone.now() - KEPT_UNUSED
     apps, _ = ConnectedApp.objects.filter(introduced_at__lt=old, keys=None).delete()
     return apps

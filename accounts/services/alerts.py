@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.formats import date_format
 
@@ -48,9 +48,14 @@ def mark_alerts_seen(user: User) -> int:
 
 
 def alerts_to_write(now: datetime | None = None) -> QuerySet[Alert]:
-    """Return alerts that wait for an e-mail, the oldest first. Those that the user has seen in the app need none."""
+    """Return alerts that wait for an e-mail, the oldest first.
+
+    Those that the user has seen in the app need none, except where someone else who signs in as them may have
+    marked them as seen (`Alert.MAILED_THOUGH_SEEN`).
+    """
     since = (now or timezone.now()) - MAILED_WITHIN
-    return Alert.objects.filter(mailed_at=None, seen_at=None, created_at__gt=since).order_by("created_at", "pk")
+    needed = Q(seen_at=None) | Q(kind__in=Alert.MAILED_THOUGH_SEEN)
+    return Alert.objects.filter(needed, mailed_at=None, created_at__gt=since).order_by("created_at", "pk")
 
 
 def note_mailed(alerts: Iterable[Alert], now: datetime) -> None:

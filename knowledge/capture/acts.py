@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.triggers import TRIGGER_CHARS
-from knowledge.models import Act, ActRecord, Firing, Kind, TriggerLevel
+from knowledge.models import Act, ActRecord, CapturePolicy, Firing, Kind, TriggerLevel
 from knowledge.models.conversations import KEEP_DAYS
 
 from .policies import is_excluded, policy_of
@@ -51,15 +51,19 @@ class NotedAct:
 
 @transaction.atomic
 def keep_acts(actor: Actor, client: str, acts: Sequence[NotedAct]) -> None:
-    """Keep what was done and what fired at it. The same act counts once; what the user wants not kept is not."""
+    """Keep what was done and what fired at it. The same act counts once; what the user wants not kept is not.
+
+    Of a user who keeps no record nothing is kept, also not that something fired: nobody counts them.
+    """
     policy = policy_of(actor)
+    if policy.acts == ActRecord.OFF:
+        return
     wanted = [act for act in acts if not is_excluded(policy, act.folder)]
     if not wanted:
         return
-    if policy.acts != ActRecord.OFF:
-        rows = [_row(actor, client, act) for act in wanted if act.command or act.paths or act.error or act.tool]
-        Act.objects.bulk_create(rows, ignore_conflicts=True)
-        _drop_beyond(actor)
+    rows = [_row(actor, client, act) for act in wanted if act.command or act.paths or act.error or act.tool]
+    Act.objects.bulk_create(rows, ignore_conflicts=True)
+    _drop_beyond(actor)
     known = dict(
         Act.objects.filter(user=actor.user, told_id__in=[one.told_id for one in wanted]).values_list("told_id", "pk")
     )
@@ -89,6 +93,8 @@ def keep_acts(actor: Actor, client: str, acts: Sequence[NotedAct]) -> None:
 def forget_old_acts(chosen: Mapping[UUID, int]) -> None:
     """Delete the records that are older than their users want, and after a year that something fired.
 
+    What fired for users who keep no record goes, too: it came before they chose so, or while they did.
+
     `chosen` has the days of those who chose how long what was captured is kept.
     """
     now = timezone.now()
@@ -96,6 +102,7 @@ def forget_old_acts(chosen: Mapping[UUID, int]) -> None:
     for user, days in chosen.items():
         Act.objects.filter(user=user, at__lt=now - timedelta(days=days)).delete()
     Firing.objects.filter(at__lt=now - FIRINGS_LAST).delete()
+    Firing.objects.filter(user__in=CapturePolicy.objects.filter(acts=ActRecord.OFF).values("user")).delete()
 
 
 def _readable(actor: Actor, fired: Collection[NotedFiring]) -> list[NotedFiring]:

@@ -10,7 +10,7 @@ from accounts.actor import Actor
 from bigmind.core.errors import Forbidden
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.text import check_content, echo
-from knowledge.models import Act, ActRecord, CaptureMode, CapturePolicy
+from knowledge.models import Act, ActRecord, CaptureMode, CapturePolicy, Firing
 
 ModeName = Annotated[
     Literal["automatic", "ask", "manual", "read_only"],
@@ -70,6 +70,7 @@ def set_policy(
             raise Forbidden("Only the user may have more kept of what was done.", hint="They can on the page Captured.")
         policy.acts = acts
         if acts == "off":
+            Firing.objects.filter(user=actor.user).delete()
             Act.objects.filter(user=actor.user).delete()
     if never_folders is not None:
         kept = list(dict.fromkeys(map(plain_folder, never_folders)))

@@ -1,6 +1,7 @@
 """Keys: shown once, found by one look-up, rotated with overlap, ended at once; nothing stored ever changes (T10)."""
 
 import json
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +11,8 @@ from django.utils import timezone
 
 from accounts.authentication import BadKey, authenticate_key, bearer_token
 from accounts.keys import create_key, digest_of, find_key, is_well_formed, new_key_text, revoke_key, rotate_key
-from accounts.models import ApiKey
+from accounts.models import ApiKey, Role, User
+from accounts.services.known_keys import KNOWN_KEYS
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from knowledge.services.facts import store_fact
 from knowledge.services.sessions import start_session
@@ -258,3 +260,82 @@ def test_a_limit_that_lets_nothing_through_or_everything_is_refused(limit):
 
 def test_the_successor_of_a_key_has_its_limit():
     assert rotate_key(create_key(make_user(), per_minute=30).key).key.per_minute == 30
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """Keep looked-up keys, by a clock that this list sets, in a process to which the database tells nothing."""
+    clock = [1000.0]
+    for module in ("accounts.services.known_keys", "accounts.keys"):
+        monkeypatch.setattr(f"{module}.monotonic", lambda: clock[0])
+    with KNOWN_KEYS.remember():
+        yield clock
+
+
+def test_where_no_change_is_told_a_revoked_key_is_refused_after_half_a_second(now: list[float]) -> None:
+    key = make_key()
+    authenticate_key(key.text)  # Noting the use forgets the key, so the next call is the first that keeps it.
+    authenticate_key(key.text)
+    ApiKey.objects.filter(pk=key.key.pk).update(revoked_at=timezone.now())
+
+    now[0] += 0.49
+    authenticate_key(key.text)  # That it is used does not keep it for longer.
+    now[0] += 0.01
+
+    with pytest.raises(BadKey, match="revoked"):
+        authenticate_key(key.text)
+
+
+def test_where_no_change_is_told_a_role_that_was_taken_away_is_gone_after_half_a_second(now: list[float]) -> None:
+    key = make_key(make_user(role=Role.CURATOR))
+    authenticate_key(key.text)
+    before = authenticate_key(key.text).user.role
+    User.objects.filter(pk=key.key.user_id).update(role=Role.MEMBER)
+
+    now[0] += 0.5
+
+    assert (before, authenticate_key(key.text).user.role) == (Role.CURATOR, Role.MEMBER)
+
+
+def test_a_key_is_read_for_half_a_second_without_the_database(now: list[float], django_assert_num_queries: Any) -> None:
+    key = make_key()
+    authenticate_key(key.text)
+    authenticate_key(key.text)
+
+    with django_assert_num_queries(0):
+        authenticate_key(key.text)
+    KNOWN_KEYS.forget()
+    with django_assert_num_queries(1):
+        authenticate_key(key.text)
+
+
+def test_a_row_that_was_read_before_something_changed_is_not_kept(now: list[float]) -> None:
+    read_before = KNOWN_KEYS.changes
+    KNOWN_KEYS.forget()
+
+    KNOWN_KEYS.keep("a digest", ["a row"], read_at=now[0], changes=read_before)
+    not_kept = KNOWN_KEYS.find("a digest")
+    KNOWN_KEYS.keep("a digest", ["a row"], read_at=now[0], changes=KNOWN_KEYS.changes)
+
+    assert not_kept is None
+    assert KNOWN_KEYS.find("a digest") == ["a row"]
+
+
+def test_a_key_that_is_revoked_while_it_is_looked_up_is_not_kept(
+    now: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = make_key()
+    keep = KNOWN_KEYS.keep
+
+    def keep_late(digest: str, row: Any, **read: Any) -> None:
+        ApiKey.objects.filter(pk=key.key.pk).update(revoked_at=timezone.now())
+        KNOWN_KEYS.forget()
+        keep(digest, row, **read)
+
+    authenticate_key(key.text)
+    monkeypatch.setattr(KNOWN_KEYS, "keep", keep_late)
+    authenticate_key(key.text)
+    monkeypatch.setattr(KNOWN_KEYS, "keep", keep)
+
+    with pytest.raises(BadKey, match="revoked"):
+        authenticate_key(key.text)

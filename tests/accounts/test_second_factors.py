@@ -2,6 +2,7 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from io import StringIO
 from typing import Any
 
@@ -12,15 +13,18 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import Alert, Role, User
-from accounts.services.alerts import alerts_of
+from accounts.services.alerts import alerts_of, tell, unseen_alerts
 from accounts.sign_in.attempts import TRIES
 from accounts.sign_in.links import make_sign_in_link
-from accounts.sign_in.second_factors import check_code, has_second_factor
+from accounts.sign_in.second_factors import check_code, has_second_factor, reset_second_factor
 from bigmind.core.errors import Invalid
+from curation.models import Delivery
+from curation.notifications.digests import send_digests
 from tests.accounts.codes import code_of, enrol, secret_on, with_second_factor
-from tests.factories import make_key, make_user
+from tests.factories import make_actor, make_key, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -273,6 +277,26 @@ def test_an_admin_sees_who_has_one_and_resets_it_and_the_person_is_told(ada: Use
     assert signed_in.get(reverse("keys")).status_code == 302
     assert (alerts_of(ada)[0].kind, alerts_of(ada)[0].by_name) == (Alert.Topic.FACTOR_RESET, "Root")
     assert "was reset by an admin" in page.text
+
+
+def test_the_letter_about_a_reset_comes_once_also_where_somebody_marked_it_as_seen(ada: User, settings: Any) -> None:
+    settings.EMAIL_HOST = "localhost"
+    User.objects.filter(pk=ada.pk).update(email="ada@example.com")
+    with_second_factor(ada)
+    tell(ada, Alert.Topic.TEXT_REMOVED, "A text of yours was removed.")
+    root = make_user("root", role=Role.ADMIN)
+    reset_second_factor(make_actor(root), ada)
+    as_ada = Client()
+    as_ada.post(reverse("sign-in-link", args=[make_sign_in_link(ada)]))
+    as_ada.post(reverse("notices-seen"))
+    assert not unseen_alerts(ada).exists()
+
+    queued = [send_digests(timezone.now() + timedelta(days=day)) for day in range(3)]
+
+    assert queued == [1, 0, 0]
+    letter = Delivery.objects.get(to=ada).body["text"]
+    assert "Your second factor was reset by an admin." in letter
+    assert "A text of yours" not in letter
 
 
 def test_nobody_else_may_reset_it_and_no_admin_their_own(ada: User, browser: Client) -> None:

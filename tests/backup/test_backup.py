@@ -15,8 +15,9 @@ from django.db import DatabaseError, connection
 from accounts.actor import Actor
 from accounts.authentication import authenticate_key
 from accounts.models import User
+from accounts.services.audit import audit, find_broken_events, head_in, head_of_audit, head_text
 from bigmind.backup.making import backups_in, make_backup
-from bigmind.backup.manifest import MANIFEST
+from bigmind.backup.manifest import MANIFEST, read_manifest
 from bigmind.backup.restoring import restore_backup, verify_backup
 from bigmind.backup.retention import Retention
 from bigmind.backup.routine import BackupPlan, back_up_when_due
@@ -80,6 +81,31 @@ def test_a_backup_is_private_names_every_table_and_holds_no_key_from_the_environ
     assert set(connection.introspection.table_names()) - {KEY_TABLE} <= set(backup.manifest.rows)
     assert backup.manifest.rows["knowledge_fact"] == len(TOPICS)
     assert "secret_key" in backup.manifest.files  # The tests' home made its own.
+
+
+def test_a_backup_names_the_last_line_of_the_audit_log(filled, tmp_path):
+    audit("invited", role="admin")
+
+    first = make_backup(tmp_path / "first")
+    audit("invited", role="member")
+    second = make_backup(tmp_path / "second")
+
+    assert read_manifest(second.folder).audit_head == head_text(head_of_audit())
+    assert head_in(first.manifest.audit_head).number + 1 == head_in(second.manifest.audit_head).number
+
+
+def test_a_restore_removes_the_file_that_may_note_a_newer_line(filled, tmp_path, settings):
+    settings.AUDIT_HEAD_FILE = tmp_path / "audit_head.json"
+    audit("invited", role="admin")
+    backup = make_backup(tmp_path / "backups")
+    audit("invited", role="member")
+    noted = settings.AUDIT_HEAD_FILE.read_text()
+
+    restore_backup(backup.folder, replace=True)
+
+    assert json.loads(noted)["number"] == head_in(backup.manifest.audit_head).number + 1
+    assert not settings.AUDIT_HEAD_FILE.exists()
+    assert list(find_broken_events()) == []
 
 
 def test_a_damaged_backup_is_refused_before_anything_is_touched(filled, tmp_path):

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from accounts.connecting.act_program import sign
 from accounts.connecting.hook_files import HookConfig, HookFolder
 from accounts.connecting.hook_program import choose
-from accounts.connecting.hooks import PROGRAM_FILE
+from accounts.connecting.hooks import ACT_FILE, PROGRAM_FILE
 from bigmind.core.screening import redact
 from tests.connecting.hook_server import HookServer
 from tests.core.secret_corpus import secrets_in_context
@@ -44,9 +45,18 @@ class Installed:
         told: dict[str, Any] = {"client": "claude-code", "url": self.server.url, "key": KEY, "places": ["user"]}
         self.folder.write(HookConfig(**{**told, **changes}))
 
-    def start(self, raw: bytes, client: str = "claude-code", *more: str, **variables: str) -> tuple[str, str, float]:
-        """Run the program; return what it printed, what it said, and how long it took."""
-        command = [sys.executable, "-I", "-S", str(self.folder.folder / PROGRAM_FILE), client, *more]
+    def keep_records(self) -> None:
+        """Let the program for acts record what is done, as BigMind signs it."""
+        matched = json.dumps({"records": True, "texts": "", "items": []})
+        path = self.folder.folder / "triggers/claude-code.set"
+        path.parent.mkdir()
+        path.write_text(f"{sign(KEY, matched.encode())}\n{matched}\n")
+
+    def start(
+        self, raw: bytes, client: str = "claude-code", *more: str, file: str = PROGRAM_FILE, **variables: str
+    ) -> tuple[str, str, float]:
+        """Run a program; return what it printed, what it said, and how long it took."""
+        command = [sys.executable, "-I", "-S", str(self.folder.folder / file), client, *more]
         environment = {"HOME": str(self.home), "PATH": os.environ["PATH"], **variables}
         began = time.monotonic()
         done = subprocess.run(command, input=raw, capture_output=True, env=environment, cwd=self.work, timeout=20)
@@ -300,6 +310,30 @@ def test_what_waits_is_readable_to_its_owner_alone(hooks: Installed) -> None:
     assert stat.S_IMODE(waiting.stat().st_mode) == 0o600
     assert stat.S_IMODE(waiting.parent.stat().st_mode) == 0o700
     assert stat.S_IMODE((hooks.folder.folder / "claude-code.json").stat().st_mode) == 0o600
+
+
+def test_what_was_done_is_readable_to_its_owner_alone_and_told_without_secrets(
+    hooks: Installed, server: HookServer
+) -> None:
+    hooks.keep_records()
+    tool = {"session_id": "s-1", "tool_name": "Bash", "tool_input": {"command": f"curl -H 'X-Token: {SECRET}' x.io"}}
+    failed = {"hook_event_name": "PostToolUseFailure", "error": f"Exit code 1\nbad password: {SECRET}"}
+    edit = {"tool_name": "Edit", "tool_input": {"file_path": f"tokens/{SECRET}.txt"}}
+    for event in ({"hook_event_name": "PreToolUse"}, failed, {"hook_event_name": "PreToolUse", **edit}):
+        assert hooks.tell({**tool, **event}, file=ACT_FILE) == {}
+
+    (noted,) = (hooks.folder.folder / "acts").iterdir()
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (noted, noted.parent)]
+    kept = noted.read_text()
+    hooks.tell(START)
+
+    assert (noted.name, modes) == ("claude-code.jsonl", [0o600, 0o700])
+    assert kept.count(SECRET) == 4  # the failed command is in it again, with its error
+    acts = server.events[0]["bigmind"]["acts"]
+    assert [act["e"] for act in acts] == ["before", "error", "before"]
+    assert SECRET not in json.dumps(server.heard)
+    assert [json.dumps(act).count("[secret removed: GitHub token]") for act in acts] == [1, 2, 1]
+    assert not any(noted.parent.iterdir())
 
 
 def test_the_spool_is_bounded_and_keeps_the_newest(hooks: Installed) -> None:

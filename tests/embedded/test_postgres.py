@@ -8,13 +8,15 @@ import subprocess
 import sys
 from importlib.metadata import distribution
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 
 import psutil
 import psycopg
 import pytest
+from django.db import connection
 
-from bigmind.embedded import programs
+from bigmind.embedded import checks, programs
 from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.home import CannotStart
 from bigmind.embedded.processes import postmaster_of
@@ -46,6 +48,38 @@ def test_our_role_is_no_superuser_and_nobody_else_may_log_in(cluster: Cluster) -
     assert not is_superuser
     with pytest.raises(psycopg.OperationalError, match="no pg_hba"):
         psycopg.connect(cluster.url, user="postgres")
+
+
+@pytest.mark.parametrize("power", ["SUPERUSER", "BYPASSRLS"])
+def test_doctor_warns_of_a_role_that_sees_everybodys_private_rows(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, power: str
+) -> None:
+    cluster.stop()
+    _as_superuser(cluster, f"ALTER ROLE bigmind {power}")
+    cluster.start()
+    monkeypatch.setattr(connection, "get_connection_params", lambda: {"conninfo": cluster.url})
+
+    try:
+        found = {check.name: check for check in islice(checks.database(), 2)}
+    finally:
+        cluster.stop()
+        _as_superuser(cluster, f"ALTER ROLE bigmind NO{power}")
+
+    assert found["wall"].status == checks.CheckStatus.WARNING
+    assert found["wall"].found == "this role sees everybody's private rows"
+    assert "ordinary role" in found["wall"].advice
+
+
+def test_it_listens_on_no_network_port_and_on_a_socket_in_a_folder_that_is_closed_to_others(cluster: Cluster) -> None:
+    with psycopg.connect(cluster.url) as database:
+        (addresses,) = database.execute("SHOW listen_addresses").fetchone()
+        sockets = Path(database.info.host)
+    server = postmaster_of(cluster.folder)
+
+    assert addresses == ""
+    assert [found for process in (server, *server.children()) for found in process.net_connections("inet")] == []
+    assert sockets.is_absolute()
+    assert [folder for folder in (cluster.folder, sockets) if stat.S_IMODE(folder.stat().st_mode) != 0o700] == []
 
 
 def test_the_address_holds_no_password_and_without_its_file_nobody_enters(cluster: Cluster) -> None:
@@ -181,6 +215,7 @@ def test_any_path_will_do(folder: Path, name: str) -> None:
 
     _remember(cluster, "kept")
     assert _remembered(cluster) == ["kept"]
+    assert stat.S_IMODE(cluster.socket_folder.stat().st_mode) == 0o700
     cluster.stop()
     assert cluster.socket_folder != cluster.folder
     assert not cluster.socket_folder.exists()

@@ -1,5 +1,8 @@
 """Proof of use by holdout: what is withheld and counted, what that shows to whom, and that off changes nothing."""
 
+import hashlib
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -11,7 +14,7 @@ from bigmind.core.rls import rls_scope
 from curation.proposals.queue import list_queue
 from curation.services.weekly_letter import write_weekly_letter
 from knowledge.capture.policies import set_policy
-from knowledge.models import CompanyEntry, HoldoutDraw, Kind, Session, SessionOutcome
+from knowledge.models import DIGEST_CHARS, CompanyEntry, HoldoutDraw, Kind, Session, SessionOutcome
 from knowledge.services.context import get_context
 from knowledge.services.context_receipts import receipt_of
 from knowledge.services.effects import counts_of, effects_of, mark_harmful
@@ -19,7 +22,7 @@ from knowledge.services.exposures import Exposure, tally_servings
 from knowledge.services.facts import correct_fact, deprecate_fact
 from knowledge.services.feedback import give_feedback
 from knowledge.services.holdout import is_withheld
-from knowledge.services.outcomes import note_work
+from knowledge.services.outcomes import note_question, note_work
 from knowledge.services.recall import recall
 from knowledge.services.sessions import end_session, start_session
 from tests.capture.hooking import HookedClient
@@ -321,6 +324,29 @@ def test_hooks_withhold_before_a_prompt_and_bring_what_came_of_the_conversation(
     receipt = receipt_of(outcome.session)
     assert receipt
     assert [line.id for line in receipt.withheld] == [str(entry.pk)]
+
+
+def test_of_questions_and_commits_digests_are_kept_that_nobody_makes_without_the_secret_key(settings):
+    def kept_of(agent: Actor) -> tuple[list[str], list[str]]:
+        session = start_session(agent).session
+        note_question(session, "Numbered invoices?", by_agent=True)
+        note_work(session, passed=1, failed=0, failing=False, commits=["1a2b3c4 Number invoices."])
+        outcome = SessionOutcome.objects.get(session=session)
+        end_session(agent, session_id=str(session.pk), one_liner="Done")
+        return outcome.asked, outcome.committed
+
+    ada, bob = _agent(), _agent()
+    of_ada, of_bob, again = kept_of(ada), kept_of(bob), kept_of(ada)
+    settings.SECRET_KEY = "another one"
+    with_another_key = kept_of(ada)
+
+    assert of_ada == again
+    kept = [*of_ada[0], *of_ada[1], *of_bob[0], *of_bob[1], *with_another_key[0], *with_another_key[1]]
+    assert len(set(kept)) == 6
+    assert all(re.fullmatch(f"[0-9a-f]{{{DIGEST_CHARS}}}", digest) for digest in kept)
+    for text in ("Number invoices.", "invoices numbered", "Numbered invoices?"):
+        assert hashlib.sha256(text.encode()).hexdigest()[:DIGEST_CHARS] not in kept
+    assert not any(user.pk.hex[:8] in "".join(kept) for user in (ada.user, bob.user))
 
 
 def test_the_letter_and_the_story_of_an_entry_say_how_much_it_helped(client):

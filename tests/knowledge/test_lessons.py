@@ -1,5 +1,8 @@
 """Déjà-vu: an error that was met before is answered with its lesson, the fix and where it comes from."""
 
+import hashlib
+import re
+
 import pytest
 
 from bigmind.core.errors import Invalid
@@ -7,7 +10,8 @@ from bigmind.core.operations import carry_out
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.lessons.lookup import lesson_for
-from knowledge.models import EntryFingerprint, LessonAsked
+from knowledge.models import DIGEST_CHARS, EntryFingerprint, LessonAsked
+from knowledge.models.outcomes import digest_of_person
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry, delete_entry, update_entry
 from knowledge.services.entry_imports import import_entries
@@ -149,6 +153,29 @@ def test_recurrences_are_counted_by_fingerprint_and_nothing_else_of_the_log_is_k
     assert (asked.times, asked.entry) == (3, entry)
     names = {field.name for field in LessonAsked._meta.fields}
     assert names == {"id", "fingerprint", "entry", "times", "last_asked", "people"}
+
+
+def test_who_asked_is_kept_as_digests_that_nobody_makes_without_the_secret_key(settings):
+    _add(make_actor(), LESSON)
+    ada, bob = make_actor(), make_actor()
+    for actor in (ada, bob, ada):
+        lesson_for(actor, error=TRACE)
+    asked = LessonAsked.objects.get()
+    kept = asked.people
+    of_another_error = digest_of_person(ada.user.pk, "another fingerprint")
+
+    settings.SECRET_KEY = "another one"
+    lesson_for(ada, error=TRACE)
+    asked.refresh_from_db()
+
+    assert len(set(kept)) == 2
+    assert all(re.fullmatch(f"[0-9a-f]{{{DIGEST_CHARS}}}", digest) for digest in kept)
+    for actor in (ada, bob):
+        plain = f"{actor.user.pk} {asked.fingerprint}".encode()
+        assert hashlib.sha256(plain).hexdigest()[:DIGEST_CHARS] not in kept
+        assert actor.user.pk.hex[:8] not in "".join(kept)
+    assert of_another_error not in kept
+    assert len(set(asked.people) - set(kept)) == 1
 
 
 def test_how_often_is_told_once_three_others_asked(settings):

@@ -10,6 +10,7 @@ from django.utils import timezone
 from accounts.keys import revoke_key
 from accounts.models import ApiKey, AppToken, Call, ConnectedApp, Role
 from accounts.oauth.connected_apps import INTRODUCED_FROM_AN_ADDRESS
+from accounts.tasks import forget_unused_apps
 from curation.decisions.forgetting import forget_source
 from knowledge.models import Fact, Writing
 from tests.factories import make_actor, make_key, make_user
@@ -197,6 +198,59 @@ def test_a_refresh_token_that_is_shown_twice_ends_the_access_of_the_app(app: App
     assert again.json()["error"] == "invalid_grant"
     assert app.call(second["access_token"]).status_code == 401
     assert app.refresh(second["refresh_token"]).json()["error"] == "invalid_grant"
+
+
+@pytest.mark.parametrize("kind", ["code", "refresh"])
+def test_what_was_exchanged_ends_the_access_of_the_app_also_after_it_has_expired(app: App, kind: str) -> None:
+    code = Browser(app.served, make_user()).way_back(app.page())["code"]
+    first = app.exchange(code).json()
+    second = app.refresh(first["refresh_token"]).json()
+    AppToken.objects.exclude(exchanged_at=None).update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert app.call(second["access_token"]).status_code == 200
+
+    again = app.exchange(code) if kind == "code" else app.refresh(first["refresh_token"])
+
+    assert again.json()["error"] == "invalid_grant"
+    assert app.call(second["access_token"]).status_code == 401
+
+
+def test_a_token_that_expired_unused_ends_nothing(app: App) -> None:
+    pair = app.let_in(make_user())
+    AppToken.objects.filter(kind="refresh").update(expires_at=timezone.now() - timedelta(seconds=1))
+
+    refused = app.refresh(pair["refresh_token"])
+
+    assert refused.json()["error"] == "invalid_grant"
+    assert app.call(pair["access_token"]).status_code == 200
+
+
+def test_apps_that_nobody_let_in_and_tokens_that_have_expired_are_forgotten(app: App) -> None:
+    app.let_in(make_user())
+    apps = [ConnectedApp(client_id=name, redirect_uris=[REDIRECT]) for name in ("yesterday", "today")]
+    ConnectedApp.objects.bulk_create(apps)
+    ConnectedApp.objects.exclude(client_id="today").update(introduced_at=timezone.now() - timedelta(hours=25))
+    AppToken.objects.filter(kind="access").update(expires_at=timezone.now() - timedelta(seconds=1))
+
+    forget_unused_apps()
+
+    assert set(ConnectedApp.objects.values_list("client_id", flat=True)) == {app.client_id, "today"}
+    assert set(AppToken.objects.values_list("kind", flat=True)) == {"code", "refresh"}
+    assert ApiKey.objects.of_apps().count() == 1
+
+
+def test_an_app_that_was_let_in_and_never_fetched_its_tokens_is_forgotten(app: App) -> None:
+    Browser(app.served, make_user()).way_back(app.page())
+    ConnectedApp.objects.update(introduced_at=timezone.now() - timedelta(hours=25))
+    forget_unused_apps()
+    before = ConnectedApp.objects.count(), AppToken.objects.count()
+
+    for rows in (AppToken.objects, ApiKey.objects):
+        rows.update(expires_at=timezone.now() - timedelta(seconds=1))
+    forget_unused_apps()
+
+    assert before == (1, 1)
+    assert not ApiKey.objects.exists()
+    assert not ConnectedApp.objects.exists()
 
 
 def test_a_refresh_may_ask_for_less_and_not_for_more(app: App) -> None:

@@ -1,8 +1,10 @@
 """What surrounds every page (T14): forms from elsewhere are refused, and headers say what a browser may do."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 
@@ -17,6 +19,7 @@ MACHINES = {"healthz", "readyz", "metrics", "openapi", "api-no-route", "hooks"}
 # Pages that take no form at all say so before anything else.
 NO_FORM = "/api/"
 PAGES = sorted({*routes()} - MACHINES)
+PASSWORD = "a horse, a battery, a staple"
 ADMIN = ["/admin/", "/admin/accounts/user/", "/admin/accounts/user/add/"]
 
 
@@ -63,18 +66,45 @@ def test_every_page_and_every_refusal_tells_the_browser_what_it_may_do(addresses
         for address in [*addresses, "/nowhere/"]
         for visitor in visitors
         for answer in [visitor.get(address)]
-        if (missing := _missing(answer.headers))
+        if (missing := [*_missing(answer.headers), *_sent_from_elsewhere(answer)])
     ]
 
     assert wrong == []
 
 
-def _missing(headers: "dict[str, str]") -> list[str]:
+@pytest.mark.parametrize(
+    "policy", ["default-src 'self' 'unsafe-inline'", "default-src 'self'; style-src 'unsafe-eval'"]
+)
+def test_a_policy_that_lets_in_what_is_inline_is_found_whatever_directive_says_so(policy: str) -> None:
+    kept = Client().get("/sign-in/").headers
+
+    assert _missing({**kept, "Content-Security-Policy": policy}) != []
+    assert _missing(kept) == []
+
+
+def test_no_form_of_another_site_brings_the_cookies_along() -> None:
+    make_user("ada", password=PASSWORD)
+    browser = Client()
+
+    form = browser.get("/sign-in/")
+    entered = browser.post("/sign-in/", {"username": "ada", "password": PASSWORD})
+
+    assert {*form.cookies, *entered.cookies} >= {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME}
+    assert [*_sent_from_elsewhere(form), *_sent_from_elsewhere(entered)] == []
+
+
+def _sent_from_elsewhere(answer: HttpResponse) -> list[str]:
+    """Return the cookies that a browser would send with a form of another site."""
+    return [name for name, cookie in answer.cookies.items() if cookie["samesite"] not in {"Lax", "Strict"}]
+
+
+def _missing(headers: Mapping[str, str]) -> list[str]:
     policy = headers.get("Content-Security-Policy", "")
     promises = {
         "default-src": "default-src 'self'" in policy or "default-src 'none'" in policy,
-        "no inline script": "script-src" not in policy or "'unsafe-inline'" not in policy,
-        "no eval": "'unsafe-eval'" not in policy,
+        # Of whatever directive: scripts and styles go by `default-src` where they have none of their own.
+        "nothing inline": "'unsafe-inline'" not in policy,
+        "no eval": "unsafe-eval" not in policy,
         "object-src or default": "object-src" not in policy or "object-src 'none'" in policy,
         "frame-ancestors": "frame-ancestors 'none'" in policy or headers.get("X-Frame-Options") == "DENY",
         "X-Frame-Options": headers.get("X-Frame-Options") in {"DENY", "SAMEORIGIN"},

@@ -25,6 +25,8 @@ from bigmind.core.triggers.shell import read_commands
 from curation.decisions.decisions import approve_global
 from curation.decisions.levels import set_trigger_level
 from curation.proposals.proposals import promote_to_global
+from knowledge.capture.forgetting import forget_old_captures
+from knowledge.capture.policies import set_policy
 from knowledge.capture.triggers import renew_triggers
 from knowledge.models import Act, CapturePolicy, CompanyEntry, Conversation, Fact, Firing, HookEvent, Kind
 from knowledge.services.facts import store_fact
@@ -331,10 +333,43 @@ def test_what_an_agent_did_is_its_persons_alone(tmp_path: Path) -> None:
     CapturePolicy.objects.update_or_create(user=ada.user, defaults={"acts": "off"})
     assert try_triggers(grace, [TRIGGER]).acts == 0
 
+
+def test_who_keeps_no_record_is_counted_nowhere(tmp_path: Path, settings: Any) -> None:
+    settings.BIGMIND_MODE = "team"
+    ada, grace = make_actor(make_user("ada")), make_actor(make_user("grace", role="curator"))
+    entry = approved_entry(triggers=[TRIGGER])
+    for _ in range(3):
+        _do(make_user(), "git push --force", entry)
+    before = _answers_about(grace, entry)
+    machine = Machine(tmp_path, HookedClient(ada.user))
     machine.exchange()
     machine.act("git push --force")
     machine.exchange()
-    assert (Act.objects.count(), Firing.objects.count()) == (1, 0)
+    assert [one.count for one in count_firings(grace, Kind.COMPANY, entry.pk)] == [4]
+
+    machine.act("git push --force")  # noted before she chose
+    set_policy(ada, acts="off")
+    CompanyEntry.objects.filter(pk=entry.pk).update(trigger_levels={"": "block"})
+    machine.exchange()
+    held = reason_in(machine.act("git push --force"))[0]  # and her program knows it from now on
+
+    assert held == "deny"
+    assert not (machine.hooks.folder / "acts" / "claude-code.jsonl").exists()
+    machine.exchange()
+    assert not Firing.objects.filter(user=ada.user).exists()
+    assert not Act.objects.filter(user=ada.user).exists()
+    assert _answers_about(grace, entry) == before
+
+
+def test_what_fired_for_who_keeps_no_record_since_long_goes_as_well() -> None:
+    ada, bob, entry = make_user("ada"), make_user("bob"), approved_entry()
+    for person in (ada, bob):
+        _do(person, "git push --force", entry)
+    CapturePolicy.objects.create(user=ada, acts="off")
+
+    forget_old_captures()
+
+    assert [one.user for one in Firing.objects.all()] == [bob]
 
 
 @pytest.mark.parametrize("others", [1, 2])
