@@ -46,6 +46,9 @@ def test_kill_9_of_web_and_postgresql_loses_and_doubles_nothing(
 def test_kill_9_of_bigmind_itself_loses_nothing_that_the_next_start_does_not_have(
     bigmind: Instance, report: Callable[[str], None]
 ) -> None:
+    # Of somebody else, as above.
+    command(bigmind.home, "user_add", "zoe", "--username", "zoe")
+    zoe = command(bigmind.home, "key_create", "zoe", "--quiet").stdout.strip()
     before, probe = stored_texts(bigmind.home), Write("hypothesis", "After the kill of bigmind up.")
 
     with Writers(bigmind, WRITERS, "Killed supervisor") as writers:
@@ -54,7 +57,7 @@ def test_kill_9_of_bigmind_itself_loses_nothing_that_the_next_start_does_not_hav
         bigmind.process.kill()
         bigmind.finish()
         bigmind.start()
-        _acknowledge(bigmind, probe, bigmind.key)
+        _acknowledge(bigmind, probe, zoe)
         recovery = time.monotonic() - killed
         writers.wait_for_each()
 
