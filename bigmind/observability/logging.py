@@ -31,6 +31,11 @@ _SECRET = re.compile(
       (?:["'][^"']*["']|[^\s,;&]+)""",
     re.IGNORECASE | re.VERBOSE,
 )
+# After its first line the database quotes the row that it refused, or the statement with its values.
+_QUOTED_ROW = re.compile(
+    r"(?:\n|\\n)[ |]*(?:DETAIL|CONTEXT|LINE [0-9]+): .*?(?=\n\n(?:The above|During handling)|\nTraceback \(|\Z)",
+    re.DOTALL,
+)
 
 
 def begin_request(offered: str = "") -> str:
@@ -111,19 +116,23 @@ def _add(record: logging.LogRecord, words: str) -> None:
 
 
 def without_secrets(_logger: object, _method: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
-    """Remove keys, tokens and passwords from a line and its traceback before it is written."""
+    """Remove keys, tokens, passwords and rows that the database quotes from a line before it is written."""
     return {name: mask(value) for name, value in event.items()}
 
 
 def mask(value: Any) -> Any:
-    """Return a value without the keys, tokens and passwords in its texts."""
+    """Return a value without the keys, tokens and passwords in its texts, nor the rows that the database quotes."""
     if isinstance(value, str):
-        return _SECRET.sub(MASK, value)
+        return _mask_text(value)
     if isinstance(value, Mapping):
         return {name: mask(each) for name, each in value.items()}
     if isinstance(value, Sequence):
         return [mask(each) for each in value]
-    return value if value is None or isinstance(value, int | float) else _SECRET.sub(MASK, str(value))
+    return value if value is None or isinstance(value, int | float) else _mask_text(str(value))
+
+
+def _mask_text(text: str) -> str:
+    return _SECRET.sub(MASK, _QUOTED_ROW.sub(f" {MASK}", text))
 
 
 def logging_configuration(*, level: str, as_json: bool) -> dict[str, Any]:

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 import structlog
+from django.db import IntegrityError, connection, transaction
 from django.test import RequestFactory
 from django.urls import resolve
 
 from accounts.keys import new_key_text
 from bigmind.observability.logging import begin_request, logging_configuration
+from knowledge.models import Entry
 
 
 @pytest.fixture
@@ -70,6 +72,28 @@ def test_no_password_reaches_the_log(written: Any, said: str) -> None:
     logger.warning("It said: %s", said)
 
     assert "hunter2" not in output.getvalue()
+
+
+@pytest.mark.django_db
+def test_no_row_that_the_database_refuses_reaches_the_log(written: Any) -> None:
+    """Of tables behind row-level security it quotes none, of all others it does."""
+    logger, output = written
+    said = "What was said\n\nof Zanzibar."  # Not where it is stored: the traceback has that line.
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE knowledge_entry ADD CONSTRAINT no_marker CHECK (content NOT LIKE '%Zanzibar%')")
+
+    with pytest.raises(IntegrityError, match=r"(?s)Failing row.*Zanzibar") as refused, transaction.atomic():
+        Entry.objects.create(content=said, entry_type="fact")
+    error = refused.value
+    structlog.wrap_logger(logger).error("A request failed.", exc_info=error)
+    structlog.wrap_logger(logger).error("The database refused.", error=str(error))
+    logger.error("Task raised unexpected: %r\nTraceback (most recent call last): here", error, exc_info=error)
+
+    assert "Zanzibar" not in output.getvalue()
+    for line in map(json.loads, output.getvalue().splitlines()):
+        assert 'violates check constraint "no_marker"' in str(line)
+        assert "exception" not in line or "The above exception was the direct cause" in line["exception"]
+    assert "last): here" in output.getvalue()
 
 
 def test_a_path_that_is_as_good_as_a_password_is_named_by_its_route(rf: RequestFactory) -> None:

@@ -29,10 +29,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @dataclass(frozen=True)
 class Traced:
-    """What one write left behind: its spans, and the log of the worker that it woke."""
+    """What a write and a search left behind: their spans, and the logs of the server and of the worker."""
 
     collector: Collector
     key: str
+    web_log: Path
     worker_log: Path
 
 
@@ -56,7 +57,7 @@ def traced(transactional_db: None, tmp_path: Path) -> Iterator[Traced]:
             # The sweep runs the same task on its own account.
             _eventually(lambda: bool(_traces(collector, "POST api/v1/facts/") & _traces(collector, EMBEDS)))
             _eventually(lambda: REQUEST_ID in log.read_text())
-            yield Traced(collector, key, log)
+            yield Traced(collector, key, tmp_path / "web.log", log)
     end_its_database_sessions()
 
 
@@ -89,6 +90,9 @@ def _store(served: Served, key: str) -> None:
     headers = {"Authorization": f"Bearer {key}", "X-Request-Id": REQUEST_ID}
     fact = {"category": "decision", "fact": f"{SECRET} it is."}
     assert httpx.post(f"{served.url}/api/v1/facts/", json=fact, headers=headers, timeout=60).status_code == 201
+    sought = {"query": f"Where is {SECRET}?"}
+    found = httpx.get(f"{served.url}/api/v1/search/", params=sought, headers=headers, timeout=60)
+    assert SECRET in found.text
 
 
 def _eventually(claim: Callable[[], bool]) -> None:
@@ -118,6 +122,12 @@ def test_a_write_is_one_trace_from_the_request_to_the_task_and_the_log_names_it(
     lines = [line for line in traced.worker_log.read_text().splitlines() if REQUEST_ID in line]
     assert any("knowledge.tasks.embed_pending" in line for line in lines)
     assert SECRET not in traced.worker_log.read_text()
+
+    said = traced.web_log.read_text()
+    assert "memory_store_fact" in said
+    assert "memory_semantic_search" in said
+    assert SECRET not in said
+    assert traced.key not in said
 
 
 def test_the_words_of_an_error_are_not_sent() -> None:
