@@ -28,7 +28,7 @@ _INDEXES = re.compile(rf"CREATE (?:UNIQUE )?INDEX (?P<concurrently>CONCURRENTLY 
 _ALTERS = re.compile(rf"ALTER TABLE {_TABLE}", re.IGNORECASE)
 _BREAKS = {
     "takes away what the version before still reads": r"\bDROP COLUMN\b|\bRENAME (?:COLUMN|TO)\b|^DROP TABLE\b",
-    "rewrites the table, or ends the plans that sessions keep, as a longer varchar does": r"ALTER COLUMN \S+ (?:SET DATA )?TYPE\b",
+    "rewrites the table, or ends the plans that sessions keep": r"ALTER COLUMN \S+ (?:SET DATA )?TYPE\b",
     "refuses rows that the version before still writes": r"ADD COLUMN (?!.*\bDEFAULT\b).*\bNOT NULL\b"
     r"|ALTER COLUMN \S+ DROP DEFAULT",
     "reads the whole table under a lock": r"\bSET NOT NULL\b"
