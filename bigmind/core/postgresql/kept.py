@@ -63,7 +63,7 @@ class KeptPlans:
             return f"{first}EXECUTE {name}{places}", values
         if statement not in self._seen:
             self._seen.add(statement)
-        elif name is None and len(self._names) + len(self._due) < MOST_KEPT:
+        elif name is None and statement not in self._due and len(self._names) + len(self._due) < MOST_KEPT:
             self._due[statement] = _without_values(statement, parameters)
         return statement, parameters
 
