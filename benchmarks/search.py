@@ -21,9 +21,11 @@ from benchmarks.rows import row, took
 from knowledge.embeddings.providers import provider
 from knowledge.models import EmbeddingSpace, Entry, Kind
 from knowledge.search import hybrid
+from knowledge.search.candidates import find_candidates
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import forget_statistics
 from knowledge.search.indexes import keep_indexes, scope_of_owner, scopes_of
+from knowledge.search.question import understand
 from knowledge.search.retrievers import retrieve_by_meaning, tune
 from knowledge.services.embedding import space_of
 from knowledge.services.entry_imports import NewEntry, import_entries
@@ -150,9 +152,9 @@ def _bare(question: str, actor: Actor, tool: str) -> None:
         "kb_search": Filters([Kind.ENTRY], shared=True, eligible=sure),
         "memory_semantic_search": Filters(list(Kind.values), shared=True),
     }
-    asked = hybrid._question(question)
+    asked = understand(question, owner=actor.user)
     with transaction.atomic(), tune(hybrid._SHORT):
-        hybrid._candidates(asked, filters[tool], scopes_of(actor.user, shared=True))
+        find_candidates(asked, filters[tool], scopes_of(actor.user, shared=True))
 
 
 def _recall(library: Library, space: EmbeddingSpace, built: float) -> list[str]:

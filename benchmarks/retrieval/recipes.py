@@ -13,11 +13,14 @@ from benchmarks.retrieval.bm25 import BM25
 from benchmarks.retrieval.measures import RANKED
 from benchmarks.retrieval.memory import Memory
 from knowledge.models import Kind, Passage
-from knowledge.search import hybrid
+from knowledge.search import question
+from knowledge.search.candidates import Found, find_candidates
 from knowledge.search.filters import Filters
+from knowledge.search.findings import Findings
 from knowledge.search.fusion import add_late, fuse, support_neighbours
 from knowledge.search.hybrid import search
 from knowledge.search.indexes import scopes_of
+from knowledge.search.ranking import RERANKED, compare_tokens, turns_of
 from knowledge.search.retrievers import CANDIDATES, lexemes_of
 
 SHIPPED = "as served"
@@ -45,7 +48,7 @@ class Bench:
 
     memory: Memory
     asked_at: datetime | None = None
-    arms: dict[str, tuple[hybrid._Question, hybrid._Found]] = field(default_factory=dict)
+    arms: dict[str, tuple[question.SearchQuestion, Found]] = field(default_factory=dict)
 
     @cached_property
     def bm25(self) -> BM25:
@@ -59,13 +62,13 @@ class Bench:
         known = self.memory.documents
         return {pk: known[kind, source] for pk, kind, source in passages if (kind, source) in known}
 
-    def found(self, query: str) -> tuple[hybrid._Question, hybrid._Found]:
+    def found(self, query: str) -> tuple[question.SearchQuestion, Found]:
         """The question as the product reads it, and what its two arms say of all that either found."""
         if query not in self.arms:
             with transaction.atomic():
-                question = hybrid._question(query)
+                asked = question.understand(query, owner=self.memory.user)
                 filters = Filters(Kind.values, shared=True)
-                self.arms[query] = hybrid._candidates(question, filters, scopes_of(self.memory.user, shared=True))
+                self.arms[query] = find_candidates(asked, filters, scopes_of(self.memory.user, shared=True))
         return self.arms[query]
 
     def both(self, query: str) -> tuple[dict[int, float], dict[int, float]]:
@@ -86,7 +89,7 @@ class Bench:
             return _best(dict(cursor.fetchall()))
 
 
-def ask(memory: Memory, question: Question, *, limit: int) -> hybrid.Findings:
+def ask(memory: Memory, question: Question, *, limit: int) -> Findings:
     """What the search finds among everything."""
     everything = Filters(Kind.values, shared=True)
     return search(question.text, owner=memory.user, filters=everything, limit=limit, asked_at=question.asked_at)
@@ -114,15 +117,15 @@ def _blended(bench: Bench, query: str) -> dict[int, float]:
 def _with_neighbours(bench: Bench, query: str) -> list[str]:
     """The recipe of before: neighbours count whatever the shape of the conversation, and nothing else does."""
     _, found = bench.found(query)
-    turns = hybrid._turns(found.candidates.values(), bench.memory.user)
+    turns = turns_of(found.candidates.values(), bench.memory.user)
     return bench.ranked(support_neighbours(_blended(bench, query), {one: turn.place for one, turn in turns.items()}))
 
 
 def _with_tokens(bench: Bench, query: str) -> list[str]:
     question, found = bench.found(query)
     alone = _blended(bench, query)
-    best = sorted(alone, key=lambda passage: -alone[passage])[: hybrid.RERANKED]
-    return bench.ranked(add_late(alone, hybrid._compare_tokens(best, question, found)))
+    best = sorted(alone, key=lambda passage: -alone[passage])[:RERANKED]
+    return bench.ranked(add_late(alone, compare_tokens(best, question, found)))
 
 
 def _weighted_raw(bench: Bench, query: str) -> list[str]:

@@ -29,7 +29,8 @@ from curation.models.golden_questions import QUESTION_CHARS
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import EmbeddingSpace, Kind, Passage, PassageVector
 from knowledge.models.passages import FORM
-from knowledge.search.hybrid import Filters, search
+from knowledge.search.filters import Filters
+from knowledge.search.hybrid import search
 
 LOOKED_AT = 10
 MOST = 500

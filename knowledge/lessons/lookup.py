@@ -22,7 +22,8 @@ from knowledge.models import Chunk, Entry, Kind, LessonAsked
 from knowledge.models.lessons import FIXED_ERROR
 from knowledge.models.outcomes import digest_of_person
 from knowledge.search.filters import Filters
-from knowledge.search.hybrid import Finding, Findings, search
+from knowledge.search.findings import Finding, Findings
+from knowledge.search.hybrid import search
 
 QUESTION_CHARS = 500
 EXCERPT_CHARS = 600

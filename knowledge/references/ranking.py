@@ -22,7 +22,7 @@ from django.db.models.fields.json import KeyTextTransform
 from bigmind.core.replicas import read_cursor
 from knowledge.models import Reference, ReferenceType
 from knowledge.models.references import ReferenceQuerySet
-from knowledge.search.hybrid import Findings
+from knowledge.search.findings import Findings
 from knowledge.search.names import PARAMETER, Synonyms, path_form, request_in, spell
 
 CANDIDATES = 60

@@ -38,7 +38,9 @@ from knowledge.references.ranking import (
 from knowledge.references.texts import passage_of
 from knowledge.references.texts_by_hand import ALL, count_use, note_unanswered
 from knowledge.search.abstention import ALL_WORDS, FLOOR, is_answered, may_answer
-from knowledge.search.hybrid import Filters, Finding, Findings, search
+from knowledge.search.filters import Filters
+from knowledge.search.findings import Finding, Findings
+from knowledge.search.hybrid import search
 from knowledge.search.names import Request, Synonyms, request_in
 from knowledge.services.gaps import note_gap
 from knowledge.vocabulary import Relevance

@@ -25,8 +25,8 @@ from bigmind.core.screening import find_secrets
 from bigmind.core.text import digest, one_line
 from knowledge.models import QUESTION_CHARS, AskedForm, AskedQuestion, EmbeddingSpace, Kind
 from knowledge.search.abstention import JUDGED, may_answer
+from knowledge.search.findings import Finding, Findings
 from knowledge.search.fusion import LATE
-from knowledge.search.hybrid import Finding, Findings
 from knowledge.search.late_interaction import words_of_tokens
 
 _KEEP = """

@@ -16,7 +16,8 @@ from bigmind.core.vocabulary import Cursor, Limit, Offset, Project, Query
 from knowledge.models import AskedForm, CompanyEntry, Dispatch, Kind, Status
 from knowledge.models.company import CompanyEntryQuerySet
 from knowledge.models.signs import filter_by_risk
-from knowledge.search.hybrid import Filters, search
+from knowledge.search.filters import Filters
+from knowledge.search.hybrid import search
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import CompanyCategoryName, Risk
 

@@ -16,7 +16,8 @@ from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import TAG_CHARS, Confidence, Cursor, Offset, Project, Query
 from knowledge.models import CachedVector, Entry, Kind, Passage
 from knowledge.models.signs import filter_by_risk, signs_of
-from knowledge.search.hybrid import Filters, search
+from knowledge.search.filters import Filters
+from knowledge.search.hybrid import search
 from knowledge.search.names import SUGGEST_FROM
 from knowledge.shapes.entries import EntryStatsShape
 from knowledge.vocabulary import EntryId, EntryTags, EntryTypeName, MinConfidence, Risk, RoleName

@@ -18,8 +18,11 @@ from bigmind.core.sections import ProfileSection
 from bigmind.core.vocabulary import Limit, Offset, Query
 from knowledge.models import CompanyEntry, EmbeddingSpace, Entry, Kind, UnansweredQuestion
 from knowledge.search.abstention import may_answer
-from knowledge.search.hybrid import CANDIDATES, Filters, Finding, search
+from knowledge.search.filters import Filters
+from knowledge.search.findings import Finding
+from knowledge.search.hybrid import search
 from knowledge.search.indexes import as_indexed
+from knowledge.search.retrievers import CANDIDATES
 from knowledge.shapes.directory import ExpertShape, ReasonShape
 
 from .embedding import active_space

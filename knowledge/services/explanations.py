@@ -8,8 +8,7 @@ from bigmind.core.vocabulary import Limit, Offset, Project, Query, Since
 from knowledge.embeddings.providers import provider
 from knowledge.kinds import SEARCHED
 from knowledge.search.fusion import MEANING, NEIGHBOUR_SHARE, WORDS
-from knowledge.search.hybrid import CANDIDATES
-from knowledge.search.retrievers import lexemes_of
+from knowledge.search.retrievers import CANDIDATES, lexemes_of
 from knowledge.services.hits import Hit, findings, hits_of
 from knowledge.services.semantic import AnyKind
 from knowledge.services.sources import visible_things

@@ -8,7 +8,7 @@ from bigmind.core.pages import Page
 from knowledge.models import CompanyEntry, Entry
 from knowledge.search.abstention import best_score, judge, name_relevance
 from knowledge.search.excerpts import excerpt_of
-from knowledge.search.hybrid import Findings
+from knowledge.search.findings import Findings
 from knowledge.vocabulary import Relevance
 
 E = TypeVar("E", CompanyEntry, Entry)

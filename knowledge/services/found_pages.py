@@ -22,7 +22,7 @@ from bigmind.core.vocabulary import Name, Offset, Project, Query, Since
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import EmbeddingSpace, Kind
 from knowledge.search.abstention import is_answered, judge
-from knowledge.search.hybrid import Findings
+from knowledge.search.findings import Findings
 from knowledge.services.contradictions import contradictions
 from knowledge.services.hits import Hit, findings, hits_of, names_for
 from knowledge.services.near_duplicates import is_worded_alike

@@ -33,7 +33,7 @@ from bigmind.core.text import digest, one_line
 from bigmind.core.vocabulary import Offset, RowId
 from knowledge.models import QUESTION_CHARS, Gap, GapState, UnansweredQuestion
 from knowledge.search.abstention import is_answered
-from knowledge.search.hybrid import Findings
+from knowledge.search.findings import Findings
 
 _TURNS = 7704
 SAME_MEANING = 0.6

@@ -16,7 +16,9 @@ from knowledge.models import AskedForm, Entry, Kind, Note, Session
 from knowledge.models.signs import signs_of
 from knowledge.search.abstention import Judgement, best_score, count_strong, is_answered, judge, name_relevance
 from knowledge.search.excerpts import below_title, excerpt_of
-from knowledge.search.hybrid import Filters, Finding, Findings, search
+from knowledge.search.filters import Filters
+from knowledge.search.findings import Finding, Findings
+from knowledge.search.hybrid import search
 from knowledge.search.names import SUGGEST_FROM
 from knowledge.services.asked import keep_question
 from knowledge.services.current_sessions import session_at_work

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from accounts.models import User
 from bigmind.core.periods import Period
 from knowledge.kinds import KINDS, MemoryKind
-from knowledge.search.hybrid import Finding
+from knowledge.search.findings import Finding
 
 Things = Mapping[str, QuerySet[Any]]
 """Of each kind, the things that an answer may name."""

@@ -6,7 +6,8 @@ import pytest
 from knowledge.embeddings.minilm import MiniLM
 from knowledge.embeddings.providers import provider
 from knowledge.models import CachedVector, Kind
-from knowledge.search.hybrid import Filters, search
+from knowledge.search.filters import Filters
+from knowledge.search.hybrid import search
 from knowledge.search.late_interaction import PassageTokens, similarities, weigh_tokens
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import store_fact

@@ -6,10 +6,12 @@ import pytest
 from django.utils import timezone
 
 from knowledge.models import Chunk, Fact, Kind
+from knowledge.search.filters import Filters
 from knowledge.search.frequencies import forget_statistics
-from knowledge.search.hybrid import Filters, search
+from knowledge.search.hybrid import search
 from knowledge.services.embedding import embed_pending
-from knowledge.services.facts import index_fact, store_fact
+from knowledge.services.fact_index import index_fact
+from knowledge.services.facts import store_fact
 from knowledge.services.semantic import semantic_search
 from knowledge.services.sessions import append_chunk, index_chunk, start_session
 from tests.factories import make_actor

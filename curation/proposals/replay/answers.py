@@ -7,7 +7,7 @@ from bigmind.core.tokens import count_tokens
 from knowledge.capture.recall import HEADING, PROMPT_TOKENS, SHOWN, is_elsewhere
 from knowledge.models import AskedForm, Kind
 from knowledge.search.abstention import is_answered, may_answer
-from knowledge.search.hybrid import Finding, Findings
+from knowledge.search.findings import Finding, Findings
 from knowledge.services.recall import COMPANY_GROUP, GROUPS, join_groups, take_turns
 
 from .passages import CompanyPassage, PassageIndex, Scores

@@ -10,7 +10,7 @@ from bigmind.core.live_settings import live
 from knowledge.models import AskedForm
 from knowledge.search.abstention import ALL_WORDS, FLOOR, WORDS_COUNT
 from knowledge.search.fusion import LATE, MEANING, WORDS, fuse
-from knowledge.search.hybrid import RERANKED
+from knowledge.search.ranking import RERANKED
 from knowledge.search.retrievers import CANDIDATES
 
 from .passages import PassageIndex, Scores, as_units

@@ -1,0 +1,131 @@
+"""What a search returns: each thing by its best passage, with why it was found."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pgvector import HalfVector
+
+from bigmind.core.periods import Period
+from bigmind.core.replicas import read_cursor
+from knowledge.embeddings.providers import TokenSigns
+from knowledge.models import EmbeddingSpace
+from knowledge.search.candidates import Found
+from knowledge.search.question import SearchQuestion
+from knowledge.search.ranking import Ranked
+from knowledge.search.retrievers import MOST_COUNTED, alternatives, any_of, is_pair
+
+_SHOWN = """
+SELECT passage.id, substr(passage.text, passage.head + 1), passage.created_at, passage.project, ARRAY(
+    SELECT word.lexeme FROM unnest(%s::text[], %s::text[]) AS word(lexeme, term)
+    WHERE CASE WHEN word.term = '' THEN strpos(passage.text, word.lexeme) > 0
+        ELSE passage.lexemes @@ word.term::tsquery END
+)
+FROM knowledge_passage AS passage WHERE passage.id = ANY(%s) AND {scope}
+"""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was found, by its best passage.
+
+    `keyword` is the share of the question's words that the passage has, `vector` the cosine of both, `late` how well
+    their tokens meet, `support` what its neighbours add, and `of_period` what the question's period adds or takes; None
+    where that is not known.
+    """
+
+    kind: str
+    source_id: str
+    text: str
+    score: float
+    retrievers: tuple[str, ...]
+    matched: list[str]
+    created_at: datetime
+    project: str
+    keyword: float | None = None
+    vector: float | None = None
+    support: float = 0.0
+    of_period: float = 0.0
+    late: float | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What was found, the best first, out of `total` candidates; `fallback` when the question could not be embedded.
+
+    `milliseconds` says how long each step took: `keyword`, `vector` (with embedding the question), `fusion`;
+    `candidates` how many passages each retriever found. `vector` is the question's own, in `space`. `waiting` of
+    `searched` passages have no vector yet. `weights` says how much each word of the question counts; those in `missing`
+    are in no passage, nor is another form of them. `text` is the question with its corrections, `counts` says in
+    how many passages each word is, `terms` has for each word all that count as it, `tokens` those of the question.
+    `following` are the first few after `items`: what moves up where one of these goes. What was said in `period` was
+    preferred.
+    """
+
+    items: list[Finding]
+    total: int
+    fallback: bool
+    reason: str = ""
+    milliseconds: dict[str, float] = field(default_factory=dict)
+    candidates: dict[str, int] = field(default_factory=dict)
+    vector: HalfVector | None = None
+    space: EmbeddingSpace | None = None
+    waiting: int = 0
+    searched: int = 0
+    weights: Mapping[str, float] = field(default_factory=dict)
+    missing: frozenset[str] = frozenset()
+    text: str = ""
+    counts: Mapping[str, float] = field(default_factory=dict)
+    terms: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    tokens: TokenSigns | None = None
+    following: Sequence[Finding] = ()
+    period: Period | None = None
+
+    @property
+    def notice(self) -> str:
+        """What could not be searched by meaning, in words for the reader; empty: everything was."""
+        if self.fallback:
+            return f"By words alone: {self.reason}"
+        if not self.waiting:
+            return ""
+        waiting, searched = (
+            f"more than {MOST_COUNTED:,}" if number >= MOST_COUNTED else f"{number:,}"
+            for number in (self.waiting, max(self.waiting, self.searched))
+        )
+        return f"{waiting} of {searched} texts are still being indexed by meaning: until then only their words count."
+
+
+def read_findings(ranked: Sequence[Ranked], question: SearchQuestion, found: Found) -> list[Finding]:
+    """Read the passages that are shown. One that was deleted meanwhile is left out."""
+    with read_cursor() as cursor:
+        terms = [
+            "" if is_pair(lexeme) else any_of(alternatives(lexeme, question.synonyms)) for lexeme in question.lexemes
+        ]
+        shown, seen = [one.candidate.passage for one in ranked], question.seen
+        cursor.execute(_SHOWN.format(scope=seen.text), [question.lexemes, terms, shown, *seen.parameters])
+        rows = {row[0]: row[1:] for row in cursor.fetchall()}
+    findings = []
+    for one in ranked:
+        passage = one.candidate.passage
+        if passage in rows:
+            text, created_at, project, matched = rows[passage]
+            findings.append(
+                Finding(
+                    kind=one.candidate.kind,
+                    source_id=one.candidate.source_id,
+                    text=text,
+                    score=round(min(1.0, one.score), 4),
+                    retrievers=one.fused.retrievers,
+                    matched=matched,
+                    created_at=created_at,
+                    project=project,
+                    keyword=found.keyword.get(passage),
+                    vector=found.vector.get(passage),
+                    support=round(one.support, 4),
+                    of_period=one.of_period,
+                    late=one.late,
+                    parts=one.fused.parts,
+                )
+            )
+    return findings

@@ -1,0 +1,85 @@
+"""A question as search asks it: its words, what they mean, and who asks when."""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+import structlog
+from pgvector import HalfVector
+
+from accounts.models import User
+from bigmind.core.fixed_queries import FixedQuery
+from bigmind.core.periods import Period, find_period
+from knowledge.embeddings.providers import EmbedderError, TokenSigns, provider
+from knowledge.embeddings.retry import embed_query
+from knowledge.models import EmbeddingSpace
+from knowledge.search.filters import Sql, of_scopes
+from knowledge.search.indexes import Scope
+from knowledge.search.names import Synonyms
+from knowledge.search.retrievers import english_forms_of, lexemes_of
+
+_ACTIVE_SPACE = FixedQuery(lambda name: EmbeddingSpace.objects.filter(name=name).exclude(active_since=None)[:1])
+WORD = re.compile(r"\w+")
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class SearchQuestion:
+    """A question as both retrievers need it. Without a vector, `reason` says why."""
+
+    lexemes: list[str]
+    vector: HalfVector | None = None
+    space: EmbeddingSpace | None = None
+    reason: str = ""
+    synonyms: Synonyms | None = None
+    text: str = ""
+    tokens: TokenSigns | None = None
+    period: Period | None = None
+    owner: UUID | None = None
+
+    @property
+    def seen(self) -> Sql:
+        """The condition that a passage is of who asks, or shared: where there are partitions, it says which to read."""
+        return of_scopes("passage", [Scope(self.owner), Scope(None)])
+
+
+def understand(
+    query: str, *, owner: User, synonyms: Synonyms | None = None, asked_at: datetime | None = None
+) -> SearchQuestion:
+    """Return a question with its words, its vector and the period it speaks of; `search` says what the others are."""
+    words = SearchQuestion(
+        lexemes_of(query),
+        synonyms={**english_forms_of(query), **(synonyms or {})},
+        text=query,
+        period=find_period(query, now=asked_at),
+        owner=owner.pk,
+    )
+    try:
+        embedder = provider()
+        spaces = _ACTIVE_SPACE(embedder.space)
+        if not spaces:
+            return replace(words, reason="The vectors of this model are still being made.")
+        [space] = spaces
+        vectors, tokens = embed_query(embedder, query)
+        vector = HalfVector(vectors[0].tolist())
+        return replace(words, vector=vector, space=space, tokens=tokens[0] if tokens else None)
+    except EmbedderError as error:
+        log.warning("Search answers by keyword alone.", reason=error.reason)
+        return replace(words, reason=error.reason)
+
+
+def correct(question: SearchQuestion, corrections: Synonyms) -> SearchQuestion:
+    """Return the question with the corrections beside its misspelt words, and its vector between those of both."""
+    synonyms = {**(question.synonyms or {}), **corrections}
+    text = WORD.sub(lambda found: min(corrections.get(found[0].casefold(), [found[0]])), question.text)
+    corrected = replace(question, synonyms=synonyms)
+    if question.vector is None or text == question.text:
+        return corrected
+    try:
+        vectors, tokens = embed_query(provider(), text)
+    except EmbedderError:
+        return corrected
+    between = [one + other for one, other in zip(question.vector.to_list(), vectors[0].tolist(), strict=True)]
+    return replace(corrected, text=text, vector=HalfVector(between), tokens=tokens[0] if tokens else None)
