@@ -11,7 +11,8 @@ from bigmind.core.errors import Invalid
 from bigmind.core.operations import validate_arguments
 from bigmind.web.pages import own_page
 from curation.decisions.decisions import approve_global
-from curation.proposals.blast_radius import ACTIONS, blast_radius
+from curation.proposals.blast_radius import blast_radius
+from curation.proposals.trials import ACTIONS
 from knowledge.models import CompanyEntry
 from knowledge.services.firings import try_triggers
 

@@ -8,12 +8,15 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 import numpy as np
+from django.db import connection
 from numpy.typing import NDArray
+from pydantic_core import from_json
 
-from knowledge.models import AskedForm
+from knowledge.models import AskedForm, EmbeddingSpace
+from knowledge.search.candidates import FORM_CHARS
+from knowledge.search.findings import Finding
 from knowledge.search.frequencies import word_weights
 from knowledge.search.fusion import PERIOD, WORDS
-from knowledge.search.hybrid import FORM_CHARS, Finding
 from knowledge.search.late_interaction import as_words, shares_of_words
 
 from .passages import PassageIndex, Scores
@@ -21,8 +24,15 @@ from .passages import PassageIndex, Scores
 SHIFT = 0.0005
 """Change of a word's share in its question from which the order of other passages may change."""
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+MOST = 10_000
+"""Questions that are replayed, the newest; and as many starts."""
 
 _Made = TypeVar("_Made")
+
+_QUESTIONS = """
+SELECT user_id, how, project, text, times, vector, tokens, outline FROM knowledge_askedquestion
+WHERE how <> 'start' AND space_id = %s AND asked_at > %s ORDER BY asked_at DESC, id DESC LIMIT %s
+"""
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,21 @@ class Asked:
     vector: bytes
     tokens: bytes | None
     outline: Mapping[str, Any]
+
+
+def read_questions(space: EmbeddingSpace, since: Any) -> list[Asked]:
+    """Return everyone's questions of this model since then, the newest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(_QUESTIONS, [space.pk, since, MOST])
+        return [
+            Asked(user, how, project, text, times, bytes(vector), tokens and bytes(tokens), read_outline(outline))
+            for user, how, project, text, times, vector, tokens, outline in cursor.fetchall()
+        ]
+
+
+def read_outline(value: Any) -> Any:
+    """Return what a stored question keeps of its answer."""
+    return from_json(value) if isinstance(value, str) else value
 
 
 class ReplayedQuestion:
