@@ -28,7 +28,8 @@ from bigmind.embedded.listeners import listen
 from bigmind.environment import Environment, unknown_variables
 from bigmind.observability import health
 from bigmind.settings import FILES
-from knowledge.search.partitions import count_partitions, find_leftovers
+from knowledge.search.partitions.leftovers import find_leftovers
+from knowledge.search.partitions.tables import count_partitions
 
 OLDEST_PYTHON = (3, 11)
 PATIENCE_SECONDS = 3

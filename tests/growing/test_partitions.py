@@ -26,16 +26,11 @@ from bigmind.observability.system import largest_tables
 from bigmind.operations import CATALOGUE
 from knowledge import tasks
 from knowledge.models import EmbeddingSpace, Fact, Kind, Passage, PassageVector
-from knowledge.search import indexes, partitions
+from knowledge.search import indexes
 from knowledge.search.indexes import keep_indexes, keep_statistics
-from knowledge.search.partitions import (
-    PASSAGES,
-    TABLES,
-    change_partitions,
-    count_partitions,
-    leaves_of,
-    plan_partitions,
-)
+from knowledge.search.partitions import changing, leftovers, moving, tables
+from knowledge.search.partitions.changing import change_partitions, plan_partitions
+from knowledge.search.partitions.tables import PASSAGES, TABLES, count_partitions, leaves_of
 from knowledge.services.embedding import embed_pending, start_again
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import correct_fact, store_fact
@@ -79,10 +74,10 @@ UNION ALL SELECT polname, '', true, '', '', '' FROM pg_policy WHERE polrelid = '
 
 @pytest.fixture(autouse=True)
 def _in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partitions, "BATCH", 7)
-    monkeypatch.setattr(partitions, "TOLD", 1)
-    monkeypatch.setattr(partitions, "PAUSE_SECONDS", 0.05)
-    monkeypatch.setattr(partitions, "LONGEST_PAUSE", 0.5)
+    monkeypatch.setattr(moving, "BATCH", 7)
+    monkeypatch.setattr(moving, "TOLD", 1)
+    monkeypatch.setattr(tables, "PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(tables, "LONGEST_PAUSE", 0.5)
 
 
 @pytest.fixture
@@ -191,7 +186,7 @@ def test_what_is_written_during_the_copy_is_there_afterwards(filled: Filled, oth
 def test_nobody_who_writes_reads_or_leaves_meanwhile_is_refused_anything(
     filled: Filled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(partitions, "BATCH", 500)
+    monkeypatch.setattr(moving, "BATCH", 500)
     actor, failures, stop, stored = filled[0], list[str](), Event(), list[int]()
 
     def go_on(step: Callable[[int], Any]) -> None:
@@ -243,7 +238,7 @@ def test_nobody_who_writes_reads_or_leaves_meanwhile_is_refused_anything(
 def test_one_that_is_killed_anywhere_leaves_nothing_half_done(
     wanted: int, filled: Filled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(partitions, "BATCH", 1_000)
+    monkeypatch.setattr(moving, "BATCH", 1_000)
     before, kept, step = 2 - wanted, list[str](), 0
     change_partitions(before)
 
@@ -251,12 +246,12 @@ def test_one_that_is_killed_anywhere_leaves_nothing_half_done(
         step += 1
         with monkeypatch.context() as patch:
             # What is killed clears nothing away behind itself; and before it begins there is nothing to clear.
-            patch.setattr(partitions, "_finish", lambda: None)
+            patch.setattr(changing, "finish", lambda: None)
             with pytest.raises(KeyboardInterrupt):
                 change_partitions(wanted, tell=_stop_at(step))
         kept.append(make_fact(filled[0], f"Kept after step {step}.").fact)
         if count_partitions() == before:
-            partitions._finish()
+            leftovers.finish()
 
     assert step > 6
     assert {"knowledge_passage_old", "knowledge_passagevector_old"} <= {*plan_partitions(wanted).left_over}
@@ -280,8 +275,8 @@ def _stop_at(step: int) -> Callable[[str], None]:
 
 def test_a_run_that_meets_what_a_killed_one_left_begins_anew(filled: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(partitions, "_finish", lambda: None)
-        patch.setattr(partitions._Move, "_compare", _kill)
+        patch.setattr(changing, "finish", lambda: None)
+        patch.setattr(moving.Move, "_compare", _kill)
         with pytest.raises(KeyboardInterrupt):
             change_partitions(3)
     left = plan_partitions(3).left_over
@@ -299,8 +294,8 @@ def test_what_a_killed_run_left_is_told_by_doctor_and_cleared_by_a_worker(
     filled: Filled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(partitions, "_finish", lambda: None)
-        patch.setattr(partitions._Move, "_compare", _kill)
+        patch.setattr(changing, "finish", lambda: None)
+        patch.setattr(moving.Move, "_compare", _kill)
         with pytest.raises(KeyboardInterrupt):
             change_partitions(3)
     told = _of_partitions()
@@ -320,7 +315,7 @@ def test_one_that_is_at_work_is_no_reason_for_doctor_to_warn(filled: Filled) -> 
 
         def look(text: str) -> None:
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(partitions, "connection", other)
+                patch.setattr(leftovers, "connection", other)
                 told.append(_of_partitions())
 
         change_partitions(3, tell=look)
@@ -358,7 +353,7 @@ def test_tables_that_differ_are_not_put_in_place(filled: Filled, monkeypatch: py
     def lose_a_row(move: Any) -> None:
         move._do("DELETE FROM knowledge_passage_new WHERE id = (SELECT max(id) FROM knowledge_passage_new)")
 
-    monkeypatch.setattr(partitions._Move, "_make_near_indexes", lose_a_row)
+    monkeypatch.setattr(moving.Move, "_make_near_indexes", lose_a_row)
 
     with pytest.raises(Conflict, match="not what the old one is"):
         change_partitions(3)
@@ -555,7 +550,7 @@ def test_a_migration_makes_and_removes_an_index_in_both_shapes(wanted: int, fill
 
 
 def test_who_holds_the_tables_is_waited_for_and_others_pass(filled: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partitions, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(tables, "PATIENCE_SECONDS", 0.5)
     with closing(connection.copy()) as holder:
         holder.set_autocommit(False)
         with holder.cursor() as cursor:
@@ -570,7 +565,7 @@ def test_who_holds_the_tables_is_waited_for_and_others_pass(filled: Filled, monk
 
 
 def test_a_backup_that_is_being_made_is_waited_for(filled: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partitions, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(tables, "PATIENCE_SECONDS", 0.5)
     with closing(connection.copy()) as holder, holder.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s, %s)", LOCK)
 

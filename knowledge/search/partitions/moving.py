@@ -1,46 +1,32 @@
-"""Partitions of passages and vectors: by their owner, what is shared apart. They come and go while everybody works.
-
-Beside both tables, new ones of the other shape are filled; then these take their names, in one short transaction. Until
-then nothing that serves knows of them: a trigger notes which rows change, and those are copied again. What was killed
-before that moment is cleared away by the next run, and what was killed after it is finished.
-
-The keys are those of each partition, so nobody who writes has to know them: docs/decisions/0069 says why that is sound.
-"""
+"""The way of passages and vectors from one shape to another."""
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
-from django.db import DatabaseError, OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from django.db.backends.utils import CursorWrapper
-from psycopg.errors import DeadlockDetected, LockNotAvailable
+from psycopg.errors import LockNotAvailable
 
-from bigmind.core.errors import BigMindError, Conflict, Invalid
-from bigmind.core.roles import is_pooled, may_change_schema, owner, owner_alias
-from knowledge.search.indexes import LOCK, PREFIX, hold_lock
+from bigmind.core.errors import Conflict
+from bigmind.core.roles import owner_alias
+from knowledge.search.indexes import PREFIX
 
-PASSAGES, VECTORS = "knowledge_passage", "knowledge_passagevector"
-TABLES = (PASSAGES, VECTORS)
+from .tables import PASSAGES, TABLES, VECTORS, leaves_of, set_autovacuum, try_patiently
+
 REFERRED = ("accounts_user", "knowledge_embeddingspace")
 """What the foreign keys of both lead to besides."""
-USUAL, MOST = 16, 64
 
-BATCH, TOLD = 5_000, 100_000
+BATCH = 5_000
+TOLD = 100_000
 ALL = 2**63 - 1
 FEW_CHANGES = 500
 """So many rows are copied again within the transaction that swaps the tables, at the most."""
 BACKUP_LOCK = (7700, 2)
 """`bigmind/backup/making.py:LOCK`. A backup sees the database as it was at one moment: new tables were empty."""
-# Several locks are taken one after the other: together less than the second after which PostgreSQL looks for deadlocks,
-# so that whoever waits for us never is the one that is ended.
-LOCK_TIMEOUT = "200ms"
-PATIENCE_SECONDS = 3600.0
-"""A backup that reads the tables holds them until it is done; what was copied by then should not be in vain."""
-WORKER_PATIENCE_SECONDS = 30.0
-PAUSE_SECONDS, LONGEST_PAUSE = 1.0, 10.0
 
 _LIKE = """
 (LIKE {table} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING IDENTITY INCLUDING STORAGE INCLUDING COMPRESSION
@@ -63,11 +49,6 @@ BEGIN
     RAISE lock_not_available USING MESSAGE = '{table} is being copied: try again when that is done.';
 END $$;
 CREATE TRIGGER {table}_stay BEFORE TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {table}_stay();
-"""
-_CLEAR = """
-DROP FUNCTION IF EXISTS {table}_note_change() CASCADE;
-DROP FUNCTION IF EXISTS {table}_stay() CASCADE;
-DROP TABLE IF EXISTS {table}_changed;
 """
 _COPY = """
 WITH copied AS (
@@ -106,14 +87,6 @@ _RIGHTS = """
 SELECT format('GRANT %%s ON {table}_new TO %%s', privilege_type, coalesce(nullif(grantee, 0)::regrole::text, 'PUBLIC'))
 FROM pg_class, aclexplode(relacl) WHERE oid = %s::regclass AND grantee <> relowner
 """
-_REFERRING = """
-SELECT DISTINCT conrelid::regclass::text FROM pg_constraint
-WHERE contype = 'f' AND confrelid = ANY(%s::regclass[])
-    AND coalesce(pg_partition_root(conrelid), conrelid) <> %s::regclass
-UNION SELECT ev_class::regclass::text FROM pg_depend JOIN pg_rewrite ON pg_rewrite.oid = objid
-WHERE classid = 'pg_rewrite'::regclass AND refobjid = ANY(%s::regclass[])
-"""
-_PUBLISHED = "SELECT DISTINCT pubname FROM pg_publication_tables WHERE schemaname = 'public' AND tablename = ANY(%s)"
 # All that a migration could change while rows are copied. Our own triggers begin with the name of a table.
 _DEFINED = """
 WITH tables AS (SELECT unnest(%s::regclass[])::oid AS oid)
@@ -128,62 +101,11 @@ UNION ALL SELECT tgname, pg_get_triggerdef(pg_trigger.oid) FROM tables JOIN pg_t
 UNION ALL SELECT relname, concat_ws(' ', relacl, relrowsecurity) FROM tables JOIN pg_class USING (oid)
 ORDER BY 1, 2
 """
-_IS_AT_WORK = """
-SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = 0 AND objid = %s AND objsubid = 1
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
-"""
-_NOT_VALIDATED = """
-SELECT conrelid::regclass::text, quote_ident(conname) FROM pg_constraint
-WHERE contype = 'f' AND NOT convalidated AND coalesce(pg_partition_root(conrelid), conrelid) = ANY(%s::regclass[])
-"""
-_SIZE = """
-SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint, coalesce(sum(greatest(reltuples, 0)), 0)::bigint
-FROM pg_class WHERE relkind = 'r' AND coalesce(pg_partition_root(oid), oid) = to_regclass(%s)
-"""
-_PARTITIONS = "SELECT relid::regclass::text FROM pg_partition_tree(to_regclass(%s)) WHERE isleaf ORDER BY 1"
 _OPTIONS = "SELECT coalesce(array_to_string(reloptions, ', '), '') FROM pg_class WHERE oid = %s::regclass"
 _SEQUENCES = "SELECT pg_get_serial_sequence(%s, 'id'), pg_get_serial_sequence(%s, 'id')"
 _TO_PASSAGES = re.compile(rf"REFERENCES (?:public\.)?{PASSAGES}(?:_shared)?\(")
 
 Tell = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class TableShape:
-    """One of both tables: how large it is with its indexes, and about how many rows it has."""
-
-    table: str
-    rows: int
-    bytes: int
-
-
-@dataclass(frozen=True)
-class PartitionPlan:
-    """What changing the shape would mean: from so many partitions for owners to so many; 0 are plain tables.
-
-    Attributes:
-        needs_bytes: About how much of the disk the new tables take; so much is free again when the old ones are gone.
-        free_bytes: How much the disk of the database has, where that is on this machine.
-        left_over: What a run that was killed left behind; the next one clears or finishes it.
-        refusals: What is in the way.
-    """
-
-    partitions: int
-    wanted: int
-    tables: list[TableShape]
-    needs_bytes: int
-    free_bytes: int | None
-    left_over: list[str]
-    refusals: list[str]
-
-
-@dataclass(frozen=True)
-class Repartitioned:
-    """What was done, if anything was to be done, and how long nobody could reach the tables."""
-
-    partitions: int
-    changed: bool = False
-    held_seconds: float = 0.0
 
 
 @dataclass
@@ -198,169 +120,6 @@ class _Definitions:
     options: str
 
 
-def count_partitions() -> int:
-    """Return how many partitions there are for owners; 0: the tables are plain."""
-    return max(0, len(_partitions_of(PASSAGES)) - 1)
-
-
-def leaves_of(table: str) -> list[str]:
-    """Return the partitions that hold the rows of a table; for a plain table itself."""
-    return _partitions_of(table) or [table]
-
-
-def _partitions_of(table: str) -> list[str]:
-    """Return the partitions that hold the rows of a table; nothing where it is plain, or not there."""
-    with owner().cursor() as cursor:
-        cursor.execute(_PARTITIONS, [table])
-        return [name for (name,) in cursor.fetchall()]
-
-
-def plan_partitions(wanted: int, *, free_bytes: int | None = None) -> PartitionPlan:
-    """Return what changing the tables to so many partitions would mean; 0 are plain tables.
-
-    Args:
-        free_bytes: How much the disk of the database can still take, where that is known.
-    """
-    if wanted and not 2 <= wanted <= MOST:
-        raise Invalid(f"There can be 2 to {MOST} partitions.")
-    with owner().cursor() as cursor:
-        tables = [_measure(cursor, table) for table in TABLES]
-        left_over, refusals = _leftovers(cursor), [*_refusals(cursor, wanted)]
-    now, needs = count_partitions(), sum(one.bytes for one in tables)
-    if now != wanted and free_bytes is not None and free_bytes < needs:
-        refusals.append(f"The disk of the database has {free_bytes:,} bytes free, and {needs:,} are needed.")
-    return PartitionPlan(now, wanted, tables, needs, free_bytes, left_over, refusals)
-
-
-def change_partitions(wanted: int, *, tell: Tell = lambda text: None) -> Repartitioned:
-    """Divide passages and vectors into so many partitions by owner, and one of what is shared; 0: make them whole.
-
-    Everybody reads and writes meanwhile, and waits for a moment when the new tables take the place of the old ones.
-    May be killed at any point, and run again.
-
-    Raises:
-        Conflict: something is in the way, tables stayed in use, or another process makes indexes.
-    """
-    if refusals := plan_partitions(wanted).refusals:
-        raise Conflict(" ".join(refusals))
-    with hold_lock() as is_alone:
-        if not is_alone:
-            raise Conflict("Another process is making indexes or partitions.", hint="Try again in a few minutes.")
-        _finish()
-        if count_partitions() == wanted:
-            return Repartitioned(wanted)
-        try:
-            with owner().cursor() as cursor:
-                held = _Move(cursor, wanted, tell).run()
-        except BaseException:
-            with suppress(BigMindError, DatabaseError):  # Else the next run does.
-                _finish()
-            raise
-        tell("Dropping the old tables.")
-        _finish()
-    return Repartitioned(wanted, changed=True, held_seconds=held)
-
-
-def find_leftovers() -> list[str]:
-    """Return what a run that was killed left behind; nothing while one is at work."""
-    with connection.cursor() as cursor:
-        cursor.execute(_IS_AT_WORK, [LOCK])
-        return [] if cursor.fetchone() == (True,) else _leftovers(cursor)
-
-
-def clear_leftovers() -> list[str]:
-    """Clear away or finish what a run that was killed left behind; return what that was.
-
-    Copies of rows are among it, which nobody changes or deletes any more.
-    """
-    if not may_change_schema() or not find_leftovers():
-        return []
-    with hold_lock() as is_alone, owner().cursor() as cursor:
-        left = _leftovers(cursor) if is_alone else []
-        if left:
-            _finish(patience=WORKER_PATIENCE_SECONDS)
-    return left
-
-
-def _measure(cursor: CursorWrapper, table: str) -> TableShape:
-    cursor.execute(_SIZE, [table])
-    size, rows = cursor.fetchone()
-    return TableShape(table, rows, size)
-
-
-def _refusals(cursor: CursorWrapper, wanted: int) -> Iterator[str]:
-    if not may_change_schema():
-        yield "This role does not own the tables: set BIGMIND_DATABASE_OWNER_URL."
-    if is_pooled(owner_alias()):
-        yield "The connection of the owner leads through a pool: BIGMIND_DATABASE_OWNER_URL must lead to the server."
-    if wanted and count_partitions() not in {0, wanted}:
-        yield "There are partitions already: make the tables whole first, with --undo."
-    cursor.execute("SELECT relname FROM pg_class WHERE relname = ANY(%s) AND relrowsecurity", [list(TABLES)])
-    yield from (f"{name} has policies, which this command does not carry over." for (name,) in cursor.fetchall())
-    cursor.execute(_REFERRING, [list(TABLES), VECTORS, list(TABLES)])
-    yield from (f"{name} refers to these tables, and could not any more." for (name,) in cursor.fetchall())
-    cursor.execute(_PUBLISHED, [[leaf for table in TABLES for leaf in (table, *leaves_of(table))]])
-    yield from (f"Subscribers of the publication {name} do not have the new tables." for (name,) in cursor.fetchall())
-
-
-def _leftovers(cursor: CursorWrapper) -> list[str]:
-    names = [f"{table}_{end}" for table in TABLES for end in ("new", "old", "changed")]
-    cursor.execute("SELECT relname FROM pg_class WHERE relname = ANY(%s) ORDER BY relname", [names])
-    return [name for (name,) in cursor.fetchall()]
-
-
-def _finish(*, patience: float | None = None) -> None:
-    """Clear away what a run left that was killed before the swap, and finish one that was killed after it."""
-    with owner().cursor() as cursor:
-        cursor.execute(_NOT_VALIDATED, [list(TABLES)])
-        for table, name in cursor.fetchall():
-            _try_patiently(f"ALTER TABLE {table} VALIDATE CONSTRAINT {name}", patience)
-    for table in TABLES:
-        _set_autovacuum(table, "RESET (autovacuum_enabled)")
-    # One after the other: each lock is held for a moment alone. What is left says that there is something to finish,
-    # so it goes last.
-    for table in (VECTORS, PASSAGES):
-        _try_patiently(_CLEAR.format(table=table), patience)
-        for name in (f"{table}_new", f"{table}_old"):
-            # One by one: whoever drops a table with foreign keys locks what they lead to until its transaction ends.
-            for leaf in [*_partitions_of(name), name]:
-                _try_patiently(f"DROP TABLE IF EXISTS {leaf}", patience)
-
-
-def _set_autovacuum(table: str, how: str) -> None:
-    """Let PostgreSQL vacuum a table by itself, or not: who does holds a lock that ours would wait for.
-
-    One that has begun gives way. Neither readers nor writers wait for this.
-    """
-    with owner().cursor() as cursor:
-        for leaf in leaves_of(table):
-            cursor.execute(f"ALTER TABLE {leaf} {how}")
-
-
-def _try_patiently(step: str | Callable[[CursorWrapper], None], patience: float | None = None) -> None:
-    """Do something in a transaction that gives up soon where it has to wait for a lock, and try again.
-
-    Anyone who comes after a statement that waits for a lock waits as well.
-    """
-    give_up, pause = monotonic() + (PATIENCE_SECONDS if patience is None else patience), PAUSE_SECONDS
-    while True:
-        try:
-            with transaction.atomic(using=owner_alias()), owner().cursor() as cursor:
-                cursor.execute(f"SET LOCAL lock_timeout TO '{LOCK_TIMEOUT}'")
-                if isinstance(step, str):
-                    cursor.execute(step)
-                else:
-                    step(cursor)
-                return
-        except OperationalError as error:
-            if not isinstance(error.__cause__, LockNotAvailable | DeadlockDetected):
-                raise
-            if monotonic() > give_up:
-                raise Conflict("The tables stayed in use.", hint="Nothing is lost: run the command again.") from error
-        sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE)
-
-
 @contextmanager
 def _one_moment(cursor: CursorWrapper) -> Iterator[None]:
     """A transaction that sees the tables as they are at one moment, to its end."""
@@ -369,7 +128,7 @@ def _one_moment(cursor: CursorWrapper) -> Iterator[None]:
         yield
 
 
-class _Move:
+class Move:
     """The way of both tables from one shape to the other."""
 
     def __init__(self, cursor: CursorWrapper, wanted: int, tell: Tell) -> None:
@@ -386,8 +145,8 @@ class _Move:
         """Go it; return for how many seconds nobody else could reach the tables."""
         for table in TABLES:
             self._make(table)
-            _set_autovacuum(table, "SET (autovacuum_enabled = false)")
-            _try_patiently(_NOTE_CHANGES.format(table=table))
+            set_autovacuum(table, "SET (autovacuum_enabled = false)")
+            try_patiently(_NOTE_CHANGES.format(table=table))
         for table in TABLES:
             self._copy(table)
             self._tell(f"{table}: making its indexes.")
@@ -397,7 +156,7 @@ class _Move:
         self._compare()
         self._tell("Putting the new tables in place of the old ones.")
         self._catch_up()
-        _try_patiently(self._swap)
+        try_patiently(self._swap)
         return monotonic() - self._swap_began
 
     def _ask(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
