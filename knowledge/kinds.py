@@ -195,7 +195,7 @@ KINDS: dict[str, MemoryKind] = {
             rows=lambda user: Fact.objects.of(user),
             list_route="memory-facts",
             lock="knowledge.services.facts.own_fact",
-            index="knowledge.services.facts.index_fact",
+            index="knowledge.services.fact_index.index_fact",
             erase="knowledge.services.facts.erase_fact",
             archived_at="deprecated_at",
         ),

@@ -6,13 +6,14 @@ from knowledge.app_maps import runs as app_runs
 from knowledge.capture.conversations import forget_tool_uses
 from knowledge.capture.forgetting import forget_old_captures
 from knowledge.models import Session
-from knowledge.search import indexes, partitions
+from knowledge.search import indexes
+from knowledge.search.partitions import leftovers
 from knowledge.services import (
     as_told,
     asked,
     effects,
     embedding,
-    facts,
+    fact_index,
     gaps,
     index_gaps,
     instances,
@@ -45,7 +46,7 @@ def rewrite_passages() -> None:
 @shared_task
 def index_replaced_facts() -> None:
     """Index what an older version took out of the index when it was replaced."""
-    facts.index_replaced_facts()
+    fact_index.index_replaced_facts()
 
 
 @shared_task
@@ -81,7 +82,7 @@ def index_people() -> None:
 @shared_task
 def keep_indexes() -> None:
     """Make the indexes over vectors that large scopes lack, drop those nobody needs and what partitioning left."""
-    partitions.clear_leftovers()
+    leftovers.clear_leftovers()
     indexes.keep_indexes()
 
 

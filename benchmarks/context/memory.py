@@ -15,7 +15,7 @@ from benchmarks.context.people import Line, Person
 from benchmarks.retrieval.beir import OURS
 from bigmind.core.text import digest
 from knowledge.models import Fact, Hypothesis, Session
-from knowledge.services.facts import index_fact
+from knowledge.services.fact_index import index_fact
 from knowledge.services.hypotheses import index_hypothesis
 from knowledge.services.sessions import index_session
 

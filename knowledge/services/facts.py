@@ -4,44 +4,39 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import chain
 from typing import Annotated, Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Case, Exists, OuterRef, QuerySet, TextField, When
-from django.db.models.functions import Cast
-from django.utils import timezone
+from django.db.models import Case, QuerySet, When
 from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.services.calls import forget_kept_replies
 from bigmind.core.advisory_locks import wait_for_turn
-from bigmind.core.columns import ColumnCopy
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.numbers import number_of
 from bigmind.core.pages import FixedList, Page, page_of
 from bigmind.core.periods import Period
-from bigmind.core.rls import rls_bypass
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import AsOf, Confidence, Cursor, Limit, Offset, Project, Query, Reason
-from knowledge.anchors.grammar import MOST_ANCHORS
-from knowledge.models import Category, CompanyEntry, Fact, Kind, Passage, Session
+from knowledge.models import Category, Fact, Kind, Session
 from knowledge.models.facts import FactQuerySet
-from knowledge.search.passages import erase_passages, index_passages
+from knowledge.search.passages import erase_passages
 from knowledge.vocabulary import CategoryName, FactId, FactIds, FactText, SessionId, ValidFrom, ValidUntil
 
 from .context_receipts import note_erased
 from .contradictions import contradictions
 from .current_sessions import current_session
+from .fact_index import compare_and_index, require_no_restatement
+from .fact_succession import SUCCESSOR, keep_for_then, replace_facts, set_aside, supersede
 from .near_duplicates import (
     CONTRADICTS,
     EXCERPT_CHARS,
     RELATED,
     SAME,
     Similar,
-    compare_with_stored,
     is_worded_alike,
     keep_beside,
     load_models,
@@ -53,29 +48,8 @@ from .worth_keeping import require_worth_keeping
 
 _TURNS = 7710
 ARCHIVED_COMPARED = 200
-INDEXED = 200
-"""Facts that are indexed in one transaction."""
 QUOTED_CHARS = 300
 ABOUT_THE_USER = (Category.IDENTITY, Category.PREFERENCE)
-
-SUCCESSOR = ColumnCopy(
-    "the fact that takes the place of a corrected one",
-    Fact,
-    left_out={
-        "id": "It is another row.",
-        "user": "It is looked up by.",
-        "digest": "It is that of the new text, and looked up by.",
-        "superseded_by": "Nothing has taken its place yet.",
-        "similar_to": "The new text is compared anew.",
-        "contradicted_by": "The new text is compared anew.",
-        "deprecated_at": "It is current, and looked up so.",
-        "deprecation_reason": "It is current.",
-        "created_at": "It is known from now on.",
-        "updated_at": "It is known from now on.",
-        "provenance": "The new text comes from whoever corrected it.",
-        "anchor_checks": "Whoever corrected it knew the code as it was checked last.",
-    },
-)
 
 
 @dataclass(frozen=True)
@@ -168,10 +142,10 @@ def store_fact(
     if not is_new:
         stored, is_new = _say_again(stored, days)
     kept = {id for number in despite or () for id in actor.user.ids_of(number)}
-    superseded = _supersede([one for one in old if one.pk != stored.pk], stored)
+    superseded = supersede([one for one in old if one.pk != stored.pk], stored)
     note_corrections(session, len(superseded))
-    similar = _compare_and_index(stored, kept) if is_new else _settle(stored, kept)
-    _require_no_restatement(stored, similar)
+    similar = compare_and_index(stored, kept) if is_new else _settle(stored, kept)
+    require_no_restatement(stored, similar)
     archived = _find_archived(stored) if is_new else None
     return StoredFact(stored, duplicate=not is_new, similar=similar, archived=archived, superseded=superseded)
 
@@ -217,11 +191,11 @@ def _say_again(fact: Fact, days: Mapping[str, datetime]) -> tuple[Fact, bool]:
         _set_days(fact, days)
     elif fact.is_past:
         anew = SUCCESSOR.values(fact) | {"valid_from": None, "valid_until": None, "fact": fact.fact}
-        _set_aside(fact, "It holds anew.")
+        set_aside(fact, "It holds anew.")
         new = Fact.objects.create(user=fact.user, digest=fact.digest, **anew)
         fact.superseded_by = new
         fact.save(update_fields=["superseded_by"])
-        _keep_for_then(fact)
+        keep_for_then(fact)
         return new, True
     return fact, False
 
@@ -298,7 +272,7 @@ def deprecate_fact(actor: Actor, *, fact_id: FactId, reason: Reason) -> Fact:
     fact = own_fact(actor, fact_id)
     if not fact.is_current:
         raise Conflict(f"Fact {fact.number} has been set aside already.", fact_id=fact.number)
-    _set_aside(fact, reason)
+    set_aside(fact, reason)
     note_corrections(session_of_agent(actor))
     return fact
 
@@ -370,49 +344,7 @@ def bring_back_fact(fact: Fact) -> None:
             fact.save(update_fields=["deprecated_at", "deprecation_reason", "superseded_by", "updated_at"])
     except IntegrityError as error:
         raise Conflict("That fact has been stored again since.", hint="memory_list_facts shows it.") from error
-    _compare_and_index(fact, made=False)
-
-
-def replace_facts(
-    facts: Sequence[Fact],
-    *,
-    stays: Fact,
-    text: str = "",
-    category: str | None = None,
-    days: Mapping[str, datetime] | None = None,
-    reason: str,
-) -> tuple[Fact, bool]:
-    """Replace facts with one of them, or with a new one that has its category and project.
-
-    Args:
-        facts: Locked, and current; the one that stays is among them.
-        text: The text of the new one; empty, or that of the one that stays: none is stored.
-        days: The dates of the new one, by column, where they differ from those of the one that stays.
-
-    Returns:
-        The fact that is valid now, and whether it is new.
-    """
-    holds, is_new = stays, False
-    if text and digest(text) != stays.digest:
-        holds, is_new = Fact.objects.get_or_create(
-            user=stays.user,
-            digest=digest(text),
-            deprecated_at=None,
-            defaults={
-                **SUCCESSOR.values(stays),
-                "anchor_checks": stays.accepted_checks,
-                "category": category or stays.category,
-                "fact": text,
-                **(days or {}),
-            },
-        )
-    _take_over_anchors(holds, facts)
-    for fact in facts:
-        if fact.pk != holds.pk:
-            _set_aside(fact, reason, by=holds)
-    if is_new:
-        _compare_and_index(holds)
-    return holds, is_new
+    compare_and_index(fact, made=False)
 
 
 @transaction.atomic
@@ -448,88 +380,6 @@ def own_fact(actor: Actor, fact_id: int) -> Fact:
         return mine.get(pk__in=actor.user.ids_of(fact_id))
     except Fact.DoesNotExist as error:
         raise NotFound(f"You have no fact {fact_id}.", hint="memory_list_facts shows yours.") from error
-
-
-def _set_aside(fact: Fact, reason: str, *, by: Fact | None = None) -> None:
-    fact.deprecated_at, fact.deprecation_reason = timezone.now(), reason
-    # Its replacement, if it was contradicted. What it contradicted itself is valid again.
-    fact.superseded_by, fact.contradicted_by = by or fact.superseded_by or fact.contradicted_by, None
-    changed = ["deprecated_at", "deprecation_reason", "superseded_by", "contradicted_by", "updated_at"]
-    fact.save(update_fields=changed)
-    Fact.objects.filter(contradicted_by=fact).update(contradicted_by=None)
-    if fact.superseded_by_id:
-        _keep_for_then(fact)
-    else:
-        erase_passages(Kind.FACT, [fact.pk])
-
-
-def _keep_for_then(fact: Fact) -> None:
-    """Let questions about the past find a fact that was replaced."""
-    passages = Passage.objects.filter(owner=fact.user_id, kind=Kind.FACT, source_id=str(fact.pk))
-    if not passages.update(past=True):
-        index_fact(fact)
-
-
-def _supersede(old: Sequence[Fact], new: Fact) -> list[Fact]:
-    """Set aside the facts that a new one replaces, except those that it replaced before."""
-    for fact in old:
-        if not fact.is_current and fact.superseded_by_id != new.pk:
-            raise Conflict(f"Fact {fact.number} has been set aside already.", hint="Leave it out of supersedes.")
-        if fact.is_current and new.valid_from and new.valid_from > timezone.now():
-            # It stays valid until then, and expires by itself.
-            fact.superseded_by, fact.contradicted_by = new, None
-            fact.save(update_fields=["superseded_by", "contradicted_by", "updated_at"])
-        elif fact.is_current:
-            _set_aside(fact, f"Superseded by F{new.number}.", by=new)
-    _take_over_anchors(new, old)
-    return list(old)
-
-
-def _take_over_anchors(fact: Fact, old: Sequence[Fact]) -> None:
-    """Add the code that the replaced facts rest on, with its last check."""
-    joined = list(dict.fromkeys(chain(fact.anchors, *(one.anchors for one in old))))[:MOST_ANCHORS]
-    if joined != fact.anchors:
-        known = {anchor: check for one in old for anchor, check in one.accepted_checks.items()}
-        fact.anchor_checks = {**{anchor: known[anchor] for anchor in joined if anchor in known}, **fact.anchor_checks}
-        fact.anchors = joined
-        fact.save(update_fields=["anchors", "anchor_checks"])
-
-
-def _compare_and_index(fact: Fact, kept: Collection[int] = (), *, made: bool = True) -> list[Similar]:
-    """Write the passage of a fact, and note what it contradicts or repeats, among its owner's and the company's.
-
-    Of two facts that contradict each other the newer is sent, with the older beside it, until someone says which is
-    true: the newer is more often right, and neither is lost.
-    """
-    others = Fact.objects.of(fact.user).current().exclude(pk=fact.pk)
-    found = compare_with_stored(
-        fact.fact,
-        owner=fact.user,
-        among={Kind.FACT: others, Kind.COMPANY: CompanyEntry.objects.approved()},
-        fields={Kind.FACT: "fact", Kind.COMPANY: "content"},
-        project=fact.project,
-        hold_together=lambda row: fact.overlaps(row) if isinstance(row, Fact) else not fact.is_past,
-    )
-    similar = [one for one in found if one.kind != Kind.FACT or one.id not in kept]
-    against = [one.id for one in similar if one.contradicts and one.kind == Kind.FACT]
-    if against:
-        Fact.objects.filter(pk__in=against).update(contradicted_by=fact)
-    same = [one.id for one in similar if one.relation == SAME and one.kind == Kind.FACT]
-    if same:
-        fact.similar_to_id = same[0]
-        fact.save(update_fields=["similar_to"])
-    keep_beside(fact.pk, kept)
-    index_fact(fact, made=made)
-    return similar
-
-
-def _require_no_restatement(fact: Fact, similar: Sequence[Similar]) -> None:
-    """Refuse what company knowledge says in the same words: every session gets that already."""
-    same = [one.id for one in similar if one.kind == Kind.COMPANY and one.relation == SAME]
-    for entry in CompanyEntry.objects.filter(pk__in=same) if same else ():
-        if is_worded_alike(entry.content, fact.fact):
-            hint = "Nothing to do. If it is wrong: memory_feedback."
-            raise Invalid.of("fact", f"says what {entry.handle} tells everybody here already", hint=hint)
 
 
 def _settle(fact: Fact, kept: Collection[int]) -> list[Similar]:
@@ -568,39 +418,3 @@ _CURRENT = FixedQuery(lambda user_id, text_digest: Fact.objects.of(user_id).curr
 
 def _find_same_text(actor: Actor, text: str) -> Fact | None:
     return Fact.objects.of(actor.user).current().filter(digest=digest(text)).first()
-
-
-def index_fact(fact: Fact, *, made: bool = False) -> None:
-    """Write the passage of a fact."""
-    index_passages(
-        Kind.FACT,
-        fact.pk,
-        [fact.fact],
-        owner=fact.user,
-        project=fact.project,
-        moment=fact.created_at,
-        made=made,
-        past=not fact.is_current,
-    )
-
-
-@rls_bypass()
-def index_replaced_facts() -> int:
-    """Index facts that were replaced before questions about the past could find them; return how many.
-
-    May run twice at once and be killed at any point.
-    """
-    indexed = 0
-    while number := _index_some_replaced():
-        indexed += number
-    return indexed
-
-
-@transaction.atomic
-def _index_some_replaced() -> int:
-    passages = Passage.objects.filter(kind=Kind.FACT, source_id=Cast(OuterRef("pk"), TextField()))
-    replaced = Fact.objects.exclude(deprecated_at=None).exclude(superseded_by=None).filter(~Exists(passages))
-    facts = replaced.select_related("user").order_by("pk").select_for_update(skip_locked=True, of=("self",))[:INDEXED]
-    for fact in facts:
-        index_fact(fact)
-    return len(facts)

@@ -20,7 +20,8 @@ from bigmind.core.vocabulary import Content, RowId
 from knowledge.kinds import index_own, lock_own
 from knowledge.models import AUTO_CLOSED, Concern, Fact, Summary, TidyingAnswer, Verdict
 from knowledge.services.archive import restore, set_aside
-from knowledge.services.facts import bring_back_fact, deprecate_fact, own_fact, replace_facts
+from knowledge.services.fact_succession import replace_facts
+from knowledge.services.facts import bring_back_fact, deprecate_fact, own_fact
 from knowledge.services.hypotheses import reopen_hypothesis, resolve_hypothesis
 from knowledge.services.sessions import correct_session
 from knowledge.vocabulary import ONE_LINER_CHARS

@@ -32,7 +32,7 @@ EXCUSED = {
         *("knowledge.capture.recall.recall_for", "knowledge.lessons.seen_errors.fingerprints_in"),
         *("knowledge.references.lookup.find_by_name", "knowledge.references.lookup.commands_in"),
         *("knowledge.references.lookup.is_command_line", "knowledge.references.lookup.nearest_references"),
-        *("knowledge.services.as_told.keep_texts", "knowledge.services.facts.replace_facts"),
+        *("knowledge.services.as_told.keep_texts", "knowledge.services.fact_succession.replace_facts"),
         *("knowledge.services.near_duplicates.compare_with_stored", "knowledge.services.sessions.keep_as_told"),
         *("knowledge.services.sessions.add_chunk", "knowledge.services.entry_sources.entries_from"),
         *("knowledge.services.entry_sources.import_source", "knowledge.transfer.foreign_imports.move_in"),

@@ -12,11 +12,11 @@ from bigmind.operations import CATALOGUE
 from knowledge.models import Fact, Passage
 from knowledge.services.context import get_context
 from knowledge.services.embedding import embed_pending
+from knowledge.services.fact_index import index_replaced_facts
 from knowledge.services.facts import (
     correct_fact,
     deprecate_fact,
     erase_fact,
-    index_replaced_facts,
     list_facts,
     restore_fact,
     store_fact,
