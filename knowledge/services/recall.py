@@ -9,7 +9,8 @@ from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import AskedForm, Kind
 from knowledge.search.abstention import is_answered, judge, may_answer
 from knowledge.search.excerpts import excerpt_of
-from knowledge.search.hybrid import Finding, Findings, search_each
+from knowledge.search.findings import Finding, Findings
+from knowledge.search.hybrid import search_each
 from knowledge.services.asked import keep_question
 from knowledge.services.budgets import MaxTokens, within_tokens
 from knowledge.services.exposures import Exposure, serve_found
@@ -83,10 +84,7 @@ def recall(
     then = read_then(actor, as_of) if as_of else find_then(actor, query)
     things = visible_things(actor.user, SEARCHED, since=since, before=before, then=then, only_then=bool(as_of))
     is_narrowed = bool(since or before or as_of)
-    groups: list[Things] = [
-        {kind: rows for kind, rows in things.items() if KINDS[kind].tier in tiers} for _, tiers in GROUPS
-    ]
-    filters = [filters_of(group, is_narrowed=is_narrowed, then=then) for group in groups]
+    filters = [filters_of(group, is_narrowed=is_narrowed, then=then) for group in _groups_of(things)]
     found = search_each(query, owner=actor.user, filters=filters, limit=limit)
     everything = join_groups(found)
     is_known = is_answered(everything)
@@ -105,25 +103,39 @@ def recall(
     )
     reply = _fit(empty, hits, limit, max_tokens)
     if not is_narrowed:
-        keep_question(
-            actor,
-            query,
-            how=AskedForm.RECALL,
-            found=found[COMPANY_GROUP],
-            groups=found,
-            project=project,
-            limit=limit,
-            fitted=len(reply.items) if reply.left else None,
-        )
-    if withheld := withhold_found(actor, [Exposure(hit.kind, hit.id) for hit in reply.items]):
+        _keep_asked(actor, query, reply, found, project=project, limit=limit)
+    if withheld := withhold_found(actor, _exposures_of(reply)):
         reply = _fit(empty, [hit for hit in hits if (hit.kind, hit.id) not in withheld], limit, max_tokens)
     if reply.unknown:
-        reply = replace(
-            reply, did_you_mean=judge(query, everything, names=lambda: names_for(actor, things)).did_you_mean
-        )
-    serve_found(actor, [Exposure(hit.kind, hit.id) for hit in reply.items], query=query)
+        meant = judge(query, everything, names=lambda: names_for(actor, things)).did_you_mean
+        reply = replace(reply, did_you_mean=meant)
+    serve_found(actor, _exposures_of(reply), query=query)
     keep_recall(actor, reply, template="recall.md", hit_template=_HIT_TEMPLATES[style])
     return reply
+
+
+def _groups_of(things: Things) -> list[Things]:
+    return [{kind: rows for kind, rows in things.items() if KINDS[kind].tier in tiers} for _, tiers in GROUPS]
+
+
+def _keep_asked(
+    actor: Actor, query: str, reply: Recollections, found: list[Findings], *, project: str, limit: int
+) -> None:
+    """Keep the question, so that decisions about company knowledge can be tried on it."""
+    keep_question(
+        actor,
+        query,
+        how=AskedForm.RECALL,
+        found=found[COMPANY_GROUP],
+        groups=found,
+        project=project,
+        limit=limit,
+        fitted=len(reply.items) if reply.left else None,
+    )
+
+
+def _exposures_of(reply: Recollections) -> list[Exposure]:
+    return [Exposure(hit.kind, hit.id) for hit in reply.items]
 
 
 def _fit(reply: Recollections, hits: list[Hit], limit: int, max_tokens: int) -> Recollections:
