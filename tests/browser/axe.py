@@ -1,7 +1,6 @@
 """What axe finds on a page: in light and dark, on a phone and on a desk, also in what is folded away."""
 
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -49,12 +48,13 @@ def findings(page: Page) -> list[str]:
 
 def _findings_in(page: Page, part: str = "") -> list[str]:
     found: list[str] = []
-    for scheme, width in product(SCHEMES, WIDTHS):
-        page.emulate_media(color_scheme=scheme)
+    for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": HEIGHT})
-        where = f"{page.url}{' opened' if part else ''} ({scheme}, {width} px)"
-        rules = RULES_OF_COLOUR if scheme == "dark" else []
-        found += [f"{where}: {_told(violation)}" for violation in page.evaluate(_RUN, [part, rules])]
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            where = f"{page.url}{' opened' if part else ''} ({scheme}, {width} px)"
+            rules = RULES_OF_COLOUR if scheme == "dark" else []
+            found += [f"{where}: {_told(violation)}" for violation in page.evaluate(_RUN, [part, rules])]
         if beyond := scrolls_sideways(page):
             found.append(f"{where}: the page scrolls sideways by {beyond} px")
     return found
