@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from accounts.oauth import app_tokens, connected_apps
-from accounts.services import alerts, calls
+from accounts.services import calls, key_warnings
 from accounts.sign_in import sign_ins
 from accounts.sign_in.attempts import forget_old_tries
 
@@ -19,7 +19,7 @@ def forget_old_calls() -> None:
 @shared_task
 def warn_of_ending_keys() -> None:
     """Alert people whose keys end within two weeks, and within three days."""
-    alerts.warn_of_ending_keys()
+    key_warnings.warn_of_ending_keys()
 
 
 @shared_task

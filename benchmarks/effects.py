@@ -1,8 +1,8 @@
 """Effects: does the interval hold when somebody looks after every session, and is harm found?
 
-What is measured is the shipped function, `knowledge.services.confidence.compare`, on sessions of known effect. Sessions
-have as many setbacks as a negative binomial distribution says (most have none, a few have many), of persons of whom
-some need twice as much as others; each is told or withheld by lot with the share that BigMind takes then.
+What is measured is the shipped function, `knowledge.services.effect_intervals.compare`, on sessions of known effect.
+Sessions have as many setbacks as a negative binomial distribution says (most have none, a few have many), of persons of
+whom some need twice as much as others; each is told or withheld by lot with the share that BigMind takes then.
 """
 
 import math
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from knowledge.services.confidence import SURE, MeanDifference, Sample, compare, find_sure, looks_harmful
+from knowledge.services.effect_intervals import SURE, MeanDifference, Sample, compare, find_sure, looks_harmful
 from knowledge.services.holdout import DOUBTED_PERCENT
 
 SHARE = 0.2

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts.models import Agent, Role, Sharing, User
 from benchmarks.rows import row
-from bigmind.core.sections import ProfileSection
+from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.text import digest
 from knowledge.models import CompanyEntry, Session
 

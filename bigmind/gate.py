@@ -21,9 +21,9 @@ from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.live_settings import live
 from bigmind.core.metrics import CALL_SECONDS, CALLS, TOKENS
 from bigmind.core.operations import Effect, Operation
-from bigmind.core.parts import parse_part_number, part_of
 from bigmind.core.read_only import is_read_only, is_refused_write, require_writable
 from bigmind.core.replicas import answer_read, note_write
+from bigmind.core.reply_parts import parse_part_number, part_of
 from bigmind.core.rls import rls_scope
 from bigmind.core.screening.policy import collect_notices
 from bigmind.core.tokens import count_tokens

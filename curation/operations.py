@@ -1,7 +1,7 @@
 """The operations of company knowledge: propose, follow a proposal, decide, forget a source; and the weekly letter."""
 
 from bigmind.core.operations import Effect, Operation
-from curation.decisions import decisions, entries, forgetting
+from curation.decisions import decisions, entry_details, forgetting
 from curation.proposals import briefing, proposals, queue
 from curation.services import anchors, golden_questions, weekly_letter
 from curation.shapes.briefings import BriefingShape, ClaimShape
@@ -54,7 +54,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="memory_get_global",
         title="Read company knowledge",
-        call=entries.get_company_entry,
+        call=entry_details.get_company_entry,
         shape=CompanyEntryDetailShape,
         route="GET company/{entry_id}/",
         toolset="company",
@@ -81,7 +81,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="memory_discuss_global",
         title="Comment on company knowledge",
-        call=entries.comment,
+        call=entry_details.comment,
         shape=CommentShape,
         route="POST company/{entry_id}/comments/",
         toolset="company",

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from bigmind.core.background import BackgroundTask
-from curation.notifications import deliveries, digests, weekly_mail
+from curation.notifications import deliveries, digests, webhook_messages, weekly_mail
 from curation.packs import subscriptions
 from curation.proposals import overlaps
 from curation.services import golden_questions
@@ -19,7 +19,7 @@ def deliver_pending() -> None:
 @shared_task
 def tell_audit_head() -> None:
     """Send the last line of the audit log to the webhook, if there is another than before."""
-    deliveries.queue_audit_head()
+    webhook_messages.queue_audit_head()
 
 
 @shared_task

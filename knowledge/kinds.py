@@ -395,7 +395,7 @@ KINDS: dict[str, MemoryKind] = {
         word="person",
         label="People",
         route="directory",
-        index="knowledge.services.people.index_person",
+        index="knowledge.services.people_index.index_person",
         # The directory alone finds people, by what each of them shows.
         visible=lambda user: User.objects.none(),
         is_searched=False,

@@ -9,18 +9,18 @@ from knowledge.models import Session
 from knowledge.search import indexes
 from knowledge.search.partitions import leftovers
 from knowledge.services import (
-    as_told,
-    asked,
     effects,
     embedding,
     fact_index,
     gaps,
     index_gaps,
+    injection_signs,
     instances,
     notes,
-    people,
+    people_index,
+    recent_questions,
+    sent_lines,
     sessions,
-    signs,
 )
 from knowledge.services import (
     exposures as servings,
@@ -58,7 +58,7 @@ def check_index() -> None:
 @shared_task
 def find_missing_signs() -> None:
     """Look for signs of prompt injections in what an older version wrote."""
-    signs.find_missing_signs()
+    injection_signs.find_missing_signs()
 
 
 @shared_task
@@ -76,7 +76,7 @@ def forget_expired_notes() -> None:
 @shared_task
 def index_people() -> None:
     """Bring what people are found by in line with what they share."""
-    people.index_people()
+    people_index.index_people()
 
 
 @shared_task
@@ -96,14 +96,14 @@ def tally_servings() -> None:
 @shared_task
 def forget_old_texts() -> None:
     """Forget what was sent longer ago than it is kept word for word."""
-    as_told.forget_old_texts()
+    sent_lines.forget_old_texts()
 
 
 @shared_task
 def forget_old_questions() -> None:
     """Forget the questions that found nothing and those that decisions are tried on, when they are old."""
     gaps.forget_old_questions()
-    asked.forget_old_asked()
+    recent_questions.forget_old_asked()
 
 
 @shared_task

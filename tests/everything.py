@@ -15,11 +15,11 @@ from accounts.services.task_statistics import tally_task
 from accounts.sign_in.attempts import count_try
 from accounts.sign_in.links import make_sign_in_link
 from bigmind.core.operations import validate_arguments
-from bigmind.core.sections import ProfileSection
+from bigmind.core.profile_sections import ProfileSection
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments
-from curation.decisions.entries import comment
+from curation.decisions.entry_details import comment
 from curation.models import (
     Comparison,
     Delivery,
@@ -82,7 +82,7 @@ from knowledge.services.feedback import give_feedback
 from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.instances import register_instance
 from knowledge.services.notes import set_note
-from knowledge.services.people import change_sharing
+from knowledge.services.people_index import change_sharing
 from knowledge.services.sessions import append_chunk, end_session, start_session
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user

@@ -18,8 +18,8 @@ from bigmind.core.handles import id_in, read_handle
 from bigmind.core.injections import find_injections, find_warnings
 from bigmind.core.key_text import is_well_formed
 from bigmind.core.markdown import plain_words as plain_words_of_markdown
-from bigmind.core.parts import part_of
 from bigmind.core.periods import find_period, read_period
+from bigmind.core.reply_parts import part_of
 from bigmind.core.screening import find_secrets
 from bigmind.core.screening.policy import refuse_secrets
 from bigmind.core.text import (
@@ -82,9 +82,9 @@ from knowledge.services.ranking import words_of as words_to_rank
 from knowledge.templatetags.agent import around, caution, code, quoted, told
 from knowledge.templatetags.agent import tokens as cut_to_budget
 from knowledge.templatetags.pages import highlighted, inline_code, snippet
-from knowledge.transfer import readers as importers
 from knowledge.transfer.github import FetchedFiles
 from knowledge.transfer.passport import write_items
+from knowledge.transfer.readers import formats as importers
 from knowledge.transfer.readers.bundles import bundle_from
 from knowledge.transfer.readers.items import Item
 from knowledge.transfer.readers.markdown_folders import facts_of_rules

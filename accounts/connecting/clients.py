@@ -10,8 +10,9 @@ from django.conf import settings
 from accounts.connecting import snippets
 from accounts.connecting.machines import Machine
 from accounts.connecting.programs import program_called
-from accounts.connecting.server_config import KEY_PLACEHOLDER, LOOPBACK, ServerConfig
+from accounts.connecting.server_config import KEY_PLACEHOLDER, ServerConfig
 from accounts.connecting.snippets import Snippet
+from bigmind.core.addresses import LOOPBACK
 from bigmind.core.translation import gettext_lazy
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from bigmind.core.addresses import LOOPBACK
+
 from .machines import Machine, System
-from .server_config import LOOPBACK
 
 HookKind = Literal["start", "prompt", "tool", "act", "stop", "compact", "end"]
 PROGRAM_FILE = "bigmind_hook.py"

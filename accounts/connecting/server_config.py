@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 KEY_PLACEHOLDER = "bm_YOUR_KEY"
 KEY_VARIABLE = "BIGMIND_API_KEY"
-LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 @dataclass(frozen=True)

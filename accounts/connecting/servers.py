@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from .server_config import KEY_VARIABLE, LOOPBACK, ServerConfig
+from bigmind.core.addresses import LOOPBACK
+
+from .server_config import KEY_VARIABLE, ServerConfig
 
 NAME = "bigmind"
 ASKED_KEY = "bigmind-key"

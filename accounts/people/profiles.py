@@ -12,8 +12,8 @@ from accounts.actor import Actor
 from accounts.models import Profile, Sharing, User
 from accounts.vocabulary import JobTitle, PinnedFacts, Preferences
 from bigmind.core.fixed_queries import FixedQuery
+from bigmind.core.profile_sections import SHARED_IN_A_TEAM, ProfileSection
 from bigmind.core.replicas import note_write_for_all
-from bigmind.core.sections import SHARED_IN_A_TEAM, ProfileSection
 
 SectionNames = Annotated[
     list[ProfileSection], Field(max_length=len(ProfileSection), description="What everybody here may see.")

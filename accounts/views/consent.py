@@ -10,8 +10,8 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.authentication import actor_of
 from accounts.models import ConnectedApp
-from accounts.oauth.connected_apps import is_this_machine
 from accounts.oauth.consent import ConsentRequest, permit, refuse, unseal
+from accounts.oauth.redirects import is_this_machine
 from accounts.views.keys import ConsentForm
 from bigmind.core.addresses import host_of
 from bigmind.core.errors import Invalid

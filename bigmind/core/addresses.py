@@ -15,6 +15,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""What addresses on this machine call their host."""
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 NOT_PUBLIC = tuple(

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
 from bigmind.core.languages import Language
-from bigmind.core.sections import ProfileSection
+from bigmind.core.profile_sections import ProfileSection
 from bigmind.environment.changeable import changeable
 from bigmind.environment.instance import InstanceSettings
 

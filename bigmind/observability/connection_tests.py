@@ -17,7 +17,7 @@ from accounts.services.connection_tests import count_test
 from bigmind.core.errors import NotFound
 from bigmind.core.text import one_line, show_hidden
 from bigmind.core.translation import _, write_number
-from curation.notifications.targets import environment_webhook
+from curation.notifications.webhook_requests import environment_webhook
 from curation.notifications.webhooks import try_webhook
 from curation.upstream.wire import Away, CompanyWire, TurnedDown
 from knowledge.embeddings.providers import EmbedderError, provider

@@ -29,6 +29,7 @@ from accounts.authentication import bearer_token
 from accounts.sign_in.attempts import count_wrong
 from bigmind import __version__
 from bigmind.core import metrics as counted
+from bigmind.core.addresses import LOOPBACK
 from bigmind.core.errors import TooMany
 from bigmind.core.live_settings import live
 from bigmind.core.metrics import REGISTRY
@@ -43,7 +44,6 @@ Question = tuple[str, Sequence[Any]]
 
 log = structlog.get_logger()
 
-LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 FORWARDED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip")
 WAY_IN = "Set BIGMIND_METRICS_TOKEN, and send it as `Authorization: Bearer …`.\n"
 

@@ -17,6 +17,7 @@ from accounts.models import TaskTally
 from accounts.services.usage import FailedCalls, LimitHits, Use, calls_since, failures, limit_hits, use_by_operation
 from bigmind import __version__
 from bigmind.backup.making import backups_in, time_of_backup
+from bigmind.core.addresses import LOOPBACK
 from bigmind.core.live_settings import live
 from bigmind.core.translation import _
 from bigmind.embedded.home import free_bytes
@@ -44,7 +45,6 @@ FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 
 
 GRACE = timedelta(minutes=2)
 
-LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 LOOKED_BACK = timedelta(hours=24)
 OPERATIONS_SHOWN = 15

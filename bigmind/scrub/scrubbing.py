@@ -29,8 +29,8 @@ from knowledge.kinds import KINDS
 from knowledge.models import Kind, Summary
 from knowledge.search.frequencies import forget_statistics
 from knowledge.search.passages import erase_passages
-from knowledge.services.as_told import forget_texts_of_things
 from knowledge.services.exposures import Exposure
+from knowledge.services.sent_lines import forget_texts_of_things
 from knowledge.services.withdrawals import Heard, withdraw
 
 from .files import scrub_files, scrub_redis

@@ -20,8 +20,8 @@ from bigmind.web.forms import OperationForm
 from bigmind.web.pages import own_page, tell
 from curation.services.foreign_imports import import_own_document, import_reading
 from curation.services.page_imports import PageChoice
-from knowledge.transfer.moved_in import MovedIn
-from knowledge.transfer.readers import FORMATS, WRITTEN
+from knowledge.transfer.import_receipts import MovedIn
+from knowledge.transfer.readers.formats import FORMATS, WRITTEN
 from knowledge.transfer.readers.uploads import read_upload
 from knowledge.views.pages import memory_page
 

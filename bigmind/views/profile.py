@@ -15,13 +15,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.people.profiles import get_profile, sharing_of
-from bigmind.core.sections import ProfileSection
+from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.translation import _, format_lazy, gettext_lazy
 from bigmind.web.forms import OperationForm, form_data
 from bigmind.web.pages import own_page, tell
 from curation.services.profile_pages import ProfilePage, get_profile_page
 from knowledge.services.directory import Person, preview_card
-from knowledge.services.people import change_sharing, headlines_to_offer, visible_headlines
+from knowledge.services.people_index import change_sharing, headlines_to_offer, visible_headlines
 
 # What each section is called, and what is in it. Who someone is comes first: without it there is no page for others.
 SECTIONS: dict[ProfileSection, tuple[str, str]] = {

@@ -12,7 +12,7 @@ from accounts.actor import Actor, acting, acts
 from accounts.models import User
 from accounts.services.calls import forget_kept_replies
 from accounts.services.erasures import Erased, report_erasure
-from bigmind.core.numbers import number_in
+from bigmind.core.private_numbers import number_in
 from bigmind.core.rls import rls_scope
 from bigmind.core.text import check_content
 from bigmind.core.vocabulary import RowId, Since
@@ -33,9 +33,9 @@ from knowledge.models import (
 )
 from knowledge.references.imports import remove_references
 from knowledge.search.passages import erase_passages
-from knowledge.services.asked import forget_asked
 from knowledge.services.exposures import Exposure
 from knowledge.services.gaps import forget_questions, questions_asked
+from knowledge.services.recent_questions import forget_asked
 from knowledge.services.withdrawals import handle_of, withdraw
 from knowledge.vocabulary import SomeSessionId
 

@@ -14,8 +14,8 @@ from bigmind.core.errors import Invalid, NotFound
 from curation.models import Action, Notice
 from curation.notifications.notices import take_words_back
 from knowledge.models import CompanyEntry, Entry, Kind, Reference, Session, Status, Writing
-from knowledge.services.as_told import forget_texts_of_things
 from knowledge.services.current_sessions import own_session
+from knowledge.services.sent_lines import forget_texts_of_things
 from knowledge.services.withdrawals import Heard, handle_of
 
 from .decisions import wait_for_pairs

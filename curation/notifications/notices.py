@@ -19,7 +19,7 @@ from bigmind.core.text import echo, one_line
 from curation.models import Action, Comment, Notice, NoticeReason, Review, Subscription
 from knowledge.models import CompanyEntry
 
-from .deliveries import queue_webhook
+from .webhook_messages import queue_webhook
 
 NOTICE_CHARS = 300
 

@@ -23,7 +23,7 @@ from bigmind.core.text import one_line, show_hidden
 from bigmind.environment.addresses import web_address
 from curation.models import Action, Webhook
 
-from .targets import AUDIT_HEAD, DeliveryFailed, WebhookTarget, send_to
+from .webhook_requests import AUDIT_HEAD, DeliveryFailed, WebhookTarget, send_to
 
 PURPOSE = "bigmind: secrets of webhooks"
 MOST_WEBHOOKS = 20

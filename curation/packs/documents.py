@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.operations import refusal
 from bigmind.core.screening.policy import NoSecrets
-from bigmind.core.signatures import SignatureVerdict, check_signature
+from bigmind.core.signed_documents import SignatureVerdict, check_signature
 from bigmind.core.text import echo
 from bigmind.core.vocabulary import Importance, Moment, Name, Project, SharedLongText, SharedTags
 from curation.models.packs import BEGINNING, NAME_CHARS, SIGNER_CHARS, Pack, PackKey, PackVersion

@@ -18,11 +18,11 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.live_settings import live
 from bigmind.core.tokens import count_tokens
-from curation.decisions.entries import readable_entry
+from curation.decisions.entry_details import readable_entry
 from curation.models import GoldenQuestion
 from curation.vocabulary import CompanyEntryId
 from knowledge.models import CompanyEntry
-from knowledge.services.context import company_line
+from knowledge.services.context_company import company_line
 from knowledge.services.gaps import PEOPLE_ASKING
 
 from .replay.answers import ChangedAnswer

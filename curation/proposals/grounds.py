@@ -17,7 +17,7 @@ from bigmind.core.rls import rls_scope
 from curation.decisions.rules import may_decide
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind
-from knowledge.services.as_told import lines_until
+from knowledge.services.sent_lines import lines_until
 
 THINGS_SHOWN = 100
 LINES_READ = 2_000

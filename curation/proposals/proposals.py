@@ -41,7 +41,7 @@ from knowledge.search.passages import note_writings
 from knowledge.services.current_sessions import current_session
 from knowledge.vocabulary import CompanyCategoryName, SessionId, Topics, Triggers
 
-from .neighbours import contradicting
+from .near_duplicates import contradicting
 from .screening import suspicions_about
 
 _LOCK = 7707

@@ -43,7 +43,7 @@ from curation.models import CLAIM_LASTS, Claim, Comment
 from curation.vocabulary import CompanyEntryId
 from knowledge.models import CompanyEntry, Kind, Status
 from knowledge.models.company import CompanyEntryQuerySet
-from knowledge.references.texts_by_hand import open_drifts
+from knowledge.references.editing import open_drifts
 from knowledge.services.feedback import open_complaints
 from knowledge.vocabulary import CompanyCategoryName
 

@@ -8,7 +8,7 @@ from django.core.cache import cache
 from accounts.actor import Actor
 from knowledge.models import Entry, Reference
 from knowledge.transfer.github import NothingNew, fetch_repository
-from knowledge.transfer.moved_in import MovedIn
+from knowledge.transfer.import_receipts import MovedIn
 
 from .foreign_imports import import_bundle
 from .page_imports import USUAL, PageChoice

@@ -21,9 +21,9 @@ from knowledge.references.arguments import SLUG_CHARS
 from knowledge.references.imports import import_references
 from knowledge.references.readers.drafts import ReferenceDraft
 from knowledge.services.entry_sources import delete_removed, import_source
-from knowledge.transfer.moved_in import MovedIn
-from knowledge.transfer.readers import DESTINATIONS, ImportFormat
+from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.readers.drafts import PageDraft, PageSource, Reading
+from knowledge.transfer.readers.formats import DESTINATIONS, ImportFormat
 from knowledge.transfer.readers.words import cut, parts_of
 from knowledge.transfer.vaults import NoteImport
 from knowledge.vocabulary import ReferenceKind

@@ -13,15 +13,15 @@ from accounts.actor import Actor
 from accounts.models import Agent, User
 from accounts.people.profiles import NOTHING, Shared, get_profile, sections_for, sharing_of
 from bigmind.core.errors import NotFound
+from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.rls import rls_scope
-from bigmind.core.sections import ProfileSection
 from bigmind.core.text import mention
 from bigmind.core.translation import gettext_lazy
 from curation.models import Action, Review
 from knowledge.models import CompanyEntry, Fact, Session, ShownHeadline
 from knowledge.services.activity import HeatMap, activity_of
 from knowledge.services.company import select_approved_entries
-from knowledge.services.people import topics_of, visible_headlines
+from knowledge.services.people_index import topics_of, visible_headlines
 from knowledge.services.upkeep import get_stats
 from knowledge.shapes.directory import TopicShape
 from knowledge.shapes.upkeep import StatsShape

@@ -18,9 +18,9 @@ from bigmind.web.forms import OperationForm
 from bigmind.web.pages import own_page, tell
 from bigmind.web.words import choices_in_words
 from curation.decisions.decisions import Decision, approve_global
-from curation.decisions.entries import CompanyEntryDetail, assign_owner, comment, get_company_entry
-from curation.decisions.levels import set_trigger_level
+from curation.decisions.entry_details import CompanyEntryDetail, assign_owner, comment, get_company_entry
 from curation.decisions.rules import may_decide, require_may_approve
+from curation.decisions.trigger_levels import set_trigger_level
 from curation.notifications.notices import mark_read
 from curation.proposals.grounds import grounds_of
 from curation.templatetags.curation import past

@@ -17,7 +17,7 @@ from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import form_data
 from bigmind.web.pages import own_page, tell
 from curation.decisions.decisions import BULK, Decision, Decisions, approve_global, decide_many, wait_for_pairs
-from curation.decisions.entries import comment, readable_entry
+from curation.decisions.entry_details import comment, readable_entry
 from curation.decisions.history import entry_to_change
 from knowledge.models import CompanyEntry
 

@@ -14,7 +14,7 @@ from bigmind.core.tokens import count_tokens
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice, form_data
 from bigmind.web.pages import own_page, tell
-from curation.decisions.entries import readable_entry
+from curation.decisions.entry_details import readable_entry
 from curation.models import Review
 from curation.proposals.proposals import (
     PromotedText,

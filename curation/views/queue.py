@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import actor_of
 from bigmind.core.translation import _
 from bigmind.web.pages import own_page
-from curation.decisions.entries import readable_entry
+from curation.decisions.entry_details import readable_entry
 from curation.proposals.queue import claim_entry, list_queue, release_entry
 
 from .queue_queries import ROWS, QueueQuestion, address_of, next_after

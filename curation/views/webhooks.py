@@ -16,7 +16,7 @@ from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import OperationForm
 from bigmind.web.pages import own_page, tell
 from curation.models import Delivery, Webhook
-from curation.notifications.targets import DeliveryFailed, environment_webhook
+from curation.notifications.webhook_requests import DeliveryFailed, environment_webhook
 from curation.notifications.webhooks import (
     EVENTS,
     NAME_CHARS,

@@ -8,7 +8,7 @@ from django.db import transaction
 from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
-from bigmind.core.apart import ProcessBudget, perform_apart
+from bigmind.core.separate_process import ProcessBudget, perform_apart
 from bigmind.core.text import check_content, fold_name
 from knowledge.app_maps.connectors import connector_at
 from knowledge.app_maps.files.archives import unpack

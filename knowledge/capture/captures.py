@@ -8,7 +8,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from accounts.actor import Actor
 from knowledge.kinds import KINDS
 from knowledge.models import CapturePolicy, Chunk, Conversation, Fact, HookEvent, HookEventName, HookHealth, Serving
-from knowledge.services.as_told import texts_by_id
+from knowledge.services.sent_lines import texts_by_id
 
 from .policies import policy_of
 

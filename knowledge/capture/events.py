@@ -28,13 +28,13 @@ from knowledge.models import (
     Summary,
 )
 from knowledge.search.passages import erase_passages
-from knowledge.services.as_told import LineOwner, keep_texts
 from knowledge.services.context import LAST_LINES_TOKENS, build_context
 from knowledge.services.exposures import MEASURED, Exposure, serve
 from knowledge.services.holdout import withhold
 from knowledge.services.other_agents import others_at_work
 from knowledge.services.outcomes import note_question, note_work
 from knowledge.services.projects import canonical_project
+from knowledge.services.sent_lines import LineOwner, keep_texts
 from knowledge.services.sessions import (
     StartedSession,
     add_chunk,

@@ -14,7 +14,7 @@ from bigmind.core.vocabulary import QUERY_CHARS, RowId
 from knowledge.models import Act, CapturePolicy, Chunk, Conversation, HookEvent, Kind, ReceiptText
 from knowledge.models.conversations import KEEP_DAYS
 from knowledge.search.passages import erase_passages
-from knowledge.services.asked import forget_prompts
+from knowledge.services.recent_questions import forget_prompts
 from knowledge.services.sessions import erase_session
 
 from .acts import forget_old_acts

@@ -4,17 +4,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from accounts.actor import Actor
-from bigmind.core.numbers import number_in
+from bigmind.core.private_numbers import number_in
 from bigmind.core.text import inline, quote
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 from bigmind.core.vocabulary import QUERY_CHARS
 from knowledge.kinds import SEARCHED
 from knowledge.models import AskedForm, Conversation, HookEvent, HookEventName, Kind
 from knowledge.search.abstention import may_answer
-from knowledge.services.asked import keep_question
 from knowledge.services.hits import Hit, findings, hits_of
-from knowledge.services.sources import visible_things
-from knowledge.services.then import find_then
+from knowledge.services.question_periods import find_then
+from knowledge.services.recent_questions import keep_question
+from knowledge.services.visibility import visible_things
 
 PROMPT_TOKENS = 300
 LINE_TOKENS = 90

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 
-from knowledge.lessons.lines import ERRNO, FoundError, LogLine, Weight, find_errors, lines_of
-from knowledge.lessons.words import PLACEHOLDER, base_name, what_stays, words_of
+from knowledge.lessons.log_lines import ERRNO, FoundError, LogLine, Weight, find_errors, lines_of
+from knowledge.lessons.normalization import PLACEHOLDER, base_name, what_stays, words_of
 
 FRAMES = 3
 """How many of the innermost own frames make an error what it is: further out is who happened to call."""

@@ -16,8 +16,8 @@ from bigmind.core.read_only import is_read_only
 from bigmind.core.vocabulary import Content
 from knowledge.lessons.fingerprints import SAYS_NOTHING, SeenError, error_in
 from knowledge.lessons.fixes import fix_in
+from knowledge.lessons.normalization import COLOURS, words_of
 from knowledge.lessons.seen_errors import entries_quoting, fingerprints_in
-from knowledge.lessons.words import COLOURS, words_of
 from knowledge.models import Chunk, Entry, Kind, LessonAsked
 from knowledge.models.lessons import FIXED_ERROR
 from knowledge.models.outcomes import digest_of_person

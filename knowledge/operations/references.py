@@ -5,13 +5,13 @@ from knowledge.references import (
     checks as reference_checks,
 )
 from knowledge.references import (
+    editing as references,
+)
+from knowledge.references import (
     imports as reference_imports,
 )
 from knowledge.references import (
     search as reference_search,
-)
-from knowledge.references import (
-    texts_by_hand as references,
 )
 from knowledge.shapes.references import (
     CheckedShape,

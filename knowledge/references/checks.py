@@ -12,6 +12,7 @@ from bigmind.core.text import echo_code
 from knowledge.models import Reference, ReferenceType
 from knowledge.references.arguments import CheckedText, CollectionName
 from knowledge.references.collections import completeness_of, is_listed_whole, lists_all
+from knowledge.references.editing import count_use, note_unanswered
 from knowledge.references.lookup import (
     CommandLine,
     SearchedCollections,
@@ -21,7 +22,6 @@ from knowledge.references.lookup import (
     nearest_references,
     select_collections,
 )
-from knowledge.references.texts_by_hand import count_use, note_unanswered
 from knowledge.search.names import Request, commands_typed, nearest, request_in, words_typed
 from knowledge.vocabulary import Completeness, ReferenceKind
 

@@ -30,8 +30,8 @@ from knowledge.models.feedback import COMPLAINTS
 from knowledge.models.outcomes import digest_of_person
 from knowledge.models.signs import filter_by_risk
 from knowledge.references.arguments import CategoryName, CollectionName, TypeName
+from knowledge.references.editing import ALL, open_drifts
 from knowledge.references.lookup import SearchedCollections
-from knowledge.references.texts_by_hand import ALL, open_drifts
 from knowledge.vocabulary import CAN_BE_COMPLETE, Completeness, ReferenceKind, Risk, least_complete
 
 SHOWN = 10

@@ -16,6 +16,7 @@ from bigmind.core.vocabulary import QUERY_CHARS
 from knowledge.models import Feedback, Kind, Reference, Usefulness
 from knowledge.models.references import ReferenceQuerySet
 from knowledge.references.arguments import CategoryName, CollectionName, TypeName
+from knowledge.references.editing import ALL, count_use, note_unanswered
 from knowledge.references.lookup import (
     Match,
     SearchedCollections,
@@ -36,7 +37,6 @@ from knowledge.references.ranking import (
     wish_in,
 )
 from knowledge.references.texts import passage_of
-from knowledge.references.texts_by_hand import ALL, count_use, note_unanswered
 from knowledge.search.abstention import ALL_WORDS, FLOOR, is_answered, may_answer
 from knowledge.search.filters import Filters
 from knowledge.search.findings import Finding, Findings

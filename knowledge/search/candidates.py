@@ -58,7 +58,9 @@ class _KeywordMatches:
     counts: list[float]
 
 
-def find_candidates(question: SearchQuestion, filters: Filters, scopes: Sequence[Scope]) -> tuple[SearchQuestion, Found]:
+def find_candidates(
+    question: SearchQuestion, filters: Filters, scopes: Sequence[Scope]
+) -> tuple[SearchQuestion, Found]:
     """Run both retrievers in every scope, then let each of them score what only the other found.
 
     A word that no passage has and that seems misspelt is corrected besides: the question comes back with both.

@@ -21,6 +21,7 @@ MaxTokens = Annotated[
     ),
 ]
 
+HEADING_TOKENS = 30
 SHORTEST_EXCERPT = 16
 CHARS_PER_TOKEN = 3
 

@@ -1,19 +1,15 @@
-"""Company knowledge as it is read: listed, browsed, searched, and given to every agent at the start."""
+"""Company knowledge as it is read: listed, browsed and searched."""
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
-from django.conf import settings
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, QuerySet
 from pydantic import Field
 
 from accounts.actor import Actor
-from bigmind.core.fixed_queries import FixedQuery, pad
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Cursor, Limit, Offset, Project, Query
-from knowledge.models import AskedForm, CompanyEntry, Dispatch, Kind, Status
+from knowledge.models import AskedForm, CompanyEntry, Kind
 from knowledge.models.company import CompanyEntryQuerySet
 from knowledge.models.signs import filter_by_risk
 from knowledge.search.filters import Filters
@@ -21,13 +17,10 @@ from knowledge.search.hybrid import search
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import CompanyCategoryName, Risk
 
-from .asked import keep_question
-from .exposures import Exposure, comes_behind, serve_found
+from .exposures import Exposure, serve_found
 from .found_entries import FoundEntries, FoundEntry, entries_found, page_of_found, page_of_listed
 from .gaps import note_gap
-
-ENTRIES_SHOWN = 5
-READ_PER_GROUP = 40
+from .recent_questions import keep_question
 
 Strict = Annotated[bool, Field(description="Leave out entries nobody verified, or long overdue for review.")]
 
@@ -36,7 +29,7 @@ PROJECTS_SHOWN = 200
 
 FreshnessName = Literal["verified", "due", "stale", "never"]
 Order = Literal["importance", "newest"]
-_ORDERS: dict[Order, tuple[str, ...]] = {
+ORDERS: dict[Order, tuple[str, ...]] = {
     "importance": ("-importance", "-decided_at", "-pk"),
     "newest": ("-decided_at", "-pk"),
 }
@@ -120,86 +113,6 @@ def index_company_entry(entry: CompanyEntry) -> None:
         erase_passages(Kind.COMPANY, [entry.pk])
 
 
-def most_relevant(project: str, topics: Sequence[str]) -> list[CompanyEntry]:
-    """Return approved entries in the order in which a session of this project and these topics should get them.
-
-    Those about the project or the topics come first, then by importance, then the most recently verified. Three indexed
-    reads at any size: the most important of all, of the project, and of the topics.
-    """
-    return by_relevance(_RELEVANT(project, *pad(topics)), project, topics)
-
-
-def _relevant_entries(project: str, *topics: str) -> CompanyEntryQuerySet:
-    # Where a copy comes from is shown, and nobody's name: joining those takes PostgreSQL longer to plan than to read.
-    found = CompanyEntry.objects.approved().select_related("copy__server", "proof")
-    return found.filter(pk__in=relevant_numbers(project, topics)).order_by(*_ORDERS["importance"])
-
-
-_RELEVANT = FixedQuery(_relevant_entries)
-
-
-def relevant_numbers(project: str, topics: Sequence[str], *, also: Sequence[int] = ()) -> QuerySet[Any, Any]:
-    """Return the numbers of the entries from which a session of this project and these topics gets the best.
-
-    Args:
-        also: Further entries that the caller reads in the same statement, whatever their status is.
-    """
-    ranked = CompanyEntry.objects.approved().order_by(*_ORDERS["importance"]).values("pk")
-    groups = [*([Q(project=project)] if project else []), *([Q(topics__overlap=list(topics))] if topics else [])]
-    parts = [ranked.filter(group)[:READ_PER_GROUP] for group in groups]
-    if also:
-        parts.append(CompanyEntry.objects.filter(pk__any_of=also).order_by().values("pk"))
-    return ranked[:READ_PER_GROUP].union(*parts) if parts else ranked[:READ_PER_GROUP]
-
-
-def by_relevance(entries: Iterable[CompanyEntry], project: str, topics: Sequence[str]) -> list[CompanyEntry]:
-    """Put entries in the order in which a session of this project and these topics should get them.
-
-    Entries sent often and hardly ever cited come last; they stay, and search finds them as before.
-    """
-    ranked = sorted(entries, key=relevance_to(project, topics))
-    return sorted(ranked, key=lambda entry: comes_behind(getattr(entry, "proof", None)))
-
-
-def decisions_to_tell(actor: Actor, *, most: int) -> list[CompanyEntry]:
-    """Return the first of the actor's decided proposals of which none of their agents was notified yet."""
-    return _DECISIONS(actor.user.pk, (most,))
-
-
-def _decisions(user_id: UUID, most: tuple[int]) -> QuerySet[CompanyEntry]:
-    decided = CompanyEntry.objects.proposed_by(user_id).filter(told_at=None, decided_at__isnull=False)
-    others = decided.exclude(status=Status.PENDING).exclude(decided_by=user_id)
-    return others.select_related("decided_by", "superseded_by").order_by("decided_at")[: most[0]]
-
-
-_DECISIONS = FixedQuery(_decisions)
-
-
-def company_decisions_to_tell(actor: Actor) -> QuerySet[Dispatch]:
-    """What the company server said of the actor's proposals, and none of their agents has heard yet."""
-    if not settings.COMPANY_URL:
-        return Dispatch.objects.none()
-    answered = Q(decided_at__isnull=False) | Q(refused_at__isnull=False)
-    mine = Dispatch.objects.filter(answered, entry__proposed_by=actor.user, told_at=None)
-    return mine.select_related("entry", "server").order_by("decided_at", "pk")
-
-
-def relevance_to(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry], tuple[int, int, float, int]]:
-    """Return the sort key of entries for a session of this project and these topics."""
-    wanted = {topic.casefold() for topic in topics}
-
-    def key(entry: CompanyEntry) -> tuple[int, int, float, int]:
-        about = {topic.casefold() for topic in entry.topics}
-        words = f" {entry.text} ".casefold()
-        named = any(topic in words for topic in wanted)
-        relevance = 2 * bool(project and entry.project == project) + bool(wanted & about or named)
-        elsewhere = bool(entry.project and entry.project != project)
-        fresh = entry.verified_at.timestamp() if entry.verified_at else 0.0
-        return elsewhere - relevance, -entry.importance, -fresh, entry.pk or 0
-
-    return key
-
-
 @dataclass(frozen=True)
 class CompanyListing:
     """A page of what is approved. Categories are not counted where something was looked for: only the best are known.
@@ -233,11 +146,11 @@ def browse_company(
     if query:
         narrows = bool(category or freshness or risk)
         found = find_among(actor, entries, query=query, project=project, narrows=narrows, limit=HITS)
-        page = page_of_found(found.items, _ORDERS[order] if order else (), limit, offset)
+        page = page_of_found(found.items, ORDERS[order] if order else (), limit, offset)
         return CompanyListing(page, None, found.fallback, found.weak, found.did_you_mean)
     if project:
         beside, entries = beside.filter(project=project), entries.filter(project=project)
-    listed = page_of(entries.order_by(*_ORDERS[order or "importance"]), limit=limit, offset=offset)
+    listed = page_of(entries.order_by(*ORDERS[order or "importance"]), limit=limit, offset=offset)
     return CompanyListing(page_of_listed(listed), _categories_in(beside))
 
 

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
-from itertools import islice
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -27,13 +26,11 @@ from bigmind.core.errors import NotFound
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.handles import Handle
 from bigmind.core.live_settings import live
-from bigmind.core.text import inline, markdown_lines, quote
+from bigmind.core.text import inline, markdown_lines
 from bigmind.core.tokens import count_tokens, cut_to_tokens
 from bigmind.core.vocabulary import Project
 from knowledge.models import (
     AUTO_CLOSED,
-    CompanyEntry,
-    Dispatch,
     Fact,
     Hypothesis,
     Kind,
@@ -42,15 +39,8 @@ from knowledge.models import (
     Summary,
 )
 from knowledge.models.hypotheses import HypothesisQuerySet
-from knowledge.services.as_told import LineOwner
-from knowledge.services.budgets import ContextLine, ContextPart, choose, spend_rest
-from knowledge.services.company import (
-    ENTRIES_SHOWN,
-    READ_PER_GROUP,
-    company_decisions_to_tell,
-    decisions_to_tell,
-    most_relevant,
-)
+from knowledge.services.budgets import HEADING_TOKENS, ContextLine, ContextPart, choose, spend_rest
+from knowledge.services.context_company import COMPANY_CEILING, company_parts
 from knowledge.services.context_facts import (
     FACT_PARTS,
     ITEM_CHARS,
@@ -61,24 +51,20 @@ from knowledge.services.context_facts import (
     read_facts,
     say_unsettled,
 )
-from knowledge.services.context_receipts import ReceiptLine, ShownLine, receipt_of, why_company
+from knowledge.services.context_receipts import ReceiptLine, ShownLine, receipt_of
 from knowledge.services.current_sessions import own_session
 from knowledge.services.holdout import kinds_withheld_from, list_withheld
 from knowledge.services.outcomes import session_of_agent
 from knowledge.services.ranking import LineRanking, RankedText, tells_to
+from knowledge.services.sent_lines import LineOwner
 from knowledge.vocabulary import Topics
 
 TOTAL_TOKENS = 1_300
 LAST_LINES_TOKENS = 80
 """The most that the reply to a start costs below its context."""
 FRAME_TOKENS = 50
-HEADING_TOKENS = 30
 ROUNDING_TOKENS = 4
 """Lines are counted one by one, and may cost a little more together."""
-COMPANY_TOKENS = 500
-COMPANY_CEILING = 300
-COMPANY_ITEM_TOKENS = 100
-DECISIONS_READ = 5
 PROFILE_TOKENS = 300
 INDEX_TOKENS = 800
 ITEM_TOKENS = 60
@@ -99,46 +85,11 @@ IN_PROGRESS = "in progress"
 COUNTED = ("facts", "standing", "sessions", "hypotheses")
 
 SessionsShown = Annotated[int, Field(ge=0, le=50, description="Closed sessions to list. Default: as many as fit.")]
-
-
 ToldSessionId = Annotated[
     str,
     Handle("session"),
     Field(pattern=r"^[0-9a-fA-F-]{8,36}$", description="Read this session's start context instead."),
 ]
-
-
-@dataclass(frozen=True)
-class CompanyLine:
-    """One company entry as agents read it: with the handle to cite it by, and whether it was verified lately."""
-
-    id: int
-    handle: str
-    category: str
-    title: str
-    content: str
-    freshness: str
-    source: str = ""
-
-    @property
-    def labels(self) -> str:
-        """Whether it was verified lately, and where it comes from if that is another BigMind."""
-        return f"{self.freshness}, {self.source}" if self.source else self.freshness
-
-    @property
-    def opening(self) -> str:
-        """What precedes its content."""
-        return f"- **[{self.category}]** [{self.handle}] ({self.labels}) {quote(self.title)}: "
-
-    @property
-    def markdown(self) -> str:
-        """The line as the agent reads it."""
-        return f"{self.opening}{self.content}"
-
-    @property
-    def tokens(self) -> int:
-        """What the line costs."""
-        return count_tokens(f"{self.markdown}\n")
 
 
 @dataclass
@@ -291,8 +242,9 @@ def build_context(
     context.known, cited = _count_what_is_known(actor, project)
     found = _sessions_to_tell(actor, project, shown=sessions)
     ranking = LineRanking.of(project, topics, _recent_topics(found, project))
+    company, context.known["company"] = company_parts(actor, project, topics)
     context.parts = (
-        _company_parts(context, actor, project, topics)
+        company
         | profile_parts(profile)
         | fact_parts(
             read_facts(actor, project, topics), ranking, cited=cited, profile=profile, against=say_unsettled(actor)
@@ -332,29 +284,6 @@ def whole_profile(profile: Profile) -> Context:
     parts = profile_parts(profile)
     choose(parts.values(), 100 * TOTAL_TOKENS)
     return Context(timezone.now(), parts=parts)
-
-
-def company_lines(entries: Iterable[CompanyEntry]) -> list[CompanyLine]:
-    """Return those of the first five entries that always fit: 500 tokens for all of them, less the headings."""
-    kept, left = [], COMPANY_TOKENS - 2 * HEADING_TOKENS
-    for line in map(company_line, islice(entries, ENTRIES_SHOWN)):
-        if line.tokens <= left:
-            kept.append(line)
-            left -= line.tokens
-    return kept
-
-
-def company_line(entry: CompanyEntry) -> CompanyLine:
-    """Return an entry as agents read it: one line of up to about 100 tokens, safe to show."""
-    return CompanyLine(
-        id=entry.pk,
-        handle=entry.handle,
-        category=entry.category,
-        title=inline(entry.title),
-        content=cut_to_tokens(inline(entry.content[:ITEM_CHARS]), COMPANY_ITEM_TOKENS - 40),
-        freshness=entry.freshness,
-        source=inline(entry.say_source(quote(entry.brought_by))),
-    )
 
 
 def profile_parts(profile: Profile) -> dict[str, ContextPart]:
@@ -406,45 +335,6 @@ def _receipt_of(name: str, part: ContextPart) -> list[ReceiptLine]:
 
 def _cost(*items: ContextLine) -> int:
     return count_tokens("".join(f"{item.markdown}\n" for item in items))
-
-
-def _company_parts(context: Context, actor: Actor, project: str, topics: Sequence[str]) -> dict[str, ContextPart]:
-    relevant = most_relevant(project, topics)
-    few = len(relevant) < READ_PER_GROUP
-    context.known["company"] = len(relevant) if few else CompanyEntry.objects.approved().count()
-    entries = [_company_item(entry, project, topics) for entry in relevant[:ENTRIES_SHOWN]]
-    decisions = [
-        _decision(entry, entry.get_status_display(), str(entry.decided_by or "a curator"), entry.decision_notes)
-        for entry in decisions_to_tell(actor, most=DECISIONS_READ)
-    ]
-    decisions += [_decision_elsewhere(dispatch) for dispatch in company_decisions_to_tell(actor)[:DECISIONS_READ]]
-    most = COMPANY_TOKENS - HEADING_TOKENS
-    return {
-        "company": ContextPart("G", entries, floor=110, ceiling=COMPANY_CEILING, most=most),
-        "decisions": ContextPart("G", decisions, floor=80, ceiling=120),
-    }
-
-
-def _company_item(entry: CompanyEntry, project: str, topics: Sequence[str]) -> ContextLine:
-    line = company_line(entry)
-    content, why = line_start(entry.content), why_company(entry, project, topics)
-    return ContextLine("company", str(line.id), line.opening, content, why=why, shown=line.content)
-
-
-def _decision(entry: CompanyEntry, status: str, by: str, notes: str, *, is_elsewhere: bool = False) -> ContextLine:
-    title, who = quote(cut_to_tokens(entry.title, 30)), quote(cut_to_tokens(by, 15))
-    text = f"- [{entry.handle}] {title}: {status.lower()} by {who}" + (": " if notes else "")
-    why = "decided since the last session"
-    return ContextLine("decision", str(entry.pk), text, line_start(notes), why=why, is_elsewhere=is_elsewhere)
-
-
-def _decision_elsewhere(dispatch: Dispatch) -> ContextLine:
-    """Return the company server's decision about a proposal that was sent to it."""
-    host = dispatch.server.host
-    if dispatch.refused_at:
-        return _decision(dispatch.entry, "not taken", host, dispatch.trouble, is_elsewhere=True)
-    by = f"{dispatch.decided_by or 'a curator'} at {host}"
-    return _decision(dispatch.entry, dispatch.get_status_display(), by, dispatch.decision_notes, is_elsewhere=True)
 
 
 def _hypotheses(actor: Actor, project: str) -> ContextPart:

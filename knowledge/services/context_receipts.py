@@ -16,9 +16,9 @@ from bigmind.core.text import inline
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Entry, Fact, Hypothesis, Receipt, Session
 
-from .as_told import LineAsTold, read_texts
 from .exposures import read_last_citations
 from .provenance import day_of, lineages_of
+from .sent_lines import LineAsTold, read_texts
 
 GONE = "(no longer kept)"
 BATCH = 100

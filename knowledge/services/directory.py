@@ -13,14 +13,14 @@ from accounts.actor import Actor
 from accounts.models import Agent, Instance, Profile, Sharing, User
 from accounts.people.profiles import EVERYTHING, as_shared, people_shown
 from bigmind.core.pages import Page, page_of
+from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.rls import rls_bypass
-from bigmind.core.sections import ProfileSection
 from bigmind.core.vocabulary import Cursor, Limit, Offset, Tag
 from knowledge.models import CompanyEntry, Session
 from knowledge.shapes.directory import FiguresShape, TopicShape
 
 from .instances import instances_of_each
-from .people import topics_among, topics_of_each
+from .people_index import topics_among, topics_of_each
 
 TOPICS_OF_ALL = 20
 TOPICS_EACH = 5

@@ -35,7 +35,7 @@ from bigmind.core.rls import rls_bypass
 from bigmind.core.translation import _, gettext_lazy, write_number
 from knowledge.kinds import KINDS
 from knowledge.models import DIGEST_CHARS, HoldoutDraw, Kind, Proof, Serving
-from knowledge.services.confidence import START, Sample, compare, find_sure, looks_harmful
+from knowledge.services.effect_intervals import START, Sample, compare, find_sure, looks_harmful
 from knowledge.services.exposures import count_said, number_told
 
 _FAILING = Cast("session__work__failing", IntegerField())

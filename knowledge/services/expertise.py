@@ -13,8 +13,8 @@ from accounts.actor import Actor
 from accounts.models import User
 from accounts.people.profiles import people_shown
 from bigmind.core.pages import Page
+from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.rls import rls_bypass
-from bigmind.core.sections import ProfileSection
 from bigmind.core.vocabulary import Limit, Offset, Query
 from knowledge.models import CompanyEntry, EmbeddingSpace, Entry, Kind, UnansweredQuestion
 from knowledge.search.abstention import may_answer
@@ -26,7 +26,7 @@ from knowledge.search.retrievers import CANDIDATES
 from knowledge.shapes.directory import ExpertShape, ReasonShape
 
 from .embedding import active_space
-from .people import lines_of
+from .people_index import lines_of
 
 NEAR = 8
 PEOPLE_NAMED = 3

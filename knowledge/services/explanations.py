@@ -10,9 +10,9 @@ from knowledge.kinds import SEARCHED
 from knowledge.search.fusion import MEANING, NEIGHBOUR_SHARE, WORDS
 from knowledge.search.retrievers import CANDIDATES, lexemes_of
 from knowledge.services.hits import Hit, findings, hits_of
+from knowledge.services.question_periods import find_then
 from knowledge.services.semantic import AnyKind
-from knowledge.services.sources import visible_things
-from knowledge.services.then import find_then
+from knowledge.services.visibility import visible_things
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from accounts.services.calls import forget_kept_replies
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.fixed_queries import FixedQuery
-from bigmind.core.numbers import number_of
 from bigmind.core.pages import FixedList, Page, page_of
 from bigmind.core.periods import Period
+from bigmind.core.private_numbers import number_of
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import AsOf, Confidence, Cursor, Limit, Offset, Project, Query, Reason
 from knowledge.models import Category, Fact, Kind, Session
@@ -43,7 +43,7 @@ from .near_duplicates import (
 )
 from .outcomes import note_corrections, session_of_agent
 from .projects import EVERYWHERE
-from .then import read_then, say_period
+from .question_periods import read_then, say_period
 from .worth_keeping import require_worth_keeping
 
 _TURNS = 7710

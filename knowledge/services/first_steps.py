@@ -15,7 +15,7 @@ from accounts.people.profiles import choose_sharing
 from bigmind.core.text import clean_name
 from knowledge.models import Fact, Note, Session
 
-from .people import index_person
+from .people_index import index_person
 
 SAMPLES = "samples"
 """The agent that writes the sample content, and the project it is in: neither is a step of the person."""

@@ -26,9 +26,9 @@ from knowledge.search.findings import Findings
 from knowledge.services.contradictions import contradictions
 from knowledge.services.hits import Hit, findings, hits_of, names_for
 from knowledge.services.near_duplicates import is_worded_alike
+from knowledge.services.question_periods import find_then, say_period
 from knowledge.services.semantic import AnyKind
-from knowledge.services.sources import visible_things
-from knowledge.services.then import find_then, say_period
+from knowledge.services.visibility import visible_things
 
 POOL = 100
 GROUPS_SHOWN = 20

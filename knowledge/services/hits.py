@@ -20,11 +20,11 @@ from knowledge.search.filters import Filters
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search
 from knowledge.search.names import SUGGEST_FROM
-from knowledge.services.asked import keep_question
 from knowledge.services.current_sessions import session_at_work
 from knowledge.services.gaps import note_gap, was_asked_in_vain
-from knowledge.services.sources import Things, read_things
-from knowledge.services.then import say_period
+from knowledge.services.question_periods import say_period
+from knowledge.services.recent_questions import keep_question
+from knowledge.services.visibility import Things, read_things
 from knowledge.vocabulary import Relevance
 
 _WORD = re.compile(r"\w+")

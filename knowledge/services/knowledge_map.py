@@ -16,11 +16,11 @@ from django.db.models import Count, F, Func, QuerySet, TextField
 from accounts.actor import Actor
 from accounts.models import User
 from accounts.people.profiles import people_shown
-from bigmind.core.sections import ProfileSection
+from bigmind.core.profile_sections import ProfileSection
 from knowledge.models import CompanyEntry, Entry, Fact, Session
 
 from .directory import TOPICS_EACH
-from .people import topics_of_each
+from .people_index import topics_of_each
 
 TOPICS, PROJECTS, ENTRIES, PEOPLE = 20, 10, 16, 14
 """The most of each that are shown: the largest."""

@@ -20,10 +20,10 @@ from bigmind.core.handles import read_handle
 from bigmind.core.read_only import is_read_only
 from bigmind.core.tokens import count_tokens
 from knowledge.models import Fact, Receipt, Session
-from knowledge.services.as_told import LineAsTold, LineOwner, keep_texts, texts_by_id
 from knowledge.services.current_sessions import session_at_work
 from knowledge.services.hits import Hit
 from knowledge.services.provenance import lineages_of
+from knowledge.services.sent_lines import LineAsTold, LineOwner, keep_texts, texts_by_id
 
 RECALLS_KEPT = 100
 """Of one session, the last ones."""

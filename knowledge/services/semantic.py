@@ -10,9 +10,9 @@ from knowledge.kinds import SEARCHED
 from knowledge.services.budgets import MaxTokens, within_tokens
 from knowledge.services.exposures import Exposure, serve_found
 from knowledge.services.hits import Hits, find
+from knowledge.services.question_periods import find_then, read_then
 from knowledge.services.recall_receipts import keep_recall
-from knowledge.services.sources import visible_things
-from knowledge.services.then import find_then, read_then
+from knowledge.services.visibility import visible_things
 
 AnyKind = Annotated[
     list[

@@ -45,15 +45,15 @@ from knowledge.vocabulary import (
     Used,
 )
 
-from .as_told import LineOwner, keep_texts
-from .asked import keep_start
 from .context import LAST_LINES_TOKENS, Context, build_context
 from .context_receipts import keep_receipt, note_erased
 from .current_sessions import open_session, own_session, session_of_conversation, session_to_end
 from .exposures import Exposure, note_use, serve
 from .holdout import draw, find_withheld, keep_draws
 from .other_agents import OtherAgent, note_as_heard, note_for_next, others_at_work, words_of
-from .people import index_person
+from .people_index import index_person
+from .recent_questions import keep_start
+from .sent_lines import LineOwner, keep_texts
 
 
 @dataclass(frozen=True)

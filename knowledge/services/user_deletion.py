@@ -5,8 +5,8 @@ from accounts.services.erasures import Erased
 from bigmind.core.rls import rls_scope
 from knowledge.models import Gap, Kind, Passage
 from knowledge.search.passages import erase_passages, forget_vectors
-from knowledge.services.as_told import forget_texts_that_name
 from knowledge.services.gaps import forget_questions, questions_asked
+from knowledge.services.sent_lines import forget_texts_that_name
 
 
 def forget_texts_of(user: User, erased: Erased) -> None:

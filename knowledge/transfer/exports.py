@@ -24,8 +24,8 @@ from accounts.models import Profile, Sharing, User
 from accounts.people.profiles import get_profile
 from accounts.vocabulary import JobTitle
 from bigmind.core.columns import ColumnCopy
-from bigmind.core.numbers import NumberWritten, number_in
-from bigmind.core.sections import ProfileSection
+from bigmind.core.private_numbers import NumberWritten, number_in
+from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.text import check_content
 from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
 from knowledge.anchors.grammar import Anchors

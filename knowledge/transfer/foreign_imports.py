@@ -18,14 +18,13 @@ from accounts.actor import Actor, acts
 from accounts.models import Agent
 from accounts.people.profiles import get_profile
 from bigmind.core.advisory_locks import wait_for_turn
-from bigmind.core.numbers import number_of
+from bigmind.core.private_numbers import number_of
 from bigmind.core.text import digest, one_line, show_hidden
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
 from knowledge.search.passages import Indexed, index_new
 from knowledge.services.hypotheses import index_hypothesis
 from knowledge.services.notes import index_note
 from knowledge.services.sessions import head_of, index_session, text_of
-from knowledge.transfer.readers import ImportFormat
 from knowledge.transfer.readers.drafts import (
     ChunkDraft,
     CompanyDraft,
@@ -39,10 +38,11 @@ from knowledge.transfer.readers.drafts import (
     Reading,
     SessionDraft,
 )
+from knowledge.transfer.readers.formats import ImportFormat
 from knowledge.transfer.readers.items import OWN
 from knowledge.transfer.readers.provenance import fingerprint, signer_notice
 
-from .moved_in import LOCK, MovedIn
+from .import_receipts import LOCK, MovedIn
 from .vaults import NoteImport
 
 D = TypeVar("D", bound=MemoryDraft)

@@ -35,8 +35,8 @@ from .exports import (
 )
 from .foreign_imports import bring_in_notes, move_in, report_of
 from .github import FetchedFiles
-from .moved_in import LOCK
-from .readers import AUTO
+from .import_receipts import LOCK
+from .readers.formats import AUTO
 from .readers.uploads import read_files
 
 Document = Annotated[MemoryDocument, Field(description="What memory_export returned, whole or a part of it.")]

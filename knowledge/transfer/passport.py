@@ -16,7 +16,7 @@ from accounts.actor import Actor
 from bigmind.core.errors import Invalid
 
 from .exports import ExportedFact, ExportedSession, MemoryDocument, whole_memory
-from .readers import WRITTEN, ImportFormat
+from .readers.formats import WRITTEN, ImportFormat
 from .readers.items import FIELDS, Item
 from .readers.provenance import NAME, provenance_file
 from .vaults import free_path, take_out_files

@@ -28,7 +28,7 @@ from knowledge.transfer.readers.obsidian import MANIFEST, MARK
 from knowledge.transfer.readers.provenance import fingerprint
 from knowledge.transfer.readers.words import headline, parts_of
 
-from .moved_in import MovedIn
+from .import_receipts import MovedIn
 
 MANIFEST_FORMAT = "bigmind-vault"
 PATH_CHARS = 1_000

@@ -25,10 +25,10 @@ from bigmind.web.forms import Names, OperationForm, Question, TextField, choice,
 from bigmind.web.pages import own_page, tell
 from knowledge.models import Feedback, Kind, Reference, ReferenceDrift
 from knowledge.references.collections import CollectionPage, browse_references, cover, list_collections
+from knowledge.references.editing import decide_drift, differences, read_reference, see_drift, update_reference
 from knowledge.references.imports import require_documentarian
 from knowledge.references.search import search_knowledge, voices_of
 from knowledge.references.texts import text_of
-from knowledge.references.texts_by_hand import decide_drift, differences, read_reference, see_drift, update_reference
 from knowledge.services.feedback import give_feedback
 from knowledge.views.entries import Facet, risk_choice
 from knowledge.vocabulary import ReferenceKind

@@ -12,7 +12,8 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.keys import revoke_key, rotate_key
 from accounts.models import Alert, ApiKey, User
-from accounts.services.alerts import unseen_alerts, warn_of_ending_keys
+from accounts.services.alerts import unseen_alerts
+from accounts.services.key_warnings import warn_of_ending_keys
 from accounts.tasks import warn_of_ending_keys as task
 from curation.models import Frequency
 from curation.notifications.deliveries import deliver_pending

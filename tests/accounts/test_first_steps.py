@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from accounts.connecting.clients import find_clients
 from accounts.models import Sharing, User
 from accounts.sign_in.links import make_sign_in_link
-from bigmind.core.sections import ProfileSection
+from bigmind.core.profile_sections import ProfileSection
 from knowledge.services.directory import list_directory
 from knowledge.services.first_steps import first_steps_of
 from tests.factories import make_actor, make_agent, make_user

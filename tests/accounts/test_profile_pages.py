@@ -12,10 +12,10 @@ from accounts.actor import Actor
 from accounts.models import Role, Sharing, User
 from accounts.people.profiles import update_profile
 from accounts.services.agents import note_agent
-from bigmind.core.sections import ProfileSection
+from bigmind.core.profile_sections import ProfileSection
 from knowledge.models import Session
 from knowledge.services.facts import store_fact
-from knowledge.services.people import change_sharing
+from knowledge.services.people_index import change_sharing
 from knowledge.services.upkeep import get_profile_url
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from accounts.oauth import app_tokens, connected_apps
+from accounts.oauth import app_tokens, client_documents, connected_apps
 from accounts.people import invitations
 from accounts.services import private_rows
 from accounts.sign_in import attempts, links
@@ -39,8 +39,8 @@ SPANS = {
 COUNTS = {
     r"\*\*Keys\*\* are (\d+) random bits": int(RANDOM_CHARS * log2(len(ALPHABET))),
     r"Anybody may introduce an app, (\d+) an hour": connected_apps.INTRODUCED_FROM_AN_ADDRESS,
-    r"(\d+) KiB and 5 seconds at most": connected_apps.DOCUMENT_BYTES / KIB,
-    r"10 KiB and (\d+) seconds at most": connected_apps.DOCUMENT_SECONDS,
+    r"(\d+) KiB and 5 seconds at most": client_documents.DOCUMENT_BYTES / KIB,
+    r"10 KiB and (\d+) seconds at most": client_documents.DOCUMENT_SECONDS,
     r"Passwords have (\d+) characters or more": SHORTEST_PASSWORD,
     r"(\w+) wrong tries lock a name out": attempts.TRIES,
     r"(\w+) lock out the address": attempts.TRIES_OF_AN_ADDRESS,

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from bigmind.core.sections import ProfileSection
+from bigmind.core.profile_sections import ProfileSection
 from bigmind.environment import Environment
 
 

@@ -15,8 +15,8 @@ from accounts.actor import Actor
 from accounts.keys import create_key
 from accounts.models import Call, Role, User
 from accounts.people.invitations import invite
-from bigmind.core.sections import ProfileSection
-from curation.decisions.entries import comment
+from bigmind.core.profile_sections import ProfileSection
+from curation.decisions.entry_details import comment
 from curation.packs.subscriptions import subscribe, trust_key
 from curation.proposals.overlaps import compare_proposals
 from knowledge.models import Chunk, CompanyEntry, Entry, Fact, Hypothesis, Note, Reference, Session
@@ -27,7 +27,7 @@ from knowledge.services.entries import add_entry
 from knowledge.services.expert_questions import answer_question, ask_expert
 from knowledge.services.exposures import tally_servings
 from knowledge.services.feedback import give_feedback
-from knowledge.services.people import change_sharing
+from knowledge.services.people_index import change_sharing
 from tests.curation.factories import approved_entry, propose
 from tests.curation.packs import FROM, key_of, pack_line, packed
 from tests.factories import make_agent, make_user

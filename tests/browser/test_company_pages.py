@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from accounts.actor import Actor
 from accounts.people.user_deletion import delete_user
-from curation.decisions.entries import comment
+from curation.decisions.entry_details import comment
 from curation.models import Channel, Delivery, GoldenQuestion
 from curation.services.golden_questions import pin_golden_question
 from knowledge.models import CompanyEntry

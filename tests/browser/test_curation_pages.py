@@ -11,7 +11,7 @@ from django.utils import timezone
 from playwright.sync_api import Locator, Page, Route, expect
 
 from accounts.actor import Actor
-from curation.decisions.entries import comment
+from curation.decisions.entry_details import comment
 from curation.models import Claim, Overlap
 from curation.proposals.proposals import revise_proposal
 from curation.proposals.queue import claim_entry

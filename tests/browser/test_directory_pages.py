@@ -12,9 +12,9 @@ from playwright.sync_api import Page, expect
 from accounts.actor import Actor
 from accounts.models import User
 from accounts.people.profiles import update_profile
-from bigmind.core.sections import ProfileSection
+from bigmind.core.profile_sections import ProfileSection
 from knowledge.models import Session
-from knowledge.services.people import change_sharing
+from knowledge.services.people_index import change_sharing
 from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.curation.factories import approved_entry

@@ -17,7 +17,7 @@ from accounts.keys import revoke_key, rotate_key
 from accounts.models import ApiKey, Invitation, Role, User
 from accounts.people.invitations import invite
 from accounts.people.profiles import update_profile
-from accounts.services.alerts import warn_of_ending_keys
+from accounts.services.key_warnings import warn_of_ending_keys
 from accounts.sign_in.attempts import TRIES, TRIES_OF_AN_ADDRESS, count_try
 from accounts.sign_in.links import make_sign_in_link
 from tests.accounts.codes import code_of, with_second_factor

@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from bigmind.core.text import digest
 from knowledge.models import CapturePolicy, Chunk, Conversation, HookEvent, Note, Passage, Session
-from knowledge.services.as_told import read_texts
 from knowledge.services.context import get_context
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import erase_fact
 from knowledge.services.notes import set_note
+from knowledge.services.sent_lines import read_texts
 from knowledge.services.sessions import close_sessions, end_session, start_session
 from tests.capture.hooking import HookedClient, choose_mode, context_in
 from tests.factories import make_actor, make_key, make_user

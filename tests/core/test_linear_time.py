@@ -21,7 +21,7 @@ BOUNDED = {
     "bigmind.core.screening.named._SPOKEN": 1_200,
     "knowledge.references.readers.console.helps._ROW": 400,
     "knowledge.references.readers.help.usage._TOKEN": 2_000,
-    "knowledge.lessons.words.STEPS": 500,
+    "knowledge.lessons.normalization.STEPS": 500,
 }
 
 
@@ -75,7 +75,7 @@ def test_every_pattern_of_the_code_is_found():
     patterns = every_pattern() + OF_FORMATS
 
     assert len(patterns) > 400
-    assert {"knowledge.transfer.readers.basic_memory.OBSERVATION", "knowledge.lessons.lines.COMPILERS"} <= {
+    assert {"knowledge.transfer.readers.basic_memory.OBSERVATION", "knowledge.lessons.log_lines.COMPILERS"} <= {
         one.where for one in patterns
     }
     assert {_part_of(one) for one in patterns} <= set(PARTS)

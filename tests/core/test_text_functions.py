@@ -12,7 +12,7 @@ EXCUSED = {
     "is given what these functions have cut, read or made": (
         *("bigmind.core.addresses.post", "bigmind.transports.mcp.replies.error_of", "bigmind.web.pages.tell"),
         *("bigmind.transports.hooks.dialects.with_settings", "bigmind.transports.rest.conditions.etag_of"),
-        *("accounts.services.alerts.tell", "curation.notifications.targets.signature"),
+        *("accounts.services.alerts.tell", "curation.notifications.webhook_requests.signature"),
         *("bigmind.web.components.with_code", "bigmind.help.contents.path_of"),
         *("knowledge.services.opposites.groups_in", "knowledge.templatetags.agent.inline"),
         *("knowledge.templatetags.agent.fence", "bigmind.core.translation.gettext_lazy"),
@@ -32,7 +32,7 @@ EXCUSED = {
         *("knowledge.capture.recall.recall_for", "knowledge.lessons.seen_errors.fingerprints_in"),
         *("knowledge.references.lookup.find_by_name", "knowledge.references.lookup.commands_in"),
         *("knowledge.references.lookup.is_command_line", "knowledge.references.lookup.nearest_references"),
-        *("knowledge.services.as_told.keep_texts", "knowledge.services.fact_succession.replace_facts"),
+        *("knowledge.services.sent_lines.keep_texts", "knowledge.services.fact_succession.replace_facts"),
         *("knowledge.services.near_duplicates.compare_with_stored", "knowledge.services.sessions.keep_as_told"),
         *("knowledge.services.sessions.add_chunk", "knowledge.services.entry_sources.entries_from"),
         *("knowledge.services.entry_sources.import_source", "knowledge.transfer.foreign_imports.move_in"),
@@ -53,7 +53,7 @@ EXCUSED = {
         *("accounts.connecting.toml_text.read_setting", "accounts.connecting.toml_text.with_setting"),
         *("accounts.connecting.toml_text.without_setting", "knowledge.parsers.reading.replace_text"),
         *(
-            "knowledge.references.readers.help.trees.generate",
+            "knowledge.references.readers.help.command_tree.generate",
             "knowledge.references.readers.python.commands.generate_click",
         ),
         "knowledge.references.readers.python.commands.generate_argparse",

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.test import override_settings
 
 from accounts.actor import Actor
-from bigmind.core.signatures import sign
+from bigmind.core.signed_documents import sign
 from curation.packs.publishing import own_public_key
 from curation.packs.subscriptions import trust_key
 from tests.factories import make_actor

@@ -25,7 +25,7 @@ from accounts.people.user_deletion import delete_user
 from accounts.services.audit import audit, find_broken_events, head_of_audit, head_text
 from bigmind.backup.manifest import Manifest
 from curation.models import Action, Delivery
-from curation.notifications.deliveries import queue_audit_head
+from curation.notifications.webhook_messages import queue_audit_head
 from curation.services.audit_words import DECISIONS, EVENT_KINDS, EVENTS
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_user

@@ -18,10 +18,10 @@ from curation.services.golden_questions import pin_golden_question
 from knowledge.capture.forgetting import erase_captured
 from knowledge.capture.recall import recall_for
 from knowledge.models import Act, AskedQuestion, CompanyEntry, Conversation, HookEvent, Passage
-from knowledge.services.asked import forget_old_asked
 from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
 from knowledge.services.recall import recall
+from knowledge.services.recent_questions import forget_old_asked
 from knowledge.services.semantic import semantic_search
 from knowledge.services.sessions import start_session
 from tests.curation.factories import approved_entry, decide_at_latest, propose

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
-from curation.decisions.entries import comment
+from curation.decisions.entry_details import comment
 from curation.models import Action
 from curation.proposals.proposals import promote_to_global, revise_proposal
 from knowledge.models import CompanyEntry, Feedback, Status

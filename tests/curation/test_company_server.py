@@ -22,7 +22,7 @@ from accounts.models import Role
 from bigmind.core.errors import Conflict
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool
-from curation.decisions.entries import comment, get_company_entry
+from curation.decisions.entry_details import comment, get_company_entry
 from curation.decisions.history import find_broken_seals
 from curation.models import Notice, Review
 from curation.proposals.proposals import list_my_proposals, promote_to_global

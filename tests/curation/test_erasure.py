@@ -16,7 +16,7 @@ from accounts.actor import Actor
 from accounts.models import ErasureReport, User
 from accounts.people.user_deletion import delete_user
 from accounts.services.erasures import as_file, check_report
-from bigmind.core.signatures import SignatureVerdict
+from bigmind.core.signed_documents import SignatureVerdict
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.notices import notices

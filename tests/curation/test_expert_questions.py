@@ -11,8 +11,8 @@ from accounts.actor import Actor
 from accounts.models import Alert, AuditEvent, User
 from accounts.services.alerts import unseen_alerts
 from bigmind.core.errors import Conflict, NotFound, TooMany
+from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.rls import rls_bypass, rls_scope
-from bigmind.core.sections import ProfileSection
 from curation.models import Delivery, Frequency
 from curation.notifications.digests import send_digests, subscribe
 from knowledge.models import CompanyEntry, ExpertQuestion, Note
@@ -24,7 +24,7 @@ from knowledge.services.expert_questions import (
     withdraw_question,
 )
 from knowledge.services.first_steps import share_nothing
-from knowledge.services.people import change_sharing
+from knowledge.services.people_index import change_sharing
 from tests.factories import make_actor, make_key, make_user
 
 pytestmark = pytest.mark.django_db

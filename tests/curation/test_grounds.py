@@ -17,14 +17,14 @@ from bigmind.core.rls import deny_by_default, rls_scope
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from curation.decisions.decisions import approve_global
-from curation.decisions.entries import get_company_entry
+from curation.decisions.entry_details import get_company_entry
 from curation.proposals.briefing import brief
 from curation.proposals.grounds import OWN, SHARED, ProposalGrounds, grounds_of
 from knowledge.models import CompanyEntry, HookEvent, Kind, Receipt, ReceiptText
-from knowledge.services.as_told import forget_old_texts
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import erase_fact
-from knowledge.services.people import change_sharing
+from knowledge.services.people_index import change_sharing
+from knowledge.services.sent_lines import forget_old_texts
 from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_fact, make_hypothesis

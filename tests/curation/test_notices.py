@@ -21,7 +21,7 @@ from accounts.people.invitations import invite
 from accounts.services.mail import mail_invitation
 from bigmind.core.addresses import AddressRefused, Fetched, public_address
 from bigmind.environment import Environment
-from curation.decisions.entries import comment
+from curation.decisions.entry_details import comment
 from curation.models import Delivery, Frequency, Notice
 from curation.notifications.deliveries import PAUSES, deliver_pending, send_again
 from curation.notifications.digests import send_digests, subscribe
@@ -283,7 +283,7 @@ def test_what_another_worker_sends_meanwhile_is_not_sent_twice(hook: Hook, monke
         deliver_pending()
         return Fetched(200, {}, b"")
 
-    monkeypatch.setattr("curation.notifications.targets.post", slow_post)
+    monkeypatch.setattr("curation.notifications.webhook_requests.post", slow_post)
 
     deliver_pending()
 
@@ -300,7 +300,7 @@ def test_only_what_is_being_sent_is_taken(hook: Hook, monkeypatch: pytest.Monkey
         due.append(Delivery.objects.filter(delivered_at=None, not_before__lte=timezone.now()).count())
         return Fetched(200, {}, b"")
 
-    monkeypatch.setattr("curation.notifications.targets.post", slow_post)
+    monkeypatch.setattr("curation.notifications.webhook_requests.post", slow_post)
 
     deliver_pending()
 

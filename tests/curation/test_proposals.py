@@ -9,7 +9,7 @@ from accounts.actor import Actor
 from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from curation.decisions.entries import comment, get_company_entry
+from curation.decisions.entry_details import comment, get_company_entry
 from curation.proposals.proposals import list_my_proposals, promote_to_global, revise_proposal, withdraw_proposal
 from knowledge.models import CompanyEntry, Kind, Passage
 from knowledge.services.company import list_global, search_global

@@ -16,7 +16,7 @@ from bigmind.core.errors import Conflict
 from bigmind.core.text import digest
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from curation.decisions.entries import comment
+from curation.decisions.entry_details import comment
 from curation.models import Claim, Review
 from curation.proposals.overlaps import compare_proposals
 from curation.proposals.proposals import revise_proposal, withdraw_proposal
@@ -25,7 +25,7 @@ from curation.templatetags.curation import _unused_filters
 from knowledge.models import CompanyEntry, Status
 from knowledge.services.context import get_context
 from knowledge.services.feedback import give_feedback
-from knowledge.services.people import change_sharing
+from knowledge.services.people_index import change_sharing
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_fact

@@ -32,7 +32,7 @@ from bigmind.backup.programs import run
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.services.embedding import embed_pending
-from knowledge.services.people import change_sharing
+from knowledge.services.people_index import change_sharing
 
 NAME = "79cbce9"
 ROLES = {"ada": Role.MEMBER, "ben": Role.MEMBER, "cora": Role.CURATOR, "dora": Role.ADMIN}

@@ -79,7 +79,7 @@ BY_ANYTHING = {
     "knowledge.services.directory: Session": "counts of everybody who shares them",
     "knowledge.services.embedding: PassageVector": "the progress of a whole space",
     "knowledge.services.gaps: UnansweredQuestion": "what several people asked, beside one's own",
-    "knowledge.services.people: Session": "the topics of everybody who shares them",
+    "knowledge.services.people_index: Session": "the topics of everybody who shares them",
     "knowledge.services.upkeep: Passage": "by a fact, whose owner is known",
     "knowledge.services.withdrawals: ReceiptText": "who was told what is withdrawn: everybody",
     "knowledge.services.withdrawals: Serving": "who was told what is withdrawn: everybody",

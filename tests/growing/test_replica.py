@@ -69,7 +69,7 @@ SHARE = """
 from accounts.actor import Actor
 from accounts.models import User
 from accounts.people.profiles import update_profile
-from knowledge.services.people import change_sharing
+from knowledge.services.people_index import change_sharing
 
 ada = Actor.of(User.objects.get(username="ada"))
 update_profile(ada, role="Keeper of the lighthouse", preferences="", pinned_facts=[])

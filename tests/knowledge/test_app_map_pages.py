@@ -9,8 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from bigmind.core.apart import ProcessBudget
 from bigmind.core.operations import carry_out
+from bigmind.core.separate_process import ProcessBudget
 from knowledge.app_maps import folders
 from knowledge.app_maps.files.archives import pack
 from knowledge.app_maps.folders import export_maps

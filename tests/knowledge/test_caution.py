@@ -17,7 +17,7 @@ from knowledge.models.signs import SharedKnowledge
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry, update_entry
 from knowledge.services.entry_reading import list_entries
-from knowledge.services.signs import find_missing_signs
+from knowledge.services.injection_signs import find_missing_signs
 from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor, make_user
 from tests.knowledge.factories import make_reference

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from knowledge.references.editing import get_command
 from knowledge.references.imports import import_references
 from knowledge.references.readers.console.typescript import generate_from_typescript
-from knowledge.references.texts_by_hand import get_command
 from tests.factories import make_actor
 
 CONSOLE = Path(__file__).parent / "consoles" / "OperatorConsole.tsx"

@@ -12,13 +12,13 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.models import Agent, Sharing, User
 from accounts.people.profiles import update_profile
-from bigmind.core.sections import ProfileSection
+from bigmind.core.profile_sections import ProfileSection
 from knowledge.models import Kind, Passage, Session
 from knowledge.services.archive import restore, set_aside
 from knowledge.services.directory import list_directory
 from knowledge.services.embedding import embed_pending
 from knowledge.services.expertise import search_directory
-from knowledge.services.people import change_sharing, index_people
+from knowledge.services.people_index import change_sharing, index_people
 from knowledge.services.sessions import correct_session, end_session, erase_session, start_session
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user

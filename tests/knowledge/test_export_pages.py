@@ -8,7 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from bigmind.core.apart import ProcessBudget
+from bigmind.core.separate_process import ProcessBudget
 from knowledge.models import Fact, Session
 from knowledge.transfer.readers import uploads
 from tests.factories import make_actor

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.people.profiles import choose_sharing
 from bigmind.core.errors import Forbidden, NotFound
-from bigmind.core.sections import ProfileSection
+from bigmind.core.profile_sections import ProfileSection
 from knowledge.models import Gap, UnansweredQuestion
 from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending

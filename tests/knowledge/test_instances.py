@@ -13,7 +13,7 @@ from accounts.actor import Actor
 from accounts.models import Instance
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.operations import carry_out
-from bigmind.core.sections import ProfileSection
+from bigmind.core.profile_sections import ProfileSection
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.services.directory import list_directory
@@ -25,7 +25,7 @@ from knowledge.services.instances import (
     list_instances,
     register_instance,
 )
-from knowledge.services.people import change_sharing
+from knowledge.services.people_index import change_sharing
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_user
 

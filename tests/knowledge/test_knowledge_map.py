@@ -5,11 +5,11 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.people.profiles import default_sections
-from bigmind.core.sections import ProfileSection
+from bigmind.core.profile_sections import ProfileSection
 from bigmind.web.graphs import Column, Node, draw_graph
 from knowledge.services.entries import add_entry
 from knowledge.services.knowledge_map import ENTRIES, PEOPLE, PROJECTS, TOPICS, see_map
-from knowledge.services.people import change_sharing
+from knowledge.services.people_index import change_sharing
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_user
 from tests.knowledge.factories import make_fact, make_session

@@ -12,11 +12,11 @@ from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from curation.decisions.withdrawn_sources import quarantine
 from knowledge.models import Fact, Receipt, ReceiptText, Session
-from knowledge.services.as_told import ERASED, forget_old_texts
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import erase_fact
 from knowledge.services.recall_receipts import RECALLS_KEPT, recalls_of
+from knowledge.services.sent_lines import ERASED, forget_old_texts
 from knowledge.services.sessions import erase_session, start_session
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent

@@ -7,9 +7,9 @@ import pytest
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import validate_arguments
 from knowledge.models import Passage, Reference, ReferenceCollection, ReferenceDrift
+from knowledge.references.editing import get_api_endpoint, get_command, update_reference
 from knowledge.references.imports import import_references
 from knowledge.references.search import search_knowledge
-from knowledge.references.texts_by_hand import get_api_endpoint, get_command, update_reference
 from tests.factories import make_actor
 from tests.knowledge.factories import make_draft
 

@@ -6,16 +6,16 @@ from bigmind.core.errors import Forbidden, Invalid, NotFound
 from bigmind.core.operations import carry_out
 from knowledge.models import Reference
 from knowledge.references.checks import check_command
-from knowledge.references.imports import import_references
-from knowledge.references.readers.drafts import CommandForm, Option, ReferenceDraft
-from knowledge.references.search import search_knowledge
-from knowledge.references.texts_by_hand import (
+from knowledge.references.editing import (
     get_api_endpoint,
     get_command,
     get_reference,
     list_commands,
     update_reference,
 )
+from knowledge.references.imports import import_references
+from knowledge.references.readers.drafts import CommandForm, Option, ReferenceDraft
+from knowledge.references.search import search_knowledge
 from knowledge.services.embedding import embed_pending
 from knowledge.services.feedback import give_feedback
 from tests.factories import make_actor

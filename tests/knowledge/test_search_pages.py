@@ -7,13 +7,13 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from bigmind.core.sections import ProfileSection
+from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.text import digest
 from knowledge.models import CompanyEntry, Fact, Status
 from knowledge.services.company import index_company_entry
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
-from knowledge.services.people import change_sharing
+from knowledge.services.people_index import change_sharing
 from tests.factories import make_actor, make_user
 from tests.knowledge.factories import make_chunk, make_fact, make_note, make_session
 

@@ -8,8 +8,9 @@ from accounts.actor import Actor
 from accounts.models import SCOPES
 from bigmind.core.errors import Invalid, NotFound
 from knowledge.models import CompanyEntry, Feedback, Proof, Receipt, Serving, Session
-from knowledge.services.company import most_relevant, search_global
+from knowledge.services.company import search_global
 from knowledge.services.context import get_context
+from knowledge.services.context_company import most_relevant
 from knowledge.services.context_receipts import GONE, receipt_of
 from knowledge.services.exposures import CITING, PEOPLE_ASKED, SESSIONS_ASKED, tally_servings
 from knowledge.services.facts import erase_fact

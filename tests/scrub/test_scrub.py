@@ -28,7 +28,7 @@ from bigmind.backup.making import make_backup
 from bigmind.backup.restoring import restore_backup
 from bigmind.core.errors import BigMindError, Forbidden, Invalid
 from bigmind.core.operations import Effect
-from bigmind.core.signatures import SignatureVerdict
+from bigmind.core.signed_documents import SignatureVerdict
 from bigmind.gate import perform
 from bigmind.observability import health
 from bigmind.operations import CATALOGUE

@@ -17,7 +17,7 @@ from accounts.models import ApiKey, Instance, Profile, Sharing, User
 from accounts.oauth.app_tokens import let_in, oauth_address
 from accounts.oauth.connected_apps import introduce_app
 from accounts.people.profiles import update_profile
-from bigmind.core.sections import ProfileSection
+from bigmind.core.profile_sections import ProfileSection
 from curation.models import Claim, Comment, GoldenQuestion
 from curation.proposals.proposals import promote_to_global
 from curation.services.golden_questions import pin_golden_question
@@ -60,7 +60,7 @@ from knowledge.services.facts import deprecate_fact, store_fact
 from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.instances import register_instance
 from knowledge.services.notes import set_note
-from knowledge.services.people import change_sharing
+from knowledge.services.people_index import change_sharing
 from knowledge.services.sessions import append_chunk, end_session, start_session
 from knowledge.tidying.suggestions import suggestions_for
 from knowledge.transfer.passport import export_memory

@@ -49,7 +49,7 @@ MADE_HARMLESS = {
         "cut_to_tokens(texts.quote(stored).strip('“”'), TITLE_TOKENS)",
     ],
     # Words alone: their pattern takes no quotation mark.
-    "knowledge/lessons/words.py": ["inner"],
+    "knowledge/lessons/normalization.py": ["inner"],
     "knowledge/services/clauses.py": ["text if len(text) <= QUOTED_CHARS else text[:QUOTED_CHARS - 1] + '…'"],
     "knowledge/services/contradictions.py": [
         "here.words[here.stems.index(one)]",

@@ -17,7 +17,7 @@ from accounts.models import SCOPES, Role, User
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.routes import ROOT, path_parameters
 from knowledge.models import ExpertQuestion
-from knowledge.services.people import change_sharing
+from knowledge.services.people_index import change_sharing
 from tests.factories import make_actor, make_key, make_user
 from tests.transports.isolation import (
     ATTEMPTS,

@@ -11,7 +11,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.actor import Actor
 from accounts.people.profiles import update_profile
-from bigmind.core.parts import REPLY_TOKENS
+from bigmind.core.reply_parts import REPLY_TOKENS
 from bigmind.core.tokens import count_tokens
 from bigmind.gate import PART
 from bigmind.operations import CATALOGUE

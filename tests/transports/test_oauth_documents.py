@@ -9,14 +9,9 @@ import pytest
 from django.core.cache import cache
 
 from accounts.models import ApiKey, ConnectedApp
-from accounts.oauth import connected_apps
-from accounts.oauth.connected_apps import (
-    FETCHES_PER_MINUTE,
-    is_document_address,
-    keep_document,
-    must_be_read,
-    read_document,
-)
+from accounts.oauth import client_documents
+from accounts.oauth.client_documents import FETCHES_PER_MINUTE, is_document_address, must_be_read, read_document
+from accounts.oauth.connected_apps import keep_document
 from bigmind.core.errors import Invalid, TooMany
 from tests.factories import make_user
 from tests.serving import Served, serving
@@ -155,7 +150,7 @@ def test_an_answer_is_refused_that_is_no_document(documented: Site, status: int,
 
 
 def test_a_document_that_comes_slowly_is_not_waited_for(documented: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connected_apps, "DOCUMENT_SECONDS", 0.5)
+    monkeypatch.setattr(client_documents, "DOCUMENT_SECONDS", 0.5)
     documented.document, documented.pause = b" " * 9000, 0.2
 
     with pytest.raises(Invalid, match="for more than"):
@@ -185,7 +180,7 @@ def test_a_document_is_read_again_after_an_hour(documented: Site) -> None:
 
     app = keep_document(documented.url, name=said.name, redirect_uris=said.redirect_uris, address=HERE)
     after = must_be_read(documented.url, address=HERE)
-    app.read_at -= connected_apps.READ_AGAIN_AFTER
+    app.read_at -= client_documents.READ_AGAIN_AFTER
     app.save()
 
     assert (before, after) == (True, False)

@@ -14,7 +14,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.actor import Actor
 from accounts.models import SCOPES, User
-from bigmind.core.numbers import ids_in
+from bigmind.core.private_numbers import ids_in
 from bigmind.core.text import digest
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.request_context import RequestContext
@@ -26,7 +26,7 @@ from knowledge.models.outcomes import DIGEST_CHARS
 from knowledge.search.passages import Indexed, index_new
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import store_fact
-from knowledge.services.people import change_sharing
+from knowledge.services.people_index import change_sharing
 from knowledge.services.recall import recall
 from knowledge.services.sessions import end_session, start_session
 from knowledge.services.trigger_levels import set_fact_triggers

@@ -10,7 +10,7 @@ from accounts.models import AuditEvent, AuditHead, ErasureReport
 from accounts.services.audit import events_without_key, find_broken_events, head_in
 from accounts.services.erasures import as_file, check_report
 from bigmind.backup.making import backups_in
-from bigmind.core.signatures import SignatureVerdict
+from bigmind.core.signed_documents import SignatureVerdict
 from bigmind.management.base import OperatorCommand, Refused
 
 

@@ -14,6 +14,7 @@ from django.db import InterfaceError, OperationalError
 
 from accounts.connecting.changes import FileChange, carry_out, plan_connection
 from accounts.connecting.clients import client_called, door
+from accounts.connecting.file_backups import ChangeRecords
 from accounts.connecting.hook_files import HookConfig
 from accounts.connecting.hooks import (
     KINDS,
@@ -37,7 +38,6 @@ from accounts.connecting.parts import (
 )
 from accounts.connecting.plugins import write_plugin
 from accounts.connecting.programs import AgentProgram
-from accounts.connecting.records import ChangeRecords
 from accounts.connecting.server_config import KEY_PLACEHOLDER, KEY_VARIABLE, ServerConfig
 from accounts.keys import create_key, digest_of, is_well_formed
 from accounts.models import ApiKey

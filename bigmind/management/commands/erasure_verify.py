@@ -6,7 +6,7 @@ from typing import Any
 
 from accounts.models import ErasureReport
 from accounts.services.erasures import as_file, check_report
-from bigmind.core.signatures import SignatureVerdict
+from bigmind.core.signed_documents import SignatureVerdict
 from bigmind.management.base import OperatorCommand, Refused, argument
 
 FOREIGN = 3

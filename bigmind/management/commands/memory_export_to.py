@@ -6,7 +6,7 @@ from typing import Any
 from bigmind.management.base import DRY_RUN, OperatorCommand, argument
 from bigmind.management.people import actor_for
 from knowledge.transfer.passport import files_for
-from knowledge.transfer.readers import WRITTEN
+from knowledge.transfer.readers.formats import WRITTEN
 from knowledge.transfer.vault_folders import WrittenVault, write_files, write_vault
 
 NAMED = 20

@@ -10,9 +10,9 @@ from curation.services.foreign_imports import OWN, import_bundle
 from curation.services.live_imports import import_repository
 from curation.services.page_imports import PageChoice
 from knowledge.transfer.github import NAME
-from knowledge.transfer.moved_in import MovedIn
-from knowledge.transfer.readers import AUTO, DESTINATIONS, FORMATS, NAMES
+from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.readers.bundles import bundle_of
+from knowledge.transfer.readers.formats import AUTO, DESTINATIONS, FORMATS, NAMES
 
 RECORDED = {one.name: one.usual_folder for one in FORMATS if one.usual_folder}
 NAMED = 20

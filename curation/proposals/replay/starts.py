@@ -9,8 +9,8 @@ from uuid import UUID
 from django.db import connection
 
 from knowledge.models import CompanyEntry
-from knowledge.services.company import ENTRIES_SHOWN, READ_PER_GROUP, relevance_to, select_approved_entries
-from knowledge.services.context import company_line
+from knowledge.services.company import select_approved_entries
+from knowledge.services.context_company import ENTRIES_SHOWN, READ_PER_GROUP, company_line, relevance_to
 from knowledge.services.exposures import find_demoted
 
 from .afterwards import EntryChange

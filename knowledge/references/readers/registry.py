@@ -131,7 +131,7 @@ GENERATORS: dict[str, Generator] = {
             lambda source: source.path.suffix.lower() in (".ts", ".tsx", ".mts"),
         ),
         # What follows runs or imports what the operator names: `auto` never takes it.
-        Generator("help", "a program to run with --help, such as `git`", f"{__package__}.help.trees.generate"),
+        Generator("help", "a program to run with --help, such as `git`", f"{__package__}.help.command_tree.generate"),
         Generator(
             "click",
             "a click command, `package.module:name`",

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bigmind.core.errors import Invalid
-from bigmind.core.signatures import SignatureVerdict, check_signature, is_our_key, sign
+from bigmind.core.signed_documents import SignatureVerdict, check_signature, is_our_key, sign
 
 from .bundles import Bundle
 from .drafts import MemoryDraft, Reading

@@ -5,13 +5,13 @@ import zipfile
 from dataclasses import dataclass
 from typing import Any
 
-from bigmind.core.apart import ProcessBudget, perform_apart
 from bigmind.core.errors import Invalid
+from bigmind.core.separate_process import ProcessBudget, perform_apart
 from knowledge.transfer.github import FetchedFiles
 
-from . import AUTO, FORMATS, ImportFormat, format_of, read
 from .bundles import bundle_from
 from .drafts import DRAFTS, Reading
+from .formats import AUTO, FORMATS, ImportFormat, format_of, read
 from .own_documents import is_own_document, read_document
 
 SMALL_BYTES = 8 * 1024

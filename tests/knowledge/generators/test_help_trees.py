@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bigmind.core.errors import Invalid
-from knowledge.references.readers.help import trees as help_trees
-from knowledge.references.readers.help.trees import NoHelp, generate_from_help, read_tree
+from knowledge.references.readers.help import command_tree as help_trees
+from knowledge.references.readers.help.command_tree import NoHelp, generate_from_help, read_tree
 
 
 @pytest.fixture

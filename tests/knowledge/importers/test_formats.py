@@ -15,10 +15,10 @@ from curation.decisions.forgetting import forget_source
 from curation.services.foreign_imports import import_bundle, import_reading
 from knowledge.models import Chunk, CompanyEntry, Fact, Hypothesis, Note, Passage, Session
 from knowledge.services.facts import deprecate_fact
-from knowledge.transfer.moved_in import MovedIn
+from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.passport import export_memory
-from knowledge.transfer.readers import format_of, read
 from knowledge.transfer.readers.bundles import bundle_of
+from knowledge.transfer.readers.formats import format_of, read
 from tests.factories import make_actor
 
 from . import sources

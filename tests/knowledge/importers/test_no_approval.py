@@ -13,9 +13,9 @@ from knowledge.parsers.sources import SourceEntry
 from knowledge.references.readers.drafts import ReferenceDraft
 from knowledge.services.entry_imports import NewEntry
 from knowledge.transfer import exports
-from knowledge.transfer.readers import FORMATS
 from knowledge.transfer.readers.bundles import bundle_of
 from knowledge.transfer.readers.drafts import CompanyDraft, MemoryDraft
+from knowledge.transfer.readers.formats import FORMATS
 from tests.factories import make_actor
 
 from . import products, sources, transcripts

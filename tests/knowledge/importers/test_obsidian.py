@@ -14,8 +14,8 @@ from curation.services.page_imports import PageChoice
 from knowledge.models import Entry, Note, Reference
 from knowledge.services.entries import update_entry
 from knowledge.services.notes import set_note
+from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.imports import import_memory
-from knowledge.transfer.moved_in import MovedIn
 from knowledge.transfer.passport import export_memory, pack_files
 from knowledge.transfer.readers.bundles import bundle_of
 from knowledge.transfer.vaults import vault_files

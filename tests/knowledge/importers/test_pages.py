@@ -12,7 +12,7 @@ from curation.services.foreign_imports import import_bundle
 from curation.services.page_imports import PageChoice
 from knowledge.models import Entry, Reference, ReferenceCollection
 from knowledge.services.entries import update_entry
-from knowledge.transfer.moved_in import MovedIn
+from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.readers.bundles import bundle_of
 from tests.factories import make_actor
 

@@ -10,15 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bigmind.core.errors import Invalid
-from bigmind.core.signatures import sign
+from bigmind.core.signed_documents import sign
 from curation.services.foreign_imports import import_bundle
 from knowledge.models import Fact, Note
 from knowledge.services.facts import deprecate_fact
 from knowledge.transfer.github import FetchedFiles
 from knowledge.transfer.imports import import_memory
 from knowledge.transfer.passport import export_memory, files_for, write_items
-from knowledge.transfer.readers import WRITTEN, format_of, read
 from knowledge.transfer.readers.bundles import bundle_of
+from knowledge.transfer.readers.formats import WRITTEN, format_of, read
 from knowledge.transfer.readers.items import DRAFTS, FIELDS, Item
 from knowledge.transfer.readers.provenance import NAME, PURPOSE
 from knowledge.transfer.readers.uploads import read_files

@@ -27,7 +27,7 @@ from accounts.oauth.app_tokens import Pair, end_access, exchange, find_token, oa
 from accounts.oauth.connected_apps import app_called, introduce_app
 from accounts.oauth.consent import ConsentRequest, seal
 from bigmind.core.errors import Invalid
-from bigmind.transports.mcp.oauth.clients import client_of
+from bigmind.transports.mcp.oauth.sdk_clients import client_of
 from bigmind.transports.mcp.threads import on_a_thread
 
 STATE_CHARS = 2000

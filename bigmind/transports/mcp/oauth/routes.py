@@ -20,7 +20,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from accounts.oauth.app_tokens import oauth_address
-from accounts.oauth.connected_apps import is_document_address, keep_document, must_be_read, read_document
+from accounts.oauth.client_documents import is_document_address, must_be_read, read_document
+from accounts.oauth.connected_apps import keep_document
 from accounts.sign_in.attempts import count_exchange, count_guess
 from bigmind.core.errors import BigMindError, ReadOnly, TooMany
 from bigmind.core.read_only import is_refused_write

@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from knowledge.references.readers.openapi.json_references import ApiDocument
 from knowledge.references.readers.openapi.schemas import Schemas
-from knowledge.references.readers.openapi.values import ApiDocument, line, listing, mapping, prose, text, texts
+from knowledge.references.readers.openapi.values import line, listing, mapping, prose, text, texts
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 OPERATIONS = 20_000

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from bigmind.core.text import inline
-from knowledge.references.readers.openapi.values import HOPS, ApiDocument, line, listing, mapping, name_in, texts
+from knowledge.references.readers.openapi.json_references import HOPS, ApiDocument, name_in
+from knowledge.references.readers.openapi.values import line, listing, mapping, texts
 
 CUT = "x-cut"
 """Stands where a schema goes on; its value says why it does not go on here."""

@@ -3,21 +3,14 @@
 import json
 import re
 from typing import Any
-from urllib.parse import unquote
 
 from bigmind.core.text import one_line, show_hidden
-from knowledge.references.readers.drafts import ReaderProblem
 
 CUT = "…"
 # The elements that product documents write into their descriptions; anything else is left alone.
 BREAKS = re.compile(r"<\s*+/?\s*+(?:p|br|li|ul|ol|div|tr|h[1-6])\b[^<>]{0,200}>", re.IGNORECASE)
 MARKS = re.compile(r"<\s*+/?\s*+(?:a|b|i|em|strong|span|code|tt|small)\b[^<>]{0,500}>", re.IGNORECASE)
 SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n\s*\n")
-
-HOPS = 32
-MOST_PROBLEMS = 1_000
-POINTER_CHARS = 200
-SIBLINGS = ("summary", "description")
 
 
 def mapping(value: Any) -> dict[str, Any]:
@@ -75,62 +68,3 @@ def as_json(value: Any, limit: int) -> str:
         return shorten(plain, limit)
     lines = json.dumps(value, ensure_ascii=False, indent=2)
     return lines if len(lines) <= limit else lines[:limit].rpartition("\n")[0] + f"\n{CUT}"
-
-
-class ApiDocument:
-    """An OpenAPI document, and what was wrong with it."""
-
-    def __init__(self, raw: dict[str, Any], name: str) -> None:
-        self.raw, self.name = raw, name
-        self._problems: dict[tuple[str, str], ReaderProblem] = {}
-        self._found: dict[str, dict[str, Any] | None] = {}
-
-    @property
-    def problems(self) -> tuple[ReaderProblem, ...]:
-        """What could not be read, each thing once."""
-        return tuple(self._problems.values())
-
-    def note(self, where: str, says: str) -> None:
-        """Note that something could not be read."""
-        if len(self._problems) < MOST_PROBLEMS:
-            where, says = shorten(where, POINTER_CHARS), shorten(says, 2 * POINTER_CHARS)
-            self._problems.setdefault((where, says), ReaderProblem(where=where, says=says))
-
-    def resolve(self, value: Any, where: str) -> dict[str, Any]:
-        """Return an object, or the one its `$ref` leads to; an empty one where that is nowhere."""
-        node = mapping(value)
-        for _ in range(HOPS):
-            if not isinstance(pointer := node.get("$ref"), str):
-                return node
-            if (target := self.target(pointer, where)) is None:
-                return {}
-            node = {**target, **{key: node[key] for key in SIBLINGS if key in node}}
-        self.note(where, f"A chain of more than {HOPS} references was left out.")
-        return {}
-
-    def target(self, pointer: str, where: str) -> dict[str, Any] | None:
-        """Return what a pointer such as `#/components/schemas/User` names, or None, which is noted."""
-        if pointer not in self._found:
-            self._found[pointer] = self._look_up(pointer)
-        target = self._found[pointer]
-        if target is None:
-            leads = "leads nowhere" if pointer.startswith("#") else "leads out of the document, which is not followed"
-            self.note(where, f"The reference {shorten(pointer, POINTER_CHARS)} {leads}; it was left out.")
-        return target
-
-    def _look_up(self, pointer: str) -> dict[str, Any] | None:
-        if pointer != "#" and not pointer.startswith("#/"):
-            return None
-        found: Any = self.raw
-        for part in pointer.split("/")[1:]:
-            key = unquote(part).replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list) and key.isascii() and key.isdigit() and int(key[:9]) < len(found):
-                found = found[int(key[:9])]
-            else:
-                found = mapping(found).get(key)
-        return found if isinstance(found, dict) else None
-
-
-def name_in(pointer: str) -> str:
-    """Return the last part of a pointer: what people call the thing."""
-    return unquote(pointer.rpartition("/")[2]).replace("~1", "/").replace("~0", "~")

@@ -1,4 +1,4 @@
-"""References: reading one, changing its text by hand, and deciding which text is kept where the source changed too."""
+"""References: reading one, editing its text by hand, and deciding which text is kept where the source changed too."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

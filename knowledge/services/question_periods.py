@@ -1,4 +1,4 @@
-"""Then: the period that a question is about, named as a date, in words, or by an event such as “before the migration”.
+"""Question periods: the time that a question is about, named as a date, in words, or by an event (“before the move”).
 
 The search for what was true then includes what was replaced since. Words are compared one by one, so nothing here takes
 longer than its text is long.

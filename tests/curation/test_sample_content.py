@@ -11,7 +11,7 @@ from django.test import Client
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.errors import Conflict
-from curation.services.samples import add_samples, has_samples, remove_samples
+from curation.services.sample_content import add_samples, has_samples, remove_samples
 from knowledge.models import Fact, Hypothesis, Note, Session
 from knowledge.services.context import get_context
 from knowledge.services.facts import list_facts

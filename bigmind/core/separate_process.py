@@ -1,8 +1,8 @@
 """Runs a function in a separate process that can be killed, with a budget of processor time, memory and time.
 
 What reads a large file from outside goes here, so that a hostile one costs its sender a refusal and others nothing. The
-first call starts a template process (`python -m bigmind.core.apart`), which imports what it is asked for and forks for
-each call: 20 ms instead of a start of 2 s. It knows no secret of the instance and no database.
+first call starts a template process (`python -m bigmind.core.separate_process`), which imports what it is asked for and
+forks for each call: 20 ms instead of a start of 2 s. It knows no secret of the instance and no database.
 """
 
 import os
@@ -78,7 +78,7 @@ class _Template:
         self._owner = os.getpid()
         with theirs:
             subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, "-m", "bigmind.core.apart", str(theirs.fileno())],
+                [sys.executable, "-m", "bigmind.core.separate_process", str(theirs.fileno())],
                 cwd=Path(__file__).parents[2],
                 env={name: os.environ[name] for name in PASSED if name in os.environ} | NOTHING,
                 stdin=subprocess.DEVNULL,
@@ -197,6 +197,6 @@ if __name__ == "__main__":
 
     django.setup()
     # Not `__main__`: what is pickled names the module that the caller knows.
-    from bigmind.core import apart
+    from bigmind.core import separate_process
 
-    apart._serve(socket.socket(fileno=int(sys.argv[1])))
+    separate_process._serve(socket.socket(fileno=int(sys.argv[1])))

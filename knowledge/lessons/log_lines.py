@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from knowledge.lessons.words import COLOURS, TIME
+from knowledge.lessons.normalization import COLOURS, TIME
 
 LINE_CHARS = 2_000
 

@@ -1,4 +1,4 @@
-"""Sources of passages: reads the items themselves, as far as someone may see them now."""
+"""Visibility: which items of each kind someone may see now, and the items that passages were made of."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime

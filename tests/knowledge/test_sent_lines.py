@@ -16,10 +16,10 @@ from curation.decisions.forgetting import forget_source
 from curation.decisions.withdrawn_sources import quarantine
 from knowledge.kinds import KINDS
 from knowledge.models import Fact, Receipt, ReceiptText, Session
-from knowledge.services.as_told import ERASED, forget_old_texts
 from knowledge.services.context import get_context
 from knowledge.services.facts import correct_fact, erase_fact
 from knowledge.services.hypotheses import add_hypothesis, erase_hypothesis
+from knowledge.services.sent_lines import ERASED, forget_old_texts
 from knowledge.services.sessions import end_session, erase_session, start_session
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent

@@ -4,7 +4,7 @@ from mcp.shared.auth import InvalidRedirectUriError, InvalidScopeError, OAuthCli
 from pydantic import AnyUrl, ValidationError
 
 from accounts.models import SCOPES, ConnectedApp
-from accounts.oauth.connected_apps import is_redirect_of
+from accounts.oauth.redirects import is_redirect_of
 
 
 class OAuthClient(OAuthClientInformationFull):

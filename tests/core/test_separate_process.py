@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bigmind.core.apart import ProcessBudget, perform_apart
 from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.separate_process import ProcessBudget, perform_apart
 
 QUICK = ProcessBudget(processor_seconds=1, seconds=3, megabytes=64)
 

@@ -1,0 +1,65 @@
+"""What webhooks are told: the messages about decisions and about the head of the audit log, and who gets them."""
+
+from django.conf import settings
+from django.utils import timezone
+
+from accounts.services.audit import head_of_audit, head_text
+from bigmind.core.background import after_commit
+from curation.models import Channel, Delivery, Review, Webhook
+
+from .webhook_requests import AUDIT_HEAD
+from .webhooks import webhooks_for
+
+
+def queue_webhook(review: Review) -> None:
+    """Queue the message about a decision for every webhook that chose it. Call this in the deciding transaction.
+
+    The message names the entry and links to it; the text of the entry does not leave this instance.
+    """
+    event = f"company.{review.action}"
+    receivers = _receivers(event)
+    if not receivers:
+        return
+    entry = review.entry
+    body = {
+        "type": event,
+        "timestamp": review.created_at.isoformat(),
+        "data": {
+            "handle": entry.handle,
+            # Until it is decided, only the proposer and the curators may read it.
+            "title": "" if entry.is_undecided else entry.title,
+            "category": entry.category,
+            "status": entry.status,
+            "revision": entry.revision,
+            "by": review.by_name,
+            "url": f"{settings.PUBLIC_URL}/company/{entry.pk}/",
+        },
+    }
+    Delivery.objects.bulk_create(
+        Delivery(channel=Channel.WEBHOOK, event=event, body=body, webhook=webhook) for webhook in receivers
+    )
+    after_commit("curation.tasks.deliver_pending")
+
+
+def queue_audit_head() -> bool:
+    """Queue the last line of the audit log for the webhook, if it is new.
+
+    The receiver can later prove what the log had: the owner of the database cannot change it there.
+    """
+    head, receivers = head_of_audit(), _receivers(AUDIT_HEAD)
+    if head is None or not receivers:
+        return False
+    body = {"type": AUDIT_HEAD, "timestamp": timezone.now().isoformat(), "data": {"head": head_text(head)}}
+    is_new = False
+    for webhook in receivers:
+        told = Delivery.objects.filter(channel=Channel.WEBHOOK, event=AUDIT_HEAD, webhook=webhook)
+        last = told.order_by("-created_at").first()
+        if not last or last.body["data"] != body["data"]:
+            Delivery.objects.create(channel=Channel.WEBHOOK, event=AUDIT_HEAD, body=body, webhook=webhook)
+            is_new = True
+    return is_new
+
+
+def _receivers(event: str) -> list[Webhook | None]:
+    """Return the webhooks that chose an event; None stands for the one of the environment, which is sent all."""
+    return [*([None] if settings.WEBHOOK_URL else []), *webhooks_for(event)]
