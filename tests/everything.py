@@ -14,7 +14,7 @@ from accounts.services.erasures import Erased, report_erasure
 from accounts.services.task_statistics import tally_task
 from accounts.sign_in.attempts import count_try
 from accounts.sign_in.links import make_sign_in_link
-from bigmind.core.operations import validate_arguments
+from bigmind.core.argument_checks import validate_arguments
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE

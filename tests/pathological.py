@@ -41,7 +41,7 @@ from bigmind.scrub.matching import MOST, needles_of, replace_in
 from bigmind.transports.hooks.payloads import drop_hook_context
 from bigmind.transports.mcp.exchanges import read_call
 from bigmind.transports.mcp.request_context import parse_structured, parse_toolsets
-from bigmind.transports.rest.arguments import read_json
+from bigmind.transports.rest.request_reading import read_json
 from bigmind.web.differences import words_changed
 from bigmind.web.markdown import render_markdown
 from curation.notifications.notices import notice_text

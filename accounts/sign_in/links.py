@@ -21,9 +21,14 @@ def make_sign_in_link(user: User) -> str:
 
 def redeem_sign_in_link(token: str) -> User | None:
     """Return the user of a link that is good, and use it up; None for one that is used, expired or unknown."""
-    now = timezone.now()
-    link = SignInLink.objects.select_related("user").filter(digest=digest_of(token), expires_at__gt=now).first()
+    link = find_sign_in_link(token)
     # The update decides, not the read: of two clicks at once only one finds the row unused.
-    if link is None or not SignInLink.objects.filter(pk=link.pk, used_at=None).update(used_at=now):
+    if link is None or not SignInLink.objects.filter(pk=link.pk, used_at=None).update(used_at=timezone.now()):
         return None
-    return link.user if link.user.is_active else None
+    return link.user
+
+
+def find_sign_in_link(token: str) -> SignInLink | None:
+    """Return the link of a token, with its user; None for one that is used, expired or unknown, or of nobody active."""
+    good = SignInLink.objects.filter(used_at=None, expires_at__gt=timezone.now(), user__is_active=True)
+    return good.select_related("user").filter(digest=digest_of(token)).first()

@@ -11,16 +11,14 @@ from django.contrib.auth import authenticate, login, logout
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.keys import digest_of
-from accounts.models import SignInLink, User
+from accounts.models import User
 from accounts.services.audit import audit
 from accounts.sign_in.attempts import count_guess, count_try, forget_tries, guesser_of_code
-from accounts.sign_in.links import redeem_sign_in_link
+from accounts.sign_in.links import find_sign_in_link, redeem_sign_in_link
 from accounts.sign_in.passwords import may_use_password
 from accounts.sign_in.second_factors import check_code, has_second_factor
 from accounts.views.second_factor import CodeForm
@@ -188,7 +186,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 def sign_in_link(request: HttpRequest, token: str) -> HttpResponse:
     """Sign in by a one-time link. Opening it only asks: programs that look at links must not use it up."""
     if request.method != "POST":
-        link = _good_link(token)
+        link = find_sign_in_link(token)
         return (
             render(request, "accounts/sign_in_link.html", {"person": link.user}) if link else _no_good(request, token)
         )
@@ -233,8 +231,3 @@ def _form(
 def _no_good(request: HttpRequest, token: str) -> HttpResponse:
     count_guess(token, request.META.get("REMOTE_ADDR", ""))
     return render(request, "accounts/sign_in_link_used.html", status=410)
-
-
-def _good_link(token: str) -> SignInLink | None:
-    links = SignInLink.objects.filter(used_at=None, expires_at__gt=timezone.now(), user__is_active=True)
-    return links.select_related("user").filter(digest=digest_of(token)).first()

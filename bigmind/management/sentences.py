@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from itertools import count, product
 from pathlib import Path
 
+from bigmind.core.argument_checks import PHRASES
 from bigmind.core.injections import SIGNS
-from bigmind.core.operations import PHRASES
 from bigmind.core.sentences import CONTEXT
 from bigmind.environment.listing import GROUPS, fields_of, title_of
 from bigmind.management.refusals import PACKAGES, ROOT

@@ -26,8 +26,8 @@ from knowledge.services.feedback import settle_complaints
 
 from .documents import LineKey, PackName, PackVersionName, document_of
 from .publishing import LOCK
+from .reviewing import CARRIED, LineChange, import_documentation, read_lines, target_of, waiting_version
 from .subscriptions import find_subscription
-from .updates import CARRIED, LineChange, import_documentation, read_lines, target_of, waiting_version
 
 Keys = Annotated[list[LineKey], Field(max_length=300)]
 

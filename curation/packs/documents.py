@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Conflict, Invalid
-from bigmind.core.operations import refusal
 from bigmind.core.screening.policy import NoSecrets
 from bigmind.core.signed_documents import SignatureVerdict, check_signature
 from bigmind.core.text import echo

@@ -12,8 +12,8 @@ from django.utils import timezone
 from pydantic import ValidationError
 
 from accounts.actor import Actor
+from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Forbidden, Invalid
-from bigmind.core.operations import refusal
 from bigmind.core.text import one_line
 from knowledge.models import ReferenceCollection
 from knowledge.parsers.entries import KEY_CHARS, SourceEntry, slug

@@ -7,8 +7,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from accounts.authentication import actor_of
+from bigmind.core.argument_checks import validate_arguments
 from bigmind.core.errors import Invalid
-from bigmind.core.operations import validate_arguments
 from bigmind.web.pages import own_page
 from curation.decisions.decisions import approve_global
 from curation.proposals.blast_radius import blast_radius

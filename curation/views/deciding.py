@@ -10,8 +10,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
+from bigmind.core.argument_checks import validate_arguments
 from bigmind.core.errors import Conflict, Invalid
-from bigmind.core.operations import carry_out, validate_arguments
+from bigmind.core.operations import carry_out
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import form_data

@@ -23,9 +23,9 @@ from curation.models import Pack, PackKey, PackVersion
 from curation.packs.accepting import PackOutcome, accept_update, reject_update, roll_back, unsubscribe
 from curation.packs.documents import MOST_BYTES, SUFFIX
 from curation.packs.publishing import PublishedPack, get_published_version, own_public_key, publish_pack
+from curation.packs.reviewing import review_update
 from curation.packs.sources import is_address
 from curation.packs.subscriptions import distrust_key, fetch_update, pin_pack, subscribe, trust_key
-from curation.packs.updates import review_update
 from knowledge.references.collections import list_collections
 from knowledge.services.company import projects_with_company_entries
 

@@ -22,8 +22,8 @@ from pydantic import (
     model_validator,
 )
 
+from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Invalid
-from bigmind.core.operations import refusal
 from bigmind.core.text import check_content, clean_name, digest
 from bigmind.core.vocabulary import CONTENT_BYTES, Confidence, Content, Project, Tags
 

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
+from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Invalid
-from bigmind.core.operations import refusal
 from knowledge.parsers.entries import EntryType, Keys, SourceEntry, slug
 from knowledge.parsers.lessons_learned import kind_of, kind_of_heading
 from knowledge.parsers.markdown import infer_tags

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import yaml
 from pydantic import ValidationError
 
+from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Invalid
-from bigmind.core.operations import refusal
 from bigmind.core.text import echo, one_line, show_hidden
 from knowledge.parsers.entries import Changes, SourceEntry, changes, rewordings
 from knowledge.parsers.reading import decode_text, read_text, replace_text

@@ -8,9 +8,9 @@ from django.db import transaction
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
 from accounts.actor import Actor
+from bigmind.core.argument_checks import refusal
 from bigmind.core.columns import ColumnCopy
 from bigmind.core.copying import copy_new
-from bigmind.core.operations import refusal
 from bigmind.core.text import digest, echo
 from bigmind.core.vocabulary import Confidence, Project, SharedContent
 from knowledge.anchors.grammar import Anchors

@@ -18,8 +18,9 @@ from pydantic import ValidationError
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import BigMindError
-from bigmind.core.operations import carry_out, refusal
+from bigmind.core.operations import carry_out
 from bigmind.core.text import digest
 from knowledge.models import Entry, EntryType
 from knowledge.parsers.entries import SourceEntry, generations, rewordings

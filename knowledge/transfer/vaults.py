@@ -17,7 +17,7 @@ from django.utils import timezone
 from pydantic import ValidationError
 
 from accounts.models import User
-from bigmind.core.operations import refusal
+from bigmind.core.argument_checks import refusal
 from bigmind.core.text import one_line
 from bigmind.core.vocabulary import TITLE_CHARS
 from knowledge.models import Kind, Note

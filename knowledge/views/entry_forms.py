@@ -9,8 +9,8 @@ from django.db import transaction
 from django.utils.dateparse import parse_datetime
 
 from accounts.actor import Actor
+from bigmind.core.argument_checks import validate_arguments
 from bigmind.core.errors import Conflict, Invalid
-from bigmind.core.operations import validate_arguments
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.differences import TextChange, compare_lines
 from bigmind.web.forms import Names, OperationForm, TextField, choice

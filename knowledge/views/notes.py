@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from bigmind.core.operations import validate_arguments
+from bigmind.core.argument_checks import validate_arguments
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import OperationForm, Question, TextField, choice, form_data
 from bigmind.web.pages import own_page, tell

@@ -17,8 +17,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.services.usage import COLLEAGUES
+from bigmind.core.argument_checks import validate_arguments
 from bigmind.core.errors import Conflict, Forbidden, Invalid
-from bigmind.core.operations import validate_arguments
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.differences import TextChange, compare_lines
 from bigmind.web.forms import Names, OperationForm, Question, TextField, choice, form_data, search_field

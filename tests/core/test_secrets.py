@@ -5,8 +5,8 @@ from time import process_time
 
 import pytest
 
+from bigmind.core.argument_checks import arguments_of, validate_arguments
 from bigmind.core.errors import Invalid
-from bigmind.core.operations import arguments_of, validate_arguments
 from bigmind.core.screening import find_secrets, redact
 from bigmind.core.screening.policy import collect_notices
 from bigmind.core.vocabulary import Content, Lines, LongText, Query, SharedContent, Tags

@@ -19,7 +19,7 @@ from accounts.services.erasures import as_file, check_report
 from bigmind.core.signed_documents import SignatureVerdict
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from bigmind.transports.mcp.notices import notices
+from bigmind.transports.mcp.reply_notices import notices
 from bigmind.transports.mcp.request_context import RequestContext
 from curation.decisions.forgetting import forget_source
 from curation.decisions.history import find_broken_seals

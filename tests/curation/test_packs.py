@@ -27,8 +27,8 @@ from curation.notifications.digests import send_digests
 from curation.packs.accepting import accept_update, roll_back, unsubscribe
 from curation.packs.documents import SUFFIX, read_pack
 from curation.packs.publishing import own_public_key, publish_pack
+from curation.packs.reviewing import review_update
 from curation.packs.subscriptions import distrust_key, fetch_due, fetch_update, pin_pack, subscribe, trust_key
-from curation.packs.updates import review_update
 from curation.services.golden_questions import pin_golden_question
 from knowledge.models import CompanyEntry, Reference
 from knowledge.references.imports import import_references

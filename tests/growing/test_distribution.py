@@ -68,8 +68,8 @@ BY_PARENT = {
 """Asked by a session, conversation, act, fact or passage, which is of the same owner: by (owner, id) with its key."""
 BY_ANYTHING = {
     "accounts.services.erasures: Passage": "by the thing whose text is erased; the caller knows the owner",
-    "curation.proposals.blast_radius: AskedQuestion": "a sample of what everybody asked",
-    "curation.proposals.blast_radius: Passage": "by a company entry: shared",
+    "curation.proposals.replay.starts: AskedQuestion": "a sample of what everybody asked",
+    "curation.proposals.replay.afterwards: Passage": "by a company entry: shared",
     "curation.proposals.briefing: Feedback": "what everybody said of a company entry",
     "curation.proposals.queue: Feedback": "what everybody said of company entries",
     "curation.services.inbox: ExpertQuestion": "by who was asked, who is not who asks: two owners",

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from bigmind.core.argument_checks import validate_arguments
 from bigmind.core.errors import Invalid
-from bigmind.core.operations import validate_arguments
 from knowledge.models import Passage, Reference, ReferenceCollection, ReferenceDrift
 from knowledge.references.editing import get_api_endpoint, get_command, update_reference
 from knowledge.references.imports import import_references

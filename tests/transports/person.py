@@ -13,7 +13,8 @@ from accounts.models import SCOPES, Role
 from accounts.people.profiles import update_profile
 from accounts.services.agents import note_agent
 from bigmind import __version__
-from bigmind.core.operations import Operation, validate_arguments
+from bigmind.core.argument_checks import validate_arguments
+from bigmind.core.operations import Operation
 from bigmind.management.commands.op import CLIENT
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments

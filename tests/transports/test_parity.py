@@ -21,7 +21,7 @@ from bigmind.management.commands.op import CLIENT
 from bigmind.operations import CATALOGUE, TOOLSETS
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool, tool_of
-from bigmind.transports.rest.arguments import IN_THE_QUERY
+from bigmind.transports.rest.request_reading import IN_THE_QUERY
 from bigmind.transports.rest.routes import path_parameters
 from tests.transports.person import Person, arguments_for, make_person
 from tests.transports.rest_wire import Rest

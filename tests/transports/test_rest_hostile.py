@@ -12,8 +12,8 @@ from pytest_django.plugin import DjangoDbBlocker
 from accounts.keys import NewKey
 from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE
-from bigmind.transports.rest.arguments import IN_THE_QUERY
 from bigmind.transports.rest.examples import example_arguments
+from bigmind.transports.rest.request_reading import IN_THE_QUERY
 from bigmind.transports.rest.routes import path_parameters
 from tests.transports.hostile import KEPT, OUT_OF_PLACE, REFUSED_EVERYWHERE, is_cleaned, key_for_everything
 from tests.transports.rest_wire import Rest, problem_in

@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Invalid
-from bigmind.core.operations import refusal
 from bigmind.management.base import OperatorCommand, argument
 from bigmind.management.people import actor_for
 from curation.services.company_exports import CompanyDocument, import_company

@@ -13,8 +13,8 @@ from curation.models import Pack, PackKey
 from curation.packs.accepting import PackOutcome, accept_update, reject_update, roll_back, unsubscribe
 from curation.packs.documents import SUFFIX
 from curation.packs.publishing import own_public_key, publish_pack
+from curation.packs.reviewing import PackUpdate, review_update
 from curation.packs.subscriptions import PackNews, distrust_key, fetch_update, pin_pack, subscribe, trust_key
-from curation.packs.updates import PackUpdate, review_update
 
 NEEDED = {
     "publish": "the name of the pack",

@@ -24,8 +24,8 @@ from bigmind.transports.hooks.payloads import (
     event_of,
     report_of,
 )
-from bigmind.transports.rest.arguments import StrictJSONParser, check_size
 from bigmind.transports.rest.authentication import KeyAuthentication, RestClient, actor_of
+from bigmind.transports.rest.request_reading import StrictJSONParser, check_size
 from bigmind.transports.rest.views import JsonOnly
 from knowledge.capture.acts import keep_acts
 from knowledge.capture.events import answer_report, note_health

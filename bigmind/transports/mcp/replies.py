@@ -10,7 +10,7 @@ from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Operation
 from bigmind.core.repairs import repair
 from bigmind.gate import Outcome
-from bigmind.transports.mcp.notices import notices
+from bigmind.transports.mcp.reply_notices import notices
 from bigmind.transports.mcp.request_context import RequestContext
 
 

@@ -4,10 +4,10 @@ import re
 from typing import Any
 
 from bigmind.core.operations import Effect, Operation
-from bigmind.transports.rest.arguments import CURRENT, IN_THE_QUERY
 from bigmind.transports.rest.examples import example_arguments, example_reply
 from bigmind.transports.rest.json_schema import schema_of, without_null
 from bigmind.transports.rest.problems import CONTENT_TYPE, TITLES
+from bigmind.transports.rest.request_reading import CURRENT, IN_THE_QUERY
 from bigmind.transports.rest.routes import operations_by_path, path_parameters
 from bigmind.transports.rest.views import LIMIT, NOTICE, POLICY, REPLAYED, adds
 

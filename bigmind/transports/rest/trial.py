@@ -15,9 +15,9 @@ from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Effect, Operation
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from bigmind.transports.rest.arguments import check_body, read_json
 from bigmind.transports.rest.examples import SESSION, example_arguments
 from bigmind.transports.rest.problems import MalformedBody, problem_of
+from bigmind.transports.rest.request_reading import check_body, read_json
 from bigmind.web.pages import own_page
 
 SHOWN_CHARS = 50_000

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Invalid
-from bigmind.core.operations import refusal
 from bigmind.core.text import echo, fold_name, mention
 from knowledge.app_maps.files.text import INDEX, OF_BUDIBASE, file_names
 from knowledge.app_maps.vocabulary import (

@@ -22,8 +22,8 @@ from pydantic import (
 )
 
 from accounts.vocabulary import JobTitle
+from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Invalid
-from bigmind.core.operations import refusal
 from bigmind.core.screening.policy import Screened, arriving, collect_notices, screen
 from bigmind.core.text import REFUSED, check_content, digest, one_line, show_hidden, texts_in
 from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags

@@ -13,9 +13,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
+from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Invalid
 from bigmind.core.limits import JSON_DEPTH, is_too_deep
-from bigmind.core.operations import Operation, refusal
+from bigmind.core.operations import Operation
 from bigmind.transports.rest.problems import MalformedBody, TooLarge
 from bigmind.transports.rest.routes import path_parameters
 
