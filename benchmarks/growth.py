@@ -15,6 +15,7 @@ from benchmarks.library import Library, fill
 from benchmarks.rows import row
 from knowledge.search.frequencies import forget_statistics
 from knowledge.search.indexes import keep_indexes
+from knowledge.search.spelling import forget_vocabularies
 from knowledge.services.semantic import semantic_search
 
 PEOPLE = 1_000
@@ -55,6 +56,7 @@ def _at(library: Library, people: list[User], grown: int, more: int, size: int) 
     keep_indexes()
     built = perf_counter() - began
     forget_statistics()
+    forget_vocabularies()
     p50, p95 = _searched(library, people)
     return Figures(size, p50, p95, _disk(), built)
 

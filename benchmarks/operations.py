@@ -22,6 +22,7 @@ from bigmind.transports.rest.examples import example_arguments
 from knowledge.models import CompanyEntry, Entry, Fact, Reference, Session
 from knowledge.search.frequencies import forget_statistics
 from knowledge.search.indexes import keep_indexes
+from knowledge.search.spelling import forget_vocabularies
 
 SHARED, FACTS, SESSIONS, PROPOSALS = 20_000, 5_000, 1_000, 1_000
 TIMES, SHOWN = 20, 10
@@ -76,6 +77,7 @@ def _filled() -> Actor:
     call_command("references_import", "bigmind", kind="bigmind", collection="bigmind", verbosity=0)
     keep_indexes()
     forget_statistics()
+    forget_vocabularies()
     return actor
 
 

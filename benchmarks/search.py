@@ -27,6 +27,7 @@ from knowledge.search.frequencies import forget_statistics
 from knowledge.search.indexes import keep_indexes, scope_of_owner, scopes_of
 from knowledge.search.question import understand
 from knowledge.search.retrievers import retrieve_by_meaning, tune
+from knowledge.search.spelling import forget_vocabularies
 from knowledge.services.embedding import space_of
 from knowledge.services.entry_imports import NewEntry, import_entries
 from knowledge.services.entry_reading import search_entries
@@ -52,6 +53,7 @@ def measure() -> list[str]:
     keep_indexes()
     built = perf_counter() - began
     forget_statistics()
+    forget_vocabularies()
     large = _search(library, actor)
     rows += [_growth(small, large), *_over_mcp(library, actor), *_recall(library, space, built)]
     return rows

@@ -29,6 +29,7 @@ from knowledge.kinds import KINDS
 from knowledge.models import Kind, Summary
 from knowledge.search.frequencies import forget_statistics
 from knowledge.search.passages import erase_passages
+from knowledge.search.spelling import forget_vocabularies
 from knowledge.services.exposures import Exposure
 from knowledge.services.sent_lines import forget_texts_of_things
 from knowledge.services.withdrawals import Heard, withdraw
@@ -199,6 +200,7 @@ def _carry_out(scrub: Scrub, needles: Sequence[Needle], *, by: User | None) -> S
         _tell(scrub, rows, heard, by=by)
         scrubbed.report = _report(scrub, scrubbed)
     forget_statistics()
+    forget_vocabularies()
     if whose is None:
         _outside(scrubbed, needles, mark, dry_run=False)
     return scrubbed

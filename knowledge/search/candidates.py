@@ -6,10 +6,10 @@ from time import perf_counter
 from uuid import UUID
 
 from knowledge.search.filters import Filters
-from knowledge.search.frequencies import correct_words, coverage, most_selective, word_weights
+from knowledge.search.frequencies import coverage, most_selective, word_weights
 from knowledge.search.indexes import Scope
 from knowledge.search.names import Synonyms
-from knowledge.search.question import SearchQuestion, correct
+from knowledge.search.question import SearchQuestion
 from knowledge.search.retrievers import (
     Candidate,
     KeywordCandidates,
@@ -19,6 +19,7 @@ from knowledge.search.retrievers import (
     score_by_other_retriever,
     terms_of,
 )
+from knowledge.search.spelling import correct_question, correct_words
 
 FORM_CHARS = 5
 """Letters that the forms of one word have in common: where a passage has one form, the others are not misspelt."""
@@ -110,7 +111,7 @@ def _match_words(
     corrections = correct_words(missing, scopes)
     # A word that another kind has is its own correction: to ask for it once more would find the same.
     if misspelt := {word: others for word, others in corrections.items() if others != {word}}:
-        question = correct(question, misspelt)
+        question = correct_question(question, misspelt)
         asked = ask(question.synonyms)
     candidates = merge_candidates(found for one in asked for found in one.candidates)
     counts = [one.counts for one in asked if one.counts]

@@ -4,17 +4,12 @@ Counted over one scope at a time, the user's own or the shared one. Frequencies 
 whether a word occurs in someone else's memory: by which words are left out, and by how much each weighs.
 """
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from time import monotonic
 from uuid import UUID
 
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
-
-from bigmind.core.common_words import is_common
 from bigmind.core.replicas import read_cursor
 from knowledge.models.passages import SAMPLE
 from knowledge.search.filters import scope_of
@@ -43,31 +38,6 @@ GROUP BY word.lexeme ORDER BY count(*) DESC, word.lexeme LIMIT {COMMON_WORDS}
 """
 
 
-# Of a large scope the words of the same sample: a word that is rarer is not known, and so nothing is corrected to it.
-_WORDS = """
-WITH sample AS (SELECT passage.lexemes FROM knowledge_passage AS passage WHERE {scope} LIMIT {limit})
-SELECT DISTINCT word.lexeme FROM sample, unnest(sample.lexemes) AS word
-WHERE char_length(word.lexeme) BETWEEN {least} AND {most}
-"""
-LEAST_CHARS, MOST_CHARS = 5, 30
-"""Of a misspelt word. A shorter one has too many neighbours."""
-LONG_CHARS = 9
-"""From here on two slips are corrected, in shorter words one."""
-WORDS_SECONDS = 60.0
-READ_PASSAGES = 5_000
-"""Passages of a small scope whose words are read: more would keep the question waiting."""
-CORRECTIONS = 3
-_WORD = re.compile(r"\w+")
-
-
-@dataclass(frozen=True)
-class _Vocabulary:
-    """The words of a scope, by their first letter, and when they were read."""
-
-    words: dict[str, set[str]]
-    read_at: float
-
-
 @dataclass(frozen=True)
 class _Statistics:
     """The share of a scope's passages that contain each common word, and when it was counted."""
@@ -77,7 +47,6 @@ class _Statistics:
 
 
 _known: dict[UUID | None, _Statistics] = {}
-_vocabularies: dict[UUID | None, _Vocabulary] = {}
 
 
 def selective_words(lexemes: Sequence[str], scope: Scope) -> list[str]:
@@ -102,30 +71,6 @@ def selective_words(lexemes: Sequence[str], scope: Scope) -> list[str]:
 def forget_statistics() -> None:
     """Clear the cached frequencies, so that the next search counts again. For imports that change much at once."""
     _known.clear()
-    _vocabularies.clear()
-
-
-def correct_words(words: Iterable[str], scopes: Sequence[Scope]) -> dict[str, frozenset[str]]:
-    """Return for each of these words that seems misspelt the words of the scopes that it may stand for.
-
-    A slip leaves out, doubles, swaps or replaces a letter, but hardly ever the first one. Common English words are
-    taken to be what they are, although no passage has them.
-
-    Args:
-        words: Words of a question that no passage has.
-    """
-    corrected: dict[str, frozenset[str]] = {}
-    for word in words:
-        if not (LEAST_CHARS <= len(word) <= MOST_CHARS and word.isalpha()) or is_common(word):
-            continue
-        # Sorted, so that of several equally near ones the same are chosen everywhere.
-        known = sorted({one for scope in scopes for one in list(_vocabulary(scope).get(word[0], ()))})
-        slips = 2 if len(word) >= LONG_CHARS else 1
-        found = process.extract(word, known, scorer=OSA.distance, score_cutoff=slips, limit=CORRECTIONS)
-        if found:
-            least = min(distance for _, distance, _ in found)
-            corrected[word] = frozenset(one for one, distance, _ in found if distance == least)
-    return corrected
 
 
 def most_selective(lexemes: Sequence[str], scopes: Sequence[Scope]) -> list[str]:
@@ -173,36 +118,6 @@ def coverage(has: Mapping[int, int], weights: Sequence[float]) -> dict[int, floa
         if bits
     }
     return {passage: scores[bits] for passage, bits in has.items() if bits}
-
-
-def add_words(owner: UUID | None, texts: Iterable[str]) -> None:
-    """Add the words of what is being stored to those of its scope, if this process has read them."""
-    known = _vocabularies.get(owner)
-    if known is not None:
-        for word in {word for text in texts for word in _WORD.findall(text.casefold())}:
-            if LEAST_CHARS - 1 <= len(word) <= MOST_CHARS + 1:
-                known.words.setdefault(word[0], set()).add(word)
-
-
-def _vocabulary(scope: Scope) -> dict[str, set[str]]:
-    """Return the words of a scope by their first letter; what other processes stored is up to a minute late."""
-    known = _vocabularies.get(scope.owner)
-    if known is None or monotonic() - known.read_at > WORDS_SECONDS:
-        condition = scope_of("passage", scope)
-        of_scope, limit = condition.text, READ_PASSAGES
-        if scope.is_large:
-            of_scope, limit = f"{of_scope} AND passage.digest < '{SAMPLE}' ORDER BY passage.digest", SAMPLED
-        text = _WORDS.format(scope=of_scope, limit=limit, least=LEAST_CHARS - 1, most=MOST_CHARS + 1)
-        words: dict[str, set[str]] = {}
-        with read_cursor() as cursor:
-            cursor.execute(text, condition.parameters)
-            for (word,) in cursor.fetchall():
-                words.setdefault(word[0], set()).add(word)
-        known = _Vocabulary(words, monotonic())
-        if len(_vocabularies) >= CACHED_SCOPES:
-            _vocabularies.clear()
-        _vocabularies[scope.owner] = known
-    return known.words
 
 
 def _shares(scope: Scope) -> dict[str, float]:

@@ -16,9 +16,9 @@ from bigmind.core.text import digest
 from knowledge.models import CachedVector, Kind, Passage, Writing
 from knowledge.models.passages import FORM
 from knowledge.search.filters import scope_of
-from knowledge.search.frequencies import add_words
 from knowledge.search.indexes import Scope
 from knowledge.search.languages import dictionary_of
+from knowledge.search.spelling import add_words
 from knowledge.search.splits import heads_of, split_text
 
 # A space that is being dropped is skipped; else the commit would fail because it is gone.

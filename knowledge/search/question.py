@@ -68,18 +68,3 @@ def understand(
     except EmbedderError as error:
         log.warning("Search answers by keyword alone.", reason=error.reason)
         return replace(words, reason=error.reason)
-
-
-def correct(question: SearchQuestion, corrections: Synonyms) -> SearchQuestion:
-    """Return the question with the corrections beside its misspelt words, and its vector between those of both."""
-    synonyms = {**(question.synonyms or {}), **corrections}
-    text = WORD.sub(lambda found: min(corrections.get(found[0].casefold(), [found[0]])), question.text)
-    corrected = replace(question, synonyms=synonyms)
-    if question.vector is None or text == question.text:
-        return corrected
-    try:
-        vectors, tokens = embed_query(provider(), text)
-    except EmbedderError:
-        return corrected
-    between = [one + other for one, other in zip(question.vector.to_list(), vectors[0].tolist(), strict=True)]
-    return replace(corrected, text=text, vector=HalfVector(between), tokens=tokens[0] if tokens else None)

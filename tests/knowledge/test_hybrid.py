@@ -141,8 +141,10 @@ def _answer(actor, question):
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE knowledge_passage")
     from knowledge.search.frequencies import forget_statistics
+    from knowledge.search.spelling import forget_vocabularies
 
     forget_statistics()
+    forget_vocabularies()
     hits = semantic_search(actor, query=question, explain=True, limit=50)
     return [{**asdict(hit), "created_at": None} for hit in hits.items], hits.total
 

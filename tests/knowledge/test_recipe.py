@@ -9,6 +9,7 @@ from knowledge.models import Chunk, Fact, Kind
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import forget_statistics
 from knowledge.search.hybrid import search
+from knowledge.search.spelling import forget_vocabularies
 from knowledge.services.embedding import embed_pending
 from knowledge.services.fact_index import index_fact
 from knowledge.services.facts import store_fact
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _no_statistics():
     forget_statistics()
+    forget_vocabularies()
 
 
 def ask(actor, question, **told):

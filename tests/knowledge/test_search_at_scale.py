@@ -18,6 +18,7 @@ from knowledge.search.filters import Filters
 from knowledge.search.frequencies import count_words, forget_statistics, selective_words
 from knowledge.search.indexes import keep_statistics, scope_of_owner
 from knowledge.search.retrievers import retrieve_by_meaning, retrieve_by_words
+from knowledge.search.spelling import forget_vocabularies
 from knowledge.services.embedding import embed_pending, progress, space_of, start_again
 from knowledge.services.entries import add_entry
 from knowledge.services.entry_reading import search_entries
@@ -34,8 +35,10 @@ def _large_from_1000(monkeypatch):
     monkeypatch.setattr(indexes, "LARGE", 1_000)
     monkeypatch.setattr(filters, "FEW", 100)
     forget_statistics()
+    forget_vocabularies()
     yield
     forget_statistics()
+    forget_vocabularies()
 
 
 @pytest.fixture
@@ -246,6 +249,7 @@ def test_what_others_write_changes_nothing_of_how_words_weigh_in_a_large_scope(a
     Passage.objects.filter(owner=other.user).update(text="Xylotherm and the router.")
     keep_statistics()
     forget_statistics()
+    forget_vocabularies()
 
     assert count_words(["deploy", "router", "xylotherm"], scope) == before
     assert before[0]

@@ -8,6 +8,7 @@ from knowledge.models import Kind
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import forget_statistics
 from knowledge.search.hybrid import cosines_each, search_each
+from knowledge.search.spelling import forget_vocabularies
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import deprecate_fact, store_fact
 from tests.curation.factories import approved_entry
@@ -45,6 +46,7 @@ def test_what_a_text_is_compared_with_is_what_a_search_finds(text):
     approved_entry(content="Deploys go through the router.")
     embed_pending()
     forget_statistics()
+    forget_vocabularies()
 
     near = cosines_each(
         text,
@@ -54,6 +56,7 @@ def test_what_a_text_is_compared_with_is_what_a_search_finds(text):
     )
 
     forget_statistics()
+    forget_vocabularies()
     found = search_each(
         text, owner=actor.user, filters=[Filters([Kind.FACT]), Filters([Kind.COMPANY], shared=True)], limit=8
     )
