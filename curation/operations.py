@@ -2,7 +2,7 @@
 
 from bigmind.core.operations import Effect, Operation
 from curation.decisions import decisions, entry_details, forgetting
-from curation.proposals import briefing, proposals, queue
+from curation.proposals import briefing, claims, proposals, queue
 from curation.services import anchors, golden_questions, weekly_letter
 from curation.shapes.briefings import BriefingShape, ClaimShape
 from curation.shapes.golden_questions import GoldenCheckShape, GoldenQuestionShape, GoldenQuestionsShape
@@ -111,7 +111,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="memory_claim_global",
         title="Claim an entry of the queue",
-        call=queue.claim_entry,
+        call=claims.claim_entry,
         shape=ClaimShape,
         route="POST company/{entry_id}/claim/",
         toolset="company",

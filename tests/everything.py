@@ -35,8 +35,8 @@ from curation.models import (
     Subscription,
     Webhook,
 )
+from curation.proposals.claims import claim_entry
 from curation.proposals.proposals import promote_to_global
-from curation.proposals.queue import claim_entry
 from knowledge.app_maps.learning import learn_app
 from knowledge.embeddings.budget import spend
 from knowledge.lessons.lookup import lesson_for

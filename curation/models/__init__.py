@@ -1,9 +1,11 @@
 """Tables of curation: decisions, claims, comments, golden questions, packs, notices, subscriptions and deliveries."""
 
+from .claims import CLAIM_LASTS, Claim
+from .comments import Comment
 from .golden_questions import GoldenQuestion
 from .notifications import LETTER, PAUSE, Channel, Delivery, Frequency, Notice, NoticeReason, Subscription
 from .overlaps import Comparison, Overlap
 from .packs import Pack, PackKey, PackLine, PackVersion
-from .reviews import CLAIM_LASTS, Action, Claim, Comment, Review
+from .reviews import Action, Review
 from .scrubs import Scrub
 from .webhooks import Webhook

@@ -1,9 +1,8 @@
-"""Reviews, the history of a company entry, kept for ever; its discussion, and who is reviewing it now."""
+"""Reviews, the history of a company entry, kept for ever."""
 
 import hashlib
 import json
 import uuid
-from datetime import timedelta
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
@@ -11,56 +10,6 @@ from django.utils import timezone
 
 from accounts.models import User
 from knowledge.models import CompanyEntry
-
-CLAIM_LASTS = timedelta(minutes=10)
-
-
-class Comment(models.Model):
-    """One comment on an entry."""
-
-    entry = models.ForeignKey(CompanyEntry, models.CASCADE, related_name="comments")
-    by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="comments")
-    text = models.TextField()
-    created_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        indexes = [models.Index(fields=["entry", "created_at"], name="comment_of_entry")]
-
-    def __str__(self) -> str:
-        return self.text[:80]
-
-    @property
-    def by_name(self) -> str:
-        """The name of the author, also when the account is deleted."""
-        return str(self.by) if self.by else "a former user"
-
-
-class ClaimQuerySet(models.QuerySet["Claim"]):
-    """Queries for claims."""
-
-    def current(self) -> "ClaimQuerySet":
-        """Return the claims that have not expired."""
-        # One that would last longer than any was made before the clock was set back.
-        now = timezone.now()
-        return self.filter(until__gt=now, until__lte=now + CLAIM_LASTS)
-
-
-class Claim(models.Model):
-    """Who is reviewing an entry, and until when. Only a hint: two decisions at once are prevented by revisions."""
-
-    entry = models.OneToOneField(CompanyEntry, models.CASCADE, primary_key=True, related_name="claim")
-    by = models.ForeignKey(User, models.CASCADE, related_name="claims")
-    until = models.DateTimeField()
-
-    objects = ClaimQuerySet.as_manager()
-
-    def __str__(self) -> str:
-        return f"{self.entry_id} by {self.by}"
-
-    @property
-    def is_current(self) -> bool:
-        """Whether it has not expired."""
-        return timezone.now() < self.until <= timezone.now() + CLAIM_LASTS
 
 
 class Action(models.TextChoices):

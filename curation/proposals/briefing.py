@@ -27,8 +27,8 @@ from knowledge.services.feedback import open_complaints
 from knowledge.services.firings import TriggerTrial, try_triggers
 
 from .blast_radius import BlastRadius, blast_radius
+from .claims import claimer_of
 from .near_duplicates import Neighbour, measure_nearness
-from .queue import claimer_of
 from .screening import suspicions_about
 
 UNDO_OFFERED = timedelta(minutes=10)

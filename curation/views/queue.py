@@ -12,7 +12,8 @@ from accounts.authentication import actor_of
 from bigmind.core.translation import _
 from bigmind.web.pages import own_page
 from curation.decisions.entry_details import readable_entry
-from curation.proposals.queue import claim_entry, list_queue, release_entry
+from curation.proposals.claims import claim_entry, release_entry
+from curation.proposals.queue import list_queue
 
 from .queue_queries import ROWS, QueueQuestion, address_of, next_after
 from .screen import entry_screen, queue_screen

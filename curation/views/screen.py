@@ -17,9 +17,10 @@ from bigmind.core.tokens import count_tokens
 from curation.decisions.rules import needs_second_approval, require_may_approve
 from curation.models import Action, Claim, Review
 from curation.proposals.briefing import Briefing, gather_briefing, last_decisions_of
+from curation.proposals.claims import look_at
 from curation.proposals.grounds import grounds_of
 from curation.proposals.near_duplicates import Neighbour
-from curation.proposals.queue import QueueItem, look_at
+from curation.proposals.queue import QueueItem
 from curation.vocabulary import CONTENT_TOKENS
 from knowledge.models import CompanyEntry
 

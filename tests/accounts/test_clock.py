@@ -19,7 +19,7 @@ from accounts.sign_in.second_factors import check_code
 from bigmind.core.errors import Invalid, TooMany
 from bigmind.file_cache import FileCache
 from curation.models import Claim
-from curation.proposals.queue import claim_entry
+from curation.proposals.claims import claim_entry
 from knowledge.app_maps import runs
 from knowledge.models import AppRun, RunState
 from tests.accounts.codes import code_of, with_second_factor

@@ -13,8 +13,8 @@ from playwright.sync_api import Locator, Page, Route, expect
 from accounts.actor import Actor
 from curation.decisions.entry_details import comment
 from curation.models import Claim, Overlap
+from curation.proposals.claims import claim_entry
 from curation.proposals.proposals import revise_proposal
-from curation.proposals.queue import claim_entry
 from knowledge.models import CompanyEntry, Status
 from knowledge.services.embedding import embed_pending
 from knowledge.services.feedback import give_feedback

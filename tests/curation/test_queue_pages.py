@@ -18,9 +18,10 @@ from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from curation.decisions.entry_details import comment
 from curation.models import Claim, Review
+from curation.proposals.claims import claim_entry
 from curation.proposals.overlaps import compare_proposals
 from curation.proposals.proposals import revise_proposal, withdraw_proposal
-from curation.proposals.queue import claim_entry, list_queue, place_of
+from curation.proposals.queue import list_queue, place_of
 from curation.templatetags.curation import _unused_filters
 from knowledge.models import CompanyEntry, Status
 from knowledge.services.context import get_context
