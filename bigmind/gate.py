@@ -15,7 +15,8 @@ from django.template.loader import render_to_string
 from pydantic import BaseModel
 
 from accounts.actor import Actor, acts
-from accounts.services.calls import count_against_limit, limit_of, once, record_call
+from accounts.services.calls import count_against_limit, limit_of, record_call
+from accounts.services.idempotency import once
 from bigmind.core.changes import Change
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.live_settings import live

@@ -1,27 +1,23 @@
-"""Calls: the usage log, the rate limit, and the replies kept for retried writes."""
+"""Calls: the usage log, and the rate limit."""
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from time import monotonic
 from typing import Any
 
 from django.core.cache import cache
-from django.db import connection, transaction
+from django.db import connection
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.models import Call, KeptReply, User
+from accounts.models import Call, KeptReply
 from bigmind.core.changes import CHANNEL, Change
-from bigmind.core.errors import Conflict, TooMany
+from bigmind.core.errors import TooMany
 from bigmind.core.live_settings import live
 
 from .call_batches import BATCH, CallRow
+from .idempotency import REPLIES_KEPT
 from .rate_windows import count_in, this_minute
-
-REPLIES_KEPT = timedelta(days=7)
 
 _RECORD = """
 WITH not_waiting AS (
@@ -109,61 +105,9 @@ def record_call(
         cursor.execute(_RECORD, [connection.in_atomic_block, *told, *values])
 
 
-@transaction.atomic
-def once(
-    actor: Actor,
-    *,
-    idempotency_key: str,
-    operation: str,
-    arguments: Mapping[str, Any],
-    perform: Callable[[], Any],
-    keeps_reply: bool = True,
-) -> tuple[Any, bool]:
-    """Perform a write once per idempotency key; return its JSON reply and whether it was kept from before.
-
-    The reply and what the write stored commit together. A second call with the same key waits for the first, then
-    gets its reply; if the first was refused, nothing was kept, and the second is performed. The reply of an erasure
-    shows what it erased, so it is not kept (`keeps_reply`).
-
-    Raises:
-        Conflict: the key was used for another operation or with other arguments, or the reply is gone.
-    """
-    fingerprint = _fingerprint(operation, arguments)
-    kept, is_first = KeptReply.objects.get_or_create(
-        user=actor.user,
-        idempotency_key=idempotency_key,
-        defaults={"operation": operation, "fingerprint": fingerprint},
-    )
-    if not is_first:
-        if kept.fingerprint != fingerprint:
-            raise Conflict(
-                "This idempotency key was used for a different call.", hint="Use a new key for each new write."
-            )
-        if kept.reply is None:
-            raise Conflict("This call was performed before, and what it replied has been erased since.")
-        return kept.reply, True
-    reply = perform()
-    if keeps_reply:
-        KeptReply.objects.filter(pk=kept.pk).update(reply=reply)
-    return reply, False
-
-
 def forget_old_calls() -> int:
     """Delete usage older than BIGMIND_KEEP_CALLS_DAYS and kept replies older than 7; return how many rows went."""
     now = timezone.now()
     calls, _ = Call.objects.filter(at__lt=now - timedelta(days=live.KEEP_CALLS_DAYS)).delete()
     replies, _ = KeptReply.objects.filter(at__lt=now - REPLIES_KEPT).delete()
     return calls + replies
-
-
-def forget_kept_replies(user: User) -> None:
-    """Blank the stored replies of a user: what they erase must not survive in a replayed reply.
-
-    That the calls were performed is still known, so that none of them is performed again.
-    """
-    KeptReply.objects.filter(user=user).update(reply=None)
-
-
-def _fingerprint(operation: str, arguments: Mapping[str, Any]) -> str:
-    text = json.dumps([operation, dict(arguments)], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

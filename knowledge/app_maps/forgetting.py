@@ -10,7 +10,7 @@ from django.utils import timezone
 from pydantic import Field
 
 from accounts.actor import Actor
-from accounts.services.calls import forget_kept_replies
+from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.text import echo, fold_name, mention, mention_all
 from knowledge.app_maps.finding import app_called, entities_called, entity_of, lock, table_of, take_turn

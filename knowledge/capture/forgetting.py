@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.services.calls import forget_kept_replies
+from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.errors import NotFound
 from bigmind.core.vocabulary import QUERY_CHARS, RowId
 from knowledge.models import Act, CapturePolicy, Chunk, Conversation, HookEvent, Kind, ReceiptText

@@ -12,7 +12,7 @@ from django.db.models import Case, QuerySet, When
 from pydantic import Field
 
 from accounts.actor import Actor
-from accounts.services.calls import forget_kept_replies
+from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.fixed_queries import FixedQuery

@@ -8,7 +8,7 @@ from django.utils import timezone
 from pydantic import Field
 
 from accounts.actor import Actor
-from accounts.services.calls import forget_kept_replies
+from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.vocabulary import Confidence, Content, Cursor, Limit, Offset, Project

@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.services.calls import forget_kept_replies
+from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.tokens import count_tokens
