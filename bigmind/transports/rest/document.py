@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from bigmind.transports.rest.conditions import etag_of, is_known
+from bigmind.transports.rest.etags import etag_of, is_known
 from bigmind.transports.rest.views import JsonOnly
 
 
