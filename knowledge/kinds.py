@@ -248,9 +248,9 @@ KINDS: dict[str, MemoryKind] = {
         own=OwnMemory(
             rows=lambda user: Chunk.objects.filter(user=user).select_related("session"),
             list_route="memory-sessions",
-            lock="knowledge.services.sessions.own_chunk",
-            index="knowledge.services.sessions.index_chunk",
-            erase="knowledge.services.sessions.erase_chunk",
+            lock="knowledge.services.chunks.own_chunk",
+            index="knowledge.services.chunks.index_chunk",
+            erase="knowledge.services.chunks.erase_chunk",
         ),
         tags="session__topics",
         title=lambda chunk: _headline(chunk.session),

@@ -20,7 +20,7 @@ from knowledge.services import (
     people_index,
     recent_questions,
     sent_lines,
-    sessions,
+    stale_sessions,
 )
 from knowledge.services import (
     exposures as servings,
@@ -64,7 +64,7 @@ def find_missing_signs() -> None:
 @shared_task
 def close_stale_sessions() -> None:
     """Close every session open for over 24 hours."""
-    sessions.close_sessions(Session.objects.stale())
+    stale_sessions.close_sessions(Session.objects.stale())
 
 
 @shared_task

@@ -75,6 +75,7 @@ from knowledge.models import (
     UnansweredQuestion,
     Writing,
 )
+from knowledge.services.chunks import append_chunk
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import store_fact
@@ -83,7 +84,7 @@ from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.instances import register_instance
 from knowledge.services.notes import set_note
 from knowledge.services.people_index import change_sharing
-from knowledge.services.sessions import append_chunk, end_session, start_session
+from knowledge.services.sessions import end_session, start_session
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_reference

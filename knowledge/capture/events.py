@@ -28,6 +28,7 @@ from knowledge.models import (
     Summary,
 )
 from knowledge.search.passages import erase_passages
+from knowledge.services.chunks import add_chunk
 from knowledge.services.context import LAST_LINES_TOKENS, build_context
 from knowledge.services.exposures import MEASURED, Exposure, serve
 from knowledge.services.holdout import withhold
@@ -35,14 +36,7 @@ from knowledge.services.other_agents import others_at_work
 from knowledge.services.outcomes import note_question, note_work
 from knowledge.services.projects import canonical_project
 from knowledge.services.sent_lines import LineOwner, keep_texts
-from knowledge.services.sessions import (
-    StartedSession,
-    add_chunk,
-    begin_session,
-    end_session,
-    keep_as_told,
-    open_with_context,
-)
+from knowledge.services.sessions import StartedSession, begin_session, end_session, keep_as_told, open_with_context
 
 from .conversations import (
     SOURCES_OF_FORKS,

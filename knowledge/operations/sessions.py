@@ -1,7 +1,7 @@
 """What is offered about sessions, chunks and the context."""
 
 from bigmind.core.operations import Operation
-from knowledge.services import sessions
+from knowledge.services import chunks, sessions
 from knowledge.services.context import get_context
 from knowledge.shapes.sessions import (
     ChunkShape,
@@ -34,7 +34,7 @@ OPERATIONS = (
     Operation(
         name="memory_flag_important",
         title="Remember this exchange",
-        call=sessions.flag_important,
+        call=chunks.flag_important,
         shape=ChunkShape,
         route="POST sessions/{session_id}/flags/",
         toolset="core",
@@ -72,7 +72,7 @@ OPERATIONS = (
     Operation(
         name="memory_append_chunk",
         title="Keep a message",
-        call=sessions.append_chunk,
+        call=chunks.append_chunk,
         shape=ChunkShape,
         route="POST sessions/{session_id}/chunks/",
         toolset="memory",
@@ -90,7 +90,7 @@ OPERATIONS = (
     Operation(
         name="memory_erase_chunk",
         title="Erase a chunk",
-        call=sessions.erase_chunk,
+        call=chunks.erase_chunk,
         shape=ChunkShape,
         route="DELETE chunks/{chunk_id}/",
         toolset="memory",
@@ -109,7 +109,7 @@ OPERATIONS = (
     Operation(
         name="memory_correct_chunk",
         title="Correct a chunk",
-        call=sessions.correct_chunk,
+        call=chunks.correct_chunk,
         shape=ChunkShape,
         route="PATCH chunks/{chunk_id}/",
         toolset="memory",

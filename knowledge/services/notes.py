@@ -1,4 +1,7 @@
-"""Notes: personal texts addressed by domain and key (seed 004), which may expire."""
+"""Notes: personal texts addressed by domain and key (seed 004), which may expire.
+
+The writer says when (`expires_at`); `knowledge/models/notes.py:NoteQuerySet` decides which ones have expired.
+"""
 
 from typing import Annotated
 

@@ -15,8 +15,8 @@ from knowledge.models import Chunk, Kind, Passage, PassageVector
 from knowledge.models.passages import FORM, OUTDATED
 from knowledge.search.languages import UNSPACED, dictionary_of
 from knowledge.search.passages import add_heads, forget_vectors
+from knowledge.services.chunks import head_of
 from knowledge.services.embedding import AGAIN
-from knowledge.services.sessions import head_of
 
 BATCH = 200
 """Things that are rewritten in one transaction."""

@@ -1,11 +1,11 @@
-"""Sessions: start, flag, append, end, look back."""
+"""Sessions: start, end, look back, correct, erase."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID, uuid4
 
 from django.db import transaction
-from django.db.models import Case, F, Max, Q, QuerySet, Value, When
+from django.db.models import Q
 from django.template.loader import render_to_string
 from django.utils import timezone
 
@@ -14,30 +14,19 @@ from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.errors import NotFound
 from bigmind.core.pages import Page, page_of
 from bigmind.core.tokens import count_tokens
-from bigmind.core.vocabulary import Before, Content, Cursor, Importance, Limit, Offset, Project, Query, Since, Tag
-from knowledge.models import (
-    AUTO_CLOSED,
-    Chunk,
-    CompanyEntry,
-    Conversation,
-    Dispatch,
-    Kind,
-    Note,
-    Session,
-    Summary,
-)
+from bigmind.core.vocabulary import Before, Cursor, Importance, Limit, Offset, Project, Query, Since, Tag
+from knowledge.models import CompanyEntry, Conversation, Dispatch, Kind, Note, Session, Summary
 from knowledge.search.passages import erase_passages, index_passages, mark_outdated, note_writings
+from knowledge.services.chunks import index_chunk
+from knowledge.services.stale_sessions import close_sessions
 from knowledge.vocabulary import (
     LATEST,
-    ChunkId,
     CodeRefs,
-    FlagReason,
     KeyFacts,
     Misleading,
     OneLiner,
     Outcome,
     ReadSessionId,
-    Role,
     SessionId,
     SomeSessionId,
     SummaryText,
@@ -47,7 +36,7 @@ from knowledge.vocabulary import (
 
 from .context import LAST_LINES_TOKENS, Context, build_context
 from .context_receipts import keep_receipt, note_erased
-from .current_sessions import open_session, own_session, session_of_conversation, session_to_end
+from .current_sessions import own_session, session_of_conversation, session_to_end
 from .exposures import Exposure, note_use, serve
 from .holdout import draw, find_withheld, keep_draws
 from .other_agents import OtherAgent, note_as_heard, note_for_next, others_at_work, words_of
@@ -210,45 +199,6 @@ def end_session(
     return session
 
 
-@transaction.atomic
-def flag_important(
-    actor: Actor, *, content: Content, flag_reason: FlagReason = "", session_id: SessionId | None = None
-) -> Chunk:
-    """Remember the current exchange: your account of it, and why it matters.
-
-    Call this at once, unasked, when a decision is made, a bug is understood or the user says “remember this”.
-    Returns the stored chunk.
-    """
-    return append_chunk(actor, role="assistant", content=content, flag_reason=flag_reason, session_id=session_id)
-
-
-@transaction.atomic
-def append_chunk(
-    actor: Actor,
-    *,
-    role: Role,
-    content: Content,
-    flag_reason: FlagReason = "",
-    session_id: SessionId | None = None,
-) -> Chunk:
-    """Keep one important message of the conversation word for word.
-
-    Call this only for what matters (a decision, a diagnosis, a preference), never for every turn: filler spoils
-    recall. Returns the stored chunk with its place in the session.
-    """
-    return add_chunk(open_session(actor, session_id), role=role, content=content, flag_reason=flag_reason)
-
-
-def add_chunk(session: Session, *, role: str, content: str, flag_reason: str = "") -> Chunk:
-    """Store an exchange at the end of a session, which is locked, and index it."""
-    last = session.chunks.aggregate(last=Max("seq"))["last"] or 0
-    chunk = Chunk.objects.create(
-        session=session, user=session.user, role=role, content=content, flag_reason=flag_reason, seq=last + 1
-    )
-    index_chunk(chunk, made=True)
-    return chunk
-
-
 def get_session_detail(actor: Actor, *, session_id: ReadSessionId) -> Session:
     """Read one session: outcome, summary, key facts, code references and flagged chunks.
 
@@ -331,22 +281,6 @@ def correct_session(
 
 
 @transaction.atomic
-def correct_chunk(
-    actor: Actor, *, chunk_id: ChunkId, content: Content | None = None, flag_reason: FlagReason | None = None
-) -> Chunk:
-    """Correct a flagged exchange, or why it was flagged.
-
-    Call this when it was recorded wrongly. Omitted arguments stay unchanged. Returns the chunk.
-    """
-    chunk = own_chunk(actor, chunk_id)
-    chunk.content = chunk.content if content is None else content
-    chunk.flag_reason = chunk.flag_reason if flag_reason is None else flag_reason
-    chunk.save(update_fields=["content", "flag_reason"])
-    index_chunk(chunk)
-    return chunk
-
-
-@transaction.atomic
 def erase_session(actor: Actor, *, session_id: SomeSessionId) -> Session:
     """Erase a session for good, with its summary and chunks. Facts learned in it stay.
 
@@ -363,26 +297,6 @@ def erase_session(actor: Actor, *, session_id: SomeSessionId) -> Session:
     index_person(actor.user)
     session.pk = erased
     return session
-
-
-@transaction.atomic
-def erase_chunk(actor: Actor, *, chunk_id: ChunkId) -> Chunk:
-    """Erase one flagged exchange for good, wherever it is stored.
-
-    Call this only when the user asks to forget it. Returns what was erased; it cannot be undone.
-    """
-    chunk = own_chunk(actor, chunk_id)
-    erase_passages(Kind.CHUNK, [chunk.pk])
-    forget_kept_replies(actor.user)
-    chunk.delete()
-    chunk.pk = chunk_id
-    return chunk
-
-
-def close_sessions(stale: QuerySet[Session]) -> int:
-    """Close these sessions automatically; return how many. A headline that someone wrote stays."""
-    headline = Case(When(one_liner="", then=Value(AUTO_CLOSED)), default=F("one_liner"))
-    return stale.update(ended_at=timezone.now(), one_liner=headline, auto_closed=True)
 
 
 def index_session(session: Session, *, made: bool = False) -> None:
@@ -415,48 +329,6 @@ def index_session_and_chunks(session: Session) -> None:
     for chunk in session.chunks.select_related("session", "user"):
         index_chunk(chunk)
     index_person(session.user)
-
-
-def index_chunk(chunk: Chunk, *, made: bool = False) -> None:
-    """Write the passage of a chunk: its content and why it was flagged. One set aside has none."""
-    if not (chunk.is_in_view and chunk.session.is_in_view):
-        erase_passages(Kind.CHUNK, [chunk.pk])
-        return
-    project = chunk.session.project
-    index_passages(
-        Kind.CHUNK,
-        chunk.pk,
-        [text_of(chunk)],
-        owner=chunk.user,
-        project=project,
-        head=head_of(chunk),
-        moment=chunk.created_at,
-        made=made,
-    )
-
-
-def text_of(chunk: Chunk) -> str:
-    """Return the words of a chunk that are searched: its content and why it was flagged."""
-    return f"{chunk.content}\n\n{chunk.flag_reason}".strip()
-
-
-def head_of(chunk: Chunk) -> str:
-    """Return what makes a chunk understandable alone: who said it, when, and the headline of the conversation."""
-    when = f"{chunk.created_at:%A} {chunk.created_at.day} {chunk.created_at:%B %Y}"
-    return ": ".join(part for part in (f"{chunk.role}, {when}", chunk.session.own_headline) if part)
-
-
-def own_chunk(actor: Actor, chunk_id: int) -> Chunk:
-    """Return the actor's chunk with this id, locked until the transaction ends.
-
-    Raises:
-        NotFound: there is none, or it is someone else's.
-    """
-    mine = Chunk.objects.select_related("session").select_for_update(of=("self",))
-    chunk = mine.filter(user=actor.user, pk__in=actor.user.ids_of(chunk_id)).first()
-    if chunk is None:
-        raise NotFound(f"You have no chunk {chunk_id}.", hint="memory_search_chunks finds yours.")
-    return chunk
 
 
 def lock_session(actor: Actor, session_id: str) -> Session:

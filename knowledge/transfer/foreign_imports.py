@@ -22,9 +22,10 @@ from bigmind.core.private_numbers import number_of
 from bigmind.core.text import digest, one_line, show_hidden
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
 from knowledge.search.passages import Indexed, index_new
+from knowledge.services.chunks import head_of, text_of
 from knowledge.services.hypotheses import index_hypothesis
 from knowledge.services.notes import index_note
-from knowledge.services.sessions import head_of, index_session, text_of
+from knowledge.services.sessions import index_session
 from knowledge.transfer.readers.drafts import (
     ChunkDraft,
     CompanyDraft,

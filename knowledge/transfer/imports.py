@@ -17,10 +17,11 @@ from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.rls import rls_bypass
 from bigmind.core.text import digest
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Session, Summary
+from knowledge.services.chunks import index_chunk
 from knowledge.services.fact_index import index_fact
 from knowledge.services.hypotheses import index_hypothesis
 from knowledge.services.notes import index_note
-from knowledge.services.sessions import index_chunk, index_session
+from knowledge.services.sessions import index_session
 
 from .exports import (
     LAST_PLACE,

@@ -13,9 +13,10 @@ from bigmind.core.vocabulary import PAGE_ROWS
 from bigmind.web.forms import Lines, Names, OperationForm, TextField, form_data, search_field
 from bigmind.web.pages import offset_in, own_page, tell
 from knowledge.models import Chunk, Session
+from knowledge.services.chunks import correct_chunk
 from knowledge.services.context_receipts import receipt_of
 from knowledge.services.recall_receipts import recalls_of
-from knowledge.services.sessions import correct_chunk, correct_session, end_session, list_sessions
+from knowledge.services.sessions import correct_session, end_session, list_sessions
 from knowledge.views.pages import ProjectQuestion, Within, form_page, memory_page, own_thing, project_field
 
 SESSIONS_SHOWN = 50

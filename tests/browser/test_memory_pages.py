@@ -14,7 +14,7 @@ from accounts.people.profiles import update_profile
 from knowledge.models import Chunk, Conversation, Fact, HookEvent, HookHealth, Hypothesis, Session
 from knowledge.services.facts import correct_fact
 from knowledge.services.hypotheses import resolve_hypothesis
-from knowledge.services.sessions import close_sessions
+from knowledge.services.stale_sessions import close_sessions
 from knowledge.tidying.answers import SentAnswer, tidy
 from tests.browser.axe import findings, scrolls_sideways
 from tests.browser.conftest import Visits

@@ -19,7 +19,8 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import erase_fact
 from knowledge.services.notes import set_note
 from knowledge.services.sent_lines import read_texts
-from knowledge.services.sessions import close_sessions, end_session, start_session
+from knowledge.services.sessions import end_session, start_session
+from knowledge.services.stale_sessions import close_sessions
 from tests.capture.hooking import HookedClient, choose_mode, context_in
 from tests.factories import make_actor, make_key, make_user
 from tests.knowledge.factories import make_fact

@@ -10,8 +10,9 @@ from bigmind.core.tokens import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.models import Note
+from knowledge.services.chunks import append_chunk
 from knowledge.services.notes import set_note
-from knowledge.services.sessions import append_chunk, end_session, start_session
+from knowledge.services.sessions import end_session, start_session
 from tests.capture.hooking import HookedClient
 from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import make_fact

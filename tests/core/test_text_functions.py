@@ -34,7 +34,7 @@ EXCUSED = {
         *("knowledge.references.lookup.is_command_line", "knowledge.references.lookup.nearest_references"),
         *("knowledge.services.sent_lines.keep_texts", "knowledge.services.fact_succession.replace_facts"),
         *("knowledge.services.near_duplicates.compare_with_stored", "knowledge.services.sessions.keep_as_told"),
-        *("knowledge.services.sessions.add_chunk", "knowledge.services.entry_sources.entries_from"),
+        *("knowledge.services.chunks.add_chunk", "knowledge.services.entry_sources.entries_from"),
         *("knowledge.services.entry_sources.import_source", "knowledge.transfer.foreign_imports.move_in"),
         *("curation.services.foreign_imports.import_reading", "knowledge.app_maps.folders.read_uploaded_maps"),
         *("knowledge.transfer.readers.uploads.read_upload", "curation.packs.sources.read_source"),

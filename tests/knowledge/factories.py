@@ -7,10 +7,11 @@ from accounts.actor import Actor
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Reference, Session
 from knowledge.references.imports import import_references
 from knowledge.references.readers.drafts import CommandForm, EndpointForm, ReferenceDraft
+from knowledge.services.chunks import append_chunk
 from knowledge.services.facts import store_fact
 from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.notes import set_note
-from knowledge.services.sessions import append_chunk, end_session, start_session
+from knowledge.services.sessions import end_session, start_session
 from tests.factories import make_actor
 
 _numbers = count(1)

@@ -10,13 +10,14 @@ from accounts.actor import Actor
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.references.search import search_knowledge
+from knowledge.services.chunks import append_chunk
 from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.entry_reading import search_entries
 from knowledge.services.recall import recall, search_chunks, search_notes
 from knowledge.services.semantic import semantic_search
-from knowledge.services.sessions import append_chunk, end_session, start_session
+from knowledge.services.sessions import end_session, start_session
 from knowledge.shapes.company import CompanyHitsShape
 from knowledge.shapes.entries import EntryHitsShape
 from knowledge.shapes.recall import HitsShape

@@ -4,12 +4,13 @@ import pytest
 
 from bigmind.core.errors import Invalid, NotFound
 from knowledge.services.archive import restore, set_aside
+from knowledge.services.chunks import flag_important
 from knowledge.services.context import get_context
 from knowledge.services.facts import list_facts, store_fact
 from knowledge.services.hypotheses import add_hypothesis, list_hypotheses
 from knowledge.services.notes import get_notes, set_note
 from knowledge.services.recall import search_chunks, search_notes
-from knowledge.services.sessions import end_session, flag_important, list_sessions, start_session
+from knowledge.services.sessions import end_session, list_sessions, start_session
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from knowledge.embeddings.providers import Embedded
 from knowledge.models import EmbeddingSpace, PassageVector
+from knowledge.services.chunks import append_chunk
 from knowledge.services.embedding import (
     AGAIN,
     active_space,
@@ -23,7 +24,7 @@ from knowledge.services.embedding import (
 from knowledge.services.facts import deprecate_fact, store_fact
 from knowledge.services.notes import set_note
 from knowledge.services.semantic import semantic_search
-from knowledge.services.sessions import append_chunk, start_session
+from knowledge.services.sessions import start_session
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

@@ -15,11 +15,12 @@ from bigmind.core.private_numbers import number_in
 from bigmind.core.tokens import count_tokens
 from knowledge.models import Fact, Note, Session
 from knowledge.search.excerpts import excerpt_of
+from knowledge.services.chunks import append_chunk
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.recall import search_chunks, search_notes
 from knowledge.services.semantic import semantic_search
-from knowledge.services.sessions import append_chunk, end_session
+from knowledge.services.sessions import end_session
 from knowledge.shapes.recall import RecollectionsShape
 from knowledge.templatetags.agent import hit_label
 from tests.factories import make_actor

@@ -7,14 +7,13 @@ from django.utils import timezone
 
 from bigmind.core.errors import Conflict, NotFound
 from knowledge.models import AUTO_CLOSED, Passage, Session
+from knowledge.services.chunks import append_chunk, flag_important
 from knowledge.services.context import get_context
 from knowledge.services.recall import search_chunks
 from knowledge.services.sessions import (
-    append_chunk,
     correct_session,
     end_session,
     erase_session,
-    flag_important,
     get_session_detail,
     list_sessions,
     start_session,

@@ -55,13 +55,14 @@ from knowledge.models import (
     TidyingAnswer,
     UnansweredQuestion,
 )
+from knowledge.services.chunks import append_chunk
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import deprecate_fact, store_fact
 from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.instances import register_instance
 from knowledge.services.notes import set_note
 from knowledge.services.people_index import change_sharing
-from knowledge.services.sessions import append_chunk, end_session, start_session
+from knowledge.services.sessions import end_session, start_session
 from knowledge.tidying.suggestions import suggestions_for
 from knowledge.transfer.passport import export_memory
 from tests.curation.factories import decide_at_latest

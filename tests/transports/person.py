@@ -22,12 +22,13 @@ from curation.proposals.proposals import promote_to_global
 from curation.services.golden_questions import pin_golden_question
 from knowledge.app_maps.learning import learn_app
 from knowledge.models import Conversation
+from knowledge.services.chunks import append_chunk
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import deprecate_fact, store_fact
 from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.instances import register_instance
 from knowledge.services.notes import set_note
-from knowledge.services.sessions import append_chunk, end_session, start_session
+from knowledge.services.sessions import end_session, start_session
 from tests.curation.factories import approved_entry
 from tests.factories import make_key, make_user
 from tests.knowledge.factories import make_reference
