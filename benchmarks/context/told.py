@@ -8,7 +8,8 @@ from benchmarks.context.people import Person, Task, read_people
 from benchmarks.rows import row
 from knowledge.capture.recall import recall_for
 from knowledge.models import Conversation
-from knowledge.services.context import TOTAL_TOKENS, get_context
+from knowledge.services.context import get_context
+from knowledge.services.context_budget import TOTAL_TOKENS
 from knowledge.services.embedding import embed_pending
 
 GOAL = 0.85

@@ -29,7 +29,8 @@ from knowledge.models import (
 )
 from knowledge.search.passages import erase_passages
 from knowledge.services.chunks import add_chunk
-from knowledge.services.context import LAST_LINES_TOKENS, build_context
+from knowledge.services.context import build_context
+from knowledge.services.context_budget import LAST_LINES_TOKENS
 from knowledge.services.exposures import MEASURED, Exposure, serve
 from knowledge.services.holdout import withhold
 from knowledge.services.other_agents import others_at_work

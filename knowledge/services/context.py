@@ -39,8 +39,15 @@ from knowledge.models import (
     Summary,
 )
 from knowledge.models.hypotheses import HypothesisQuerySet
-from knowledge.services.budgets import HEADING_TOKENS, ContextLine, ContextPart, choose, spend_rest
-from knowledge.services.context_company import COMPANY_CEILING, company_parts
+from knowledge.services.context_budget import (
+    FRAME_TOKENS,
+    HEADING_TOKENS,
+    ITEM_TOKENS,
+    PART_BUDGETS,
+    ROUNDING_TOKENS,
+    TOTAL_TOKENS,
+)
+from knowledge.services.context_company import company_parts
 from knowledge.services.context_facts import (
     FACT_PARTS,
     ITEM_CHARS,
@@ -51,6 +58,7 @@ from knowledge.services.context_facts import (
     read_facts,
     say_unsettled,
 )
+from knowledge.services.context_lines import ContextLine, ContextPart, choose, spend_rest
 from knowledge.services.context_receipts import ReceiptLine, ShownLine, receipt_of
 from knowledge.services.current_sessions import own_session
 from knowledge.services.holdout import kinds_withheld_from, list_withheld
@@ -59,15 +67,6 @@ from knowledge.services.ranking import LineRanking, RankedText, tells_to
 from knowledge.services.sent_lines import LineOwner
 from knowledge.vocabulary import Topics
 
-TOTAL_TOKENS = 1_300
-LAST_LINES_TOKENS = 80
-"""The most that the reply to a start costs below its context."""
-FRAME_TOKENS = 50
-ROUNDING_TOKENS = 4
-"""Lines are counted one by one, and may cost a little more together."""
-PROFILE_TOKENS = 300
-INDEX_TOKENS = 800
-ITEM_TOKENS = 60
 HYPOTHESES_READ = 100
 HYPOTHESES_DUE_READ = 20
 PREFERENCES_CHARS = 8_000
@@ -157,7 +156,8 @@ class Context:
         part = self.parts["company"]
         if part.left:
             return part.spent
-        return max(part.spent, COMPANY_CEILING) if any(one.left for one in self.parts.values()) else part.most
+        ceiling = PART_BUDGETS["company"].ceiling
+        return max(part.spent, ceiling) if any(one.left for one in self.parts.values()) else part.most
 
     @property
     def markdown(self) -> str:
@@ -296,9 +296,9 @@ def profile_parts(profile: Profile) -> dict[str, ContextPart]:
     ]
     pinned = [ContextLine("profile", "pinned", "- Pinned: ", line_start(fact)) for fact in profile.pinned_facts]
     return {
-        "role": ContextPart("0", role, floor=65, ceiling=65),
-        "preferences": ContextPart("0", preferences, floor=110, ceiling=200, in_order=True),
-        "pinned_facts": ContextPart("0", pinned, floor=65, ceiling=200),
+        "role": ContextPart("0", role, *PART_BUDGETS["role"]),
+        "preferences": ContextPart("0", preferences, *PART_BUDGETS["preferences"], in_order=True),
+        "pinned_facts": ContextPart("0", pinned, *PART_BUDGETS["pinned_facts"]),
     }
 
 
@@ -354,7 +354,7 @@ def _hypotheses(actor: Actor, project: str) -> ContextPart:
         )
         for belief in ordered
     ]
-    return ContextPart("1", items, floor=70, ceiling=110)
+    return ContextPart("1", items, *PART_BUDGETS["hypotheses"])
 
 
 def _beliefs(user_id: UUID, now: datetime) -> QuerySet[Hypothesis]:
@@ -409,7 +409,7 @@ def _session_part(sessions: Sequence[Session], ranking: LineRanking) -> ContextP
     items = [SessionLine(session) for session in ranked]
     for item, session in list(zip(items, ranked, strict=True))[SESSIONS_ELSEWHERE:]:
         item.is_spare = bool(ranking.project) and not session.is_open and session.project not in {"", ranking.project}
-    return ContextPart("1", items, floor=100, ceiling=400)
+    return ContextPart("1", items, *PART_BUDGETS["sessions"])
 
 
 def _words_of_session(session: Session) -> str:

@@ -13,17 +13,11 @@ from accounts.actor import Actor
 from bigmind.core.fixed_queries import FixedQuery, pad
 from bigmind.core.text import inline, quote
 from bigmind.core.tokens import count_tokens, cut_to_tokens
-from knowledge.models import (
-    CompanyEntry,
-    Dispatch,
-    Status,
-)
+from knowledge.models import CompanyEntry, Dispatch, Status
 from knowledge.models.company import CompanyEntryQuerySet
-from knowledge.services.budgets import HEADING_TOKENS, ContextLine, ContextPart
-from knowledge.services.context_facts import (
-    ITEM_CHARS,
-    line_start,
-)
+from knowledge.services.context_budget import COMPANY_ITEM_TOKENS, COMPANY_TOKENS, HEADING_TOKENS, PART_BUDGETS
+from knowledge.services.context_facts import ITEM_CHARS, line_start
+from knowledge.services.context_lines import ContextLine, ContextPart
 from knowledge.services.context_receipts import why_company
 
 from .company import ORDERS
@@ -31,9 +25,6 @@ from .exposures import comes_behind
 
 ENTRIES_SHOWN = 5
 READ_PER_GROUP = 40
-COMPANY_TOKENS = 500
-COMPANY_CEILING = 300
-COMPANY_ITEM_TOKENS = 100
 DECISIONS_READ = 5
 
 
@@ -82,8 +73,8 @@ def company_parts(actor: Actor, project: str, topics: Sequence[str]) -> tuple[di
     decisions += [_decision_elsewhere(dispatch) for dispatch in company_decisions_to_tell(actor)[:DECISIONS_READ]]
     most = COMPANY_TOKENS - HEADING_TOKENS
     parts = {
-        "company": ContextPart("G", entries, floor=110, ceiling=COMPANY_CEILING, most=most),
-        "decisions": ContextPart("G", decisions, floor=80, ceiling=120),
+        "company": ContextPart("G", entries, *PART_BUDGETS["company"], most=most),
+        "decisions": ContextPart("G", decisions, *PART_BUDGETS["decisions"]),
     }
     return parts, known
 

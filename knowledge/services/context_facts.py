@@ -22,7 +22,8 @@ from bigmind.core.fixed_queries import FixedQuery, pad
 from bigmind.core.private_numbers import number_of
 from bigmind.core.text import echo, inline, normalise
 from knowledge.models import Category, Fact, Kind, Passage, say_validity
-from knowledge.services.budgets import ContextLine, ContextPart
+from knowledge.services.context_budget import PART_BUDGETS
+from knowledge.services.context_lines import ContextLine, ContextPart
 from knowledge.services.ranking import DIRECTIVES, LineRanking, RankedText, tells_to
 
 FACTS_READ_PER_GROUP = 110
@@ -39,9 +40,7 @@ STANDING = (Category.IDENTITY, Category.CONSTRAINT, Category.PREFERENCE)
 
 WORK = "work"
 TASTE_AND_RULE = (Category.CONSTRAINT, Category.PREFERENCE)
-ROOM = {"identity": (65, 150), "constraint": (150, 350), "preference": (80, 200), WORK: (110, 500)}
-"""Floor and ceiling of each class of facts."""
-FACT_PARTS = tuple(ROOM)
+FACT_PARTS = ("identity", "constraint", "preference", WORK)
 
 
 def line_start(text: str, chars: int = ITEM_CHARS, shown: Callable[[str], str] = inline) -> str:
@@ -111,10 +110,10 @@ def fact_parts(
     ordered = {name: _standing(found, ranking.project) for name, found in of_part.items()}
     ordered[WORK] = _by_usefulness(of_part[WORK], ranking, cited)
     parts = {}
-    for name, (floor, ceiling) in ROOM.items():
+    for name in FACT_PARTS:
         facts = ordered[name][:MOST_LINES]
         lines = [FactLine(fact, against.get(fact.pk), partial(_why, fact, name, ranking, cited)) for fact in facts]
-        parts[name] = ContextPart("1", lines, floor, ceiling)
+        parts[name] = ContextPart("1", lines, *PART_BUDGETS[name])
     return parts
 
 

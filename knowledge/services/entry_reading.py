@@ -23,9 +23,9 @@ from knowledge.shapes.entries import EntryStatsShape
 from knowledge.vocabulary import EntryId, EntryTags, EntryTypeName, MinConfidence, Risk, RoleName
 
 from . import embedding
-from .budgets import MaxTokens, within_tokens
 from .found_entries import FoundEntries, FoundEntry, entries_found, page_of_found, page_of_listed
 from .gaps import note_gap
+from .reply_budget import MaxTokens, within_tokens
 
 HITS = 50
 TAGS_SHOWN = 12

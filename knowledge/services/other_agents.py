@@ -12,14 +12,13 @@ from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.text import fold_name, inline
 from bigmind.core.tokens import cut_to_tokens
 from knowledge.models import HookEvent, HookEventName, Note, Session
+from knowledge.services.context_budget import HAND_OVER_TOKENS, HEADLINE_TOKENS
 
 HAND_OVER = "handover"
 """The domain of notes for the next session: its key is a project, or `next` for whichever comes."""
 NEXT = "next"
 AT_WORK = timedelta(hours=2)
 SHOWN = 3
-HEADLINE_TOKENS = 15
-HAND_OVER_TOKENS = 120
 HEARD_FOR = timedelta(days=1)
 """How long a note is kept after a session received it: its agent may end before acting on it."""
 

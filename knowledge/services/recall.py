@@ -11,7 +11,6 @@ from knowledge.search.abstention import is_answered, judge, may_answer
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search_each
-from knowledge.services.budgets import MaxTokens, within_tokens
 from knowledge.services.exposures import Exposure, serve_found
 from knowledge.services.gaps import note_gap
 from knowledge.services.hits import Hit, Hits, each_once, filters_of, find, has_asked, hits_of, names_for
@@ -19,6 +18,7 @@ from knowledge.services.holdout import withhold_found
 from knowledge.services.question_periods import find_then, read_then, say_period
 from knowledge.services.recall_receipts import keep_recall
 from knowledge.services.recent_questions import keep_question
+from knowledge.services.reply_budget import MaxTokens, within_tokens
 from knowledge.services.visibility import Things, visible_things
 from knowledge.vocabulary import Domain
 

@@ -7,11 +7,11 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.vocabulary import AsOf, Before, Limit, Offset, Project, Query, Since, Tags
 from knowledge.kinds import SEARCHED
-from knowledge.services.budgets import MaxTokens, within_tokens
 from knowledge.services.exposures import Exposure, serve_found
 from knowledge.services.hits import Hits, find
 from knowledge.services.question_periods import find_then, read_then
 from knowledge.services.recall_receipts import keep_recall
+from knowledge.services.reply_budget import MaxTokens, within_tokens
 from knowledge.services.visibility import visible_things
 
 AnyKind = Annotated[

@@ -34,7 +34,8 @@ from knowledge.vocabulary import (
     Used,
 )
 
-from .context import LAST_LINES_TOKENS, Context, build_context
+from .context import Context, build_context
+from .context_budget import LAST_LINES_TOKENS
 from .context_receipts import keep_receipt, note_erased
 from .current_sessions import own_session, session_of_conversation, session_to_end
 from .exposures import Exposure, note_use, serve

@@ -1,7 +1,7 @@
 """Stale sessions: those that nobody ended are closed.
 
-After how long is `knowledge/models/sessions.py:STALE_AFTER`, and which ones are `Session.objects.stale()`. A start closes
-the user's own, `knowledge/tasks.py:close_stale_sessions` everybody's.
+After how long is `knowledge/models/sessions.py:STALE_AFTER`, and which ones are `Session.objects.stale()`. A start
+closes the user's own, `knowledge/tasks.py:close_stale_sessions` everybody's.
 """
 
 from django.db.models import Case, F, QuerySet, Value, When

@@ -15,7 +15,8 @@ from bigmind.core.tokens import count_tokens
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Lines, OperationForm, TextField, form_data
 from bigmind.web.pages import own_page, tell
-from knowledge.services.context import INDEX_TOKENS, PROFILE_TOKENS, TOTAL_TOKENS, get_context, whole_profile
+from knowledge.services.context import get_context, whole_profile
+from knowledge.services.context_budget import INDEX_TOKENS, PROFILE_TOKENS, TOTAL_TOKENS
 from knowledge.services.context_receipts import show_lines
 from knowledge.views.pages import ProjectQuestion, memory_page
 

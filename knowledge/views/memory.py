@@ -8,7 +8,8 @@ from django.views.decorators.http import require_safe
 from accounts.authentication import actor_of
 from bigmind.web.pages import own_page
 from knowledge.models import Chunk, Hypothesis, Session
-from knowledge.services.context import TOTAL_TOKENS, get_context
+from knowledge.services.context import get_context
+from knowledge.services.context_budget import TOTAL_TOKENS
 from knowledge.services.insights import growth_of_memory
 from knowledge.services.upkeep import check_health
 from knowledge.transfer.passport import export_memory, files_for, pack_files

@@ -13,7 +13,8 @@ from bigmind.core.tokens import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.models import Fact, Session
-from knowledge.services.context import TOTAL_TOKENS, get_context
+from knowledge.services.context import get_context
+from knowledge.services.context_budget import TOTAL_TOKENS
 from knowledge.services.facts import store_fact
 from knowledge.services.sessions import end_session, start_session
 from tests.factories import make_actor

@@ -15,7 +15,8 @@ from bigmind.core.tokens import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.models import AUTO_CLOSED, CompanyEntry, Fact, Hypothesis, Session
-from knowledge.services.context import TOTAL_TOKENS, Context, get_context
+from knowledge.services.context import Context, get_context
+from knowledge.services.context_budget import TOTAL_TOKENS
 from knowledge.services.facts import store_fact
 from knowledge.services.sessions import end_session
 from tests.curation.factories import approved_entry
