@@ -5,7 +5,7 @@ import json
 from accounts.actor import Actor
 from accounts.models import User
 from benchmarks.rows import row
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from bigmind.operations import operations_for
 from bigmind.transports.mcp.server import server_instructions
 from bigmind.transports.mcp.tools import tool_of

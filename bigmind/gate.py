@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from accounts.actor import Actor, acts
 from accounts.services.calls import count_against_limit, limit_of, record_call
 from accounts.services.idempotency import once
-from bigmind.core.changes import Change
+from bigmind.core.change_notifications import Change
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.live_settings import live
 from bigmind.core.metrics import CALL_SECONDS, CALLS, TOKENS
@@ -27,7 +27,7 @@ from bigmind.core.replicas import answer_read, note_write
 from bigmind.core.reply_parts import parse_part_number, part_of
 from bigmind.core.rls import rls_scope
 from bigmind.core.screening.policy import collect_notices
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from bigmind.core.tracing import describe, span
 from bigmind.observability.logging import current_request_id, tell_once
 from bigmind.operations import operation_to_perform

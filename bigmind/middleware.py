@@ -21,7 +21,7 @@ from accounts.actor import Actor, acts
 from accounts.people.languages import language_of
 from accounts.people.time_zones import COOKIE, zone_of
 from accounts.services.private_rows import hide_private_rows
-from bigmind.core.changes import ANY, Change, tell_of_change
+from bigmind.core.change_notifications import ANY, Change, tell_of_change
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.live_settings import live
 from bigmind.core.metrics import DATABASE_ERRORS, REQUEST_SECONDS, REQUESTS

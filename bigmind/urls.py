@@ -6,7 +6,7 @@ from django.views.generic import RedirectView
 
 from accounts.views import keys
 from accounts.views.consent import consent
-from bigmind.core.private_numbers import NumberConverter, NumberTextConverter
+from bigmind.core.private_row_numbers import NumberConverter, NumberTextConverter
 from bigmind.observability.health import healthz, readyz
 from bigmind.observability.metrics import metrics
 from bigmind.operations import TOOLSETS

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 from bigmind.core.handles import Handle
 from bigmind.core.screening.policy import NoSecrets
 from bigmind.core.text import check_content, clean_name
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from bigmind.core.vocabulary import RowId, SharedContent, SharedLongText
 
 TITLE_CHARS = 80

@@ -12,8 +12,8 @@ from rest_framework.exceptions import APIException
 
 from accounts.connecting.hook_program import TEXT_CHARS, clean, has_failed, runs_tests
 from accounts.services.audit import head_in
+from bigmind.core.argument_conversion import list_in
 from bigmind.core.errors import BigMindError, Invalid
-from bigmind.core.forgiving import list_in
 from bigmind.core.handles import id_in, read_handle
 from bigmind.core.injections import find_injections, find_warnings
 from bigmind.core.key_text import is_well_formed
@@ -34,7 +34,7 @@ from bigmind.core.text import (
     normalise,
     split_to_bytes,
 )
-from bigmind.core.tokens import count_tokens, cut_to_tokens
+from bigmind.core.token_counts import count_tokens, cut_to_tokens
 from bigmind.core.triggers import act_of, compile_trigger
 from bigmind.help.search import search_help
 from bigmind.scrub.matching import MOST, needles_of, replace_in

@@ -14,7 +14,7 @@ from .hooks import ACT_FILE, KINDS, PROGRAM_FILE, HookProgram
 from .machines import Machine
 
 SCREENING = "bigmind_screening"
-SCREENING_FILES = ("__init__", "logins", "named", "tokens", "values")
+SCREENING_FILES = ("__init__", "labelled_secrets", "logins", "secret_formats", "values")
 TRIGGERS = "bigmind_triggers"
 TRIGGER_FILES = ("__init__", "acts", "patterns", "shell")
 FOR_ITS_OWNER = 0o700
@@ -145,8 +145,8 @@ def _contents() -> dict[str, bytes]:
     contents |= {f"{SCREENING}/{name}.py": (package / f"{name}.py").read_bytes() for name in SCREENING_FILES}
     # They import nothing of BigMind but each other and this one.
     contents[f"{SCREENING}/key_text.py"] = Path(key_text.__file__).read_bytes()
-    tokens = contents[f"{SCREENING}/tokens.py"]
-    contents[f"{SCREENING}/tokens.py"] = tokens.replace(b"from bigmind.core.key_text", b"from .key_text")
+    formats = contents[f"{SCREENING}/secret_formats.py"]
+    contents[f"{SCREENING}/secret_formats.py"] = formats.replace(b"from bigmind.core.key_text", b"from .key_text")
     contents[ACT_FILE] = Path(act_stub.__file__).read_bytes()
     package = Path(triggers.__file__).parent
     contents |= {f"{TRIGGERS}/{name}.py": (package / f"{name}.py").read_bytes() for name in TRIGGER_FILES}

@@ -11,7 +11,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 
 from bigmind.core.masking import PrivateModel
-from bigmind.core.private_numbers import ids_in
+from bigmind.core.private_row_numbers import ids_in
 from bigmind.core.profile_sections import ProfileSection
 
 CHOICES = [(section.value, section.value) for section in ProfileSection]

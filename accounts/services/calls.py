@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import Call, KeptReply
-from bigmind.core.changes import CHANNEL, Change
+from bigmind.core.change_notifications import CHANNEL, Change
 from bigmind.core.errors import TooMany
 from bigmind.core.live_settings import live
 

@@ -20,7 +20,7 @@ from accounts.actor import Actor, acting
 from accounts.models import ErasureReport, User
 from bigmind import __version__
 from bigmind.core.errors import NotFound
-from bigmind.core.private_numbers import number_in
+from bigmind.core.private_row_numbers import number_in
 from bigmind.core.replicas import note_write_for_all
 from bigmind.core.signed_documents import SignatureVerdict, check_signature, derive_key, sign
 

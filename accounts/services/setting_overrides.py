@@ -20,7 +20,7 @@ from accounts.models import SettingOverride
 from accounts.services.audit import audit
 from accounts.services.known_keys import CHANNEL as OF_KEYS
 from accounts.services.known_keys import KNOWN_KEYS
-from bigmind.core.changes import listening_parameters
+from bigmind.core.change_notifications import listening_parameters
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.live_settings import live
 from bigmind.core.sentences import in_language

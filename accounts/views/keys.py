@@ -42,7 +42,7 @@ from accounts.oauth.app_tokens import oauth_address
 from accounts.services.agents import arrival_of
 from bigmind.core.errors import Conflict
 from bigmind.core.live_settings import live
-from bigmind.core.pages import page_of
+from bigmind.core.pagination import page_of
 from bigmind.core.sentences import in_language
 from bigmind.core.text import clean_name
 from bigmind.core.translation import _, gettext_lazy, write_number

@@ -27,7 +27,7 @@ from accounts.sign_in.attempts import let_address_try_again, let_try_again, list
 from accounts.sign_in.second_factors import reset_second_factor, second_factor_of
 from accounts.views.password import HINT
 from bigmind.core.errors import BigMindError, Conflict, Invalid
-from bigmind.core.pages import page_of
+from bigmind.core.pagination import page_of
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy, ngettext
 

@@ -1,6 +1,6 @@
 """Queries of Django's whose SQL is made once in a process: making it takes longer than PostgreSQL takes to answer it.
 
-Sessions of PostgreSQL keep their plans (`bigmind/core/postgresql/kept.py`).
+Sessions of PostgreSQL keep their plans (`bigmind/core/postgresql/kept_plans.py`).
 
 A query is built by a function of its values. The first time it is built with marks in their place, and compiled; from
 then on the values are put where the marks were. What the SQL depends on besides, such as whether a value is empty, is
@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db import connections
 from django.db.models import Field, ForeignObject, Lookup, QuerySet
 
-from bigmind.core.postgresql.kept import JOINS_IN_ORDER, Repeated
+from bigmind.core.postgresql.kept_plans import JOINS_IN_ORDER, Repeated
 
 
 @ForeignObject.register_lookup

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from bigmind.core.private_numbers import number_in
+from bigmind.core.private_row_numbers import number_in
 
 LETTERS = {"F": "fact", "C": "company", "H": "hypothesis"}
 _HEXADECIMAL = {"session", "summary", "entry", "reference"}

@@ -14,7 +14,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from bigmind.core.argument_checks import arguments_of, validate_arguments
-from bigmind.core.forgiving import forgive
+from bigmind.core.argument_conversion import forgive
 
 
 class Effect(StrEnum):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from bigmind.core.errors import Invalid
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 
 REPLY_TOKENS = 6_000
 PART_TOKENS = REPLY_TOKENS - 100

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from django.utils import timezone
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
-from bigmind.core.forgiving import list_in
+from bigmind.core.argument_conversion import list_in
 from bigmind.core.screening.policy import NoSecrets, Screened
 from bigmind.core.text import check_content, clean_name
 

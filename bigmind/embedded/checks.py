@@ -19,7 +19,7 @@ from accounts.connecting.hook_files import HookFolder
 from accounts.connecting.hook_trials import HookTrial, try_hooks
 from accounts.connecting.machines import Machine
 from bigmind.celery import app as celery
-from bigmind.core.changes import hears, listening_parameters
+from bigmind.core.change_notifications import hears, listening_parameters
 from bigmind.core.read_only import is_read_only
 from bigmind.core.roles import OWNS_TABLES, is_pooled, owner_alias
 from bigmind.embedded.database import OLDEST_SERVER, pending_migrations, vector_advice, vector_version

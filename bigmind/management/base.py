@@ -12,7 +12,7 @@ from django.db import InterfaceError, InternalError, OperationalError, Programmi
 from psycopg.errors import UndefinedTable
 
 from bigmind import __version__
-from bigmind.core.changes import ANY, Change, tell_of_change
+from bigmind.core.change_notifications import ANY, Change, tell_of_change
 from bigmind.core.errors import BigMindError, ReadOnly
 from bigmind.core.read_only import is_refused_write
 

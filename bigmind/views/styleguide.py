@@ -11,7 +11,7 @@ from django.template.loader import get_template
 from django.utils import timezone
 
 from accounts.models import User
-from bigmind.core.pages import Page
+from bigmind.core.pagination import Page
 from bigmind.navigation import navigation_for
 from bigmind.web.charts import Bar, Chart, ListBehind, Ranking, Series
 from knowledge.services.activity import HeatMap, heat_map

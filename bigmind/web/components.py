@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import slugify
 
 from bigmind.core.addresses import linkable
-from bigmind.core.pages import Page
+from bigmind.core.pagination import Page
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, ngettext, write_number
 from bigmind.observability.logging import current_request_id

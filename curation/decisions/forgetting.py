@@ -12,7 +12,7 @@ from accounts.actor import Actor, acting, acts
 from accounts.models import User
 from accounts.services.erasures import Erased, report_erasure
 from accounts.services.idempotency import forget_kept_replies
-from bigmind.core.private_numbers import number_in
+from bigmind.core.private_row_numbers import number_in
 from bigmind.core.rls import rls_scope
 from bigmind.core.text import check_content
 from bigmind.core.vocabulary import RowId, Since

@@ -18,7 +18,7 @@ from bigmind.core.background import after_commit
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.live_settings import live
 from bigmind.core.mail import MailParts, compose_mail
-from bigmind.core.pages import Page, page_of
+from bigmind.core.pagination import Page, page_of
 from bigmind.core.vocabulary import Limit, Offset
 from curation.models import LETTER, Channel, Delivery
 

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from bigmind.core.live_settings import live
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from curation.decisions.entry_details import readable_entry
 from curation.models import GoldenQuestion
 from curation.vocabulary import CompanyEntryId

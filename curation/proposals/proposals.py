@@ -10,10 +10,10 @@ from django.utils import timezone
 from accounts.actor import Actor
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Conflict, Forbidden, Invalid, NotFound
-from bigmind.core.pages import Page, page_of
+from bigmind.core.pagination import Page, page_of
 from bigmind.core.screening import find_secrets
 from bigmind.core.text import digest, one_line
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from bigmind.core.vocabulary import Cursor, Importance, Limit, Offset, Project
 from curation.decisions.decisions import approve_at_once
 from curation.decisions.history import WAITING, entry_to_change, no_such_entry, record

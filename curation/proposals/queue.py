@@ -32,8 +32,8 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.fixed_queries import FixedQuery
-from bigmind.core.pages import Page, page_of
-from bigmind.core.postgresql.kept import Repeated
+from bigmind.core.pagination import Page, page_of
+from bigmind.core.postgresql.kept_plans import Repeated
 from bigmind.core.rls import rls_bypass
 from bigmind.core.vocabulary import Cursor, Limit, Name, Offset, Project, Query
 from curation.decisions.rules import is_personal, waits_for_others

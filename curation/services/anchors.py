@@ -13,8 +13,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from accounts.actor import Actor
 from bigmind.core.handles import handle_of
-from bigmind.core.pages import Page, page_of
-from bigmind.core.private_numbers import number_in
+from bigmind.core.pagination import Page, page_of
+from bigmind.core.private_row_numbers import number_in
 from bigmind.core.screening.policy import NoSecrets
 from bigmind.core.text import check_content, one_line
 from bigmind.core.vocabulary import Cursor, Limit, Offset, SharedLongText

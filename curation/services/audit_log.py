@@ -14,7 +14,7 @@ from django.db.models.functions import Cast, Concat
 
 from accounts.actor import Actor
 from accounts.models import AuditEvent
-from bigmind.core.pages import Page
+from bigmind.core.pagination import Page
 from bigmind.core.translation import gettext_lazy
 from curation.models import Review
 

@@ -21,7 +21,7 @@ from accounts.models import User
 from bigmind import __version__
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.handles import Handle
-from bigmind.core.pages import Page, page_of
+from bigmind.core.pagination import Page, page_of
 from bigmind.core.text import check_content, digest, echo, one_line
 from bigmind.core.vocabulary import Cursor, Limit, Offset, RowId, SharedContent
 from curation.models import GoldenQuestion

@@ -21,7 +21,7 @@ from accounts.actor import Actor
 from accounts.people.time_zones import zone_of
 from bigmind.core.errors import Invalid
 from bigmind.core.handles import handle_of
-from bigmind.core.private_numbers import number_of
+from bigmind.core.private_row_numbers import number_of
 from bigmind.core.text import one_line, show_hidden
 from bigmind.core.translation import _, gettext_lazy, ngettext, write_number
 from curation.decisions.rules import may_decide

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field, field_validator
 
-from bigmind.core.pages import ListShape
+from bigmind.core.pagination import ListShape
 from knowledge.shapes.base import Shape
 from knowledge.shapes.company import CompanyEntryShape
 

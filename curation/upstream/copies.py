@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.advisory_locks import wait_for_turn
-from bigmind.core.changes import Change, tell_of_change
+from bigmind.core.change_notifications import Change, tell_of_change
 from bigmind.core.columns import ColumnCopy
 from bigmind.core.text import digest
 from curation.decisions.history import record

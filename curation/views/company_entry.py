@@ -12,7 +12,7 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.rls import rls_bypass
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from bigmind.core.translation import _
 from bigmind.web.forms import OperationForm
 from bigmind.web.pages import own_page, tell

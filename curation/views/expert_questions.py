@@ -10,7 +10,7 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Invalid, TooMany
 from bigmind.core.operations import carry_out
-from bigmind.core.pages import page_of
+from bigmind.core.pagination import page_of
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import OperationForm, TextField, form_data

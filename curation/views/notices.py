@@ -13,7 +13,7 @@ from accounts.people.time_zones import COOKIE, list_zones, zone_of
 from accounts.services.alerts import alerts_of
 from bigmind.core.errors import Conflict
 from bigmind.core.live_settings import live
-from bigmind.core.pages import page_of
+from bigmind.core.pagination import page_of
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import OperationForm
 from bigmind.web.pages import offset_in, own_page, tell, way_back

@@ -10,7 +10,7 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict
 from bigmind.core.operations import carry_out
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice, form_data
 from bigmind.web.pages import own_page, tell

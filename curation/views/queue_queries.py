@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from accounts.actor import Actor
 from bigmind.core.argument_checks import validate_arguments
-from bigmind.core.pages import Page
+from bigmind.core.pagination import Page
 from bigmind.core.translation import gettext_lazy
 from bigmind.web.forms import Question, choice, search_field
 from bigmind.web.pages import Tab

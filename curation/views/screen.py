@@ -12,8 +12,8 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Forbidden
 from bigmind.core.live_settings import live
-from bigmind.core.pages import Page
-from bigmind.core.tokens import count_tokens
+from bigmind.core.pagination import Page
+from bigmind.core.token_counts import count_tokens
 from curation.decisions.rules import needs_second_approval, require_may_approve
 from curation.models import Action, Claim, Review
 from curation.proposals.briefing import Briefing, gather_briefing, last_decisions_of

@@ -11,7 +11,7 @@ from django.utils import timezone
 from pydantic import Field
 
 from accounts.actor import Actor
-from bigmind.core.pages import Page, page_of
+from bigmind.core.pagination import Page, page_of
 from bigmind.core.vocabulary import Cursor, Limit, Offset
 from knowledge.app_maps.connectors import available_connectors
 from knowledge.app_maps.files.text import write_index, write_map

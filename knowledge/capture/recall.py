@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from accounts.actor import Actor
-from bigmind.core.private_numbers import number_in
+from bigmind.core.private_row_numbers import number_in
 from bigmind.core.text import inline, quote
-from bigmind.core.tokens import count_tokens, cut_to_tokens
+from bigmind.core.token_counts import count_tokens, cut_to_tokens
 from bigmind.core.vocabulary import QUERY_CHARS
 from knowledge.kinds import SEARCHED
 from knowledge.models import AskedForm, Conversation, HookEvent, HookEventName, Kind

@@ -10,7 +10,7 @@ from math import ceil
 from django.db import connection
 
 from bigmind.core.live_settings import live
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from knowledge.embeddings.providers import Embedder, EmbedderError
 from knowledge.models import EmbeddingDay
 

@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from bigmind.core.private_numbers import NumberRows
+from bigmind.core.private_row_numbers import NumberRows
 
 
 class Migration(migrations.Migration):

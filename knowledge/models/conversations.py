@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from bigmind.core.masking import PrivateModel
-from bigmind.core.private_numbers import HasNumber
+from bigmind.core.private_row_numbers import HasNumber
 
 from .sessions import Session
 

@@ -7,7 +7,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import User
-from bigmind.core.private_numbers import HasNumber
+from bigmind.core.private_row_numbers import HasNumber
 
 from .base import CanBeSetAside
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import Agent, User
 from bigmind.core.masking import PrivateModel
-from bigmind.core.private_numbers import HasNumber
+from bigmind.core.private_row_numbers import HasNumber
 
 from .base import CanBeSetAside
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.services.usage import may_be_told
 from bigmind.core.errors import NotFound
-from bigmind.core.pages import Page, page_of
+from bigmind.core.pagination import Page, page_of
 from bigmind.core.rls import rls_bypass
 from bigmind.core.text import mention
 from bigmind.core.vocabulary import Offset

@@ -14,7 +14,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.services.usage import COLLEAGUES
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.core.pages import Page, page_of
+from bigmind.core.pagination import Page, page_of
 from bigmind.core.text import echo_code
 from bigmind.core.vocabulary import Cursor, Offset, RowId, SharedContent, SharedLongText
 from knowledge.models import Reference, ReferenceDrift, ReferenceType

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import User
-from bigmind.core.copying import copy_in, copy_new
+from bigmind.core.bulk_copy import copy_in, copy_new
 from bigmind.core.errors import Invalid
 from bigmind.core.text import REFUSED, echo
 from bigmind.core.vocabulary import Moment, SharedLongText

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.actor import acting
 from accounts.models import User
 from bigmind.core.background import after_commit
-from bigmind.core.copying import copy_in
+from bigmind.core.bulk_copy import copy_in
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.text import digest
 from knowledge.models import CachedVector, Kind, Passage, Writing

@@ -7,7 +7,7 @@ from django.db.models import Count, QuerySet
 from pydantic import Field
 
 from accounts.actor import Actor
-from bigmind.core.pages import Page, page_of
+from bigmind.core.pagination import Page, page_of
 from bigmind.core.vocabulary import Cursor, Limit, Offset, Project, Query
 from knowledge.models import AskedForm, CompanyEntry, Kind
 from knowledge.models.company import CompanyEntryQuerySet

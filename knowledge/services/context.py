@@ -27,7 +27,7 @@ from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.handles import Handle
 from bigmind.core.live_settings import live
 from bigmind.core.text import inline, markdown_lines
-from bigmind.core.tokens import count_tokens, cut_to_tokens
+from bigmind.core.token_counts import count_tokens, cut_to_tokens
 from bigmind.core.vocabulary import Project
 from knowledge.models import (
     AUTO_CLOSED,

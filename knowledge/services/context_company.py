@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from accounts.actor import Actor
 from bigmind.core.fixed_queries import FixedQuery, pad
 from bigmind.core.text import inline, quote
-from bigmind.core.tokens import count_tokens, cut_to_tokens
+from bigmind.core.token_counts import count_tokens, cut_to_tokens
 from knowledge.models import CompanyEntry, Dispatch, Status
 from knowledge.models.company import CompanyEntryQuerySet
 from knowledge.services.context_budget import COMPANY_ITEM_TOKENS, COMPANY_TOKENS, HEADING_TOKENS, PART_BUDGETS

@@ -19,7 +19,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.models import Profile
 from bigmind.core.fixed_queries import FixedQuery, pad
-from bigmind.core.private_numbers import number_of
+from bigmind.core.private_row_numbers import number_of
 from bigmind.core.text import echo, inline, normalise
 from knowledge.models import Category, Fact, Kind, Passage, say_validity
 from knowledge.services.context_budget import PART_BUDGETS

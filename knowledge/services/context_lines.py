@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 
-from bigmind.core.tokens import count_tokens, cut_to_tokens
+from bigmind.core.token_counts import count_tokens, cut_to_tokens
 from knowledge.services.context_budget import CUT_TOKENS, LEAST_TOKENS, WHOLE_TOKENS
 
 PASSED_OVER = 20

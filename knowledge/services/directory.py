@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce, Lower, RowNumber
 from accounts.actor import Actor
 from accounts.models import Agent, Instance, Profile, Sharing, User
 from accounts.people.profiles import EVERYTHING, as_shared, people_shown
-from bigmind.core.pages import Page, page_of
+from bigmind.core.pagination import Page, page_of
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.rls import rls_bypass
 from bigmind.core.vocabulary import Cursor, Limit, Offset, Tag

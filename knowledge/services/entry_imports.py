@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidatorFun
 
 from accounts.actor import Actor
 from bigmind.core.argument_checks import refusal
+from bigmind.core.bulk_copy import copy_new
 from bigmind.core.columns import ColumnCopy
-from bigmind.core.copying import copy_new
 from bigmind.core.text import digest, echo
 from bigmind.core.vocabulary import Confidence, Project, SharedContent
 from knowledge.anchors.grammar import Anchors

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from bigmind.core.errors import NotFound
-from bigmind.core.pages import Page, page_of
+from bigmind.core.pagination import Page, page_of
 from bigmind.core.vocabulary import TAG_CHARS, Confidence, Cursor, Offset, Project, Query
 from knowledge.models import CachedVector, Entry, Kind, Passage
 from knowledge.models.signs import filter_by_risk, signs_of

@@ -12,7 +12,7 @@ from pgvector import HalfVector
 from accounts.actor import Actor
 from accounts.models import User
 from accounts.people.profiles import people_shown
-from bigmind.core.pages import Page
+from bigmind.core.pagination import Page
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.rls import rls_bypass
 from bigmind.core.vocabulary import Limit, Offset, Query

@@ -16,7 +16,7 @@ from accounts.services.usage import COLLEAGUES, may_be_told
 from bigmind.core.errors import Invalid
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.handles import read_handle
-from bigmind.core.private_numbers import number_in
+from bigmind.core.private_row_numbers import number_in
 from bigmind.core.read_only import is_read_only
 from bigmind.core.rls import rls_bypass
 from bigmind.core.text import echo

@@ -16,9 +16,9 @@ from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.fixed_queries import FixedQuery
-from bigmind.core.pages import FixedList, Page, page_of
+from bigmind.core.pagination import FixedList, Page, page_of
 from bigmind.core.periods import Period
-from bigmind.core.private_numbers import number_of
+from bigmind.core.private_row_numbers import number_of
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import AsOf, Confidence, Cursor, Limit, Offset, Project, Query, Reason
 from knowledge.models import Category, Fact, Kind, Session

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from bigmind.core.pages import Page
+from bigmind.core.pagination import Page
 from knowledge.models import CompanyEntry, Entry
 from knowledge.search.abstention import best_score, judge, name_relevance
 from knowledge.search.excerpts import excerpt_of

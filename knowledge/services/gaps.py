@@ -25,7 +25,7 @@ from accounts.models import User
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import NotFound
 from bigmind.core.live_settings import live
-from bigmind.core.pages import Page
+from bigmind.core.pagination import Page
 from bigmind.core.read_only import is_read_only
 from bigmind.core.rls import rls_bypass
 from bigmind.core.screening import find_secrets

@@ -10,7 +10,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.errors import Conflict, NotFound
-from bigmind.core.pages import Page, page_of
+from bigmind.core.pagination import Page, page_of
 from bigmind.core.vocabulary import Confidence, Content, Cursor, Limit, Offset, Project
 from knowledge.models import Hypothesis, Kind, Verdict
 from knowledge.search.passages import erase_passages, index_passages

@@ -18,7 +18,7 @@ from accounts.models import Instance
 from accounts.people.profiles import people_shown
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Conflict, NotFound
-from bigmind.core.pages import Page, page_of
+from bigmind.core.pagination import Page, page_of
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.text import clean_name
 from bigmind.core.vocabulary import Cursor, Limit, Offset

@@ -21,7 +21,7 @@ from rapidfuzz import fuzz, utils
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.handles import handle_of
-from bigmind.core.private_numbers import number_of
+from bigmind.core.private_row_numbers import number_of
 from knowledge.embeddings.providers import EmbedderError, provider
 from knowledge.kinds import KINDS
 from knowledge.models import EmbeddingSpace, Fact, Kind, Passage, PassageVector

@@ -13,7 +13,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.core.pages import Page, page_of
+from bigmind.core.pagination import Page, page_of
 from bigmind.core.screening.policy import Screened
 from bigmind.core.text import mention
 from bigmind.core.vocabulary import Content, Cursor, Limit, Moment, Offset, Project

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.text import fold_name, inline
-from bigmind.core.tokens import cut_to_tokens
+from bigmind.core.token_counts import cut_to_tokens
 from knowledge.models import HookEvent, HookEventName, Note, Session
 from knowledge.services.context_budget import HAND_OVER_TOKENS, HEADLINE_TOKENS
 

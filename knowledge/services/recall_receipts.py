@@ -18,7 +18,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.handles import read_handle
 from bigmind.core.read_only import is_read_only
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from knowledge.models import Fact, Receipt, Session
 from knowledge.services.current_sessions import session_at_work
 from knowledge.services.hits import Hit

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 from django.template.loader import render_to_string
 from pydantic import Field
 
-from bigmind.core.tokens import count_tokens, cut_to_tokens
+from bigmind.core.token_counts import count_tokens, cut_to_tokens
 from knowledge.search.excerpts import excerpt_of
 
 MaxTokens = Annotated[

@@ -12,8 +12,8 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.errors import NotFound
-from bigmind.core.pages import Page, page_of
-from bigmind.core.tokens import count_tokens
+from bigmind.core.pagination import Page, page_of
+from bigmind.core.token_counts import count_tokens
 from bigmind.core.vocabulary import Before, Cursor, Importance, Limit, Offset, Project, Query, Since, Tag
 from knowledge.models import CompanyEntry, Conversation, Dispatch, Kind, Note, Session, Summary
 from knowledge.search.passages import erase_passages, index_passages, mark_outdated, note_writings

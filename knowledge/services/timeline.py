@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from accounts.models import User
-from bigmind.core.pages import Page
+from bigmind.core.pagination import Page
 from bigmind.core.vocabulary import Offset, Project
 from knowledge.models import Category, CompanyEntry, Fact, Hypothesis, Note, Session
 

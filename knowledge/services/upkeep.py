@@ -17,7 +17,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import User
 from accounts.services.idempotency import forget_kept_replies
-from bigmind.core.private_numbers import number_of
+from bigmind.core.private_row_numbers import number_of
 from knowledge.kinds import KINDS
 from knowledge.models import Chunk, CompanyEntry, Fact, Hypothesis, Kind, Note, Passage, Session, Summary
 from knowledge.search.passages import erase_passages

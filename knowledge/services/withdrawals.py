@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.actor import Actor
-from bigmind.core.private_numbers import number_in
+from bigmind.core.private_row_numbers import number_in
 from bigmind.core.rls import rls_bypass
 from knowledge.models import Kind, Recall, Serving, Session
 

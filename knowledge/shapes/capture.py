@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from bigmind.core.private_numbers import Number
+from bigmind.core.private_row_numbers import Number
 from knowledge.shapes.base import Shape
 
 

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from pydantic import AliasChoices, Field
 
-from bigmind.core.pages import ListShape
-from bigmind.core.private_numbers import NumberText
+from bigmind.core.pagination import ListShape
+from bigmind.core.private_row_numbers import NumberText
 from knowledge.shapes.base import Shape, SharedShape
 from knowledge.vocabulary import Relevance
 

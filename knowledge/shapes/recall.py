@@ -4,8 +4,8 @@ from datetime import datetime
 
 from pydantic import Field, computed_field
 
-from bigmind.core.pages import PageShape
-from bigmind.core.private_numbers import NumberText
+from bigmind.core.pagination import PageShape
+from bigmind.core.private_row_numbers import NumberText
 from knowledge.shapes.base import Shape, SharedShape
 from knowledge.vocabulary import Relevance
 

@@ -10,7 +10,7 @@ from bigmind.core import text as texts
 from bigmind.core.handles import handle_of
 from bigmind.core.injections import has_warnings
 from bigmind.core.text import Told
-from bigmind.core.tokens import cut_to_tokens
+from bigmind.core.token_counts import cut_to_tokens
 from knowledge.app_maps.files.text import write_reply
 from knowledge.kinds import UNTITLED
 from knowledge.models.signs import signs_of

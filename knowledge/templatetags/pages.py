@@ -11,7 +11,7 @@ from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
 from bigmind.core.injections import why_of
-from bigmind.core.private_numbers import number_of
+from bigmind.core.private_row_numbers import number_of
 from bigmind.core.translation import gettext_lazy
 from bigmind.web.markdown import render_markdown
 from knowledge.models.signs import signs_of

@@ -15,7 +15,7 @@ from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import BigMindError, Conflict, Invalid, NotFound
 from bigmind.core.handles import id_in
 from bigmind.core.operations import carry_out
-from bigmind.core.private_numbers import number_in
+from bigmind.core.private_row_numbers import number_in
 from bigmind.core.vocabulary import Content, RowId
 from knowledge.kinds import index_own, lock_own
 from knowledge.models import AUTO_CLOSED, Concern, Fact, Summary, TidyingAnswer, Verdict

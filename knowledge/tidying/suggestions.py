@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from bigmind.core.handles import handle_of
-from bigmind.core.private_numbers import number_in
+from bigmind.core.private_row_numbers import number_in
 from bigmind.core.text import digest
 from bigmind.core.translation import gettext_lazy
 from knowledge.kinds import KIND_OF_WORD, KINDS

@@ -24,7 +24,7 @@ from accounts.models import Profile, Sharing, User
 from accounts.people.profiles import get_profile
 from accounts.vocabulary import JobTitle
 from bigmind.core.columns import ColumnCopy
-from bigmind.core.private_numbers import NumberWritten, number_in
+from bigmind.core.private_row_numbers import NumberWritten, number_in
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.text import check_content
 from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags

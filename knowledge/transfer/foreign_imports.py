@@ -18,7 +18,7 @@ from accounts.actor import Actor, acts
 from accounts.models import Agent
 from accounts.people.profiles import get_profile
 from bigmind.core.advisory_locks import wait_for_turn
-from bigmind.core.private_numbers import number_of
+from bigmind.core.private_row_numbers import number_of
 from bigmind.core.text import digest, one_line, show_hidden
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
 from knowledge.search.passages import Indexed, index_new

@@ -14,7 +14,7 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict
 from bigmind.core.operations import carry_out
-from bigmind.core.pages import Page
+from bigmind.core.pagination import Page
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import OperationForm, TextField, form_data
 from bigmind.web.pages import offset_in, own_page, tell, way_back

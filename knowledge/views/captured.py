@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.authentication import actor_of
-from bigmind.core.pages import page_of
+from bigmind.core.pagination import page_of
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Lines, OperationForm, form_data
 from bigmind.web.pages import offset_in, own_page, tell

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import actor_of
 from bigmind.core.live_settings import live
 from bigmind.core.operations import carry_out
-from bigmind.core.pages import Page
+from bigmind.core.pagination import Page
 from bigmind.core.translation import gettext_lazy
 from bigmind.web.forms import Question, choice
 from bigmind.web.pages import own_page, tell, way_back

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.models import User
-from bigmind.core.pages import Page
+from bigmind.core.pagination import Page
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice, search_field
 from bigmind.web.pages import own_page

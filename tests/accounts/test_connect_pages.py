@@ -17,7 +17,7 @@ from accounts.connecting.server_config import ServerConfig
 from accounts.keys import revoke_key
 from accounts.models import ApiKey, User
 from accounts.services.agents import note_agent
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE, TOOLSETS, operations_for
 from bigmind.transports.mcp.request_context import DEFAULT_TOOLSETS, RequestContext

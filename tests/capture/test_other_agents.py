@@ -6,7 +6,7 @@ import pytest
 
 from bigmind.core.errors import Conflict
 from bigmind.core.text import digest
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.models import Note

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from bigmind.core.fixed_queries import FixedQuery
-from bigmind.core.pages import FixedList, page_of
+from bigmind.core.pagination import FixedList, page_of
 from knowledge.models import Fact
 from tests.factories import make_actor, make_user
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bigmind.core.screening.tokens import PREFIXES, compile_format
+from bigmind.core.screening.secret_formats import PREFIXES, compile_format
 from tests.core.patterns import PACKAGES, Applied, every_pattern, hostile_texts
 from tests.pathological import bank, meet
 from tests.processor_time import GIVEN_UP, GROWTH, KIB, SECONDS, holds_too_long, seconds_of
@@ -15,10 +15,10 @@ QUICK_SECONDS = 0.003
 FINDITER = frozenset({"finditer"})
 # Whose callers cut what they give to it, and to how many characters.
 BOUNDED = {
-    "bigmind.core.screening.tokens._BEFORE": 100,
-    "bigmind.core.screening.named._ASSIGNED": 1_200,
-    "bigmind.core.screening.named._FOLLOWING": 1_200,
-    "bigmind.core.screening.named._SPOKEN": 1_200,
+    "bigmind.core.screening.secret_formats._BEFORE": 100,
+    "bigmind.core.screening.labelled_secrets._ASSIGNED": 1_200,
+    "bigmind.core.screening.labelled_secrets._FOLLOWING": 1_200,
+    "bigmind.core.screening.labelled_secrets._SPOKEN": 1_200,
     "knowledge.references.readers.console.helps._ROW": 400,
     "knowledge.references.readers.help.usage._TOKEN": 2_000,
     "knowledge.lessons.normalization.STEPS": 500,
@@ -26,9 +26,10 @@ BOUNDED = {
 
 
 # Applied at one place of a text, by a function that is handed the pattern.
-MATCHED = {"bigmind.core.screening.named._ASSIGNED", "bigmind.core.screening.named._FOLLOWING"} | {
-    "bigmind.core.screening.named._SPOKEN"
-}
+MATCHED = {
+    "bigmind.core.screening.labelled_secrets._ASSIGNED",
+    "bigmind.core.screening.labelled_secrets._FOLLOWING",
+} | {"bigmind.core.screening.labelled_secrets._SPOKEN"}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
-from bigmind.core.private_numbers import number_of
+from bigmind.core.private_row_numbers import number_of
 from curation.models import Delivery, Subscription
 from curation.notifications.deliveries import deliver_pending
 from curation.notifications.weekly_mail import choose_letter, last_due, say_days, send_letters

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.people.profiles import update_profile
 from bigmind.core.text import digest, normalise
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.models import Fact, Session

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.html import escape, strip_tags
 
 from accounts.people.profiles import get_profile, update_profile
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from knowledge.services.context import get_context
 from knowledge.services.sessions import start_session
 from knowledge.views.context import tokens_by_tier

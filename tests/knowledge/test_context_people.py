@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.people.profiles import update_profile
 from bigmind.core.text import digest
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.models import AUTO_CLOSED, CompanyEntry, Fact, Hypothesis, Session

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from django.core.management import CommandError, call_command
 
-from bigmind.core.copying import copy_new
+from bigmind.core.bulk_copy import copy_new
 from bigmind.core.errors import BigMindError
 from bigmind.core.operations import carry_out
 from knowledge.models import Entry, Passage, PassageVector

@@ -11,7 +11,7 @@ from accounts.actor import Actor
 from accounts.models import Call
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.models import Fact

@@ -11,8 +11,8 @@ from django.utils import timezone
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
-from bigmind.core.private_numbers import number_in
-from bigmind.core.tokens import count_tokens
+from bigmind.core.private_row_numbers import number_in
+from bigmind.core.token_counts import count_tokens
 from knowledge.models import Fact, Note, Session
 from knowledge.search.excerpts import excerpt_of
 from knowledge.services.chunks import append_chunk

@@ -9,7 +9,7 @@ from pgvector import HalfVector
 
 from accounts.actor import Actor
 from bigmind.core.text import digest
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from curation.proposals.proposals import promote_to_global
 from knowledge.embeddings.providers import provider
 from knowledge.kinds import KINDS, SEARCHED

@@ -12,7 +12,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from accounts.actor import Actor
 from accounts.people.profiles import update_profile
 from bigmind.core.reply_parts import REPLY_TOKENS
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from bigmind.gate import PART
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.prompts import PROMPTS, get_prompt

@@ -14,7 +14,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.actor import Actor
 from accounts.models import SCOPES, User
-from bigmind.core.private_numbers import ids_in
+from bigmind.core.private_row_numbers import ids_in
 from bigmind.core.text import digest
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.request_context import RequestContext

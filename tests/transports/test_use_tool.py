@@ -3,7 +3,7 @@
 import pytest
 
 from accounts.models import SCOPES, Call, Role
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from bigmind.operations import CATALOGUE, OTHER_NAMES, operations_for, rank_operations
 from knowledge.models import Note
 from tests.factories import make_actor, make_key, make_user

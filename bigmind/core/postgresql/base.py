@@ -18,7 +18,7 @@ from psycopg.errors import FeatureNotSupported, IdleInTransactionSessionTimeout,
 from psycopg.pq import TransactionStatus
 from psycopg.sql import Composable
 
-from bigmind.core.postgresql.kept import JOINS_IN_ORDER, KeptPlans, Repeated
+from bigmind.core.postgresql.kept_plans import JOINS_IN_ORDER, KeptPlans, Repeated
 from bigmind.core.rls import NOBODY, SETTING, first_sees, token_of
 
 RESTED_SECONDS = 1.0

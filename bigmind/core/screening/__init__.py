@@ -6,9 +6,9 @@ nothing but the standard library and each other.
 
 from itertools import chain
 
+from .labelled_secrets import find_addresses, find_named
 from .logins import find_logins
-from .named import find_addresses, find_named
-from .tokens import find_private_keys, find_tokens
+from .secret_formats import find_private_keys, find_tokens
 from .values import Secret, merge_overlaps
 
 __all__ = ["Secret", "find_secrets", "redact"]

@@ -1,7 +1,7 @@
 """Change events: sent to the open `subscriptions/listen` streams of the user whose memory changed, and to no others.
 
-Each change is sent to all processes (`bigmind/core/changes.py`). A process in which a stream is open listens
-on a connection of its own, on which nothing else is asked.
+Each change is sent to all processes (`bigmind/core/change_notifications.py`). A process in which a stream is open
+listens on a connection of its own, on which nothing else is asked.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from mcp.server.subscriptions import (
 
 from accounts.actor import Actor
 from accounts.models import ApiKey, User
-from bigmind.core.changes import ANY, CHANNEL, Change, listening_parameters
+from bigmind.core.change_notifications import ANY, CHANNEL, Change, listening_parameters
 from bigmind.core.metrics import STREAMS
 from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE

@@ -6,9 +6,9 @@ from typing import Any
 from django.template.loader import render_to_string
 from mcp import types
 
+from bigmind.core.corrected_calls import repair
 from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Operation
-from bigmind.core.repairs import repair
 from bigmind.gate import Outcome
 from bigmind.transports.mcp.reply_notices import notices
 from bigmind.transports.mcp.request_context import RequestContext

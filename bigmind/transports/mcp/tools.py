@@ -8,9 +8,9 @@ from typing import Any
 from mcp import MCPError, types
 
 from accounts.services.agents import note_listing
+from bigmind.core.corrected_calls import complete
 from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Effect, Operation
-from bigmind.core.repairs import complete
 from bigmind.core.text import mention
 from bigmind.gate import PART, perform
 from bigmind.operations import (

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bigmind.core.tokens import count_tokens
+from bigmind.core.token_counts import count_tokens
 from knowledge.capture.recall import HEADING, PROMPT_TOKENS, SHOWN, is_elsewhere
 from knowledge.models import AskedForm, Kind
 from knowledge.search.abstention import is_answered, may_answer

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from accounts.actor import Actor
 from accounts.people.user_deletion import delete_user
 from bigmind.core.errors import NotFound
-from bigmind.core.private_numbers import NumberRows, number_of
+from bigmind.core.private_row_numbers import NumberRows, number_of
 from bigmind.core.text import digest
 from knowledge.kinds import KINDS
 from knowledge.models import Fact

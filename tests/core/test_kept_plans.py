@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from accounts.models import User
 from bigmind.core.fixed_queries import FixedQuery, pad
-from bigmind.core.postgresql.kept import Repeated
+from bigmind.core.postgresql.kept_plans import Repeated
 from bigmind.core.rls import deny_by_default, rls_bypass, rls_scope
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
