@@ -23,7 +23,7 @@ from accounts.services.setting_overrides import follow_overrides  # noqa: E402
 from bigmind.core.rls import deny_by_default  # noqa: E402
 from bigmind.core.roles import forget_owner  # noqa: E402
 from bigmind.transports.fair_pool import share_of  # noqa: E402
-from bigmind.transports.mcp import guards  # noqa: E402
+from bigmind.transports.mcp import authentication  # noqa: E402
 from bigmind.transports.mcp.endpoint import McpEndpoint  # noqa: E402
 from bigmind.transports.mcp.oauth.routes import oauth_routes  # noqa: E402
 from bigmind.transports.mcp.threads import on_a_thread  # noqa: E402
@@ -35,9 +35,9 @@ sys.setswitchinterval(0.0005)
 
 log = structlog.get_logger()
 forget_owner()
-endpoints = {"/mcp": McpEndpoint(guards.keys())}
+endpoints = {"/mcp": McpEndpoint(authentication.keys())}
 if settings.OAUTH:
-    endpoints["/mcp/oauth"] = McpEndpoint(guards.tokens())
+    endpoints["/mcp/oauth"] = McpEndpoint(authentication.tokens())
 web = web_application(django)
 
 

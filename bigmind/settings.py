@@ -274,7 +274,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "bigmind.transports.rest.schema.OperationSchema",
+    "DEFAULT_SCHEMA_CLASS": "bigmind.transports.rest.openapi_document.OperationSchema",
     "EXCEPTION_HANDLER": "bigmind.transports.rest.problems.problem_response",
     "UNAUTHENTICATED_USER": None,
 }

@@ -39,7 +39,7 @@ from bigmind.core.triggers import act_of, compile_trigger
 from bigmind.help.search import search_help
 from bigmind.scrub.matching import MOST, needles_of, replace_in
 from bigmind.transports.hooks.payloads import drop_hook_context
-from bigmind.transports.mcp.exchanges import read_call
+from bigmind.transports.mcp.fast_tool_calls import read_call
 from bigmind.transports.mcp.request_context import parse_structured, parse_toolsets
 from bigmind.transports.rest.request_reading import read_json
 from bigmind.web.differences import words_changed

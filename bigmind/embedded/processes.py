@@ -16,8 +16,8 @@ from pathlib import Path
 
 import psutil
 
+from bigmind.embedded.heartbeats import Pulse, PulseWatch
 from bigmind.embedded.listeners import let_nobody_in
-from bigmind.embedded.pulses import Pulse, PulseWatch
 
 TAIL_BYTES = 8192
 IS_FORKED = sys.platform == "linux"

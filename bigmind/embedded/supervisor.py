@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.home import CannotStart
-from bigmind.embedded.manager import ServiceManager
 from bigmind.embedded.processes import Child, end_together
+from bigmind.embedded.service_manager import ServiceManager
 
 LOOK_EVERY = 0.1
 # With a start of 2 to 4 s, a part that keeps dying is still back within 15 s.

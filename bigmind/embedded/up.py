@@ -24,9 +24,9 @@ from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.database import hang_up, prepare_database, wait_for_database
 from bigmind.embedded.home import METRICS_FOLDER, CannotStart, clear_leftovers, lock_home, prepare_home
 from bigmind.embedded.listeners import LOOPBACK, let_in, listen
-from bigmind.embedded.manager import ServiceManager
 from bigmind.embedded.processes import IS_FORKED, Child, end_leftovers, rotate
 from bigmind.embedded.scheduling import OPTION
+from bigmind.embedded.service_manager import ServiceManager
 from bigmind.embedded.supervisor import Say, Supervisor
 from bigmind.embedded.web import begin_to_preload, preload, serve
 from bigmind.environment import Environment, unknown_variables

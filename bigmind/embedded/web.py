@@ -28,8 +28,8 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bigmind.embedded.connections import Connections, allow_open_files, connections_of_this_process
+from bigmind.embedded.heartbeats import BEAT_SECONDS, LOOP, THREADS, Pulse
 from bigmind.embedded.listeners import BACKLOG
-from bigmind.embedded.pulses import BEAT_SECONDS, LOOP, THREADS, Pulse
 from bigmind.environment import environment
 
 APPLICATION = "bigmind.asgi"

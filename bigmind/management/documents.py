@@ -12,7 +12,7 @@ from bigmind.management.recording import recording
 from bigmind.management.refusals import COMMAND, refusals
 from bigmind.observability.metrics import describe_metrics
 from bigmind.operations import CATALOGUE
-from bigmind.transports.rest.reference import Argument, arguments_in_words, toolsets
+from bigmind.transports.rest.reference_pages import Argument, arguments_in_words, toolsets
 from bigmind.transports.rest.routes import ROOT
 from knowledge.transfer.readers.formats import WRITTEN
 from knowledge.transfer.readers.items import FIELDS

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from bigmind import __version__
 from bigmind.environment import PREFIX, Environment
 from bigmind.environment.listing import default_of, kind_of
-from bigmind.transports.rest.schema import openapi
+from bigmind.transports.rest.openapi_document import openapi
 from knowledge.references.readers.drafts import Generated, ReferenceDraft
 from knowledge.references.readers.openapi import open_document, references_of
 from knowledge.references.readers.python.commands import generate_from_django

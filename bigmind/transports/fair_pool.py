@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeVar
 
 from bigmind.core.errors import TooMany
 from bigmind.core.live_settings import live
-from bigmind.transports.at_work import LOOK_AGAIN_SECONDS, AtWork, at_work_here
+from bigmind.transports.shared_load import LOOK_AGAIN_SECONDS, AtWork, at_work_here
 
 RETRY_AFTER = 5
 MOST_KNOWN = 10_000

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bigmind.core.errors import Invalid
-from bigmind.exporting import _write_references
+from bigmind.export_sections import _write_references
 from knowledge.models import ReferenceCollection
 from knowledge.references.checks import check_command
 from knowledge.references.imports import import_references

@@ -10,7 +10,7 @@ from struct import pack
 
 import psutil
 
-from bigmind.embedded.pulses import LOOP, STUCK_AFTER
+from bigmind.embedded.heartbeats import LOOP, STUCK_AFTER
 from tests.embedded.instance import Instance, eventually
 from tests.torture.callers import Caller, Made
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bigmind.operations import CATALOGUE
-from bigmind.transports.rest.reference import ExampleRequest
+from bigmind.transports.rest.reference_pages import ExampleRequest
 from knowledge.models import Fact
 from tests.factories import make_key
 

@@ -16,8 +16,8 @@ import pytest
 from django.db import transaction
 
 from bigmind.core.errors import TooMany
-from bigmind.transports.at_work import AtWork
 from bigmind.transports.fair_pool import FairPool, NobodyWaits, People, share_of
+from bigmind.transports.shared_load import AtWork
 from bigmind.transports.web import _is_slow
 from tests.factories import make_key, make_user
 from tests.serving import Served, serving
@@ -135,7 +135,7 @@ ANOTHER_PROCESS = """
 import os, sys, time
 from pathlib import Path
 os.cpu_count = lambda: 2
-from bigmind.transports.at_work import AtWork
+from bigmind.transports.shared_load import AtWork
 at_work = AtWork(Path(sys.argv[1]))
 at_work.note("bea")
 print(at_work.begin_slow("ada", is_alone=False), flush=True)

@@ -23,10 +23,10 @@ import pytest
 from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments
-from bigmind.transports.rest.reference import ExampleRequest
+from bigmind.transports.rest.openapi_document import openapi
+from bigmind.transports.rest.reference_pages import ExampleRequest
 from bigmind.transports.rest.request_reading import IN_THE_QUERY
 from bigmind.transports.rest.routes import path_parameters
-from bigmind.transports.rest.schema import openapi
 from knowledge.models import Fact
 from tests.factories import make_key
 

@@ -13,11 +13,11 @@ from bigmind.core import text, vocabulary
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE
-from bigmind.transports.rest.description import describe
 from bigmind.transports.rest.examples import ARGUMENTS, example_arguments, example_reply
 from bigmind.transports.rest.json_schema import INSTEAD, LIMITS, schema_of
-from bigmind.transports.rest.reference import arguments_in_words
-from bigmind.transports.rest.schema import openapi
+from bigmind.transports.rest.openapi_document import openapi
+from bigmind.transports.rest.openapi_operation import describe
+from bigmind.transports.rest.reference_pages import arguments_in_words
 from knowledge.app_maps import vocabulary as app_vocabulary
 from tests.transports.rest_wire import Rest
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from bigmind.exporting import SECTIONS
+from bigmind.export_sections import SECTIONS
 from bigmind.management.base import OperatorCommand, Refused, argument
 
 NAMES = [section.name for section in SECTIONS]

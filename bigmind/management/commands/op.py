@@ -22,7 +22,7 @@ from bigmind.management.base import OperatorCommand, Refused, argument, usage_er
 from bigmind.management.people import owner_of_instance
 from bigmind.operations import CATALOGUE, nearest_names
 from bigmind.transports.rest.problems import MalformedBody
-from bigmind.transports.rest.reference import arguments_in_words
+from bigmind.transports.rest.reference_pages import arguments_in_words
 from bigmind.transports.rest.request_reading import read_json
 
 CLIENT = "bigmind-op"

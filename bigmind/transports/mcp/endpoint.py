@@ -15,10 +15,10 @@ from starlette.types import Message, Receive, Scope, Send
 from bigmind.observability.logging import HEADER, begin_request
 from bigmind.transports.mcp import connections
 from bigmind.transports.mcp.admission import RequestRefused, admit
+from bigmind.transports.mcp.authentication import Guard
 from bigmind.transports.mcp.changes import end_streams
 from bigmind.transports.mcp.connections import REVISION_HEADER, open_connection
-from bigmind.transports.mcp.exchanges import answer_call, may_be_call, read_call
-from bigmind.transports.mcp.guards import Guard
+from bigmind.transports.mcp.fast_tool_calls import answer_call, may_be_call, read_call
 from bigmind.transports.mcp.request_context import Caller, ClientName
 from bigmind.transports.mcp.server import Context, build_server
 from bigmind.transports.web import replay_body

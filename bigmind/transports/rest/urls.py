@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from bigmind.transports.rest import document, reference
+from bigmind.transports.rest import openapi_view, reference_pages
 from bigmind.transports.rest.routes import django_route, operations_by_path
 from bigmind.transports.rest.views import OperationView, no_such_route
 
@@ -21,10 +21,10 @@ operation_routes = [
 ]
 
 urlpatterns = [
-    path("", reference.api_docs, name="api-docs"),
-    path("toolsets/<str:name>/", reference.api_toolset, name="api-toolset"),
-    path("operations/<str:name>/", reference.api_operation, name="api-operation"),
-    path("v1/openapi.json", document.OpenApiDocument.as_view(), name="openapi"),
+    path("", reference_pages.api_docs, name="api-docs"),
+    path("toolsets/<str:name>/", reference_pages.api_toolset, name="api-toolset"),
+    path("operations/<str:name>/", reference_pages.api_operation, name="api-operation"),
+    path("v1/openapi.json", openapi_view.OpenApiDocument.as_view(), name="openapi"),
     *operation_routes,
     re_path(r"", no_such_route, name="api-no-route"),
 ]

@@ -22,9 +22,9 @@ from bigmind.core.operations import Operation
 from bigmind.core.vocabulary import CONTENT_BYTES
 from bigmind.operation_search import rank_operations
 from bigmind.operations import CATALOGUE, TOOLSETS
-from bigmind.transports.rest.description import statuses_of
 from bigmind.transports.rest.examples import example_arguments, example_reply
 from bigmind.transports.rest.json_schema import schema_of, without_null
+from bigmind.transports.rest.openapi_operation import statuses_of
 from bigmind.transports.rest.problems import TITLES, problem
 from bigmind.transports.rest.request_reading import IMPORT_BYTES, IN_THE_QUERY
 from bigmind.transports.rest.routes import ROOT, path_parameters

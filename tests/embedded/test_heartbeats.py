@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bigmind.embedded import pulses
-from bigmind.embedded.pulses import LOOP, THREADS, Pulse, PulseWatch
+from bigmind.embedded import heartbeats
+from bigmind.embedded.heartbeats import LOOP, THREADS, Pulse, PulseWatch
 
 
 class Clock:
@@ -21,7 +21,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(pulses, "time", clock)
+    monkeypatch.setattr(heartbeats, "time", clock)
     return clock
 
 

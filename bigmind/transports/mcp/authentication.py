@@ -1,4 +1,4 @@
-"""Guards: how an endpoint authenticates requests, and what it answers to those without a valid credential."""
+"""How an endpoint authenticates requests, and what it answers to those without a valid credential."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -23,7 +23,7 @@ class OpenApiDocument(APIView):
     def get(self, request: Request) -> HttpResponse:
         """Return the document."""
         # Here, because what writes it takes long to import, and no start waits for it.
-        from bigmind.transports.rest.schema import openapi
+        from bigmind.transports.rest.openapi_document import openapi
 
         body = json.dumps(openapi(), indent=1).encode()
         etag = etag_of(body)
