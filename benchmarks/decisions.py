@@ -18,9 +18,9 @@ from benchmarks.retrieval.beir import OURS, Corpus, Document, read_corpus
 from benchmarks.retrieval.memory import remember
 from benchmarks.rows import milliseconds, row
 from bigmind.core.errors import BigMindError
-from curation.decisions.decisions import approve_global
+from curation.decisions.deciding import approve_global
+from curation.proposals.decision_trials import Action, try_decision
 from curation.proposals.proposals import promote_to_global
-from curation.proposals.trials import Action, try_decision
 from knowledge.capture.recall import recall_for
 from knowledge.models import AskedForm, CompanyEntry, Conversation
 from knowledge.services.company import search_global

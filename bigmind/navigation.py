@@ -22,11 +22,11 @@ from accounts.models import ApiKey, Call, ErasureReport, User
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.rls import rls_bypass
 from bigmind.core.translation import _, ngettext, write_number
-from curation.decisions.rules import may_decide
+from curation.decisions.who_may_decide import may_decide
 from curation.models import Delivery
 from curation.notifications.notices import unseen_by
 from curation.proposals.queue import WaitingCounts, counting
-from curation.views.counts import counts_every_reason, keep_counts
+from curation.views.waiting_counts import counts_every_reason, keep_counts
 from knowledge.models import App, CompanyEntry, Conversation, Entry, Reference
 
 ICONS = {

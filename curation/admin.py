@@ -19,7 +19,7 @@ from accounts.authentication import actor_of
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.admin import ReadOnlyAdmin, show
-from curation.decisions.decisions import BULK, decide_many
+from curation.decisions.deciding import BULK, decide_many
 from curation.models import (
     Claim,
     Comment,

@@ -1,9 +1,9 @@
 """The operations of company knowledge: propose, follow a proposal, decide, forget a source; and the weekly letter."""
 
 from bigmind.core.operations import Effect, Operation
-from curation.decisions import decisions, entry_details, forgetting
+from curation.decisions import deciding, entry_details, forgetting
 from curation.proposals import briefing, claims, proposals, queue
-from curation.services import anchors, golden_questions, weekly_letter
+from curation.services import anchor_reports, golden_questions, weekly_letter
 from curation.shapes.briefings import BriefingShape, ClaimShape
 from curation.shapes.golden_questions import GoldenCheckShape, GoldenQuestionShape, GoldenQuestionsShape
 from curation.shapes.reviews import (
@@ -122,7 +122,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="memory_approve_global",
         title="Decide on company knowledge",
-        call=decisions.approve_global,
+        call=deciding.approve_global,
         shape=DecisionShape,
         route="POST company/{entry_id}/decide/",
         toolset="company",
@@ -132,7 +132,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="memory_approve_many",
         title="Decide on many at once",
-        call=decisions.decide_many,
+        call=deciding.decide_many,
         shape=DecisionsShape,
         route="POST company/decide/",
         toolset="company",
@@ -185,7 +185,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="anchors_list",
         title="List what cites code",
-        call=anchors.list_anchors,
+        call=anchor_reports.list_anchors,
         shape=AnchoredItemsShape,
         route="GET anchors/",
         toolset="company",
@@ -194,7 +194,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="anchors_report",
         title="Report a check of code",
-        call=anchors.report_anchors,
+        call=anchor_reports.report_anchors,
         shape=AnchorReportShape,
         route="POST anchors/report/",
         toolset="company",

@@ -14,12 +14,12 @@ from curation.views import (
     expert_questions,
     golden_questions,
     insights,
-    letter,
     notices,
     packs,
     proposals,
     queue,
     webhooks,
+    weekly_letter,
 )
 
 urlpatterns = [
@@ -70,7 +70,7 @@ urlpatterns = [
     path("questions/", expert_questions.questions, name="questions"),
     path("questions/<uuid:asked_id>/", expert_questions.question, name="question"),
     path("questions/to/<str:username>/", expert_questions.ask, name="question-ask"),
-    path("letter/", letter.letter, name="letter"),
+    path("letter/", weekly_letter.letter, name="letter"),
     path("notices/", notices.notices, name="notices"),
     path("notices/seen/", notices.seeing, name="notices-seen"),
     path("notices/settings/", notices.choosing, name="notices-settings"),

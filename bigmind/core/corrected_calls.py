@@ -1,4 +1,4 @@
-"""Repairs: the call that would have been right, for a refusal of one that was wrong.
+"""Corrected calls: the call that would have been right, for a refusal of one that was wrong.
 
 A guess is never stored: what can only be guessed is offered to the caller, who knows what was meant.
 """

@@ -1,4 +1,4 @@
-"""Pulses: a process shows that it is healthy by counting in a file that the supervisor reads; no request is needed."""
+"""Heartbeats: a process shows that it is healthy by counting in a file that the supervisor reads, without any request."""
 
 import mmap
 import time

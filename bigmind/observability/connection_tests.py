@@ -19,7 +19,7 @@ from bigmind.core.text import one_line, show_hidden
 from bigmind.core.translation import _, write_number
 from curation.notifications.webhook_requests import environment_webhook
 from curation.notifications.webhooks import try_webhook
-from curation.upstream.wire import Away, CompanyWire, TurnedDown
+from curation.upstream.company_client import Away, CompanyWire, TurnedDown
 from knowledge.embeddings.providers import EmbedderError, provider
 
 EMBED_SECONDS = 10.0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bigmind.environment import environment
-from curation.proposals.near_duplicates import NEAR
+from curation.proposals.neighbours import NEAR
 
 from .matching import MOST, Needle, letters_of, may_stand_in, spans_in
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from django.utils import timezone
 
 from bigmind.core.errors import Conflict, Invalid
-from curation.decisions.conditions import (
+from curation.decisions.history import WAITING, new_batch, record
+from curation.decisions.preconditions import (
     DecisionRequest,
     changes_text,
     fields_of_approval,
@@ -16,9 +17,8 @@ from curation.decisions.conditions import (
     require_notes,
     require_status,
 )
-from curation.decisions.history import WAITING, new_batch, record
-from curation.decisions.rules import needs_second_approval, require_may_approve
 from curation.decisions.undoing import undo
+from curation.decisions.who_may_decide import needs_second_approval, require_may_approve
 from curation.models import Action, Review
 from knowledge.anchors.grammar import join_anchors
 from knowledge.models import Kind, Status

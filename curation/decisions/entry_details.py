@@ -21,7 +21,7 @@ from knowledge.models import PUBLISHED, CompanyEntry
 from knowledge.search.passages import note_writings
 
 from .history import entry_to_change, no_such_entry, record, require_own
-from .rules import may_decide
+from .who_may_decide import may_decide
 
 READ_WITH_ENTRY = (
     "proposed_by__sharing",

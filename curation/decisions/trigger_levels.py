@@ -7,7 +7,7 @@ from accounts.services.usage import may_be_told_to_all
 from bigmind.core.errors import Conflict
 from bigmind.core.text import clean_name
 from curation.decisions.history import entry_to_change, record
-from curation.decisions.rules import require_may_approve
+from curation.decisions.who_may_decide import require_may_approve
 from curation.models import Action, Review
 from curation.vocabulary import CompanyEntryId, Notes, Revision
 from knowledge.models import CompanyEntry, Kind, TriggerLevel

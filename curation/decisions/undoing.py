@@ -7,9 +7,9 @@ from uuid import uuid4
 from django.db.models import ForeignKey
 
 from bigmind.core.errors import Conflict
-from curation.decisions.conditions import DecisionRequest
 from curation.decisions.history import TRACKED, entry_to_change, record
-from curation.decisions.rules import require_may_approve
+from curation.decisions.preconditions import DecisionRequest
+from curation.decisions.who_may_decide import require_may_approve
 from curation.models import Action, Review
 from curation.proposals.overlaps import unsettle
 from knowledge.models import Kind, Status

@@ -18,7 +18,7 @@ from knowledge.services.current_sessions import own_session
 from knowledge.services.sent_lines import forget_texts_of_things
 from knowledge.services.withdrawals import Heard, handle_of
 
-from .decisions import wait_for_pairs
+from .deciding import wait_for_pairs
 from .history import WAITING, entry_to_change, record
 
 REOPENED = "What wrote this is not trusted any more: it waits for a curator again."

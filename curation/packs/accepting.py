@@ -15,10 +15,10 @@ from accounts.services.audit import audit
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Conflict
 from bigmind.core.text import digest, echo, one_line
-from curation.decisions.decisions import Despite, Losing, approve_at_once, wait_for_pairs
+from curation.decisions.deciding import Despite, Losing, approve_at_once, wait_for_pairs
 from curation.decisions.history import entry_to_change, record
-from curation.decisions.rules import FOUR_EYES_FROM
 from curation.decisions.undoing import fields_before
+from curation.decisions.who_may_decide import FOUR_EYES_FROM
 from curation.models import Action, GoldenQuestion, Pack, PackKey, PackLine, PackVersion, Review
 from curation.services.golden_questions import MOST, pin_golden_question, require_golden_questions
 from knowledge.models import CompanyEntry, Kind, Status

@@ -13,7 +13,7 @@ from bigmind.core.injections import has_warnings
 from bigmind.core.read_only import is_read_only
 from bigmind.core.text import digest
 from curation.models import GoldenQuestion, Pack, PackVersion
-from curation.proposals.near_duplicates import Neighbour, contradicting
+from curation.proposals.neighbours import Neighbour, contradicting
 from curation.proposals.replay.afterwards import EntryChange, ask_afterwards
 from curation.proposals.screening import suspicions_about
 from curation.services.golden_questions import find_concerned, first_answers, place_in

@@ -25,9 +25,9 @@ from knowledge.models import CompanyEntry
 from knowledge.services.context_company import company_line
 from knowledge.services.gaps import PEOPLE_ASKING
 
+from .decision_trials import Action, Trial, try_decision, usual_action
 from .replay.answers import ChangedAnswer
 from .replay.starts import Start
-from .trials import Action, Trial, try_decision, usual_action
 
 SHOWN = 10
 LINE_TOKENS = 60

@@ -28,7 +28,7 @@ from knowledge.services.firings import TriggerTrial, try_triggers
 
 from .blast_radius import BlastRadius, blast_radius
 from .claims import claimer_of
-from .near_duplicates import Neighbour, measure_nearness
+from .neighbours import Neighbour, measure_nearness
 from .screening import suspicions_about
 
 UNDO_OFFERED = timedelta(minutes=10)

@@ -9,7 +9,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.errors import Conflict
 from curation.decisions.history import entry_to_change, require_own
-from curation.decisions.rules import waits_for_others
+from curation.decisions.who_may_decide import waits_for_others
 from curation.models import CLAIM_LASTS, Claim
 from curation.vocabulary import CompanyEntryId
 from knowledge.models import CompanyEntry

@@ -16,7 +16,7 @@ from knowledge.models.company import CompanyEntryQuerySet
 from knowledge.services.effects import list_harmful
 from knowledge.services.exposures import list_uncited
 
-from .near_duplicates import Neighbour, neighbours_of
+from .neighbours import Neighbour, neighbours_of
 
 SAME_FROM = 0.92
 """The similarity, by meaning or by words, from which two entries say nearly the same."""

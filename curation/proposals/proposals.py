@@ -15,11 +15,11 @@ from bigmind.core.screening import find_secrets
 from bigmind.core.text import digest, one_line
 from bigmind.core.token_counts import count_tokens
 from bigmind.core.vocabulary import Cursor, Importance, Limit, Offset, Project
-from curation.decisions.decisions import approve_at_once
+from curation.decisions.deciding import approve_at_once
 from curation.decisions.history import WAITING, entry_to_change, no_such_entry, record
-from curation.decisions.rules import is_personal
+from curation.decisions.who_may_decide import is_personal
 from curation.models import Action
-from curation.upstream.dispatches import queue_dispatch
+from curation.upstream.outgoing_proposals import queue_dispatch
 from curation.vocabulary import (
     CONTENT_TOKENS,
     TITLE_CHARS,
@@ -41,7 +41,7 @@ from knowledge.search.passages import note_writings
 from knowledge.services.current_sessions import current_session
 from knowledge.vocabulary import CompanyCategoryName, SessionId, Topics, Triggers
 
-from .near_duplicates import contradicting
+from .neighbours import contradicting
 from .screening import suspicions_about
 
 _LOCK = 7707

@@ -36,7 +36,7 @@ from bigmind.core.pagination import Page, page_of
 from bigmind.core.postgresql.kept_plans import Repeated
 from bigmind.core.rls import rls_bypass
 from bigmind.core.vocabulary import Cursor, Limit, Name, Offset, Project, Query
-from curation.decisions.rules import is_personal, waits_for_others
+from curation.decisions.who_may_decide import is_personal, waits_for_others
 from curation.models import Comment
 from knowledge.models import CompanyEntry, Kind, Status
 from knowledge.models.company import CompanyEntryQuerySet

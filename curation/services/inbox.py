@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.models import Alert
 from accounts.services.alerts import unseen_alerts
-from curation.decisions.rules import may_decide
+from curation.decisions.who_may_decide import may_decide
 from curation.models import Action, Notice, PackVersion
 from curation.notifications.notices import notices_of
 from curation.proposals.queue import waiting

@@ -24,7 +24,7 @@ from bigmind.core.handles import handle_of
 from bigmind.core.private_row_numbers import number_of
 from bigmind.core.text import one_line, show_hidden
 from bigmind.core.translation import _, gettext_lazy, ngettext, write_number
-from curation.decisions.rules import may_decide
+from curation.decisions.who_may_decide import may_decide
 from curation.models import Action, Review
 from knowledge.kinds import KINDS
 from knowledge.models import Chunk, CompanyEntry, Entry, Fact, Hypothesis, Kind, Serving, Verdict

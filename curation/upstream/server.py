@@ -18,9 +18,9 @@ from bigmind.core.errors import Conflict
 from bigmind.core.live_settings import live
 from knowledge.models import CompanyEntry, CompanyServer, Dispatch, Entry, Fact, Note, Session
 
+from .company_client import Away, CompanyWire, TurnedDown
 from .copies import Kept, forget_other_servers, keep_copies, read_entries
-from .dispatches import company_server, hear_decisions, send_waiting
-from .wire import Away, CompanyWire, TurnedDown
+from .outgoing_proposals import company_server, hear_decisions, send_waiting
 
 HEARTBEAT = timedelta(minutes=5)
 LEASE = timedelta(minutes=5)

@@ -10,9 +10,9 @@ from accounts.authentication import actor_of
 from bigmind.core.argument_checks import validate_arguments
 from bigmind.core.errors import Invalid
 from bigmind.web.pages import own_page
-from curation.decisions.decisions import approve_global
+from curation.decisions.deciding import approve_global
 from curation.proposals.blast_radius import blast_radius
-from curation.proposals.trials import ACTIONS
+from curation.proposals.decision_trials import ACTIONS
 from knowledge.models import CompanyEntry
 from knowledge.services.firings import try_triggers
 

@@ -18,7 +18,7 @@ from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import TextField
 from bigmind.web.pages import is_own_address, own_page, tell, way_back
 from curation.decisions.clusters import Fate, ProposalCluster, Remaining, cluster_of, decide_cluster, keep_all, may_hold
-from curation.decisions.decisions import Decision
+from curation.decisions.deciding import Decision
 from curation.decisions.entry_details import readable_entry
 from curation.models import Overlap
 from curation.templatetags.curation import past

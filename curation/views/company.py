@@ -17,8 +17,8 @@ from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice, search_field
 from bigmind.web.pages import Tab, offset_in, own_page, tell
 from bigmind.web.words import choices_in_words
-from curation.decisions.decisions import Decisions, decide_many
-from curation.decisions.rules import may_decide
+from curation.decisions.deciding import Decisions, decide_many
+from curation.decisions.who_may_decide import may_decide
 from curation.proposals.queue import list_queue
 from knowledge.models import CompanyCategory, CompanyEntry
 from knowledge.services.company import (

@@ -17,12 +17,12 @@ from bigmind.core.translation import _
 from bigmind.web.forms import OperationForm
 from bigmind.web.pages import own_page, tell
 from bigmind.web.words import choices_in_words
-from curation.decisions.decisions import Decision, approve_global
+from curation.decisions.deciding import Decision, approve_global
 from curation.decisions.entry_details import CompanyEntryDetail, assign_owner, comment, get_company_entry
-from curation.decisions.rules import may_decide, require_may_approve
 from curation.decisions.trigger_levels import set_trigger_level
+from curation.decisions.who_may_decide import may_decide, require_may_approve
 from curation.notifications.notices import mark_read
-from curation.proposals.grounds import grounds_of
+from curation.proposals.proposer_context import grounds_of
 from curation.templatetags.curation import past
 from curation.vocabulary import CONTENT_TOKENS
 from knowledge.models import CompanyEntry, Feedback, Kind, TriggerLevel
@@ -31,9 +31,9 @@ from knowledge.services.feedback import give_feedback, open_complaints
 from knowledge.views.triggers import triggers_of
 
 from .differences import changes_since, steps_since
+from .entry_story import tell_story
 from .forms import Assigning, DecisionForm, Reporting, Saying, form_of, initial_of
-from .screen import APPROVING, DECISIONS
-from .story import tell_story
+from .queue_page import APPROVING, DECISIONS
 
 COMPLAINTS_SHOWN = 20
 REFUSED = {Conflict: 409, Invalid: 422}

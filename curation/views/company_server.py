@@ -7,7 +7,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import actor_of
 from bigmind.core.translation import _
 from bigmind.web.pages import own_page, tell
-from curation.upstream.dispatches import send_to_company
+from curation.upstream.outgoing_proposals import send_to_company
 from curation.upstream.server import connection, try_again
 
 

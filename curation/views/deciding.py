@@ -17,15 +17,15 @@ from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import form_data
 from bigmind.web.pages import own_page, tell
-from curation.decisions.decisions import BULK, Decision, Decisions, approve_global, decide_many, wait_for_pairs
+from curation.decisions.deciding import BULK, Decision, Decisions, approve_global, decide_many, wait_for_pairs
 from curation.decisions.entry_details import comment, readable_entry
 from curation.decisions.history import entry_to_change
 from knowledge.models import CompanyEntry
 
 from .differences import same_text
 from .forms import Commenting, DecisionForm, Plain, decision_form
+from .queue_page import Attempt, entry_screen
 from .queue_queries import QueueQuestion, address_of, next_after
-from .screen import Attempt, entry_screen
 
 BULK_ACTIONS = {
     "approve": gettext_lazy("Approve"),

@@ -11,7 +11,7 @@ from accounts.authentication import actor_of
 from bigmind.core.translation import _
 from bigmind.web.charts import Bar, Chart, ListBehind, Ranking, Series, amount
 from bigmind.web.pages import own_page
-from curation.decisions.rules import may_decide
+from curation.decisions.who_may_decide import may_decide
 from curation.services.insights import CurationInsights, Reviewer, look_at_curation
 from knowledge.views.insights import FEW, UseQuestion, page_of_insights
 

@@ -15,8 +15,8 @@ from curation.decisions.entry_details import readable_entry
 from curation.proposals.claims import claim_entry, release_entry
 from curation.proposals.queue import list_queue
 
+from .queue_page import entry_screen, queue_screen
 from .queue_queries import ROWS, QueueQuestion, address_of, next_after
-from .screen import entry_screen, queue_screen
 
 
 @own_page

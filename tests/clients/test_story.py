@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from accounts.keys import NewKey
 from accounts.models import User
-from curation.views.story import StoryStep
+from curation.views.entry_story import StoryStep
 from knowledge.models import CapturePolicy, CompanyEntry
 from tests.clients.conftest import new_client
 from tests.clients.dialects import Step

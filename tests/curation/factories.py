@@ -6,7 +6,7 @@ from string import ascii_lowercase
 from typing import Any
 
 from accounts.actor import Actor
-from curation.decisions.decisions import Decision, approve_global
+from curation.decisions.deciding import Decision, approve_global
 from curation.proposals.proposals import promote_to_global
 from knowledge.models import CompanyEntry
 from tests.factories import make_actor

@@ -25,9 +25,9 @@ from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from curation.proposals.proposals import promote_to_global
 from curation.proposals.queue import waiting
-from curation.services.anchors import AnchorResult, list_anchors, report_anchors
-from curation.upstream.anchors import AnchorServer
-from curation.upstream.wire import Away, CompanyWire
+from curation.services.anchor_reports import AnchorResult, list_anchors, report_anchors
+from curation.upstream.anchor_client import AnchorServer
+from curation.upstream.company_client import Away, CompanyWire
 from knowledge.anchors.grammar import join_anchors
 from knowledge.anchors.verifying import read_entries
 from knowledge.capture.triggers import renew_triggers

@@ -13,7 +13,7 @@ from bigmind.core.errors import Forbidden
 from bigmind.core.rls import rls_scope
 from curation.proposals.blast_radius import blast_radius
 from curation.proposals.briefing import brief
-from curation.proposals.trials import try_decision
+from curation.proposals.decision_trials import try_decision
 from curation.services.golden_questions import pin_golden_question
 from knowledge.capture.forgetting import erase_captured
 from knowledge.capture.recall import recall_for

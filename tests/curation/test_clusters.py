@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from curation.decisions.decisions import decide_many
+from curation.decisions.deciding import decide_many
 from curation.models import Review
 from curation.proposals.overlaps import compare_proposals, open_pairs
 from knowledge.models import CompanyEntry, Status

@@ -27,8 +27,8 @@ from curation.decisions.history import find_broken_seals
 from curation.models import Notice, Review
 from curation.proposals.proposals import list_my_proposals, promote_to_global
 from curation.proposals.queue import queue_summary
-from curation.upstream import wire as company_wire
-from curation.upstream.dispatches import send_to_company
+from curation.upstream import company_client as company_wire
+from curation.upstream.outgoing_proposals import send_to_company
 from curation.upstream.server import Synced, sync_if_due, sync_now
 from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Dispatch, Passage, Status
 from knowledge.services.company import list_global, search_global
@@ -418,7 +418,7 @@ def test_an_answer_that_is_no_good_is_told_without_the_key(
 
 
 def test_an_answer_without_end_is_given_up(company: Company, ada: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curation.upstream.wire.ANSWER_BYTES", 10)
+    monkeypatch.setattr("curation.upstream.company_client.ANSWER_BYTES", 10)
 
     assert "more than" in _trouble(sync_now())
 
@@ -520,7 +520,7 @@ def test_a_list_that_is_too_large_or_too_slow_is_given_up(
 ) -> None:
     rows = [company.approve(), company.approve()]
     company.answers["company/"] = 200, {"items": rows, "total": 2}
-    monkeypatch.setattr(f"curation.upstream.wire.{name}", limit)
+    monkeypatch.setattr(f"curation.upstream.company_client.{name}", limit)
 
     assert "larger than can be read" in _trouble(sync_now())
     assert not CompanyCopy.objects.exists()

@@ -7,7 +7,7 @@ import pytest
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from curation.decisions.decisions import DecisionName, approve_global, decide_many
+from curation.decisions.deciding import DecisionName, approve_global, decide_many
 from curation.decisions.history import find_broken_seals, snapshot
 from curation.models import Action, Review
 from curation.proposals.proposals import revise_proposal

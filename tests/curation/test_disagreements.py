@@ -9,7 +9,7 @@ from django.urls import reverse
 from bigmind.core.errors import Conflict
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from curation.decisions.decisions import decide_many
+from curation.decisions.deciding import decide_many
 from curation.proposals.briefing import brief
 from knowledge.models import CompanyEntry, Status
 from tests.curation.factories import approved_entry, decide_at_latest, propose

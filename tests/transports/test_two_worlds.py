@@ -20,7 +20,7 @@ from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool
 from bigmind.transports.rest.routes import ROOT, path_parameters
-from curation.services.anchors import AnchorResult, report_anchors
+from curation.services.anchor_reports import AnchorResult, report_anchors
 from knowledge.models import Act, Chunk, CompanyEntry, Fact, Firing, HoldoutDraw, Hypothesis, Kind, Note, SessionOutcome
 from knowledge.models.outcomes import DIGEST_CHARS
 from knowledge.search.passages import Indexed, index_new

@@ -22,7 +22,7 @@ from accounts.connecting.hooks import ACT_FILE
 from accounts.models import User
 from bigmind.core.triggers import ERROR, AgentAct, act_of, compile_trigger
 from bigmind.core.triggers.shell import read_commands
-from curation.decisions.decisions import approve_global
+from curation.decisions.deciding import approve_global
 from curation.decisions.trigger_levels import set_trigger_level
 from curation.proposals.proposals import promote_to_global
 from knowledge.capture.forgetting import forget_old_captures

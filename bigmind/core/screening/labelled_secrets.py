@@ -1,4 +1,4 @@
-"""Named secrets, such as `DB_PASSWORD=…` or “the API key is …”, and those in addresses, headers and command lines."""
+"""Labelled secrets, such as `DB_PASSWORD=…` or “the API key is …”, and those in addresses, headers, command lines."""
 
 import re
 from binascii import a2b_base64

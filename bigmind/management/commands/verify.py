@@ -8,8 +8,8 @@ from typing import Any
 from django.conf import settings
 
 from bigmind.management.base import OperatorCommand, Refused, argument, usage_error
-from curation.upstream.anchors import AnchorServer
-from curation.upstream.wire import Away, CompanyWire, TurnedDown
+from curation.upstream.anchor_client import AnchorServer
+from curation.upstream.company_client import Away, CompanyWire, TurnedDown
 from knowledge.anchors import reports
 from knowledge.anchors.grammar import plain_repository
 from knowledge.anchors.history import EMPTY_TREE, Repository

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from curation.decisions.rules import is_personal
+from curation.decisions.who_may_decide import is_personal
 from curation.services.foreign_imports import import_bundle
 from knowledge.models import CompanyEntry, Passage
 from knowledge.parsers.sources import SourceEntry

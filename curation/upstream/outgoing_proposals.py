@@ -1,4 +1,4 @@
-"""Dispatches: proposals for the company server, retried until they arrive, and the decisions about them."""
+"""Outgoing proposals: those for the company server, retried until they arrive, and the decisions about them."""
 
 from django.conf import settings
 from django.db import transaction
@@ -12,7 +12,7 @@ from bigmind.core.read_only import is_read_only
 from curation.models import Notice
 from curation.notifications.notices import notice_text, quote_entry
 from curation.shapes.upstream import UpstreamProposal
-from curation.upstream.wire import CompanyWire, TurnedDown
+from curation.upstream.company_client import CompanyWire, TurnedDown
 from curation.vocabulary import CompanyEntryId
 from knowledge.models import UNDECIDED, CompanyEntry, CompanyServer, Dispatch
 

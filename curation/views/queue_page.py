@@ -14,22 +14,22 @@ from bigmind.core.errors import Forbidden
 from bigmind.core.live_settings import live
 from bigmind.core.pagination import Page
 from bigmind.core.token_counts import count_tokens
-from curation.decisions.rules import needs_second_approval, require_may_approve
+from curation.decisions.who_may_decide import needs_second_approval, require_may_approve
 from curation.models import Action, Claim, Review
 from curation.proposals.briefing import Briefing, gather_briefing, last_decisions_of
 from curation.proposals.claims import look_at
-from curation.proposals.grounds import grounds_of
-from curation.proposals.near_duplicates import Neighbour
+from curation.proposals.neighbours import Neighbour
+from curation.proposals.proposer_context import grounds_of
 from curation.proposals.queue import QueueItem
 from curation.vocabulary import CONTENT_TOKENS
 from knowledge.models import CompanyEntry
 
-from .counts import count_every_reason, counts_of
 from .differences import changes_since, steps_since
+from .entry_story import tell_decisions
 from .forms import Commenting, DecisionForm, decision_form, initial_of
 from .notices import keys_are_on
 from .queue_queries import Around, QueueQuestion, address_of, around, query_string, tabs
-from .story import tell_decisions
+from .waiting_counts import count_every_reason, counts_of
 
 ALIKE_FROM = 0.7
 DECISIONS = {

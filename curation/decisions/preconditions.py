@@ -10,8 +10,8 @@ from accounts.actor import Actor
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.text import echo
 from curation.decisions.history import entry_to_change, snapshot
-from curation.decisions.rules import needs_four_eyes, require_may_approve
-from curation.proposals.near_duplicates import contradicting
+from curation.decisions.who_may_decide import needs_four_eyes, require_may_approve
+from curation.proposals.neighbours import contradicting
 from curation.proposals.overlaps import open_pairs, settle
 from knowledge.models import CompanyEntry, Status
 

@@ -12,8 +12,8 @@ from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.vocabulary import Importance, RowId
 from curation.decisions.actions import ACTIONS
-from curation.decisions.conditions import DecisionRequest, fields_of_approval
 from curation.decisions.history import entry_to_change, record
+from curation.decisions.preconditions import DecisionRequest, fields_of_approval
 from curation.models import Action, Claim, Review
 from curation.services.golden_questions import require_golden_questions
 from curation.vocabulary import CompanyEntryId, CompanyText, CompanyTitle, Notes, Revision

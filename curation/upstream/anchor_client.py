@@ -6,7 +6,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from bigmind.core.screening import redact
 from bigmind.core.text import one_line, show_hidden
-from curation.services.anchors import MOST_RESULTS, REASON_CHARS
+from curation.services.anchor_reports import MOST_RESULTS, REASON_CHARS
 from curation.vocabulary import TITLE_CHARS
 from knowledge.anchors.judging import AnchorVerdict
 from knowledge.anchors.reports import difference
@@ -14,7 +14,7 @@ from knowledge.anchors.verifying import AnchoredEntry, EntryResult, Verification
 from knowledge.kinds import KINDS
 from knowledge.models import Kind
 
-from .wire import CompanyWire, ListChanged, TurnedDown
+from .company_client import CompanyWire, ListChanged, TurnedDown
 
 EVIDENCE_CHARS = 4_000
 INVALID = 422

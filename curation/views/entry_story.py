@@ -19,7 +19,7 @@ from bigmind.core.rls import rls_bypass
 from bigmind.core.translation import _, gettext_lazy, ngettext, write_number
 from bigmind.web.words import word_of
 from curation.decisions.entry_details import CompanyEntryDetail
-from curation.decisions.rules import may_decide
+from curation.decisions.who_may_decide import may_decide
 from curation.models import Action, Review
 from curation.templatetags.curation import past
 from knowledge.kinds import KINDS

@@ -16,10 +16,10 @@ from accounts.people.profiles import update_profile
 from bigmind.core.rls import deny_by_default, rls_scope
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from curation.decisions.decisions import approve_global
+from curation.decisions.deciding import approve_global
 from curation.decisions.entry_details import get_company_entry
 from curation.proposals.briefing import brief
-from curation.proposals.grounds import OWN, SHARED, ProposalGrounds, grounds_of
+from curation.proposals.proposer_context import OWN, SHARED, ProposalGrounds, grounds_of
 from knowledge.models import CompanyEntry, HookEvent, Kind, Receipt, ReceiptText
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import erase_fact

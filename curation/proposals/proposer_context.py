@@ -1,4 +1,4 @@
-"""Grounds: what a proposer's agent received from BigMind in its session before it proposed something.
+"""What a proposer's agent received from BigMind in its session before it proposed something.
 
 They show a curator whether a proposal rests on reviewed knowledge, on the proposer's own memory, or on nothing. What an
 agent received reveals what its user stores and asks: curators see it only while the proposer lets them, and otherwise
@@ -14,7 +14,7 @@ from django.db.models.functions import Cast, Coalesce
 from accounts.actor import Actor
 from accounts.people.profiles import lets_curators_see_told
 from bigmind.core.rls import rls_scope
-from curation.decisions.rules import may_decide
+from curation.decisions.who_may_decide import may_decide
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind
 from knowledge.services.sent_lines import lines_until
