@@ -26,7 +26,7 @@ from knowledge.models import AskedForm, CompanyEntry, Conversation
 from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
 from knowledge.services.recall import recall
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 
 ASKED, DECIDED, REPLAYED = 50, 12, 10_000
 LEAST, MOST_SECONDS = 0.98, 5.0

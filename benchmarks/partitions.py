@@ -17,7 +17,7 @@ from knowledge.search.indexes import keep_indexes
 from knowledge.search.partitions.changing import USUAL, change_partitions
 from knowledge.services.entry_reading import search_entries
 from knowledge.services.facts import store_fact
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 
 PASSAGES, PEOPLE, SHARED = 100_000, 200, 0.2
 WARMED, QUESTIONS = 20, 200

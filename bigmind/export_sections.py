@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from curation.services.company_exports import export_company
-from knowledge.app_maps.folders import maps_as_files
+from knowledge.app_maps.import_export import maps_as_files
 from knowledge.parsers.entries import slug
 from knowledge.parsers.yaml_files import write_entries
 from knowledge.references.exports import export_collections

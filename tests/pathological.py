@@ -50,7 +50,7 @@ from knowledge.anchors.grammar import read_anchor, write_anchor
 from knowledge.anchors.manifests import commands_of, dependencies_of, settings_of, version_in
 from knowledge.anchors.syntax import parse_definitions
 from knowledge.app_maps.files.archives import unpack
-from knowledge.app_maps.files.folders import parse_maps
+from knowledge.app_maps.files.map_folders import parse_maps
 from knowledge.app_maps.files.text import quote, scalar
 from knowledge.capture.reports import clean as clean_report
 from knowledge.capture.reports import drop_private
@@ -63,7 +63,7 @@ from knowledge.parsers.sources import SourceKind, kind_for, parse_text
 from knowledge.parsers.syntax_trees import GRAMMARS
 from knowledge.parsers.yaml_files import parse_entries
 from knowledge.references.readers.commands import first_sentence, name_in
-from knowledge.references.readers.console.helps import literal_words
+from knowledge.references.readers.console.help_texts import literal_words
 from knowledge.references.readers.console.source import plain_comment
 from knowledge.references.readers.documents import read_document
 from knowledge.references.readers.help.text import read_help
@@ -77,8 +77,8 @@ from knowledge.search.splits import split_text
 from knowledge.services.context_facts import line_start
 from knowledge.services.contradictions import contradictions, differs_in_a_word, may_say_same
 from knowledge.services.gaps import telling_words
-from knowledge.services.ranking import tells_to
-from knowledge.services.ranking import words_of as words_to_rank
+from knowledge.services.line_ranking import tells_to
+from knowledge.services.line_ranking import words_of as words_to_rank
 from knowledge.templatetags.agent import around, caution, code, quoted, told
 from knowledge.templatetags.agent import tokens as cut_to_budget
 from knowledge.templatetags.pages import highlighted, inline_code, snippet

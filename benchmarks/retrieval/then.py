@@ -12,7 +12,7 @@ from benchmarks.retrieval.shapes import sections
 from knowledge.models import Fact, Passage
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import store_fact
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 
 FIRST, LAST = date(2024, 1, 12), date(2026, 5, 1)
 APART = 80

@@ -18,7 +18,7 @@ from benchmarks.retrieval.recipes import ask
 from benchmarks.retrieval.shapes import assistants, beliefs, errors, multilingual
 from benchmarks.retrieval.tables import half_of
 from knowledge.search.abstention import FEATURES, FROM_ELSEWHERE, JUDGED, features_of
-from knowledge.search.regressions import Regression
+from knowledge.search.logistic_regression import Regression
 
 WEIGHTS = Path(__file__).parents[2] / "knowledge" / "search" / "relevance_weights.py"
 ANSWERED, ABSENT, ELSEWHERE = "the answer is there", "on the topic, the answer is absent", "about something else"
@@ -174,7 +174,7 @@ def _module_of(fitted: Fitted) -> str:
     )
     return (
         '"""The weights of relevance, as `python -m benchmarks --only unknown --write` fitted them. Do not edit."""\n\n'
-        "from knowledge.search.regressions import Regression\n\n"
+        "from knowledge.search.logistic_regression import Regression\n\n"
         f"FROM_ELSEWHERE = Regression(\n    {{\n{written(fitted.from_elsewhere)}    }},\n"
         f"    {fitted.from_elsewhere.added},\n)\n"
         f"ON_TOPIC = Regression(\n    {{\n{written(fitted.on_topic)}    }},\n    {fitted.on_topic.added},\n)\n"

@@ -27,7 +27,7 @@ from bigmind.environment import PREFIX, environment
 from curation.decisions.history import find_broken_seals
 from knowledge.models import Passage
 from knowledge.models.passages import Kind
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 
 from .encryption import read_identities
 from .manifest import Manifest, read_manifest

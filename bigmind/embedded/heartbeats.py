@@ -1,4 +1,4 @@
-"""Heartbeats: a process shows that it is healthy by counting in a file that the supervisor reads, without any request."""
+"""Heartbeats: a process shows that it is healthy by counting in a file that the supervisor reads, without a request."""
 
 import mmap
 import time

@@ -11,7 +11,7 @@ from curation.decisions.who_may_decide import require_may_approve
 from curation.models import Action, Review
 from curation.vocabulary import CompanyEntryId, Notes, Revision
 from knowledge.models import CompanyEntry, Kind, TriggerLevel
-from knowledge.services.firings import count_firings, try_triggers
+from knowledge.services.trigger_counts import count_firings, try_triggers
 from knowledge.services.trigger_levels import level_of
 from knowledge.vocabulary import TeamName, TriggerLevelName
 

@@ -18,7 +18,7 @@ from curation.models.packs import BEGINNING, NAME_CHARS, SIGNER_CHARS, Pack, Pac
 from curation.services.golden_questions import QuestionText, Within
 from curation.vocabulary import CompanyText, CompanyTitle
 from knowledge.references.arguments import Drafts
-from knowledge.references.readers.drafts import ReferenceDraft
+from knowledge.references.readers.reference_drafts import ReferenceDraft
 from knowledge.vocabulary import CompanyCategoryName, Triggers
 
 FORMAT = "bigmind-pack"

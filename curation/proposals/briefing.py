@@ -24,7 +24,7 @@ from curation.vocabulary import CompanyEntryId
 from knowledge.models import UNDECIDED, CompanyEntry, Feedback, Kind, Status
 from knowledge.services.context_company import CompanyLine, by_relevance, company_line, company_lines, relevant_numbers
 from knowledge.services.feedback import open_complaints
-from knowledge.services.firings import TriggerTrial, try_triggers
+from knowledge.services.trigger_counts import TriggerTrial, try_triggers
 
 from .blast_radius import BlastRadius, blast_radius
 from .claims import claimer_of

@@ -12,8 +12,8 @@ from knowledge.transfer.foreign_imports import company_drafts, move_in, report_o
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.imports import import_memory
 from knowledge.transfer.readers.bundles import Bundle
-from knowledge.transfer.readers.drafts import DRAFTS, CompanyDraft, Reading
 from knowledge.transfer.readers.formats import AUTO, ImportFormat, format_of, read
+from knowledge.transfer.readers.memory_drafts import DRAFTS, CompanyDraft, Reading
 from knowledge.transfer.readers.own_documents import is_own_document, read_document
 
 from .page_imports import USUAL, PageChoice, bring_in_pages

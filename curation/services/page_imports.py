@@ -19,11 +19,11 @@ from knowledge.models import ReferenceCollection
 from knowledge.parsers.entries import KEY_CHARS, SourceEntry, slug
 from knowledge.references.arguments import SLUG_CHARS
 from knowledge.references.imports import import_references
-from knowledge.references.readers.drafts import ReferenceDraft
+from knowledge.references.readers.reference_drafts import ReferenceDraft
 from knowledge.services.entry_sources import delete_removed, import_source
 from knowledge.transfer.import_receipts import MovedIn
-from knowledge.transfer.readers.drafts import PageDraft, PageSource, Reading
 from knowledge.transfer.readers.formats import DESTINATIONS, ImportFormat
+from knowledge.transfer.readers.memory_drafts import PageDraft, PageSource, Reading
 from knowledge.transfer.readers.words import cut, parts_of
 from knowledge.transfer.vaults import NoteImport
 from knowledge.vocabulary import ReferenceKind

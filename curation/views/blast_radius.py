@@ -14,7 +14,7 @@ from curation.decisions.deciding import approve_global
 from curation.proposals.blast_radius import blast_radius
 from curation.proposals.decision_trials import ACTIONS
 from knowledge.models import CompanyEntry
-from knowledge.services.firings import try_triggers
+from knowledge.services.trigger_counts import try_triggers
 
 from .deciding import read_selection
 

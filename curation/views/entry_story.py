@@ -27,7 +27,7 @@ from knowledge.models import CompanyEntry, Feedback, Kind, Serving, TriggerLevel
 from knowledge.models.feedback import COMPLAINTS
 from knowledge.services.effects import MeasuredEffect
 from knowledge.services.exposures import count_said
-from knowledge.services.firings import count_firings_by_level
+from knowledge.services.trigger_counts import count_firings_by_level
 
 from .differences import FieldChange, changes_in
 

@@ -28,7 +28,7 @@ from knowledge.app_maps.vocabulary import (
     map_told,
 )
 from knowledge.models import UNFINISHED, AmbiguousName, App, AppEntity, AppRun, AppTable, AppWorkflow
-from knowledge.models.signs import FLAGGED
+from knowledge.models.injection_signs import FLAGGED
 from knowledge.shapes.app_maps import AppLineShape
 from knowledge.vocabulary import Risk
 

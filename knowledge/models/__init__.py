@@ -14,7 +14,6 @@ from .app_maps import (
     Healing,
     RunState,
 )
-from .asked import AskedForm, AskedQuestion
 from .base import Writing
 from .company import (
     PUBLISHED,
@@ -46,10 +45,12 @@ from .feedback import COMPLAINTS, Feedback, Usefulness
 from .gaps import QUESTION_CHARS, Gap, GapState, UnansweredQuestion
 from .headlines import ShownHeadline
 from .hypotheses import Hypothesis, TrackRecord, Verdict
+from .injection_signs import SharedKnowledge
 from .lessons import EntryFingerprint, LessonAsked
 from .notes import Note
 from .outcomes import DIGEST_CHARS, HoldoutDraw, SessionOutcome
 from .passages import IndexGap, Kind, Passage
+from .recent_questions import AskedForm, AskedQuestion
 from .references import (
     Reference,
     ReferenceCollection,
@@ -61,6 +62,5 @@ from .references import (
     ReferenceVersion,
 )
 from .sessions import AUTO_CLOSED, STALE_AFTER, Chunk, Session, Speaker, Summary
-from .signs import SharedKnowledge
 from .tidying import Concern, TidyingAnswer
 from .triggers import Act, Firing, TriggerLevel

@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.models import Agent, User
 from bigmind.core.text import fold_name
 
-from .signs import SharedKnowledge
+from .injection_signs import SharedKnowledge
 
 NAME_CHARS = 200
 ID_CHARS = 300

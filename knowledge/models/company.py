@@ -14,8 +14,8 @@ from accounts.models import Agent, User
 from bigmind.core.live_settings import live
 
 from .anchors import Anchored
+from .injection_signs import FLAGGED, SharedKnowledge
 from .sessions import Session
-from .signs import FLAGGED, SharedKnowledge
 from .triggers import levels_column, triggers_column
 
 STALE_AFTER_REVIEW = timedelta(days=30)

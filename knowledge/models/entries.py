@@ -9,7 +9,7 @@ from django.db import models
 from accounts.models import User
 
 from .anchors import Anchored
-from .signs import FLAGGED, SharedKnowledge
+from .injection_signs import FLAGGED, SharedKnowledge
 from .triggers import levels_column, triggers_column
 
 

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from accounts.models import User
 
+from .injection_signs import SharedKnowledge
 from .outcomes import DIGEST_CHARS
-from .signs import SharedKnowledge
 
 NAME_CHARS = 500
 PACK_ORIGIN = "pack "

@@ -2,13 +2,13 @@
 
 from bigmind.core.operations import Effect, Operation
 from knowledge.app_maps import (
-    folders as app_folders,
-)
-from knowledge.app_maps import (
     forgetting as app_forgetting,
 )
 from knowledge.app_maps import (
     healing as app_healing,
+)
+from knowledge.app_maps import (
+    import_export as app_folders,
 )
 from knowledge.app_maps import (
     learning as app_learning,

@@ -1,7 +1,7 @@
 """What is offered to find what is known, whatever its kind."""
 
 from bigmind.core.operations import Operation
-from knowledge.services import recall, semantic
+from knowledge.services import recall, semantic_search
 from knowledge.shapes.recall import HitsShape, RecallShape, RecollectionsShape
 
 OPERATIONS = (
@@ -18,7 +18,7 @@ OPERATIONS = (
     Operation(
         name="memory_semantic_search",
         title="Search everything",
-        call=semantic.semantic_search,
+        call=semantic_search.semantic_search,
         shape=RecollectionsShape,
         route="GET search/",
         toolset="memory",

@@ -8,10 +8,10 @@ from datetime import date, datetime
 from markdown_it.tree import SyntaxTreeNode
 
 from bigmind.core.screening import find_secrets
+from knowledge.parsers.empty_phrases import leave_out
 from knowledge.parsers.entries import Keys, Role, SourceEntry, make_entry, slug
 from knowledge.parsers.markdown import Statement, infer_tags, label_of, statements, tags_of_document, tags_of_heading
 from knowledge.parsers.outline import Outline, OutlineSection, read_outline, text_of, words_of
-from knowledge.parsers.substance import leave_out
 
 STORY = re.compile(r"(?:story\s+)?[\[(]?(?P<id>[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*-\d+[a-z]?)\b[\])]?\s*(?P<rest>.*)", re.I)
 DATE = re.compile(

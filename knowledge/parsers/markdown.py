@@ -10,6 +10,7 @@ from markdown_it.tree import SyntaxTreeNode
 
 from bigmind.core.text import one_line
 from bigmind.core.vocabulary import CONTENT_BYTES, TAG_CHARS
+from knowledge.parsers.empty_phrases import leave_out, row_says_nothing, says_nothing
 from knowledge.parsers.entries import Keys, SourceEntry, make_entry, slug
 from knowledge.parsers.outline import (
     Outline,
@@ -21,7 +22,6 @@ from knowledge.parsers.outline import (
     text_of,
     words_of,
 )
-from knowledge.parsers.substance import leave_out, row_says_nothing, says_nothing
 
 INFERRED = 8
 READ_CHARS = 20_000

@@ -9,13 +9,13 @@ from typing import Literal, get_args
 
 from bigmind.core.errors import Invalid
 from knowledge.parsers.adrs import parse_adr
+from knowledge.parsers.empty_phrases import collect_left_out
 from knowledge.parsers.entries import Keys, Role, SourceEntry, make_entry, slug
 from knowledge.parsers.learnings import pending_in
 from knowledge.parsers.lessons_learned import is_of_lessons, parse_lessons
 from knowledge.parsers.markdown import LISTS, Statement, infer_tags, parse_markdown, statements, tags_of_heading
 from knowledge.parsers.outline import OutlineSection, read_outline
 from knowledge.parsers.reading import read_text
-from knowledge.parsers.substance import collect_left_out
 from knowledge.parsers.yaml_files import ENTRIES, parse_entries
 
 ROLES: tuple[tuple[set[str], tuple[Role, ...]], ...] = (

@@ -12,7 +12,7 @@ from bigmind.core.screening.policy import NoSecrets, refuse_secrets_in_json
 from bigmind.core.text import check_content, clean_name
 from bigmind.core.vocabulary import Name, SharedLongText, SharedTags, Tag
 from knowledge.references.readers.commands import name_in
-from knowledge.references.readers.drafts import ReferenceDraft
+from knowledge.references.readers.reference_drafts import ReferenceDraft
 from knowledge.vocabulary import Completeness, ReferenceKind
 
 MOST_DRAFTS = 1_000

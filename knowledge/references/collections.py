@@ -27,8 +27,8 @@ from knowledge.models import (
     ReferenceUse,
 )
 from knowledge.models.feedback import COMPLAINTS
+from knowledge.models.injection_signs import filter_by_risk
 from knowledge.models.outcomes import digest_of_person
-from knowledge.models.signs import filter_by_risk
 from knowledge.references.arguments import CategoryName, CollectionName, TypeName
 from knowledge.references.editing import ALL, open_drifts
 from knowledge.references.lookup import SearchedCollections

@@ -7,7 +7,7 @@ from datetime import datetime
 from bigmind.core.columns import ColumnCopy
 from knowledge.models import Reference, ReferenceType
 from knowledge.references.collections import completeness_of
-from knowledge.references.readers.drafts import CommandForm, EndpointForm, ReferenceDraft
+from knowledge.references.readers.reference_drafts import CommandForm, EndpointForm, ReferenceDraft
 from knowledge.vocabulary import Completeness, ReferenceKind
 
 COLUMNS = ColumnCopy(

@@ -39,7 +39,7 @@ from knowledge.references.arguments import (
     SynonymTable,
     VersionName,
 )
-from knowledge.references.readers.drafts import ReferenceDraft
+from knowledge.references.readers.reference_drafts import ReferenceDraft
 from knowledge.references.texts import (
     FIELDS,
     PLAIN_VERBS,

@@ -1,6 +1,6 @@
 """The weights of relevance, as `python -m benchmarks --only unknown --write` fitted them. Do not edit."""
 
-from knowledge.search.regressions import Regression
+from knowledge.search.logistic_regression import Regression
 
 FROM_ELSEWHERE = Regression(
     {

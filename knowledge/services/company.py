@@ -11,7 +11,7 @@ from bigmind.core.pagination import Page, page_of
 from bigmind.core.vocabulary import Cursor, Limit, Offset, Project, Query
 from knowledge.models import AskedForm, CompanyEntry, Kind
 from knowledge.models.company import CompanyEntryQuerySet
-from knowledge.models.signs import filter_by_risk
+from knowledge.models.injection_signs import filter_by_risk
 from knowledge.search.filters import Filters
 from knowledge.search.hybrid import search
 from knowledge.search.passages import erase_passages, index_passages

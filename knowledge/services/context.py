@@ -62,8 +62,8 @@ from knowledge.services.context_lines import ContextLine, ContextPart, choose, s
 from knowledge.services.context_receipts import ReceiptLine, ShownLine, receipt_of
 from knowledge.services.current_sessions import own_session
 from knowledge.services.holdout import kinds_withheld_from, list_withheld
+from knowledge.services.line_ranking import LineRanking, RankedText, tells_to
 from knowledge.services.outcomes import session_of_agent
-from knowledge.services.ranking import LineRanking, RankedText, tells_to
 from knowledge.services.sent_lines import LineOwner
 from knowledge.vocabulary import Topics
 

@@ -24,7 +24,7 @@ from bigmind.core.text import echo, inline, normalise
 from knowledge.models import Category, Fact, Kind, Passage, say_validity
 from knowledge.services.context_budget import PART_BUDGETS
 from knowledge.services.context_lines import ContextLine, ContextPart
-from knowledge.services.ranking import DIRECTIVES, LineRanking, RankedText, tells_to
+from knowledge.services.line_ranking import DIRECTIVES, LineRanking, RankedText, tells_to
 
 FACTS_READ_PER_GROUP = 110
 UNSETTLED_READ = 50

@@ -17,7 +17,7 @@ from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Entry, Fact, Hypothesis, Receipt, Session
 
 from .exposures import read_last_citations
-from .provenance import day_of, lineages_of
+from .line_provenance import day_of, lineages_of
 from .sent_lines import LineAsTold, read_texts
 
 GONE = "(no longer kept)"

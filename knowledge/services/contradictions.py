@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from knowledge.services.opposites import ALTERNATIVES, OPPOSITES, groups_in
 
-from .clauses import (
+from .statement_parsing import (
     ALONE,
     CHOOSING,
     EVERYONE,

@@ -15,7 +15,7 @@ from bigmind.core.errors import NotFound
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.vocabulary import TAG_CHARS, Confidence, Cursor, Offset, Project, Query
 from knowledge.models import CachedVector, Entry, Kind, Passage
-from knowledge.models.signs import filter_by_risk, signs_of
+from knowledge.models.injection_signs import filter_by_risk, signs_of
 from knowledge.search.filters import Filters
 from knowledge.search.hybrid import search
 from knowledge.search.names import SUGGEST_FROM

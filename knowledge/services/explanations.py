@@ -11,7 +11,7 @@ from knowledge.search.fusion import MEANING, NEIGHBOUR_SHARE, WORDS
 from knowledge.search.retrievers import CANDIDATES, lexemes_of
 from knowledge.services.hits import Hit, findings, hits_of
 from knowledge.services.question_periods import find_then
-from knowledge.services.semantic import AnyKind
+from knowledge.services.semantic_search import AnyKind
 from knowledge.services.visibility import visible_things
 
 

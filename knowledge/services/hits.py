@@ -13,7 +13,7 @@ from bigmind.core.handles import handle_of
 from bigmind.core.periods import Period
 from knowledge.kinds import KINDS
 from knowledge.models import AskedForm, Entry, Kind, Note, Session
-from knowledge.models.signs import signs_of
+from knowledge.models.injection_signs import signs_of
 from knowledge.search.abstention import Judgement, best_score, count_strong, is_answered, judge, name_relevance
 from knowledge.search.excerpts import below_title, excerpt_of
 from knowledge.search.filters import Filters

@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from knowledge.models.signs import SharedKnowledge, find_signs
+from knowledge.models.injection_signs import SharedKnowledge, find_signs
 
 BATCH = 200
 

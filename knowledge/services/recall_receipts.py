@@ -22,7 +22,7 @@ from bigmind.core.token_counts import count_tokens
 from knowledge.models import Fact, Receipt, Session
 from knowledge.services.current_sessions import session_at_work
 from knowledge.services.hits import Hit
-from knowledge.services.provenance import lineages_of
+from knowledge.services.line_provenance import lineages_of
 from knowledge.services.sent_lines import LineAsTold, LineOwner, keep_texts, texts_by_id
 
 RECALLS_KEPT = 100

@@ -13,7 +13,7 @@ from bigmind.core.text import Told
 from bigmind.core.token_counts import cut_to_tokens
 from knowledge.app_maps.files.text import write_reply
 from knowledge.kinds import UNTITLED
-from knowledge.models.signs import signs_of
+from knowledge.models.injection_signs import signs_of
 from knowledge.search.excerpts import excerpt_of
 
 register = template.Library()

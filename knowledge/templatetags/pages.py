@@ -14,7 +14,7 @@ from bigmind.core.injections import why_of
 from bigmind.core.private_row_numbers import number_of
 from bigmind.core.translation import gettext_lazy
 from bigmind.web.markdown import render_markdown
-from knowledge.models.signs import signs_of
+from knowledge.models.injection_signs import signs_of
 from knowledge.search.excerpts import words_like
 from knowledge.views.pages import address_of, word_for
 

@@ -31,8 +31,8 @@ from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, M
 from knowledge.anchors.grammar import Anchors
 from knowledge.models import Chunk, Fact, Feedback, Hypothesis, Note, Session, ShownHeadline, Summary, Usefulness
 from knowledge.transfer.readers.bundles import MEMBERS
-from knowledge.transfer.readers.drafts import FactProvenance
 from knowledge.transfer.readers.long_messages import split_long_messages
+from knowledge.transfer.readers.memory_drafts import FactProvenance
 from knowledge.vocabulary import CategoryName, Domain, Key, Role, TriggerLevelName, Triggers
 
 LAST_PLACE = 2**31 - 1

@@ -26,7 +26,9 @@ from knowledge.services.chunks import head_of, text_of
 from knowledge.services.hypotheses import index_hypothesis
 from knowledge.services.notes import index_note
 from knowledge.services.sessions import index_session
-from knowledge.transfer.readers.drafts import (
+from knowledge.transfer.readers.formats import ImportFormat
+from knowledge.transfer.readers.items import OWN
+from knowledge.transfer.readers.memory_drafts import (
     ChunkDraft,
     CompanyDraft,
     FactDraft,
@@ -39,8 +41,6 @@ from knowledge.transfer.readers.drafts import (
     Reading,
     SessionDraft,
 )
-from knowledge.transfer.readers.formats import ImportFormat
-from knowledge.transfer.readers.items import OWN
 from knowledge.transfer.readers.provenance import fingerprint, signer_notice
 
 from .import_receipts import LOCK, MovedIn

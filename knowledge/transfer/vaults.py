@@ -23,7 +23,7 @@ from bigmind.core.vocabulary import TITLE_CHARS
 from knowledge.models import Kind, Note
 from knowledge.search.passages import erase_passages
 from knowledge.services.notes import index_note
-from knowledge.transfer.readers.drafts import NoteDraft, PageDraft
+from knowledge.transfer.readers.memory_drafts import NoteDraft, PageDraft
 from knowledge.transfer.readers.obsidian import MANIFEST, MARK
 from knowledge.transfer.readers.provenance import fingerprint
 from knowledge.transfer.readers.words import headline, parts_of

@@ -21,8 +21,8 @@ from bigmind.web.pages import offset_in, own_page, tell
 from knowledge.app_maps.connectors import available_connectors
 from knowledge.app_maps.files.archives import pack
 from knowledge.app_maps.finding import connector_of
-from knowledge.app_maps.folders import export_maps, import_folder, read_uploaded_maps
 from knowledge.app_maps.forgetting import forget_in_app, may_clear, require_may_clear, set_default_app
+from knowledge.app_maps.import_export import export_maps, import_folder, read_uploaded_maps
 from knowledge.app_maps.learning import learn_app
 from knowledge.app_maps.reading import fields_of, get_app, list_apps, select_by_risk
 from knowledge.app_maps.runs import bootstrap_apps, cancel_run, rebuild_app, resume_run

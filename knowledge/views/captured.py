@@ -16,8 +16,8 @@ from knowledge.capture.captures import events_of, list_conversations, read_statu
 from knowledge.capture.forgetting import exclude_folder, forget_conversation, forget_event, own_conversation
 from knowledge.capture.policies import policy_of, set_policy
 from knowledge.models import Act, ActRecord, CaptureMode, HoldoutConsent, HookEventName
-from knowledge.services.firings import list_own_firings
 from knowledge.services.holdout import consent_of
+from knowledge.services.trigger_counts import list_own_firings
 from knowledge.views.pages import Within, form_page
 
 CONVERSATIONS_SHOWN = 30

@@ -23,7 +23,7 @@ from knowledge.kinds import KINDS, SEARCHED
 from knowledge.services.entry_reading import projects_with_entries
 from knowledge.services.expertise import search_directory
 from knowledge.services.explanations import explain_search
-from knowledge.services.found_pages import MINE, FoundPage, find_for_page
+from knowledge.services.faceted_search import MINE, FoundPage, find_for_page
 from knowledge.services.hits import Hit
 from knowledge.services.projects import projects_of
 from knowledge.shapes.directory import ExpertShape

@@ -28,7 +28,7 @@ from bigmind.environment import environment
 from curation.decisions.history import find_broken_seals
 from curation.models import Review
 from knowledge.models import Fact, PassageVector
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 from knowledge.transfer.passport import export_memory
 from tests.backup.conftest import TOPICS, on_database
 from tests.factories import make_user

@@ -8,7 +8,7 @@ from accounts.actor import Actor
 from knowledge.models import Reference, ReferenceDrift
 from knowledge.references.editing import update_reference
 from knowledge.references.imports import import_references
-from knowledge.references.readers.drafts import CommandForm, Example, Option
+from knowledge.references.readers.reference_drafts import CommandForm, Example, Option
 from knowledge.services.embedding import embed_pending
 from tests.browser.axe import findings, scrolls_sideways
 from tests.browser.conftest import Visits

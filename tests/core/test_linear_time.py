@@ -19,7 +19,7 @@ BOUNDED = {
     "bigmind.core.screening.labelled_secrets._ASSIGNED": 1_200,
     "bigmind.core.screening.labelled_secrets._FOLLOWING": 1_200,
     "bigmind.core.screening.labelled_secrets._SPOKEN": 1_200,
-    "knowledge.references.readers.console.helps._ROW": 400,
+    "knowledge.references.readers.console.help_texts._ROW": 400,
     "knowledge.references.readers.help.usage._TOKEN": 2_000,
     "knowledge.lessons.normalization.STEPS": 500,
 }

@@ -36,7 +36,7 @@ EXCUSED = {
         *("knowledge.services.near_duplicates.compare_with_stored", "knowledge.services.sessions.keep_as_told"),
         *("knowledge.services.chunks.add_chunk", "knowledge.services.entry_sources.entries_from"),
         *("knowledge.services.entry_sources.import_source", "knowledge.transfer.foreign_imports.move_in"),
-        *("curation.services.foreign_imports.import_reading", "knowledge.app_maps.folders.read_uploaded_maps"),
+        *("curation.services.foreign_imports.import_reading", "knowledge.app_maps.import_export.read_uploaded_maps"),
         *("knowledge.transfer.readers.uploads.read_upload", "curation.packs.sources.read_source"),
         *("curation.packs.sources.is_address", "curation.packs.sources.pull"),
         *("curation.packs.subscriptions.subscribe", "curation.packs.documents.read_pack"),

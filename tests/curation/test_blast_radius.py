@@ -22,7 +22,7 @@ from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
 from knowledge.services.recall import recall
 from knowledge.services.recent_questions import forget_old_asked
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 from knowledge.services.sessions import start_session
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_agent, make_user

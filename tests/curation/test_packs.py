@@ -32,7 +32,7 @@ from curation.packs.subscriptions import distrust_key, fetch_due, fetch_update, 
 from curation.services.golden_questions import pin_golden_question
 from knowledge.models import CompanyEntry, Reference
 from knowledge.references.imports import import_references
-from knowledge.references.readers.drafts import ReferenceDraft
+from knowledge.references.readers.reference_drafts import ReferenceDraft
 from knowledge.services.company import search_global
 from knowledge.services.context import get_context
 from knowledge.services.embedding import embed_pending

@@ -16,7 +16,7 @@ from knowledge.services.company import list_global, search_global
 from knowledge.services.context import get_context
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import store_fact
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 from knowledge.services.sessions import start_session
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor

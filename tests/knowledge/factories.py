@@ -6,7 +6,7 @@ from typing import Any
 from accounts.actor import Actor
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Reference, Session
 from knowledge.references.imports import import_references
-from knowledge.references.readers.drafts import CommandForm, EndpointForm, ReferenceDraft
+from knowledge.references.readers.reference_drafts import CommandForm, EndpointForm, ReferenceDraft
 from knowledge.services.chunks import append_chunk
 from knowledge.services.facts import store_fact
 from knowledge.services.hypotheses import add_hypothesis

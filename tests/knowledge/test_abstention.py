@@ -16,7 +16,7 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.entry_reading import search_entries
 from knowledge.services.recall import recall, search_chunks, search_notes
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 from knowledge.services.sessions import end_session, start_session
 from knowledge.shapes.company import CompanyHitsShape
 from knowledge.shapes.entries import EntryHitsShape

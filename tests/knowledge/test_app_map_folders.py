@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from bigmind.core.errors import Invalid
-from knowledge.app_maps.files.folders import parse_maps, read_map_folder
-from knowledge.app_maps.folders import export_maps, import_folder, import_maps
+from knowledge.app_maps.files.map_folders import parse_maps, read_map_folder
+from knowledge.app_maps.import_export import export_maps, import_folder, import_maps
 from knowledge.app_maps.learning import learn_app
 from knowledge.app_maps.vocabulary import LearntEntity
 from knowledge.models import AmbiguousName, App, AppEntity

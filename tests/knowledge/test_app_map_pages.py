@@ -11,10 +11,10 @@ from django.urls import reverse
 
 from bigmind.core.operations import carry_out
 from bigmind.core.separate_process import ProcessBudget
-from knowledge.app_maps import folders
+from knowledge.app_maps import import_export
 from knowledge.app_maps.files.archives import pack
-from knowledge.app_maps.folders import export_maps
 from knowledge.app_maps.healing import report_failure
+from knowledge.app_maps.import_export import export_maps
 from knowledge.app_maps.learning import learn_app
 from knowledge.models import AmbiguousName, App, AppEntity, AppRun, AppTable, AppWorkflow
 from tests.factories import make_actor
@@ -213,7 +213,7 @@ def test_a_zip_of_a_folder_is_taken_for_the_folder(client):
 def test_a_large_map_is_read_within_a_budget(client, monkeypatch):
     client.force_login(make_actor().user)
     entities = "".join(f"  e{number}: {{what: word}}\n" for number in range(50_000))
-    monkeypatch.setattr(folders, "BUDGET", ProcessBudget(megabytes=4))
+    monkeypatch.setattr(import_export, "BUDGET", ProcessBudget(megabytes=4))
 
     page = _upload(client, "crm.yaml", f"app:\n  name: CRM\nentities:\n{entities}".encode(), mode="rehearse")
 

@@ -8,8 +8,8 @@ import pytest
 
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
-from knowledge.app_maps.files.folders import read_map_folder
-from knowledge.app_maps.folders import export_maps, import_folder, import_maps, read_maps, read_uploaded_maps
+from knowledge.app_maps.files.map_folders import read_map_folder
+from knowledge.app_maps.import_export import export_maps, import_folder, import_maps, read_maps, read_uploaded_maps
 from knowledge.app_maps.learning import learn_app
 from knowledge.app_maps.resolving import resolve_name
 from knowledge.models import AmbiguousName, App, AppTable, AppWorkflow

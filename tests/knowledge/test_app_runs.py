@@ -13,8 +13,8 @@ from bigmind.core.errors import Conflict, Forbidden
 from bigmind.core.operations import carry_out
 from knowledge.app_maps import runs as app_runs
 from knowledge.app_maps.connectors import connector_called, web_api
-from knowledge.app_maps.folders import import_maps
 from knowledge.app_maps.healing import report_failure
+from knowledge.app_maps.import_export import import_maps
 from knowledge.app_maps.learning import learn_app
 from knowledge.app_maps.reading import get_app, list_apps
 from knowledge.app_maps.resolving import resolve_name

@@ -13,7 +13,7 @@ from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool
 from knowledge.app_maps.learning import learn_app
 from knowledge.models import App, Entry
-from knowledge.models.signs import SharedKnowledge
+from knowledge.models.injection_signs import SharedKnowledge
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry, update_entry
 from knowledge.services.entry_reading import list_entries

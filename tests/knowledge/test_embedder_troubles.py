@@ -14,7 +14,7 @@ from knowledge.models import CachedVector, PassageVector
 from knowledge.services import embedding
 from knowledge.services.embedding import embed_pending, progress
 from knowledge.services.facts import store_fact
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 from tests.factories import make_actor
 from tests.knowledge.embeddings.endpoint import Answer, Endpoint
 

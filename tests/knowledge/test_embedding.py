@@ -23,7 +23,7 @@ from knowledge.services.embedding import (
 )
 from knowledge.services.facts import deprecate_fact, store_fact
 from knowledge.services.notes import set_note
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 from knowledge.services.sessions import start_session
 from tests.factories import make_actor
 

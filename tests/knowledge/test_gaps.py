@@ -27,7 +27,7 @@ from knowledge.services.gaps import (
     settle_gap,
 )
 from knowledge.services.recall import search_chunks
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_chunk, make_fact

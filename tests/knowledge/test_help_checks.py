@@ -7,9 +7,9 @@ import pytest
 
 from knowledge.references.checks import check_command
 from knowledge.references.imports import import_references
-from knowledge.references.readers.drafts import Generated
 from knowledge.references.readers.help.command_tree import NoHelp, _ask, _manual_of, _output_of, read_tree
 from knowledge.references.readers.python.commands import generate_click
+from knowledge.references.readers.reference_drafts import Generated
 from knowledge.references.readers.registry import Source
 from tests.factories import make_actor
 from tests.worlds import keep_world

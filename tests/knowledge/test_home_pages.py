@@ -10,7 +10,7 @@ from django.utils import timezone
 from curation.models import Channel, Delivery
 from knowledge.models import CompanyEntry, Hypothesis
 from knowledge.services.archive import set_aside
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 from tests.curation.factories import decide_at_latest, propose
 from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session

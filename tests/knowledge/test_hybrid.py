@@ -10,7 +10,7 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.entry_reading import search_entries
 from knowledge.services.hits import Hits
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_note
 

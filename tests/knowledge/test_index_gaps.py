@@ -13,7 +13,7 @@ from knowledge.kinds import KINDS
 from knowledge.models import STALE_AFTER, Fact, IndexGap, Kind, Passage, PassageVector, Session
 from knowledge.services.embedding import embed_pending
 from knowledge.services.index_gaps import check_index, find_gaps
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 from knowledge.services.sessions import correct_session, start_session
 from knowledge.services.upkeep import check_health
 from tests.everything import make_one_of_everything

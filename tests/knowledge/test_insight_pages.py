@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from accounts.models import Call, Role
 from knowledge.models import Gap, UnansweredQuestion
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 from knowledge.services.sessions import end_session, start_session
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user

@@ -31,7 +31,7 @@ WRITTEN_OUT = {
     "curation/vocabulary.py": {kind for kind, row in KINDS.items() if row.promoted},
     "knowledge/services/archive.py": set(OWN),
     "knowledge/services/feedback.py": {kind for kind, row in KINDS.items() if row.takes_feedback},
-    "knowledge/services/semantic.py": {kind for kind, row in KINDS.items() if row.is_searched},
+    "knowledge/services/semantic_search.py": {kind for kind, row in KINDS.items() if row.is_searched},
     # What other programs call them, and which fields go to them: a person's own memory.
     "knowledge/transfer/readers/items.py": {row.word for row in KINDS.values() if row.own},
     "knowledge/transfer/readers/mcp_memory_service.py": {row.word for row in KINDS.values() if row.own} - {"chunk"},

@@ -10,7 +10,7 @@ from knowledge.services.chunks import index_chunk
 from knowledge.services.embedding import AGAIN, embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.passage_rewriting import rewrite_passages
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 from knowledge.services.sessions import end_session
 from tests.factories import make_actor
 from tests.knowledge.factories import make_chunk, make_fact, make_session

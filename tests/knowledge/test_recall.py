@@ -19,7 +19,7 @@ from knowledge.services.chunks import append_chunk
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.recall import search_chunks, search_notes
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 from knowledge.services.sessions import end_session
 from knowledge.shapes.recall import RecollectionsShape
 from knowledge.templatetags.agent import hit_label

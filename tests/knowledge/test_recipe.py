@@ -14,7 +14,7 @@ from knowledge.services.chunks import append_chunk, index_chunk
 from knowledge.services.embedding import embed_pending
 from knowledge.services.fact_index import index_fact
 from knowledge.services.facts import store_fact
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 from knowledge.services.sessions import start_session
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_note

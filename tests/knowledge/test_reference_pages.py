@@ -6,7 +6,7 @@ from django.urls import reverse
 from knowledge.models import Feedback, Reference, ReferenceCollection, ReferenceDrift
 from knowledge.references.editing import get_command, update_reference
 from knowledge.references.imports import import_references
-from knowledge.references.readers.drafts import CommandForm, Example, Option
+from knowledge.references.readers.reference_drafts import CommandForm, Example, Option
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_draft
 

@@ -14,7 +14,7 @@ from knowledge.references.editing import (
     update_reference,
 )
 from knowledge.references.imports import import_references
-from knowledge.references.readers.drafts import CommandForm, Option, ReferenceDraft
+from knowledge.references.readers.reference_drafts import CommandForm, Option, ReferenceDraft
 from knowledge.references.search import search_knowledge
 from knowledge.services.embedding import embed_pending
 from knowledge.services.feedback import give_feedback
@@ -341,7 +341,7 @@ def test_what_people_say_moves_the_order_a_bounded_amount_and_is_told(actor):
 
 
 def test_references_are_found_by_the_search_over_everything(actor):
-    from knowledge.services.semantic import semantic_search
+    from knowledge.services.semantic_search import semantic_search
 
     embed_pending()
 

@@ -16,7 +16,7 @@ from knowledge.services.exposures import CITING, PEOPLE_ASKED, SESSIONS_ASKED, t
 from knowledge.services.facts import erase_fact
 from knowledge.services.feedback import give_feedback
 from knowledge.services.insights import look_at_knowledge
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 from knowledge.services.sessions import end_session, erase_session, start_session
 from tests.curation.factories import approved_entry, decide_at_latest
 from tests.factories import make_actor, make_agent, make_key, make_user

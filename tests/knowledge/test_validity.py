@@ -22,7 +22,7 @@ from knowledge.services.facts import (
     store_fact,
 )
 from knowledge.services.recall import recall
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 from knowledge.tidying.answers import tidy
 from knowledge.transfer.imports import import_memory
 from knowledge.transfer.passport import export_memory

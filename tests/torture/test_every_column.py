@@ -33,7 +33,7 @@ from knowledge.models import (
     Summary,
 )
 from knowledge.references.imports import import_references
-from knowledge.references.readers.drafts import CommandForm, EndpointForm, Example, Option, ReferenceDraft
+from knowledge.references.readers.reference_drafts import CommandForm, EndpointForm, Example, Option, ReferenceDraft
 from knowledge.transfer.imports import import_memory
 from knowledge.transfer.passport import export_memory
 from tests.factories import make_actor

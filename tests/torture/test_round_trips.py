@@ -17,7 +17,7 @@ from curation.services.foreign_imports import import_bundle
 from knowledge.models import Entry, Fact, Passage
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entry_imports import NewEntry, import_entries
-from knowledge.services.semantic import semantic_search
+from knowledge.services.semantic_search import semantic_search
 from knowledge.transfer.passport import export_memory
 from knowledge.transfer.readers.bundles import bundle_of
 from tests.backup.conftest import fresh, on_database  # noqa: F401 - a fixture

@@ -50,7 +50,7 @@ MADE_HARMLESS = {
     ],
     # Words alone: their pattern takes no quotation mark.
     "knowledge/lessons/normalization.py": ["inner"],
-    "knowledge/services/clauses.py": ["text if len(text) <= QUOTED_CHARS else text[:QUOTED_CHARS - 1] + '…'"],
+    "knowledge/services/statement_parsing.py": ["text if len(text) <= QUOTED_CHARS else text[:QUOTED_CHARS - 1] + '…'"],
     "knowledge/services/contradictions.py": [
         "here.words[here.stems.index(one)]",
         "there.words[there.stems.index(other)]",

@@ -15,7 +15,7 @@ from knowledge.app_maps.learning import learn_app
 from knowledge.app_maps.vocabulary import LearntEntity
 from knowledge.models import App, CompanyEntry, Entry, Passage, ReferenceCollection
 from knowledge.references.imports import import_references
-from knowledge.references.readers.drafts import CommandForm, EndpointForm, Example, Option
+from knowledge.references.readers.reference_drafts import CommandForm, EndpointForm, Example, Option
 from knowledge.services.entries import add_entry
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor

@@ -30,7 +30,7 @@ from knowledge.capture.policies import set_policy
 from knowledge.capture.triggers import renew_triggers
 from knowledge.models import Act, CapturePolicy, CompanyEntry, Conversation, Fact, Firing, HookEvent, Kind
 from knowledge.services.facts import store_fact
-from knowledge.services.firings import count_firings, try_triggers
+from knowledge.services.trigger_counts import count_firings, try_triggers
 from knowledge.services.trigger_levels import set_fact_triggers
 from tests.capture.hooking import HookedClient
 from tests.curation.factories import approved_entry

@@ -6,8 +6,8 @@ from typing import Any
 from accounts.actor import Actor
 from bigmind.management.base import OperatorCommand, Refused, argument
 from bigmind.management.people import owner_of_instance
-from knowledge.app_maps.files.folders import files_in
-from knowledge.app_maps.folders import export_maps
+from knowledge.app_maps.files.map_folders import files_in
+from knowledge.app_maps.import_export import export_maps
 from knowledge.parsers.reading import refuse_outside, replace_text
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from bigmind.management.base import DRY_RUN, OperatorCommand, argument
-from knowledge.app_maps.files.folders import parse_maps, read_map_folder
-from knowledge.app_maps.folders import import_folder
+from knowledge.app_maps.files.map_folders import parse_maps, read_map_folder
+from knowledge.app_maps.import_export import import_folder
 
 
 class Command(OperatorCommand):

@@ -11,7 +11,7 @@ from bigmind.management.base import OperatorCommand, argument
 from bigmind.management.sources import source_arguments, sources_of
 from knowledge.parsers.reading import replace_text
 from knowledge.references.readers.curated import entry_of, generate, write_entries
-from knowledge.references.readers.drafts import Generated, ReferenceDraft
+from knowledge.references.readers.reference_drafts import Generated, ReferenceDraft
 from knowledge.references.readers.registry import Source, generator_for
 
 NAMED = 20

@@ -10,7 +10,7 @@ from bigmind.management.people import actor_for
 from bigmind.management.sources import source_arguments, sources_of
 from knowledge.references.arguments import plain_completeness
 from knowledge.references.imports import ImportedReferences, import_references
-from knowledge.references.readers.drafts import Generated
+from knowledge.references.readers.reference_drafts import Generated
 from knowledge.references.readers.registry import Source, generator_for
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,49}")

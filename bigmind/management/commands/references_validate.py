@@ -4,7 +4,7 @@ from typing import Any
 
 from bigmind.management.base import OperatorCommand, Refused, argument
 from bigmind.management.sources import source_arguments, sources_of
-from knowledge.references.readers.drafts import ReferenceDraft
+from knowledge.references.readers.reference_drafts import ReferenceDraft
 from knowledge.references.readers.validation import DraftFinding, Severity, findings_among, findings_in
 
 NAMED = 50

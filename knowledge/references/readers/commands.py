@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from knowledge.references.readers.drafts import CommandForm, Example, Option, ReferenceDraft
+from knowledge.references.readers.reference_drafts import CommandForm, Example, Option, ReferenceDraft
 from knowledge.vocabulary import Completeness, ReferenceKind
 
 TITLE_LENGTH = 80

@@ -14,7 +14,7 @@ from bigmind.core.errors import Invalid
 from bigmind.core.vocabulary import CONTENT_BYTES, TAG_CHARS, TITLE_CHARS
 from knowledge.references.readers.commands import name_in
 from knowledge.references.readers.documents import read_document
-from knowledge.references.readers.drafts import (
+from knowledge.references.readers.reference_drafts import (
     CommandForm,
     EndpointForm,
     Example,

@@ -13,7 +13,7 @@ from django.utils.module_loading import import_string
 from bigmind.core.errors import Invalid
 from bigmind.core.live_settings import live
 from knowledge.parsers.reading import decode_text, read_bytes
-from knowledge.references.readers.drafts import Generated
+from knowledge.references.readers.reference_drafts import Generated
 
 STDIN = "-"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from .bundles import Bundle
 from .concepts import any_concept, concept, concept_rows
-from .drafts import DraftRow, FactDraft, Row, moment_of
 from .items import Item
+from .memory_drafts import DraftRow, FactDraft, Row, moment_of
 from .words import category_of, headline
 
 OBSERVATION = re.compile(r"^\s*[-*]\s+\[(?P<category>[^\[\]()|]{2,60})\](?!\()\s+(?P<text>\S.*)$")

@@ -7,8 +7,8 @@ from typing import Any
 
 from .bundles import Bundle
 from .conversations import Message, session_of
-from .drafts import DraftRow, FactDraft, Row, Unread, moment_of
 from .json_rows import elements_of, starts_as
+from .memory_drafts import DraftRow, FactDraft, Row, Unread, moment_of
 from .saved_memories import facts_in
 from .words import category_of
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from .bundles import Bundle
 from .conversations import Message, session_of
-from .drafts import DraftRow, NoteDraft, Row, Unread, moment_of
 from .front_matter import notes_of
 from .json_rows import Element, document_in, elements_of, starts_as
+from .memory_drafts import DraftRow, NoteDraft, Row, Unread, moment_of
 from .saved_memories import facts_in
 from .words import headline
 

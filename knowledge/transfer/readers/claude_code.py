@@ -6,8 +6,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from .bundles import Bundle
-from .drafts import Row, Unread
 from .json_rows import lines_of
+from .memory_drafts import Row, Unread
 from .transcripts import (
     AgentAnswer,
     Event,

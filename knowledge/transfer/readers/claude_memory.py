@@ -11,9 +11,9 @@ from typing import Any
 
 from .bundles import Bundle
 from .concepts import WRITTEN, any_concept, concept, concept_rows
-from .drafts import DraftRow, FactDraft, Row
 from .items import Item
 from .markdown_folders import facts_of_rules, holds_rules
+from .memory_drafts import DraftRow, FactDraft, Row
 from .words import category_of, cut
 
 INDEX = "MEMORY.md"

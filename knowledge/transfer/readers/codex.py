@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from .bundles import Bundle
-from .drafts import Row, Unread
 from .json_rows import lines_of
+from .memory_drafts import Row, Unread
 from .transcripts import (
     AgentAnswer,
     Event,

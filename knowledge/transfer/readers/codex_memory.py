@@ -10,8 +10,8 @@ from typing import Any
 
 from .bundles import Bundle, text_in
 from .concepts import WRITTEN, concept, concept_rows
-from .drafts import DraftRow, FactDraft, Row
 from .items import Item
+from .memory_drafts import DraftRow, FactDraft, Row
 from .words import category_of
 
 HANDBOOK, SUMMARY, RESOURCES = "MEMORY.md", "memory_summary.md", "extensions/bigmind/resources"

@@ -6,9 +6,9 @@ from typing import Any
 from bigmind.core.errors import Invalid
 
 from .bundles import Bundle, text_in
-from .drafts import PageSource, Remark, Row, unread
 from .front_matter import ENDINGS, with_front_matter, without_front_matter
 from .items import MARK, Item, item_of, rows_of
+from .memory_drafts import PageSource, Remark, Row, unread
 from .obsidian import copy_name, file_row, page_row, places_by_name
 from .words import headline
 

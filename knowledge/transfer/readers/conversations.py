@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from .drafts import DraftRow, SessionDraft
+from .memory_drafts import DraftRow, SessionDraft
 from .words import cut, headline
 
 KEPT_FIRST, KEPT_LAST = 2, 2

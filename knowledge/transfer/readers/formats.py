@@ -32,8 +32,8 @@ from . import (
     slack,
 )
 from .bundles import Bundle
-from .drafts import DRAFTS, PageKind, Reading, Row, read_rows
 from .items import Item
+from .memory_drafts import DRAFTS, PageKind, Reading, Row, read_rows
 from .provenance import read_provenance
 
 

@@ -8,7 +8,7 @@ import yaml
 
 from knowledge.parsers.yaml_nodes import WORDS, read_yaml
 
-from .drafts import DraftRow, NoteDraft, Row
+from .memory_drafts import DraftRow, NoteDraft, Row
 from .words import parts_of
 
 ENDINGS = (".md", ".markdown")

@@ -16,9 +16,9 @@ from urllib.parse import quote, urlsplit
 from bigmind.core.errors import Invalid
 
 from .bundles import Bundle, text_in
-from .drafts import DraftRow, PageDraft, PageSource, Remark, Row, moment_of, unread
 from .front_matter import without_front_matter
 from .json_rows import is_deep
+from .memory_drafts import DraftRow, PageDraft, PageSource, Remark, Row, moment_of, unread
 from .words import cut, headline, tags_of, without_comments
 
 REPOSITORY, COMMENTS, TIMELINES = "repository.json", "comments.json", "timelines.json"

@@ -9,7 +9,7 @@ from markdownify import MarkdownConverter
 
 from bigmind.core.errors import Invalid
 
-from .drafts import PAGE_CHARS
+from .memory_drafts import PAGE_CHARS
 from .words import without_comments
 
 NEVER_SHOWN = ("script", "style", "template", "noscript", "iframe", "object", "embed", "svg", "head")

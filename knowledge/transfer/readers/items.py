@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from bigmind.core.text import digest
 from knowledge.parsers.entries import slug
 
-from .drafts import (
+from .memory_drafts import (
     ChunkDraft,
     DraftRow,
     FactDraft,

@@ -8,8 +8,8 @@ from knowledge.parsers.outline import read_outline
 from knowledge.parsers.sources import INSTRUCTION_ENDINGS, INSTRUCTIONS, rules_in
 
 from .bundles import Bundle, text_in
-from .drafts import DraftRow, FactDraft, Row, unread
 from .front_matter import ENDINGS, notes_of, without_front_matter
+from .memory_drafts import DraftRow, FactDraft, Row, unread
 from .words import category_of, headline
 
 MEMORY = {"memory.md", "memories.md", "user.md"}

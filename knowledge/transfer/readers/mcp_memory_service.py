@@ -7,9 +7,9 @@ from typing import Any
 from bigmind import __version__
 
 from .bundles import Bundle
-from .drafts import DraftRow, FactDraft, Row, Unread, moment_of
 from .items import Item, item_of, rows_of
 from .json_rows import as_json, document_in, starts_as
+from .memory_drafts import DraftRow, FactDraft, Row, Unread, moment_of
 from .words import category_of
 
 TYPES = {"fact": "observation", "note": "reference", "session": "context", "hypothesis": "observation"}

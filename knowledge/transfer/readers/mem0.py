@@ -8,9 +8,9 @@ from uuid import NAMESPACE_URL, uuid5
 from bigmind.core.errors import Invalid
 
 from .bundles import Bundle
-from .drafts import DraftRow, FactDraft, Row, Unread, moment_of
 from .items import Item, item_of, rows_of
 from .json_rows import Element, as_json, document_in, elements_of, starts_as
+from .memory_drafts import DraftRow, FactDraft, Row, Unread, moment_of
 from .provenance import NAME
 from .words import category_of
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .bundles import Bundle
-from .drafts import DraftRow, FactDraft, Row, Unread
 from .items import MARK, TEXTS, Item, item_of, rows_of
 from .json_rows import Element, lines_of, starts_as
+from .memory_drafts import DraftRow, FactDraft, Row, Unread
 from .words import category_of
 
 ENDINGS = (".jsonl", ".json")

@@ -15,8 +15,8 @@ from bs4 import Tag
 from bigmind.core.errors import Invalid
 
 from .bundles import Bundle, text_in
-from .drafts import DraftRow, PageDraft, PageSource, Remark, Row, moment_of, unread
 from .html_pages import markdown_of, read_html, text_of
+from .memory_drafts import DraftRow, PageDraft, PageSource, Remark, Row, moment_of, unread
 from .words import headline, tags_of
 
 ID = re.compile(r"[ -]([0-9a-f]{32})(?:_all)?$")

@@ -15,8 +15,8 @@ from bigmind.core.errors import Invalid
 from bigmind.core.text import show_hidden
 
 from .bundles import Bundle, text_in
-from .drafts import DraftRow, PageDraft, PageSource, Remark, Row, moment_of, unread
 from .front_matter import ENDINGS, without_front_matter
+from .memory_drafts import DraftRow, PageDraft, PageSource, Remark, Row, moment_of, unread
 from .words import headline, tags_of
 
 SETTINGS = ".obsidian/"

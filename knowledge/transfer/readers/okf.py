@@ -13,9 +13,9 @@ from bigmind import __version__
 
 from .bundles import Bundle
 from .concepts import WRITTEN, any_concept, concept, concept_rows
-from .drafts import Row
 from .front_matter import FENCE
 from .items import Item
+from .memory_drafts import Row
 from .words import cut
 
 VERSION = "0.2"

@@ -7,7 +7,8 @@ from bigmind.core.errors import Invalid
 
 from . import older_databases
 from .bundles import Bundle
-from .drafts import (
+from .json_rows import document_in, starts_as
+from .memory_drafts import (
     ChunkDraft,
     CompanyDraft,
     DraftRow,
@@ -19,7 +20,6 @@ from .drafts import (
     Unread,
     moment_of,
 )
-from .json_rows import document_in, starts_as
 from .words import headline
 
 DOCUMENT_BYTES = 64 * 1024 * 1024

@@ -13,9 +13,9 @@ from bigmind.core.errors import Invalid
 from bigmind.core.signed_documents import SignatureVerdict, check_signature, is_our_key, sign
 
 from .bundles import Bundle
-from .drafts import MemoryDraft, Reading
 from .items import DRAFTS, Item
 from .json_rows import as_json, document_in
+from .memory_drafts import MemoryDraft, Reading
 
 NAME = "bigmind-provenance.json"
 FORMAT, PURPOSE = "bigmind-provenance", "bigmind.provenance"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from .bundles import Bundle, text_in
-from .drafts import DraftRow, FactDraft, Row, moment_of
+from .memory_drafts import DraftRow, FactDraft, Row, moment_of
 from .words import category_of
 
 MARK = re.compile(r"^\s*(?:[-*•]|\d{1,4}[.)])\s+")

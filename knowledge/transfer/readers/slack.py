@@ -16,8 +16,8 @@ from urllib.parse import urlencode
 from bigmind.core.errors import Invalid
 
 from .bundles import Bundle
-from .drafts import DraftRow, PageDraft, PageSource, Remark, Row, unread
 from .json_rows import document_in
+from .memory_drafts import DraftRow, PageDraft, PageSource, Remark, Row, unread
 from .words import cut, headline, tags_of
 
 CHANNELS, USERS = "channels.json", "users.json"

@@ -16,8 +16,8 @@ from typing import Any
 from knowledge.models.lessons import FIXED_ERROR
 
 from .bundles import Bundle
-from .drafts import DraftRow, Row, SessionDraft, Unread, moment_of
 from .json_rows import Element, lines_of
+from .memory_drafts import DraftRow, Row, SessionDraft, Unread, moment_of
 from .words import cut, headline
 
 EXCHANGES = 100

@@ -10,8 +10,8 @@ from bigmind.core.separate_process import ProcessBudget, perform_apart
 from knowledge.transfer.github import FetchedFiles
 
 from .bundles import bundle_from
-from .drafts import DRAFTS, Reading
 from .formats import AUTO, FORMATS, ImportFormat, format_of, read
+from .memory_drafts import DRAFTS, Reading
 from .own_documents import is_own_document, read_document
 
 SMALL_BYTES = 8 * 1024

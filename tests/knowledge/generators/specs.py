@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from knowledge.references.readers.drafts import Generated, ReferenceDraft
 from knowledge.references.readers.openapi import generate
+from knowledge.references.readers.reference_drafts import Generated, ReferenceDraft
 from knowledge.references.readers.registry import Source
 
 METHODS = ("get", "put", "patch", "delete", "post")

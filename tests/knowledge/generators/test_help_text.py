@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knowledge.references.readers.drafts import Option
 from knowledge.references.readers.help.text import HelpText, read_help
 from knowledge.references.readers.help.usage import read_usage
+from knowledge.references.readers.reference_drafts import Option
 
 TEXTS = Path(__file__).parent / "help_texts"
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from bigmind.core.errors import Invalid
 from knowledge.references.readers.console import typescript
-from knowledge.references.readers.console.shape import is_option_parser
 from knowledge.references.readers.console.source import ParsedFile
+from knowledge.references.readers.console.statements import is_option_parser
 from knowledge.references.readers.console.typescript import generate_from_typescript
-from knowledge.references.readers.drafts import Generated, ReferenceDraft
+from knowledge.references.readers.reference_drafts import Generated, ReferenceDraft
 
 CONSOLES = Path(__file__).parent.parent / "consoles"
 

@@ -6,10 +6,7 @@ from collections.abc import Callable, Sequence
 from tree_sitter import Node
 
 from knowledge.references.readers.console.evaluation import Evaluation
-from knowledge.references.readers.console.shape import is_option_parser
-from knowledge.references.readers.console.source import arguments_of, text_of, unwrap
-from knowledge.references.readers.console.tables import NAME_KEYS
-from knowledge.references.readers.console.values import (
+from knowledge.references.readers.console.expression_values import (
     UNKNOWN,
     AnyWord,
     Code,
@@ -27,6 +24,9 @@ from knowledge.references.readers.console.values import (
     WholeLine,
     Word,
 )
+from knowledge.references.readers.console.source import arguments_of, text_of, unwrap
+from knowledge.references.readers.console.statements import is_option_parser
+from knowledge.references.readers.console.tables import NAME_KEYS
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 _ASKS = re.compile(r"(api|fetch|http|request|axios|client|rest|^ky$|^got$)", re.I)

@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from tree_sitter import Node
 
 from knowledge.references.readers.console.calls import Calls
-from knowledge.references.readers.console.shape import body_of, doc_of_case, looks_again, mentions, statements_of
-from knowledge.references.readers.console.source import arguments_of, text_of, unwrap
-from knowledge.references.readers.console.values import (
+from knowledge.references.readers.console.expression_values import (
     MOST_POINTS,
     AnyWord,
     CommandPoint,
@@ -23,6 +21,8 @@ from knowledge.references.readers.console.values import (
     WholeLine,
     Word,
 )
+from knowledge.references.readers.console.source import arguments_of, text_of, unwrap
+from knowledge.references.readers.console.statements import body_of, doc_of_case, looks_again, mentions, statements_of
 
 MOST_WORDS = 10
 

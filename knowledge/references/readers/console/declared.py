@@ -20,8 +20,8 @@ from knowledge.references.readers.console.source import (
     text_of,
     unwrap,
 )
-from knowledge.references.readers.drafts import Option, ReaderProblem
 from knowledge.references.readers.help.usage import option_of, read_usage
+from knowledge.references.readers.reference_drafts import Option, ReaderProblem
 from knowledge.vocabulary import Completeness
 
 _LIBRARIES = {"commander": "commander", "@commander-js/extra-typings": "commander", "yargs": "yargs",

@@ -6,9 +6,7 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
-from knowledge.references.readers.console.source import FUNCTIONS, Declared, arguments_of, string_of, text_of, unwrap
-from knowledge.references.readers.console.tables import Tables
-from knowledge.references.readers.console.values import (
+from knowledge.references.readers.console.expression_values import (
     UNKNOWN,
     AnyWord,
     ClassInstance,
@@ -27,6 +25,8 @@ from knowledge.references.readers.console.values import (
     WholeLine,
     Word,
 )
+from knowledge.references.readers.console.source import FUNCTIONS, Declared, arguments_of, string_of, text_of, unwrap
+from knowledge.references.readers.console.tables import Tables
 
 DEEPEST_EXPRESSION = 80
 PROGRAM = re.compile(r"[a-z][a-z0-9_-]{0,39}")

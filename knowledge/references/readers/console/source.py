@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 from bigmind.core.errors import Invalid
 from knowledge.parsers.syntax_trees import parse_source
-from knowledge.references.readers.console.values import UNKNOWN, Code, LineWords, Value, WholeLine, Word
+from knowledge.references.readers.console.expression_values import UNKNOWN, Code, LineWords, Value, WholeLine, Word
 
 LARGEST_SOURCE = 4_000_000
 

@@ -6,16 +6,7 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from knowledge.references.readers.console.source import (
-    FUNCTIONS,
-    Declared,
-    ParsedFile,
-    properties_of,
-    string_of,
-    text_of,
-    unwrap,
-)
-from knowledge.references.readers.console.values import (
+from knowledge.references.readers.console.expression_values import (
     UNKNOWN,
     ClassInstance,
     Code,
@@ -35,7 +26,16 @@ from knowledge.references.readers.console.values import (
     WholeLine,
     Word,
 )
-from knowledge.references.readers.drafts import ReaderProblem
+from knowledge.references.readers.console.source import (
+    FUNCTIONS,
+    Declared,
+    ParsedFile,
+    properties_of,
+    string_of,
+    text_of,
+    unwrap,
+)
+from knowledge.references.readers.reference_drafts import ReaderProblem
 
 _FLAG_BAGS = {"flags", "options", "opts", "params", "named", "values", "argv", "kwargs"}
 _WORD_BAGS = {"_", "positional", "positionals", "rest", "args", "operands", "words", "tokens"}

@@ -21,13 +21,13 @@ from knowledge.references.readers.commands import (
 )
 from knowledge.references.readers.console.conditions import TooMuch
 from knowledge.references.readers.console.declared import Declarations
-from knowledge.references.readers.console.helps import Help, helps_of, literal_words
+from knowledge.references.readers.console.expression_values import CommandPoint
+from knowledge.references.readers.console.help_texts import Help, helps_of, literal_words
 from knowledge.references.readers.console.source import ParsedFile, Root, roots_of
-from knowledge.references.readers.console.values import CommandPoint
-from knowledge.references.readers.console.walk import SECONDS, Walk
-from knowledge.references.readers.drafts import Example, Generated, Option, ReaderProblem, ReferenceDraft
+from knowledge.references.readers.console.statement_walk import SECONDS, Walk
 from knowledge.references.readers.help.text import read_help
 from knowledge.references.readers.help.usage import UsageLine, read_usage
+from knowledge.references.readers.reference_drafts import Example, Generated, Option, ReaderProblem, ReferenceDraft
 from knowledge.references.readers.registry import Source as GivenSource
 from knowledge.vocabulary import Completeness, ReferenceKind
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from knowledge.references.readers.commands import merge_options
-from knowledge.references.readers.drafts import Example, Option
 from knowledge.references.readers.help.usage import UsageLine, is_option_row, option_of, read_usage
+from knowledge.references.readers.reference_drafts import Example, Option
 
 LONGEST_TEXT = 400_000
 MOST_LINES = 8_000

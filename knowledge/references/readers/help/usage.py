@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from knowledge.references.readers.drafts import Option
+from knowledge.references.readers.reference_drafts import Option
 
 LONGEST_LINE = 2_000
 DEEPEST_BRACKETS = 4

@@ -4,7 +4,6 @@ from typing import Any
 
 from bigmind.core.errors import Invalid
 from knowledge.references.readers.documents import read_document
-from knowledge.references.readers.drafts import EndpointForm, Generated, ReferenceDraft
 from knowledge.references.readers.openapi.contents import PARAMETER_PARTS, content_of, examples_of
 from knowledge.references.readers.openapi.json_references import ApiDocument
 from knowledge.references.readers.openapi.names import Groups, aliases_of, keys_of, keywords_of
@@ -20,6 +19,7 @@ from knowledge.references.readers.openapi.operations import (
 from knowledge.references.readers.openapi.schemas import Outlines, Schemas
 from knowledge.references.readers.openapi.swagger import as_openapi
 from knowledge.references.readers.openapi.values import first_sentence, line, mapping
+from knowledge.references.readers.reference_drafts import EndpointForm, Generated, ReferenceDraft
 from knowledge.references.readers.registry import Source
 from knowledge.vocabulary import Completeness, ReferenceKind
 

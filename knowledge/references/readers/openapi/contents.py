@@ -7,7 +7,6 @@ from urllib.parse import quote, urlencode
 
 from bigmind.core.text import inline
 from bigmind.core.vocabulary import CONTENT_BYTES
-from knowledge.references.readers.drafts import Example
 from knowledge.references.readers.openapi.operations import (
     PLACEHOLDER,
     ApiEndpoint,
@@ -19,6 +18,7 @@ from knowledge.references.readers.openapi.operations import (
 )
 from knowledge.references.readers.openapi.schemas import Outlines, Schemas, about, code, kind_in_words
 from knowledge.references.readers.openapi.values import as_json, line, listing, mapping, prose, shorten, texts
+from knowledge.references.readers.reference_drafts import Example
 
 DESCRIPTION_CHARS = 8_000
 PARAMETER_PARTS = 20

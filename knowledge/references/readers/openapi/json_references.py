@@ -3,8 +3,8 @@
 from typing import Any
 from urllib.parse import unquote
 
-from knowledge.references.readers.drafts import ReaderProblem
 from knowledge.references.readers.openapi.values import mapping, shorten
+from knowledge.references.readers.reference_drafts import ReaderProblem
 
 HOPS = 32
 MOST_PROBLEMS = 1_000

@@ -16,7 +16,7 @@ from django.core.management.base import BaseCommand
 
 from bigmind.core.errors import Invalid
 from knowledge.references.readers.commands import DocumentedProgram, FoundCommand, drafts_of, first_sentence
-from knowledge.references.readers.drafts import Example, Generated, Option, ReaderProblem
+from knowledge.references.readers.reference_drafts import Example, Generated, Option, ReaderProblem
 from knowledge.references.readers.registry import Source
 from knowledge.vocabulary import Completeness, ReferenceKind
 

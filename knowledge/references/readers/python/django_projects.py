@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from bigmind.core.errors import Invalid
-from knowledge.references.readers.drafts import Generated
+from knowledge.references.readers.reference_drafts import Generated
 from knowledge.references.readers.registry import Source
 
 SECONDS = 60

@@ -2,8 +2,8 @@
 
 import pytest
 
+from knowledge.parsers.empty_phrases import row_says_nothing, says_nothing
 from knowledge.parsers.sources import parse_text
-from knowledge.parsers.substance import row_says_nothing, says_nothing
 
 RETROSPECTIVE = """# Sprint 42 Retrospective
 

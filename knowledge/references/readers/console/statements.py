@@ -1,4 +1,4 @@
-"""The shape of code: which statements belong to a case, which ones leave it, which ones do anything."""
+"""The statements of code: which ones belong to a case, which ones leave it, which ones do anything."""
 
 import re
 from collections.abc import Sequence

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from knowledge.references.readers.drafts import Option
+from knowledge.references.readers.reference_drafts import Option
 
 MOST_POINTS = 3_000
 

@@ -12,7 +12,7 @@ from bigmind.core.separate_process import ProcessBudget, perform_apart
 from bigmind.core.text import check_content, fold_name
 from knowledge.app_maps.connectors import connector_at
 from knowledge.app_maps.files.archives import unpack
-from knowledge.app_maps.files.folders import FILES, MapFolder, parse_maps
+from knowledge.app_maps.files.map_folders import FILES, MapFolder, parse_maps
 from knowledge.app_maps.files.text import INDEX, write_folder, write_index, write_map
 from knowledge.app_maps.finding import take_turn
 from knowledge.app_maps.forgetting import remember_choices

@@ -1,4 +1,4 @@
-"""Lineages: who each line of a start context is from, and which report erased it if it is gone."""
+"""Provenance of lines: who each line of a start context is from, and which report erased it if it is gone."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime

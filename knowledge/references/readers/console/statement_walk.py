@@ -7,9 +7,7 @@ from tree_sitter import Node
 
 from knowledge.references.readers.console.conditions import Forks, TooMuch, WordQuestion
 from knowledge.references.readers.console.evaluation import PROGRAM
-from knowledge.references.readers.console.shape import LEAVES, acts, looks_again
-from knowledge.references.readers.console.source import comment_above, text_of, unwrap
-from knowledge.references.readers.console.values import (
+from knowledge.references.readers.console.expression_values import (
     UNKNOWN,
     Code,
     CommandPoint,
@@ -22,6 +20,8 @@ from knowledge.references.readers.console.values import (
     WholeLine,
     Word,
 )
+from knowledge.references.readers.console.source import comment_above, text_of, unwrap
+from knowledge.references.readers.console.statements import LEAVES, acts, looks_again
 
 MOST_STEPS = 300_000
 SECONDS = 15.0

@@ -1,4 +1,4 @@
-"""AskedQuestion: what agents asked lately and how it was searched, kept so that a decision can be tried on it."""
+"""Recent questions: what agents asked lately and how it was searched, kept so that a decision can be tried on it."""
 
 from django.db import models
 from django.utils import timezone

@@ -27,7 +27,7 @@ from knowledge.services.contradictions import contradictions
 from knowledge.services.hits import Hit, findings, hits_of, names_for
 from knowledge.services.near_duplicates import is_worded_alike
 from knowledge.services.question_periods import find_then, say_period
-from knowledge.services.semantic import AnyKind
+from knowledge.services.semantic_search import AnyKind
 from knowledge.services.visibility import visible_things
 
 POOL = 100
