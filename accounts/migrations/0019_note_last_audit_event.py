@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from accounts.models.records import head_seal
+from accounts.models.audit import head_seal
 
 
 def note_last(apps, schema_editor):

@@ -18,7 +18,7 @@ from django.db import transaction
 
 from accounts.actor import acting
 from accounts.models import AuditEvent, AuditHead, User
-from accounts.models.records import KEYED, REMOVED
+from accounts.models.audit import KEYED, REMOVED
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Invalid
 

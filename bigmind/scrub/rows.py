@@ -19,7 +19,7 @@ from django.utils import translation
 from psycopg import sql
 
 from accounts.models import AuditEvent, ErasureReport, KeptReply, User
-from accounts.models.records import REMOVED
+from accounts.models.audit import REMOVED
 from accounts.services.erasures import sign_document
 from bigmind.core.masking import PrivateModel
 from bigmind.core.rls import token_of
