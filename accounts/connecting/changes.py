@@ -8,11 +8,11 @@ from pathlib import Path
 
 from bigmind.core.errors import BigMindError, Invalid
 
+from .edited_files import ClientFile, mask_keys
 from .file_backups import ChangeRecord, ChangeRecords, is_as_written
 from .files import FoundFile, find_file, fingerprint_of, remove_folders, replace_file, require_writable
 from .machines import project_at
 from .malformed import MalformedFile
-from .parts import ClientFile, mask_keys
 
 LONGEST_LINE = 160
 OTHERS_MODE = 0o077

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from accounts.connecting import snippets
+from accounts.connecting.config_locations import program_called
 from accounts.connecting.machines import Machine
-from accounts.connecting.programs import program_called
 from accounts.connecting.server_config import KEY_PLACEHOLDER, ServerConfig
 from accounts.connecting.snippets import Snippet
 from bigmind.core.addresses import LOOPBACK

@@ -12,12 +12,12 @@ from typing import Any
 
 import httpx
 
+from .edited_files import entries_in_file
 from .files import find_file
 from .hook_files import HookConfig, HookFolder, LastFailure
 from .hooks import CLIENTS_WITH_HOOKS, ClientHooks, HookProgram, is_ours
 from .machines import Machine
 from .malformed import MalformedFile
-from .parts import entries_in_file
 
 SECONDS = 10
 Answer = tuple[int | None, int, str]

@@ -7,7 +7,7 @@ from typing import Any
 
 from .json_tree import BETWEEN, JsonMember, JsonNode, read_tree
 from .malformed import MalformedFile, line_of
-from .servers import Setting
+from .server_entries import Setting
 
 INDENTATION = re.compile(r"^([ \t]+)\S", re.MULTILINE)
 STEP = "  "

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from bigmind import __version__
 from bigmind.core.errors import Conflict
 
-from . import servers
+from . import server_entries
 from .files import find_file, replace_file
 from .hook_files import write_program
 from .hooks import PROGRAM_FILE, ClientHooks, HookConnection, HookKind, HookProgram, hooks_of
@@ -97,8 +97,8 @@ def _plugin(config: ServerConfig, kinds: tuple[HookKind, ...]) -> dict[str, Any]
     return {
         ".claude-plugin/plugin.json": {**described, "author": {"name": "BigMind"}},
         ".codex-plugin/plugin.json": {**described, **places},
-        ".mcp.json": _servers(servers.with_variable(servers.claude_code, f"${{{KEY_VARIABLE}}}")(config)),
-        "codex.mcp.json": {"mcpServers": _only(servers.codex_by_variable(config))},
+        ".mcp.json": _servers(server_entries.with_variable(server_entries.claude_code, f"${{{KEY_VARIABLE}}}")(config)),
+        "codex.mcp.json": {"mcpServers": _only(server_entries.codex_by_variable(config))},
         "hooks/hooks.json": _hooks("claude-code", "${CLAUDE_PLUGIN_ROOT}", kinds),
         "hooks/codex.json": _hooks("codex", "${CLAUDE_PLUGIN_ROOT}", kinds),
         "commands/recall.md": COMMAND,
@@ -114,7 +114,7 @@ def _extension(config: ServerConfig, kinds: tuple[HookKind, ...]) -> dict[str, A
         "sensitive": True,
     }
     described = {"name": NAME, "version": __version__, "description": ABOUT, "contextFileName": "GEMINI.md"}
-    server = _servers(servers.with_variable(servers.gemini, f"${KEY_VARIABLE}")(config))
+    server = _servers(server_entries.with_variable(server_entries.gemini, f"${KEY_VARIABLE}")(config))
     return {
         MARKS[1]: {**described, **server, "settings": [asked]},
         "hooks/hooks.json": _hooks("gemini-cli", "${extensionPath}", kinds),
@@ -125,11 +125,11 @@ def _extension(config: ServerConfig, kinds: tuple[HookKind, ...]) -> dict[str, A
     }
 
 
-def _servers(settings: list[servers.Setting]) -> dict[str, Any]:
+def _servers(settings: list[server_entries.Setting]) -> dict[str, Any]:
     return {setting.within: {setting.name: setting.value} for setting in settings}
 
 
-def _only(settings: list[servers.Setting]) -> dict[str, Any]:
+def _only(settings: list[server_entries.Setting]) -> dict[str, Any]:
     return {setting.name: setting.value for setting in settings}
 
 

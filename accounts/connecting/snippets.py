@@ -4,9 +4,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from accounts.connecting import servers
+from accounts.connecting import server_entries
 from accounts.connecting.server_config import ServerConfig
-from accounts.connecting.servers import Setting
+from accounts.connecting.server_entries import Setting
 
 
 @dataclass(frozen=True)
@@ -35,34 +35,34 @@ def claude_code(config: ServerConfig) -> list[Snippet]:
 def claude_desktop(config: ServerConfig) -> list[Snippet]:
     """Its file takes programs that it starts itself."""
     label = "claude_desktop_config.json (Settings, Developer, Edit Config)"
-    return [_settings(label, servers.claude_desktop(config))]
+    return [_settings(label, server_entries.claude_desktop(config))]
 
 
 def cursor(config: ServerConfig) -> list[Snippet]:
     """The file of all projects."""
-    return [_settings("~/.cursor/mcp.json", servers.cursor(config))]
+    return [_settings("~/.cursor/mcp.json", server_entries.cursor(config))]
 
 
 def vscode(config: ServerConfig) -> list[Snippet]:
     """The file of the user's profile."""
-    return [_settings("mcp.json (command palette: MCP: Open User Configuration)", servers.vscode(config))]
+    return [_settings("mcp.json (command palette: MCP: Open User Configuration)", server_entries.vscode(config))]
 
 
 def jetbrains(config: ServerConfig) -> list[Snippet]:
     """The file of the Copilot plugin, the same for all IDEs."""
     label = "mcp.json (Copilot icon, Edit Settings, Model Context Protocol, Configure)"
-    return [_settings(label, servers.jetbrains(config))]
+    return [_settings(label, server_entries.jetbrains(config))]
 
 
 def jetbrains_ai(config: ServerConfig) -> list[Snippet]:
     """AI Assistant takes JSON in a dialog and keeps it itself. A program to start is what every version takes."""
     label = "Settings, Tools, AI Assistant, Model Context Protocol, Add, as JSON"
-    return [_settings(label, servers.claude_desktop(config))]
+    return [_settings(label, server_entries.claude_desktop(config))]
 
 
 def windsurf(config: ServerConfig) -> list[Snippet]:
     """The file of Cascade, which Devin Desktop reads as well."""
-    return [_settings("~/.codeium/windsurf/mcp_config.json", servers.windsurf(config))]
+    return [_settings("~/.codeium/windsurf/mcp_config.json", server_entries.windsurf(config))]
 
 
 def codex(config: ServerConfig) -> list[Snippet]:
@@ -77,22 +77,22 @@ def codex(config: ServerConfig) -> list[Snippet]:
 
 def gemini(config: ServerConfig) -> list[Snippet]:
     """The file of all projects."""
-    return [_settings("~/.gemini/settings.json", servers.gemini(config))]
+    return [_settings("~/.gemini/settings.json", server_entries.gemini(config))]
 
 
 def copilot(config: ServerConfig) -> list[Snippet]:
     """The file of Copilot CLI."""
-    return [_settings("~/.copilot/mcp-config.json", servers.copilot(config))]
+    return [_settings("~/.copilot/mcp-config.json", server_entries.copilot(config))]
 
 
 def qwen(config: ServerConfig) -> list[Snippet]:
     """The file of all projects, which reads like the one of Gemini CLI."""
-    return [_settings("~/.qwen/settings.json", servers.gemini(config))]
+    return [_settings("~/.qwen/settings.json", server_entries.gemini(config))]
 
 
 def opencode(config: ServerConfig) -> list[Snippet]:
     """The file of all projects."""
-    return [_settings("~/.config/opencode/opencode.json", servers.opencode(config))]
+    return [_settings("~/.config/opencode/opencode.json", server_entries.opencode(config))]
 
 
 def python(config: ServerConfig) -> list[Snippet]:

@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import Any
 
 from .malformed import MalformedFile, line_of
-from .servers import TRANSPORT, Setting
+from .server_entries import TRANSPORT, Setting
 
 PLACE = re.compile(r" ?\(?at (?:line (\d+), column \d+|end of document)\)?$")
 HEADER = re.compile(r"^[ \t]*\[[^\n]*$", re.MULTILINE)

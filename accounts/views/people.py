@@ -18,7 +18,7 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.keys import KEYS_END_SOON, list_keys
 from accounts.models import Role, SignIn, User
-from accounts.people import people as services
+from accounts.people import people_administration as services
 from accounts.people.invitations import list_invitations
 from accounts.people.user_deletion import describe_deletion
 from accounts.people.users import role_matrix, team_names

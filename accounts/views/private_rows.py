@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from accounts.authentication import actor_of
-from accounts.people.people import find_person
+from accounts.people.people_administration import find_person
 from accounts.services.private_rows import OPEN_FOR, open_private_rows
 from bigmind.core.argument_checks import validate_arguments
 from bigmind.core.errors import Invalid

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from accounts.authentication import authenticate_key
 from accounts.connecting.clients import CLIENTS, client_called
-from accounts.connecting.programs import PROGRAMS
+from accounts.connecting.config_locations import PROGRAMS
 from accounts.connecting.rules import RULES
 from accounts.connecting.server_config import ServerConfig
 from accounts.keys import revoke_key

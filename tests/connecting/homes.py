@@ -7,10 +7,10 @@ from pathlib import Path
 from django.core.management import call_command
 
 from accounts.connecting.changes import FileChange, carry_out, plan_connection, plan_disconnection
+from accounts.connecting.config_locations import AgentProgram, program_called
+from accounts.connecting.edited_files import parts_of
 from accounts.connecting.file_backups import ChangeRecords
 from accounts.connecting.machines import Machine, System
-from accounts.connecting.parts import parts_of
-from accounts.connecting.programs import AgentProgram, program_called
 from accounts.connecting.server_config import ServerConfig
 
 KEY = f"bm_{'K' * 38}"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from accounts.connecting.config_locations import PROGRAMS
 from accounts.connecting.json_tree import read_tree
 from accounts.connecting.machines import System
-from accounts.connecting.programs import PROGRAMS
 from accounts.connecting.rules import BEGIN, END, RULES
 from accounts.connecting.server_config import ServerConfig
 from tests.connecting.homes import DOOR, HERE, KEY, Home

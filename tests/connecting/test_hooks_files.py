@@ -10,6 +10,7 @@ import pytest
 
 from accounts.connecting import hook_program
 from accounts.connecting.changes import carry_out, plan_connection, plan_disconnection
+from accounts.connecting.edited_files import entries_in_file, has_hooks, parts_of, with_hooks
 from accounts.connecting.hook_files import HookConfig, HookFolder
 from accounts.connecting.hooks import (
     CLIENTS_WITH_HOOKS,
@@ -24,7 +25,6 @@ from accounts.connecting.hooks import (
 )
 from accounts.connecting.json_tree import read_tree
 from accounts.connecting.machines import System
-from accounts.connecting.parts import entries_in_file, has_hooks, parts_of, with_hooks
 from tests.connecting.homes import DOOR, KEY, Home, program
 
 LINUX = HookProgram("/usr/bin/python3", "/home/ada/.bigmind/hooks/bigmind_hook.py", "linux")

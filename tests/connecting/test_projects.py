@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from accounts.connecting.config_locations import PROGRAMS
 from accounts.connecting.json_tree import read_tree
 from accounts.connecting.machines import project_at
-from accounts.connecting.programs import PROGRAMS
 from accounts.connecting.rules import BEGIN
 from bigmind.core.errors import Invalid
 from tests.connecting.homes import KEY, Home

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from accounts.connecting import json_text, rules, toml_text
 from accounts.connecting.json_tree import read_tree
 from accounts.connecting.malformed import MalformedFile
-from accounts.connecting.servers import NAME, Setting, codex, cursor, vscode_asking
+from accounts.connecting.server_entries import NAME, Setting, codex, cursor, vscode_asking
 from tests.connecting.homes import DOOR
 
 JSON = st.recursive(

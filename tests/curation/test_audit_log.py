@@ -20,7 +20,7 @@ from django.urls import reverse
 from accounts.keys import create_key, revoke_key, rotate_key
 from accounts.models import AuditEvent, AuditHead
 from accounts.people.invitations import invite
-from accounts.people.people import deactivate, give_role
+from accounts.people.people_administration import deactivate, give_role
 from accounts.people.user_deletion import delete_user
 from accounts.services.audit import audit, find_broken_events, head_of_audit, head_text
 from bigmind.backup.manifest import Manifest

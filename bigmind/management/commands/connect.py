@@ -14,6 +14,17 @@ from django.db import InterfaceError, OperationalError
 
 from accounts.connecting.changes import FileChange, carry_out, plan_connection
 from accounts.connecting.clients import client_called, door
+from accounts.connecting.config_locations import AgentProgram
+from accounts.connecting.edited_files import (
+    ByHand,
+    ClientFile,
+    by_hand,
+    has_hooks,
+    mask_keys,
+    parts_of,
+    present_key,
+    with_hooks,
+)
 from accounts.connecting.file_backups import ChangeRecords
 from accounts.connecting.hook_files import HookConfig
 from accounts.connecting.hooks import (
@@ -26,18 +37,7 @@ from accounts.connecting.hooks import (
     parse_kinds,
 )
 from accounts.connecting.machines import Machine
-from accounts.connecting.parts import (
-    ByHand,
-    ClientFile,
-    by_hand,
-    has_hooks,
-    mask_keys,
-    parts_of,
-    present_key,
-    with_hooks,
-)
 from accounts.connecting.plugins import write_plugin
-from accounts.connecting.programs import AgentProgram
 from accounts.connecting.server_config import KEY_PLACEHOLDER, KEY_VARIABLE, ServerConfig
 from accounts.keys import create_key, digest_of, is_well_formed
 from accounts.models import ApiKey

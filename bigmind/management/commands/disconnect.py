@@ -8,11 +8,11 @@ from django.db import InterfaceError, OperationalError
 
 from accounts.connecting.changes import FileChange, carry_out, plan_disconnection
 from accounts.connecting.clients import door
+from accounts.connecting.config_locations import AgentProgram
+from accounts.connecting.edited_files import ClientFile, by_hand, has_hooks, parts_of, with_hooks
 from accounts.connecting.file_backups import ChangeRecords
 from accounts.connecting.hooks import HookConnection, hooks_of
 from accounts.connecting.machines import Machine
-from accounts.connecting.parts import ClientFile, by_hand, has_hooks, parts_of, with_hooks
-from accounts.connecting.programs import AgentProgram
 from accounts.keys import revoke_key
 from accounts.models import ApiKey
 from bigmind.management.connections import (

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import servers
+from . import server_entries
 from .machines import Machine
 from .server_config import KEY_VARIABLE
-from .servers import Settings, with_variable
+from .server_entries import Settings, with_variable
 
 Place = Callable[[Machine], Path]
 
@@ -135,10 +135,10 @@ PROGRAMS = (
     AgentProgram(
         "claude-code",
         "Claude Code",
-        servers.claude_code,
+        server_entries.claude_code,
         _claude_code(".claude.json"),
         InstructionFile(_claude_code("CLAUDE.md")),
-        with_variable(servers.claude_code, f"${{{KEY_VARIABLE}}}"),
+        with_variable(server_entries.claude_code, f"${{{KEY_VARIABLE}}}"),
         ".mcp.json",
         ProjectInstructions(("CLAUDE.md", ".claude/CLAUDE.md")),
         key_by=f"Claude Code reads the key from the variable {KEY_VARIABLE}.",
@@ -146,17 +146,17 @@ PROGRAMS = (
     AgentProgram(
         "claude-desktop",
         "Claude Desktop",
-        servers.claude_desktop,
+        server_entries.claude_desktop,
         _claude_desktop,
         instruct_by_hand="Settings, General, personal preferences",
     ),
     AgentProgram(
         "cursor",
         "Cursor",
-        servers.cursor,
+        server_entries.cursor,
         _in_home(".cursor", "mcp.json"),
         None,
-        with_variable(servers.cursor, f"${{env:{KEY_VARIABLE}}}"),
+        with_variable(server_entries.cursor, f"${{env:{KEY_VARIABLE}}}"),
         ".cursor/mcp.json",
         ProjectInstructions((".cursor/rules/bigmind.mdc",), ALWAYS_IN_CURSOR),
         instruct_by_hand="Settings, Rules, User Rules",
@@ -165,10 +165,10 @@ PROGRAMS = (
     AgentProgram(
         "vscode",
         "VS Code with Copilot",
-        servers.vscode,
+        server_entries.vscode,
         _vscode,
         InstructionFile(_in_home(".copilot", "instructions", "bigmind.instructions.md"), ALWAYS_IN_VSCODE),
-        servers.vscode_asking,
+        server_entries.vscode_asking,
         ".vscode/mcp.json",
         COPILOT_PROJECT,
         key_by="VS Code asks for the key when the server starts for the first time, and keeps it.",
@@ -176,7 +176,7 @@ PROGRAMS = (
     AgentProgram(
         "jetbrains",
         "JetBrains with Copilot",
-        servers.jetbrains,
+        server_entries.jetbrains,
         _copilot_of_jetbrains("mcp.json"),
         InstructionFile(_copilot_of_jetbrains("global-copilot-instructions.md")),
         project_instructions=COPILOT_PROJECT,
@@ -184,7 +184,7 @@ PROGRAMS = (
     AgentProgram(
         "jetbrains-ai",
         "JetBrains AI Assistant",
-        servers.claude_desktop,
+        server_entries.claude_desktop,
         project_instructions=ProjectInstructions((".aiassistant/rules/bigmind.md",)),
         configure_by_hand="Settings, Tools, AI Assistant, Model Context Protocol (MCP), Add, as JSON",
         instruct_by_hand="Settings, Tools, AI Assistant, Rules (a file of each project)",
@@ -192,7 +192,7 @@ PROGRAMS = (
     AgentProgram(
         "windsurf",
         "Windsurf",
-        servers.windsurf,
+        server_entries.windsurf,
         _in_home(".codeium", "windsurf", "mcp_config.json"),
         InstructionFile(_in_home(".codeium", "windsurf", "memories", "global_rules.md")),
         project_instructions=ProjectInstructions((".windsurf/rules/bigmind.md",), ALWAYS_IN_WINDSURF),
@@ -200,10 +200,10 @@ PROGRAMS = (
     AgentProgram(
         "codex",
         "Codex",
-        servers.codex,
+        server_entries.codex,
         _codex("config.toml"),
         InstructionFile(_codex("AGENTS.override.md", "AGENTS.md")),
-        servers.codex_by_variable,
+        server_entries.codex_by_variable,
         ".codex/config.toml",
         ProjectInstructions(("AGENTS.md",)),
         key_by=f"Codex reads the key from the variable {KEY_VARIABLE}, in projects that it trusts.",
@@ -211,10 +211,10 @@ PROGRAMS = (
     AgentProgram(
         "gemini-cli",
         "Gemini CLI",
-        servers.gemini,
+        server_entries.gemini,
         _in_home(".gemini", "settings.json"),
         InstructionFile(_in_home(".gemini", "GEMINI.md")),
-        with_variable(servers.gemini, f"${{{KEY_VARIABLE}}}"),
+        with_variable(server_entries.gemini, f"${{{KEY_VARIABLE}}}"),
         ".gemini/settings.json",
         ProjectInstructions(("GEMINI.md",)),
         key_by=f"Gemini CLI reads the key from the variable {KEY_VARIABLE}.",
@@ -222,7 +222,7 @@ PROGRAMS = (
     AgentProgram(
         "copilot",
         "Copilot CLI",
-        servers.copilot,
+        server_entries.copilot,
         _in_home(".copilot", "mcp-config.json"),
         InstructionFile(_in_home(".copilot", "copilot-instructions.md")),
         project_instructions=COPILOT_PROJECT,
@@ -230,10 +230,10 @@ PROGRAMS = (
     AgentProgram(
         "qwen-code",
         "Qwen Code",
-        servers.gemini,
+        server_entries.gemini,
         _in_home(".qwen", "settings.json"),
         InstructionFile(_in_home(".qwen", "QWEN.md")),
-        with_variable(servers.gemini, f"${{{KEY_VARIABLE}}}"),
+        with_variable(server_entries.gemini, f"${{{KEY_VARIABLE}}}"),
         ".qwen/settings.json",
         ProjectInstructions(("QWEN.md",)),
         key_by=f"Qwen Code reads the key from the variable {KEY_VARIABLE}.",
@@ -241,10 +241,10 @@ PROGRAMS = (
     AgentProgram(
         "opencode",
         "opencode",
-        servers.opencode,
+        server_entries.opencode,
         _opencode("opencode.jsonc", "opencode.json"),
         InstructionFile(_opencode("AGENTS.md")),
-        with_variable(servers.opencode, f"{{env:{KEY_VARIABLE}}}"),
+        with_variable(server_entries.opencode, f"{{env:{KEY_VARIABLE}}}"),
         "opencode.json",
         ProjectInstructions(("AGENTS.md",)),
         key_by=f"opencode reads the key from the variable {KEY_VARIABLE}.",

@@ -12,14 +12,14 @@ from typing import Any, Literal, Protocol
 from bigmind.core.errors import Invalid
 
 from . import json_text, rules, toml_text
+from .config_locations import AgentProgram
 from .files import find_file
 from .hooks import PROGRAM_FILE, ClientHooks, HookConnection, is_for_acts, is_for_conversation, is_ours
 from .machines import Machine
 from .malformed import MalformedFile
 from .opencode_plugin import COMMAND_IN_PLUGIN, plugin_of
-from .programs import AgentProgram
 from .server_config import ServerConfig
-from .servers import Setting, Settings
+from .server_entries import Setting, Settings
 
 
 class ConfigurationFormat(Protocol):
