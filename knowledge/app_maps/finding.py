@@ -9,7 +9,7 @@ from knowledge.app_maps.connectors import connector_called
 from knowledge.app_maps.connectors.contract import Connector
 from knowledge.app_maps.files.text import file_names
 from knowledge.models import App, AppEntity, AppTable
-from knowledge.search.names import SUGGEST_FROM, nearest_or
+from knowledge.search.nearest_names import SUGGEST_FROM, nearest_or
 
 _TURNS = 6_000
 

@@ -17,7 +17,7 @@ from knowledge.app_maps.reading import fields_of, how_to_begin, see
 from knowledge.app_maps.schema_changes import how_to_mend, problem_of
 from knowledge.app_maps.vocabulary import AnApp, LookedUp, Request
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, AppWorkflow
-from knowledge.search.names import SUGGEST_FROM, SUGGESTIONS, nearest
+from knowledge.search.nearest_names import SUGGEST_FROM, SUGGESTIONS, nearest
 from knowledge.shapes.app_maps import WayShape
 
 FITS = 60.0

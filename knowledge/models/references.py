@@ -164,8 +164,8 @@ class ReferenceName(models.Model):
     """One way to call a reference, as it is looked up: case, spaces and punctuation aside.
 
     Attributes:
-        lookup: The name as `knowledge.search.names` spells it: words with single spaces, or a path with `{}` in place
-            of each parameter.
+        lookup: The name as `knowledge.search.typed_names` spells it: words with single spaces, or a path with `{}` in
+            place of each parameter.
         method: Of an endpoint, in capitals.
     """
 

@@ -22,7 +22,8 @@ from knowledge.references.lookup import (
     nearest_references,
     select_collections,
 )
-from knowledge.search.names import Request, commands_typed, nearest, request_in, words_typed
+from knowledge.search.nearest_names import nearest
+from knowledge.search.typed_names import Request, commands_typed, request_in, words_typed
 from knowledge.vocabulary import Completeness, ReferenceKind
 
 _UNSURE = "The documentation here may not list all there is: what it does not list may exist."

@@ -34,7 +34,7 @@ from knowledge.references.imports import keep_versions, reindex, remove_referenc
 from knowledge.references.lookup import commands_in, find_endpoints, nearest_references, select_collections
 from knowledge.references.texts import Text, text_of, write_text
 from knowledge.search.findings import Findings
-from knowledge.search.names import Request, request_in
+from knowledge.search.typed_names import Request, request_in
 from knowledge.services.gaps import note_gap
 
 _COUNT = """

@@ -13,17 +13,9 @@ from bigmind.core.text import echo, mention
 from knowledge.models import Reference, ReferenceCollection, ReferenceName, ReferenceType
 from knowledge.models.references import ReferenceQuerySet
 from knowledge.references.texts import PLAIN_VERBS
-from knowledge.search.names import (
-    SUGGESTIONS,
-    Request,
-    Synonyms,
-    canonical,
-    path_candidates,
-    path_form,
-    spell,
-    synonyms_of,
-    words_typed,
-)
+from knowledge.search.nearest_names import SUGGESTIONS
+from knowledge.search.synonyms import Synonyms, canonical, synonyms_of
+from knowledge.search.typed_names import Request, path_candidates, path_form, spell, words_typed
 
 # Function words: a line with one of them is a question, even if it begins with the name of a program.
 _OF_A_QUESTION = frozenset(

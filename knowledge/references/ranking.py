@@ -23,7 +23,8 @@ from bigmind.core.replicas import read_cursor
 from knowledge.models import Reference, ReferenceType
 from knowledge.models.references import ReferenceQuerySet
 from knowledge.search.findings import Findings
-from knowledge.search.names import PARAMETER, Synonyms, path_form, request_in, spell
+from knowledge.search.synonyms import Synonyms
+from knowledge.search.typed_names import PARAMETER, path_form, request_in, spell
 
 CANDIDATES = 60
 """How many references are compared by their fields, of those that the names suggest."""

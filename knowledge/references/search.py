@@ -41,7 +41,8 @@ from knowledge.search.abstention import ALL_WORDS, FLOOR, is_answered, may_answe
 from knowledge.search.filters import Filters
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search
-from knowledge.search.names import Request, Synonyms, request_in
+from knowledge.search.synonyms import Synonyms
+from knowledge.search.typed_names import Request, request_in
 from knowledge.services.gaps import note_gap
 from knowledge.vocabulary import Relevance
 

@@ -13,7 +13,7 @@ from bigmind.core.vocabulary import CONTENT_BYTES, TAG_CHARS, TITLE_CHARS
 from knowledge.models import Reference, ReferenceName, ReferenceType
 from knowledge.models.references import NAME_CHARS
 from knowledge.references.readers.reference_drafts import ReferenceDraft
-from knowledge.search.names import path_form, request_in, spell
+from knowledge.search.typed_names import path_form, request_in, spell
 
 _OF_THE_STORE = "It is of the store, and no part of the text."
 COLUMNS = ColumnCopy(

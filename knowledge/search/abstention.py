@@ -15,7 +15,7 @@ from statistics import fmean
 
 from knowledge.models import Kind
 from knowledge.search.findings import Finding, Findings
-from knowledge.search.names import suggest_words
+from knowledge.search.nearest_names import suggest_words
 from knowledge.search.relevance_weights import FLOOR as FLOOR_OF_LIST
 from knowledge.search.relevance_weights import FROM_ELSEWHERE, ON_TOPIC
 from knowledge.vocabulary import Relevance

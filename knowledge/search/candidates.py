@@ -8,7 +8,6 @@ from uuid import UUID
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import coverage, most_selective, word_weights
 from knowledge.search.indexes import Scope
-from knowledge.search.names import Synonyms
 from knowledge.search.question import SearchQuestion
 from knowledge.search.retrievers import (
     Candidate,
@@ -20,6 +19,7 @@ from knowledge.search.retrievers import (
     terms_of,
 )
 from knowledge.search.spelling import correct_question, correct_words
+from knowledge.search.synonyms import Synonyms
 
 FORM_CHARS = 5
 """Letters that the forms of one word have in common: where a passage has one form, the others are not misspelt."""

@@ -15,10 +15,10 @@ from knowledge.search.candidates import Found, find_candidates
 from knowledge.search.filters import Filters, Sql
 from knowledge.search.findings import Findings, read_findings
 from knowledge.search.indexes import Scope, scopes_of
-from knowledge.search.names import Synonyms
 from knowledge.search.question import SearchQuestion, understand
 from knowledge.search.ranking import Ranked, rank
 from knowledge.search.retrievers import MOST_COUNTED, alternatives, tune
+from knowledge.search.synonyms import Synonyms
 
 FOLLOWING = 3
 """How many are read beside those that a single search shows."""

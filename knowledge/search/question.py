@@ -16,8 +16,8 @@ from knowledge.embeddings.retry import embed_query
 from knowledge.models import EmbeddingSpace
 from knowledge.search.filters import Sql, of_scopes
 from knowledge.search.indexes import Scope
-from knowledge.search.names import Synonyms
 from knowledge.search.retrievers import english_forms_of, lexemes_of
+from knowledge.search.synonyms import Synonyms
 
 _ACTIVE_SPACE = FixedQuery(lambda name: EmbeddingSpace.objects.filter(name=name).exclude(active_since=None)[:1])
 WORD = re.compile(r"\w+")

@@ -15,7 +15,7 @@ from knowledge.search.filters import Filters, Sql, of_scopes, scope_of
 from knowledge.search.frequencies import count_words, selective_words
 from knowledge.search.indexes import Scope, as_indexed
 from knowledge.search.languages import UNSPACED, language_of
-from knowledge.search.names import Synonyms
+from knowledge.search.synonyms import Synonyms
 
 _SIMPLE = f"unnest(to_tsvector('simple', %(query)s) || to_tsvector('simple', {in_parts('%(query)s')}))"
 _LEXEMES = f"""

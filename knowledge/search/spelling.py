@@ -17,8 +17,8 @@ from knowledge.models.passages import SAMPLE
 from knowledge.search.filters import scope_of
 from knowledge.search.frequencies import CACHED_SCOPES, SAMPLED
 from knowledge.search.indexes import Scope
-from knowledge.search.names import Synonyms
 from knowledge.search.question import WORD, SearchQuestion
+from knowledge.search.synonyms import Synonyms
 
 # Of a large scope the words of the same sample: a word that is rarer is not known, and so nothing is corrected to it.
 _WORDS = """

@@ -18,7 +18,7 @@ from knowledge.models import CachedVector, Entry, Kind, Passage
 from knowledge.models.injection_signs import filter_by_risk, signs_of
 from knowledge.search.filters import Filters
 from knowledge.search.hybrid import search
-from knowledge.search.names import SUGGEST_FROM
+from knowledge.search.nearest_names import SUGGEST_FROM
 from knowledge.shapes.entries import EntryStatsShape
 from knowledge.vocabulary import EntryId, EntryTags, EntryTypeName, MinConfidence, Risk, RoleName
 

@@ -19,7 +19,7 @@ from knowledge.search.excerpts import below_title, excerpt_of
 from knowledge.search.filters import Filters
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search
-from knowledge.search.names import SUGGEST_FROM
+from knowledge.search.nearest_names import SUGGEST_FROM
 from knowledge.services.current_sessions import session_at_work
 from knowledge.services.gaps import note_gap, was_asked_in_vain
 from knowledge.services.question_periods import say_period

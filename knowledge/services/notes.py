@@ -18,7 +18,7 @@ from bigmind.core.screening.policy import Screened
 from bigmind.core.text import mention
 from bigmind.core.vocabulary import Content, Cursor, Limit, Moment, Offset, Project
 from knowledge.models import Kind, Note
-from knowledge.search.names import SUGGEST_FROM, nearest_or
+from knowledge.search.nearest_names import SUGGEST_FROM, nearest_or
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.vocabulary import Domain, Key
 

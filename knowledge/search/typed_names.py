@@ -1,19 +1,13 @@
-"""Names in the form they are looked up in, the existing ones most like an unknown one, and words that mean the same."""
+"""Names as people type them: commands, requests and paths, each in the form that it is looked up in."""
 
 import re
 import shlex
 import unicodedata
-from collections.abc import Iterable, Mapping
-from functools import cache
 from itertools import product
 from math import prod
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from rapidfuzz import fuzz, process
-
-from bigmind.core.replicas import read_cursor
-from bigmind.core.text import mention_all
 from knowledge.models.references import NAME_CHARS
 
 PARAMETER = "{}"
@@ -38,29 +32,6 @@ _REQUEST = re.compile(
 # `{id}`, `{{id}}`, `<int:id>`, `[id]`; a whole segment may be `:id`, `$ID` or `*` as well.
 _BRACKETED = re.compile(r"\{\{?[^{}/]*\}\}?|<[^<>/]*>|\[[^\[\]/]*\]|\$\{[^{}/]*\}")
 _WHOLE = re.compile(r":\w[\w-]*|\$\w+|\*")
-
-SUGGESTIONS = 3
-SUGGEST_FROM = 2_000
-"""How many names callers read from a table to compare: the rest would cost more than the hint is worth."""
-ALIKE = 60
-"""Similarity of 100 from which a name is suggested."""
-SHORTEST = 3
-"""Letters that a word needs: shorter ones resemble too many others."""
-MISSPELT = 80
-"""Similarity of 100 of a misspelt word: two swapped letters in a word of eight still pass."""
-
-BUILT_IN: dict[str, tuple[str, ...]] = {
-    "get": ("list", "show", "view", "display", "retrieve", "fetch"),
-    "create": ("add", "new", "make"),
-    "delete": ("remove", "destroy", "drop"),
-    "update": ("edit", "modify", "change"),
-    "users": ("user", "people", "members", "employees"),
-    "groups": ("group", "teams", "team"),
-}
-"""The table of the specification: a question about “get all users” means the command that lists them."""
-
-Synonyms = Mapping[str, frozenset[str]]
-"""For each word, and each stem as PostgreSQL computes it, all words that mean the same."""
 
 
 class Request(NamedTuple):
@@ -171,71 +142,3 @@ def _choices(segment: str) -> list[str]:
         return [segment]
     endings = [PARAMETER + segment[segment.index(mark) :] for mark in ".:" if mark in segment[1:]]
     return [segment, PARAMETER, *endings]
-
-
-def nearest(name: str, names: Iterable[str]) -> list[str]:
-    """Return up to three of the names that are spelled most like this one, best first, never the name itself."""
-    others = [one for one in dict.fromkeys(names) if one != name]
-    return [one for one, *_ in process.extract(name, others, limit=SUGGESTIONS, score_cutoff=ALIKE)]
-
-
-def nearest_or(name: str, names: Iterable[str], otherwise: str) -> str:
-    """Return a hint with the nearest names, or `otherwise` when none is near."""
-    near = nearest(name, names)
-    return f"The nearest: {mention_all(near)}." if near else otherwise
-
-
-def suggest_words(query: str, *, names: Iterable[str], texts: Iterable[str] = ()) -> list[str]:
-    """Return up to three names, or words of the texts, that a misspelt word of a question may stand for.
-
-    Args:
-        names: Topics, tags and keys that the user may see.
-        texts: Texts that were found: each of their words is a possible correction.
-    """
-    asked, known = _WORD.findall(query.casefold()), list(dict.fromkeys(names))
-    choices = {word: name for name in known for word in (name.casefold(), *_WORD.findall(name.casefold()))}
-    choices = {word: word for text in texts for word in _WORD.findall(text.casefold())} | choices
-    near = [
-        (score, choices[word])
-        for one in dict.fromkeys([*asked, query.casefold().strip()])
-        if len(one) >= SHORTEST and one not in choices
-        for word, score, _ in process.extract(one, list(choices), scorer=fuzz.ratio, score_cutoff=MISSPELT)
-        if len(word) >= SHORTEST
-    ]
-    return list(dict.fromkeys(name for _, name in sorted(near, key=lambda pair: -pair[0])))[:SUGGESTIONS]
-
-
-def synonyms_of(*tables: Mapping[str, Iterable[str]]) -> Synonyms:
-    """Return the built-in synonyms merged with those of collections. Groups that share a word become one group."""
-    groups: list[set[str]] = []
-    for table in (BUILT_IN, *tables):
-        for word, others in table.items():
-            group = {name.casefold().strip() for name in (word, *others)} - {""}
-            for known in [known for known in groups if known & group]:
-                groups.remove(known)
-                group |= known
-            groups.append(group)
-    return _by_word(frozenset(frozenset(group) for group in groups))
-
-
-def canonical(words: Iterable[str], synonyms: Synonyms) -> str:
-    """Return words with each replaced by one representative of its synonyms, so that names compare by meaning."""
-    return " ".join(min(synonyms[word]) if word in synonyms else word for word in words)
-
-
-@cache
-def _by_word(groups: frozenset[frozenset[str]]) -> Synonyms:
-    stems = _stems(frozenset(word for group in groups for word in group))
-    found: dict[str, frozenset[str]] = {}
-    for group in groups:
-        whole = group | {stems[word] for word in group if word in stems}
-        found |= dict.fromkeys(whole, frozenset(whole))
-    return found
-
-
-def _stems(words: frozenset[str]) -> dict[str, str]:
-    with read_cursor() as cursor:
-        cursor.execute(
-            "SELECT word, (ts_lexize('english_stem', word))[1] FROM unnest(%s::text[]) AS word", [sorted(words)]
-        )
-        return {word: stem for word, stem in cursor.fetchall() if stem}
