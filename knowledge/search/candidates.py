@@ -66,6 +66,7 @@ def find_candidates(
 
     A word that no passage has and that seems misspelt is corrected besides: the question comes back with both.
     """
+    # A small scope is compared whole anyway, so there is nothing to count.
     few = {scope.owner: scope.is_large and filters.leave_few(scope) for scope in scopes}
     started = perf_counter()
     question, named = _match_words(question, filters, scopes, few)
@@ -131,6 +132,8 @@ def _compare_meaning(
         found for scope in scopes for found in retrieve_by_meaning(vector, space, filters, scope, few=few[scope.owner])
     )
     if question.period:
+        # The nearest of all times may have none of the period. Compared exactly, since an index with a filter behind it
+        # returns fewer than asked for.
         within = filters.within(question.period.start, question.period.end)
         near |= merge_candidates(
             found for scope in scopes for found in retrieve_by_meaning(vector, space, within, scope, few=True)
@@ -146,7 +149,10 @@ def _unknown(words: Sequence[str], asked: Sequence[KeywordCandidates]) -> list[s
 
 
 def _weights_with_corrections(weights: dict[str, float], question: SearchQuestion) -> dict[str, float]:
-    """Return the weights of words, and of what was put beside them."""
+    """Return the weights of words, and of what was put beside them.
+
+    Late interaction reads the corrected question, in which a correction stands in the place of the misspelt word.
+    """
     others = {
         other: weights[word] for word, same in (question.synonyms or {}).items() if word in weights for other in same
     }

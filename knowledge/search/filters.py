@@ -16,7 +16,7 @@ from knowledge.search.indexes import Scope
 
 FEW = 2_000
 """Below this number of things a search compares each of them: an index over many more would be slow to yield them, and
-might miss some."""
+might miss some. Decision 11."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +132,7 @@ class Filters:
         if self.before:
             condition += Sql("passage.created_at < %s", (self.before,))
         if isinstance(self.among, QuerySet):
+            # Passages name their sources by text, because ids are numbers of some kinds and UUIDs of others.
             ids = _compile(self.among)
             condition += Sql(f"passage.source_id IN (SELECT id::text FROM ({ids.text}) AS wanted(id))", ids.parameters)
         elif self.among is not None:
@@ -166,6 +167,7 @@ def of_scopes(table: str, scopes: Iterable[Scope]) -> Sql:
 
 
 def _ids(rows: QuerySet[Any]) -> Sql:
+    # The order of a slice decides what is in it; elsewhere it would only cost a sort.
     return _compile(rows.values("pk") if rows.query.is_sliced else rows.order_by().values("pk"))
 
 
@@ -176,6 +178,7 @@ def _type_of_id(rows: QuerySet[Any]) -> str:
 def _compile(rows: QuerySet[Any, Any]) -> Sql:
     try:
         text, parameters = rows.query.sql_with_params()
+    # Django knows that the queryset is empty (`none()`, an empty list), and makes no SQL of it.
     except EmptyResultSet:
         return Sql("SELECT NULL::bigint WHERE false")
     return Sql(text, tuple(parameters))

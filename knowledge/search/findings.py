@@ -115,6 +115,7 @@ def read_findings(ranked: Sequence[Ranked], question: SearchQuestion, found: Fou
                     kind=one.candidate.kind,
                     source_id=one.candidate.source_id,
                     text=text,
+                    # Neighbours and periods may lift a score above 1, which means: every word, and the very meaning.
                     score=round(min(1.0, one.score), 4),
                     retrievers=one.fused.retrievers,
                     matched=matched,

@@ -16,13 +16,15 @@ from knowledge.search.filters import scope_of
 from knowledge.search.indexes import Scope
 
 MATCHED = 5_000
-"""About how many passages of a large scope are ranked for a question. More would take longer than a search may."""
+"""About how many passages of a large scope are ranked for a question. More would take longer than a search may: at
+100,000 passages, ranking all that have any of the words took 131 ms, ranking so many 7 ms. Decision 11."""
 MOST_WORDS = 60
 """Words of a question that are looked up: the bits of a bigint hold one each, and no real question has more."""
 SAMPLED = 2_000
 """Passages of a large scope that are sampled. A word in one of a hundred passages occurs in twenty of these."""
 COMMON_WORDS = 1_000
 CACHE_SECONDS = 600.0
+"""Counting takes 0.3 s at 100,000 passages."""
 CACHED_SCOPES = 100
 """Scopes whose word frequencies a process caches."""
 
@@ -77,6 +79,7 @@ def most_selective(lexemes: Sequence[str], scopes: Sequence[Scope]) -> list[str]
     """Return the words of a question, or of a very long one the MOST_WORDS rarest."""
     if len(lexemes) <= MOST_WORDS:
         return list(lexemes)
+    # By the largest scope, as small ones have no frequencies.
     return rarest(lexemes, max(scopes, key=lambda scope: scope.passages))[:MOST_WORDS]
 
 
@@ -103,6 +106,8 @@ def word_weights(counts: Sequence[Sequence[float]]) -> list[float]:
     """
     passages = [sum(scopes) for scopes in zip(*counts, strict=True)]
     most = max(passages, default=0.0)
+    # Half a passage: a word that none has weighs a little more than one that a single passage has, and not infinitely.
+    # `retrievers.py` has the same formula in SQL, by which each scope chooses its candidates.
     return [log(1 + most / max(count, 0.5)) for count in passages]
 
 

@@ -24,12 +24,16 @@ Scores = Mapping[int, float]
 Place = tuple[object, int]
 
 WORDS, MEANING = 0.4, 0.6
+"""Other weights made no difference beyond chance on our corpora. Decisions 9 and 23."""
+# From here to SAME_THING: chosen on all shapes of text at once, as a recipe that gains on one of them can lose on
+# another. Decision 34 has the effect of each, and what did not help.
 ASKING = 0.05
 """Taken from a short turn that is itself a question."""
 SPEAKER = 0.03
 """Added to a short turn of someone whom the question names."""
 USER = 0.05
-"""Added to what the user said where someone else speaks at length."""
+"""Added to what the user said where someone else speaks at length. With 0.08 and more, `assistants` lost a hundredth of
+nDCG."""
 LATE = 0.5
 """How much late interaction moves what it compared, by how it differs from their average."""
 PERIOD = 0.2
@@ -37,9 +41,12 @@ PERIOD = 0.2
 NEAR_TIE = 0.15
 """Of facts that say the same of the same thing, a newer one may stand so far below an older one."""
 SAME_THING = 1.0
-"""Cosine of two facts and the share of words they have in common, added up, from which they are about the same."""
+"""Cosine of two facts and the share of words they have in common, added up, from which they are about the same. The sum
+put the current fact first in 92 of 100 cases, the best threshold of words alone in 90, of cosines alone in 84."""
 RRF_K = 60
+"""The constant of Cormack, Clarke and Büttcher."""
 NEIGHBOUR_SHARE = 0.3
+"""0.2 to 0.5 were compared on two corpora."""
 # How much of a neighbour's score counts, by its distance: the one after next is less related.
 REACH = {1: 1.0, 2: 0.5}
 

@@ -1,4 +1,4 @@
-"""Languages: which of PostgreSQL's dictionaries a text is stemmed with, told from the text itself.
+"""Languages: which of PostgreSQL's dictionaries a text is stemmed with, recognized from the text itself.
 
 A naive Bayes classifier over byte sequences (Lui and Baldwin, 2012, as `py3langid` has it) compares the languages that
 PostgreSQL has a dictionary for. It needs no common words, which short facts hardly have. docs/decisions/0038 has the

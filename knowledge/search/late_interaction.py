@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from knowledge.embeddings.providers import TokenSigns
 
 STOP_WORD = 0.1
-"""Weight of a word that is not searched for, such as “the”, against the average of those that are."""
+"""Weight of a word that is not searched for, such as “the”, against the average of those that are. Where all words
+counted alike, `chats` lost 0.03 of nDCG (decision 34)."""
 
 
 @dataclass(frozen=True)

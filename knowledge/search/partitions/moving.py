@@ -32,6 +32,8 @@ _LIKE = """
 (LIKE {table} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING IDENTITY INCLUDING STORAGE INCLUDING COMPRESSION
     INCLUDING COMMENTS)
 """
+# SECURITY DEFINER: the application writes the passages and has no rights on our notes. The path is set, so that nobody
+# can put a table of the same name before ours. The second trigger is for TRUNCATE, at which row triggers do not fire.
 # Rows that were written before the trigger was there have been committed by then: making it waits for them.
 _NOTE_CHANGES = """
 CREATE TABLE {table}_changed (id bigint NOT NULL);
@@ -57,6 +59,7 @@ WITH copied AS (
 )
 SELECT count(*), max(id) FROM copied
 """
+# XOR, because both tables return their rows in another order.
 _SUMS = """
 SELECT owner_id, count(*), bit_xor(hashtextextended(one::text, 0)) FROM {table} AS one
 WHERE id <> ALL(%s) GROUP BY owner_id
@@ -142,7 +145,7 @@ class Move:
         self._near = self._ask(_NEAR, PREFIX)
 
     def run(self) -> float:
-        """Go it; return for how many seconds nobody else could reach the tables."""
+        """Carry it out; return for how many seconds nobody else could reach the tables."""
         for table in TABLES:
             self._make(table)
             set_autovacuum(table, "SET (autovacuum_enabled = false)")
@@ -258,6 +261,8 @@ class Move:
                 self._do(f"ALTER TABLE {leaf} ADD CONSTRAINT {name}{end} {key}")
             for name, is_unique, tail in defined.indexes:
                 self._do(f"CREATE {'UNIQUE' if is_unique else ''} INDEX {name}{end} ON {leaf} {tail}")
+        # Until PostgreSQL has looked, it takes the table for empty, and the first searches after the swap would be
+        # slow.
         self._do(f"ANALYZE {table}_new")
 
     def _make_near_indexes(self) -> None:
@@ -284,6 +289,8 @@ class Move:
         """Let the new tables take the names of the old ones, with all that is left to do, in one transaction."""
         self._swap_began = monotonic()
         if self._ask("SELECT pg_try_advisory_xact_lock(%s, %s)", *BACKUP_LOCK) != [(True,)]:
+            # A backup is under way. To `try_patiently` this is a lock like any other: it lets go of everything and
+            # tries again.
             raise OperationalError from LockNotAvailable()
         self._do(f"LOCK TABLE {', '.join(REFERRED)} IN SHARE ROW EXCLUSIVE MODE")
         self._do(f"LOCK TABLE {', '.join(TABLES)} IN ACCESS EXCLUSIVE MODE")
@@ -292,12 +299,14 @@ class Move:
         near = {name for (name,) in self._ask("SELECT relname FROM pg_class WHERE starts_with(relname, %s)", PREFIX)}
         for table in TABLES:
             self._copy_changes(table)
+            # The new table was made with a sequence of its own, which begins at 1.
             ((old, new),) = self._ask(_SEQUENCES, table, f"{table}_new")
             self._do(f"SELECT setval('{new}', last_value, is_called) FROM {old}")
             self._do(f"ALTER SEQUENCE {old} RENAME TO {table}_id_seq_old")
             self._do(f"ALTER SEQUENCE {new} RENAME TO {table}_id_seq")
             self._do(f"ALTER TABLE {table} RENAME TO {table}_old")
             self._do(f"ALTER TABLE {table}_new RENAME TO {table}")
+            # It would refuse the TRUNCATE below.
             self._do(f"DROP FUNCTION {table}_stay() CASCADE")
         for name, _ in self._near:
             self._do(f"ALTER INDEX {name} RENAME TO {name}_old")

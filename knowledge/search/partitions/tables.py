@@ -14,7 +14,7 @@ PASSAGES = "knowledge_passage"
 VECTORS = "knowledge_passagevector"
 TABLES = (PASSAGES, VECTORS)
 # Several locks are taken one after the other: together less than the second after which PostgreSQL looks for deadlocks,
-# so that whoever waits for us never is the one that is ended.
+# so that it never ends the transaction of someone who waits for us.
 LOCK_TIMEOUT = "200ms"
 PATIENCE_SECONDS = 3600.0
 """A backup that reads the tables holds them until it is done; what was copied by then should not be in vain."""
