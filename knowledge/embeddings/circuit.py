@@ -15,7 +15,9 @@ SHORTEST = 15.0
 LONGEST = 600.0
 
 _PROBE = 60
+"""Seconds after which another call may probe: the process of the first may have been killed before it reported."""
 _REMEMBERED = 3600
+"""Seconds that a count of failures is kept, longer than the circuit is ever open."""
 
 
 @dataclass(frozen=True)

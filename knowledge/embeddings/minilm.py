@@ -50,6 +50,7 @@ class MiniLM:
         Raises:
             EmbedderBroken: the package of the model is missing or damaged.
         """
+        # `cache` lets two first calls load the model twice: it holds no lock while it computes.
         with _loading:
             tokenizer, network = _load()
         # Tokenized one by one: a batch would start the tokenizer's threads, which do not survive a worker's fork.

@@ -19,6 +19,7 @@ Weights: TypeAlias = dict[str, NDArray[np.float32]]
 _HALF = np.float32(0.5)
 _ROOT_OF_HALF = np.float32(0.5**0.5)
 _TINY = np.float32(1e-12)
+"""The epsilon that BERT was trained with."""
 # Abramowitz and Stegun 7.1.26: erf to 1.5e-7, which is all that single precision has. numpy has no erf of its own.
 _ERF_SLOPE = np.float32(0.3275911)
 _ERF_TERMS = [np.float32(term) for term in (-1.453152027, 1.421413741, -0.284496736, 0.254829592)]

@@ -21,6 +21,7 @@ def note_pace(space: str, texts: int) -> None:
 def texts_a_minute(space: str) -> float:
     """Return how many texts were embedded in a minute lately; 0 when none were, or nobody knows."""
     now = time()
+    # The minute that has begun counts by how much of it has passed.
     keys = [_key(space, int(now // 60) - back) for back in range(MINUTES + 1)]
     counted = cache.get_many(keys)
     passed = [(now % 60) / 60, *[1.0] * MINUTES]

@@ -27,6 +27,7 @@ LONGEST_PAUSE = 10.0
 """A worker does not sleep longer than this. For an embedder that asks for more the circuit opens instead."""
 BATCH_SECONDS = 30.0
 QUERY_SECONDS = 2.0
+"""A user waits. Where processes share no cache, each of them loses three times as much before its circuit opens."""
 
 log = structlog.get_logger()
 
@@ -72,8 +73,10 @@ def _embed(embedder: Embedder, texts: Sequence[str], timeout: float) -> Embedded
 def warm_up() -> None:
     """Let the embedder load its model on a thread of its own, so that the next question does not wait for that.
 
-    Call it when a question is likely soon. An embedder that costs money is left alone, and a failure is not told: the
-    question itself will meet it.
+    Otherwise the first prompt after a restart waits for it, and its hook gives up before.
+
+    Call it when a question is likely soon. An embedder that costs money is left alone, and a failure is not reported:
+    the question itself will meet it.
     """
     embedder = provider()
     if not embedder.is_paid:
