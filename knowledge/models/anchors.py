@@ -57,7 +57,7 @@ class Anchored(models.Model):
 
     @property
     def accepted_checks(self) -> dict[str, dict[str, str]]:
-        """Its checks once somebody has written it anew: the code as it was checked last is what it rests on."""
+        """Its checks once someone has rewritten it: the code as it was checked last is what it rests on."""
         return {
             state.anchor: {"held_at": state.commit, "moved_to": state.moved_to}
             for state in self.anchor_states

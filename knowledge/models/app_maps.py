@@ -169,6 +169,7 @@ class Healed(models.TextChoices):
 class Healing(models.Model):
     """One entry of the history of a map: what failed, what was found, and by whom. It is never changed."""
 
+    # The history outlives the app.
     app = models.ForeignKey(App, models.SET_NULL, null=True, related_name="healings")
     app_name = models.CharField(max_length=NAME_CHARS)
     subject = models.CharField(max_length=2 * NAME_CHARS + 3, help_text="The table or entity it is about.", blank=True)

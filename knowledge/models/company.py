@@ -264,7 +264,7 @@ class CompanyEntry(SharedKnowledge, Anchored):
 
     @property
     def proposer(self) -> str | None:
-        """Who proposed it, by name: of a copy, as the company server has told it; else the pack that it came in."""
+        """Who proposed it, by name: of a copy, as the company server names them; else the pack that it came in."""
         return self._name_of("proposed_by") or self.brought_by or None
 
     @property

@@ -94,6 +94,7 @@ class HookEvent(PrivateModel):
 
     class Meta:
         constraints = [
+            # Hooks need not send an id, and events without one are all distinct.
             models.UniqueConstraint(fields=["user", "event_id"], name="hook_event_once"),
             models.CheckConstraint(condition=models.Q(event__in=HookEventName.values), name="hook_event_is_known"),
         ]
@@ -146,7 +147,7 @@ class HookHealth(PrivateModel):
 
 
 class CaptureMode(models.TextChoices):
-    """How the memory of a user is written, the freest first."""
+    """How the memory of a user is written, the freest first: an agent may only choose one that comes later."""
 
     AUTOMATIC = "automatic", "By itself"
     ASK = "ask", "After asking"
@@ -163,7 +164,10 @@ class HoldoutConsent(models.TextChoices):
 
 
 class ActRecord(models.TextChoices):
-    """What is kept of what a user's agents did, and what curators see of it when they try a trigger."""
+    """What is kept of what a user's agents did, and what curators see of it when they try a trigger.
+
+    The least comes first: an agent may only choose one that comes earlier.
+    """
 
     OFF = "off", "Keep none"
     COUNTED = "counted", "Keep them; curators see how many match, and nothing else"

@@ -43,10 +43,13 @@ class PassageVector(models.Model):
 
     passage = models.ForeignKey(Passage, models.CASCADE, related_name="vectors")
     space = models.ForeignKey(EmbeddingSpace, models.CASCADE, related_name="vectors")
+    # Kept beside the passage's: searches compare the vectors of one scope, and by it the table is divided (decision
+    # 69).
     owner = models.ForeignKey(User, models.CASCADE, null=True, blank=True, related_name="+")
     kind = models.CharField(
         max_length=20, blank=True, db_default="", help_text="That of the passage: kinds take turns at the workers."
     )
+    # Without a length, because each space has its own; indexes cast it.
     vector = HalfVectorField(null=True, blank=True)
     not_before = models.DateTimeField(db_default=Now(), help_text="A text that failed waits until then.")
     trouble = models.TextField(blank=True)

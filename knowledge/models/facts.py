@@ -52,6 +52,8 @@ class FactQuerySet(models.QuerySet["Fact"]):
 
         What was set aside for another reason was not true. The rules are those of `starts_at` and `ends_at`.
         """
+        # What had ended when it was stored began at a time that nobody knows, so at any time before that it may have
+        # held.
         begun = Q(valid_from__lt=end) | Q(valid_from=None) & (
             Q(created_at__lt=end)
             | Q(valid_until__lte=F("created_at"))
@@ -96,6 +98,7 @@ class Fact(HasNumber, PrivateModel, Anchored):
         null=True,
         blank=True,
         related_name="contradicts",
+        # Few facts have one: `fact_contradicted` indexes these alone.
         db_index=False,
         help_text="A newer one beside which this cannot hold, until someone says which of the two does.",
     )
@@ -133,6 +136,7 @@ class Fact(HasNumber, PrivateModel, Anchored):
             ),
         ]
         indexes = [
+            # A start context reads the newest facts of each category and of the project, without sorting the others.
             models.Index(
                 fields=["user", "-created_at", "-id"],
                 condition=models.Q(deprecated_at=None),

@@ -1,4 +1,4 @@
-"""Feedback: what agents and people said of something they were told."""
+"""Feedback: what agents and people said of something they received."""
 
 from django.db import models
 from django.utils import timezone

@@ -54,6 +54,7 @@ class UnansweredQuestion(PrivateModel):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "digest"], name="question_once_by_each")]
         indexes = [
+            # What someone asks for the first time joins the gap of others who used the same words.
             models.Index(fields=["digest"], name="question_digest"),
             models.Index(fields=["last_asked"], name="question_last_asked"),
         ]

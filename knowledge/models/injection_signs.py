@@ -35,7 +35,10 @@ def signs_of(thing: Any) -> list[str]:
 
 
 class SignsField(ArrayField):  # type: ignore[type-arg]
-    """The kinds of signs in a row: found whenever Django writes it, one by one, in bulk or by COPY."""
+    """The kinds of signs in a row: found whenever Django writes it, one by one, in bulk or by COPY.
+
+    `QuerySet.update` goes past it: code that changes a text that way sets the column to None, so that the sweep looks.
+    """
 
     def __init__(self, **options: Any) -> None:
         given = {"base_field": models.CharField(max_length=SIGN_CHARS), "null": True, "editable": False}

@@ -52,6 +52,7 @@ class Note(HasNumber, CanBeSetAside):
     objects = NoteQuerySet.as_manager()
 
     class Meta:
+        # Archived notes keep their address: otherwise they could not be restored.
         constraints = [models.UniqueConstraint(fields=["user", "domain", "key"], name="note_once_per_address")]
         indexes = [models.Index(fields=["expires_at"], name="note_expiry", condition=~models.Q(expires_at=None))]
 

@@ -89,6 +89,7 @@ class Passage(PrivateModel):
         db_default="",
         help_text="The dictionary that its words are stemmed with besides the English one; empty: with no other.",
     )
+    # No generated column: to change its expression, PostgreSQL rewrites the whole table under a lock. Decision 38.
     lexemes = SearchVectorField(null=True, editable=False, help_text="Its words; a trigger writes them.")
     digest = models.CharField(max_length=64, help_text="SHA-256 of the text.")
     past = models.BooleanField(

@@ -35,6 +35,7 @@ class AskedQuestion(PrivateModel):
     times = models.PositiveIntegerField(default=1)
     asked_at = models.DateTimeField(default=timezone.now, help_text="When it was asked last.")
     space = models.ForeignKey(EmbeddingSpace, models.CASCADE, null=True, blank=True, related_name="+")
+    # Bytes, because no query compares it: trials read thousands of them into one matrix. Decision 57.
     vector = models.BinaryField(null=True, blank=True, help_text="Its vector, in half precision.")
     tokens = models.BinaryField(null=True, blank=True, help_text="The signs of its tokens' vectors.")
     outline = models.JSONField(default=dict)

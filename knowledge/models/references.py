@@ -181,6 +181,7 @@ class ReferenceName(models.Model):
     reference = models.ForeignKey(Reference, models.CASCADE, related_name="names")
     sort = models.CharField(max_length=10, choices=Sort)
     said = models.CharField(max_length=NAME_CHARS)
+    # An exact name is looked up before anything is searched. Decision 18.
     lookup = models.CharField(max_length=NAME_CHARS, db_index=True)
     method = models.CharField(max_length=10, blank=True)
 

@@ -14,7 +14,7 @@ from bigmind.core.triggers import TRIGGER_CHARS
 
 
 class ActMoment(models.TextChoices):
-    """When a hook told of an act."""
+    """When a hook reported an act."""
 
     BEFORE = "before"
     PROMPT = "prompt"
@@ -50,7 +50,7 @@ def levels_column() -> "models.JSONField[Any, Any]":
 
 
 class Act(PrivateModel):
-    """One thing that an agent of a user did, as a hook told afterwards. Kept as long as conversations are."""
+    """One thing that an agent of a user did, as a hook reported afterwards. Kept as long as conversations are."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="acts")
@@ -81,6 +81,7 @@ class Firing(PrivateModel):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="firings")
+    # That it fired is kept for a year, the act for as long as its user wants.
     act = models.ForeignKey(Act, models.SET_NULL, null=True, blank=True, related_name="firings")
     told_id = models.CharField(max_length=60)
     kind = models.CharField(max_length=20, help_text="What fired: company, entry or fact.")
@@ -109,7 +110,7 @@ class Firing(PrivateModel):
         name = {"company": "company-entry", "entry": "kb-entry", "fact": "memory-fact"}[self.kind]
         try:
             return reverse(name, args=[int(self.source_id) if self.kind != "entry" else self.source_id])
-        except (ValueError, NoReverseMatch):  # a hook told of something that cannot be
+        except (ValueError, NoReverseMatch):  # a hook reported something that cannot be
             return ""
 
     def __str__(self) -> str:
