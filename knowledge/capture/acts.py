@@ -64,6 +64,7 @@ def keep_acts(actor: Actor, client: str, acts: Sequence[NotedAct]) -> None:
     rows = [_row(actor, client, act) for act in wanted if act.command or act.paths or act.error or act.tool]
     Act.objects.bulk_create(rows, ignore_conflicts=True)
     _drop_beyond(actor)
+    # Read again: an act that was reported before keeps its first row, and one that is too many has none.
     known = dict(
         Act.objects.filter(user=actor.user, told_id__in=[one.told_id for one in wanted]).values_list("told_id", "pk")
     )
@@ -130,5 +131,6 @@ def _row(actor: Actor, client: str, act: NotedAct) -> Act:
 def _drop_beyond(actor: Actor) -> None:
     mine = Act.objects.filter(user=actor.user).order_by("-at")
     beyond = mine.values_list("at", flat=True)[KEPT_ACTS : KEPT_ACTS + 1]
+    # At most one: the newest act that is too many.
     for moment in beyond:
         Act.objects.filter(user=actor.user, at__lte=moment).delete()

@@ -127,6 +127,7 @@ def _titles(actor: Actor, conversation: Conversation, events: Sequence[HookEvent
     for kind in {kind for kind, _ in lines} & set(KINDS):
         row = KINDS[kind]
         ids = [row.read_id(id) for of, id in lines if of == kind]
+        # What was erased, archived or is shared no longer has no title here.
         for thing in row.visible(actor.user).filter(pk__in=ids):
             id = str(thing.pk)
             title = row.title(thing) or str(thing)

@@ -50,6 +50,7 @@ def note_conversation(actor: Actor, report: HookReport, *, tools: int = 0) -> Co
         changed = {name: value for name, value in told.items() if value and value != getattr(conversation, name)}
         for name, value in changed.items():
             setattr(conversation, name, value)
+        # Reports that waited while BigMind was away arrive behind newer ones.
         conversation.last_at = max(now, conversation.last_at)
         Conversation.objects.filter(pk=conversation.pk).update(
             **changed, last_at=conversation.last_at, tools=F("tools") + tools
@@ -69,6 +70,7 @@ def find_fork(actor: Actor, report: HookReport, conversation: Conversation) -> S
         return parent.session if parent else None
     if report.source not in SOURCES_OF_FORKS or not report.folder:
         return None
+    # A guess where the client names no parent. Of two that it may be, neither is taken: their sessions would mix.
     here = others.filter(folder=report.folder[:1000], last_at__gt=timezone.now() - FORK_WITHIN).exclude(session=None)
     found = list(here.select_related("session")[:2])
     return found[0].session if len(found) == 1 else None

@@ -99,6 +99,7 @@ def answer_report(actor: Actor, report: HookReport) -> HookReply:
     if not report.conversation or is_excluded(policy, report.folder) or _is_known(actor, report):
         reply = HookReply()
     else:
+        # A key that may only read still brings what is known.
         mode = CaptureMode(policy.mode) if "write" in actor.scopes else CaptureMode.READ_ONLY
         bound = replace(actor, conversation=digest_of_id(report.conversation), sub_agent=report.sub_agent[:100])
         with transaction.atomic(), acts(bound):
@@ -156,15 +157,18 @@ def _prompt(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
     _count_withheld(occasion, prompt)
     session = occasion.conversation.session
     if session and session.auto_closed and occasion.writes:
+        # Someone goes on in a window that stayed open overnight: the sweep had taken the session for abandoned.
         continue_session(session)
     parts: list[str] = []
     told = list_told(occasion.conversation, report.sub_agent)
+    # Clients go on in silence without a hook that failed or took too long, so a start may be missing.
     if not (report.sub_agent or report.late) and not occasion.conversation.events.exists():
         started = _open(occasion)
         text, texts = _tell(occasion, started)
         parts.append(text)
         lines = _lines_of(started)
         _record(
+            # The id is that of the prompt, which is recorded below: each id counts once.
             replace(occasion, report=replace(report, event=HookEventName.START, event_id=None)),
             recalled=lines,
             texts=texts,
@@ -216,6 +220,7 @@ def _stop(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
     began, occasion = perf_counter(), _occasion(actor, report, mode)
     chunks = _keep(occasion)
     _note_work(occasion)
+    # Asked again while it goes on, the agent would never come to an end.
     reminder = "" if report.is_going_on or report.late or report.sub_agent else _reminder(occasion)
     if chunks or reminder:
         _record(occasion, chunks=chunks, began=began)
@@ -224,6 +229,7 @@ def _stop(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
 
 def _compact(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
     """Keep what was said, before the client shortens it."""
+    # Gemini CLI reports a compaction before every request to its model.
     if report.is_frequent and not report.closing.messages:
         return HookReply()
     began, occasion = perf_counter(), _occasion(actor, report, mode)
@@ -235,6 +241,7 @@ def _compact(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
 def _end(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
     """Close the session with what the client's record says of it. Later reports of the same end change nothing."""
     known = find_conversation(actor, report)
+    # Gemini CLI reports one end three times.
     if known is None or not known.is_open:
         return HookReply()
     began, occasion = perf_counter(), _Occasion(actor, report, known, mode)
@@ -313,7 +320,7 @@ def _render(template: str, **context: object) -> str:
 
 
 def _lines_of(started: StartedSession) -> list[dict[str, object]]:
-    """What a context told, as an event keeps it. The profile is no single thing."""
+    """What a context sent, as an event keeps it. The profile is no single thing."""
     return [
         {"kind": _KINDS_OF_LINES.get(line.kind, line.kind), "id": line.id, "tokens": line.tokens}
         for line in started.context.receipt
@@ -373,6 +380,7 @@ def _keep(occasion: _Occasion) -> list[Chunk]:
         return []
     session = occasion.conversation.session or _begin(occasion)
     session = Session.objects.select_for_update(of=("self",)).get(pk=session.pk)
+    # A report that got no answer comes again, with the same messages and with later ones.
     known = set(session.chunks.filter(flag_reason=CAPTURED).values_list("role", "content"))
     return [
         add_chunk(session, role=role, content=text, flag_reason=CAPTURED)
@@ -455,11 +463,13 @@ def _close(occasion: _Occasion) -> None:
         occasion.actor,
         session_id=str(session.pk),
         one_liner=headline,
+        # `end_session` overwrites these: what the agent said of them is passed on.
         outcome=session.outcome,
         importance=session.importance,
         code_refs=None if has_summary else [ref for ref in refs if ref],
     )
     if occasion.report.late and occasion.report.at:
+        # `end_session` ends now; this conversation ended while BigMind was away.
         ended_at = max(session.started_at, occasion.report.at)
         Session.objects.filter(pk=session.pk).update(ended_at=ended_at)
 

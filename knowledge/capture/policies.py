@@ -55,6 +55,7 @@ def set_policy(
     loosen it. Omitted settings stay. Returns all settings.
     """
     policy, _ = CapturePolicy.objects.select_for_update().get_or_create(user=actor.user)
+    # Agents and programs come with a key, and may only be stricter; the pages of the user have none.
     if mode is not None:
         _require_stricter(actor, policy, CaptureMode(mode))
         policy.mode = mode

@@ -100,6 +100,7 @@ def _fit(hits: Iterable[Hit]) -> list[RecalledLine]:
 
 def _line_of(hit: Hit) -> RecalledLine:
     title = "" if not hit.title or hit.title in hit.excerpt else f"{quote(hit.title)}: "
+    # What is left is for the handle, the date, the project and who approved it.
     text = cut_to_tokens(f"{title}{inline(hit.excerpt)}", LINE_TOKENS - 30)
     by = f"approved by {quote(hit.approver[:100])}" if hit.approver else hit.role
     project = quote(hit.project[:40]) if hit.project else ""

@@ -98,7 +98,7 @@ class Cleaned(NamedTuple):
 
 def clean(text: str, limit: int = SAID_CHARS) -> Cleaned:
     """Return a text without private passages, secrets and characters that nothing can store, cut to a limit."""
-    # Screened before it is cut: half a secret would pass.
+    # Screened before it is cut: half a secret would pass. More is read than is kept, as what is taken out leaves room.
     public, passages = drop_private(REFUSED.sub("", text[: 4 * limit]))
     secrets = find_secrets(public)
     shown = redact(public) if secrets else public
