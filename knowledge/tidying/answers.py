@@ -185,6 +185,7 @@ def _merge(actor: Actor, suggestion: Suggestion, sent: SentAnswer, answer: Tidyi
         raise Conflict("One of these facts was archived a moment ago.", hint="Ask again without answers.")
     if sent.holds and sent.holds not in [fact.number for fact in facts]:
         raise Invalid.of("holds", f"is F{sent.holds}, which is none of these facts")
+    # Rows come oldest first: without a choice the newest stays.
     stays = next(fact for fact in reversed(facts) if sent.holds in (None, fact.number))
     fact, answer.is_new = replace_facts(facts, stays=stays, text=sent.text or "", reason=_REASONS[sent.action])
     answer.result = str(fact.pk)
@@ -206,6 +207,7 @@ def _unkeep(actor: Actor, answer: TidyingAnswer) -> None:
 def _unmerge(actor: Actor, answer: TidyingAnswer) -> None:
     if answer.is_new:
         deprecate_fact(actor, fact_id=int(answer.result), reason="The merge was taken back.")
+    # Those that something else has replaced or restored since are left as they are.
     merged = Fact.objects.of(actor.user).filter(pk__in=answer.items, superseded_by_id=int(answer.result))
     for fact in merged.select_for_update(no_key=True):
         bring_back_fact(fact)
@@ -250,6 +252,7 @@ def _summarize(actor: Actor, suggestion: Suggestion, sent: SentAnswer, answer: T
 def _unsummarize(actor: Actor, answer: TidyingAnswer) -> None:
     for id in answer.items:
         session = lock_own(actor, "session", id)
+        # There was neither summary nor headline before: only such sessions are suggested.
         Summary.objects.filter(session=session).delete()
         session.one_liner = AUTO_CLOSED if session.auto_closed else ""
         session.save(update_fields=["one_liner"])

@@ -150,6 +150,7 @@ def _find_duplicates(user: User) -> Found:
     pointing = facts.filter(similar_to__deprecated_at=None).exclude(similar_to=None)
     pairs = {(fact.pk, int(fact.similar_to_id or 0)) for fact in pointing.only("pk", "similar_to_id")}
     kept = TidyingAnswer.objects.filter(user=user, concern=Concern.DUPLICATES, action="keep")
+    # By pairs, so that a third fact that says the same brings a group back.
     for items in kept.values_list("items", flat=True):
         together = set(map(int, items))
         pairs = {pair for pair in pairs if not together.issuperset(pair)}
