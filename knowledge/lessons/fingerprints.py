@@ -13,6 +13,7 @@ FRAMES = 3
 """How many of the innermost own frames make an error what it is: further out is who happened to call."""
 LOOK_BACK = 400
 
+# `  File "shop/orders.py", line 12, in place`; with a bar before it in an exception group.
 PYTHON = re.compile(r"^\s*(?:\| )?File \"(?P<file>[^\"]+)\", line \d+, in (?P<function>.+)$")
 # Node prints `at place (file:1:2)`, `at file:1:2`; Java `at com.acme.Orders.place(Orders.java:42)`.
 JAVA = re.compile(
@@ -29,17 +30,20 @@ GO = re.compile(
     r"(?:[\w.]+?\.(?=\()\(\*?\w+\)\.[\w.]++|\w++\.[\w.]++))"
     r"(?:\(.*\))?(?P<file>)(?: in goroutine \d+)?$"
 )
+# `   3: shop::cart::add::h0123456789abcdef`, as RUST_BACKTRACE prints it.
 RUST = re.compile(
     r"^\s*\d+:\s+(?:0x[0-9a-f]+ - )?(?P<function>[\w<][\w:<>{}#$&' ]{0,300}?)(?:::h[0-9a-f]{16})?(?P<file>)$"
 )
 LANGUAGES = (PYTHON, JAVA, SCRIPT, RUST, GO)
 BESIDE = re.compile(r"^\s*$|^\s+|^goroutine \d+|^stack backtrace:|^note: |^\[signal |^\.\.\. \d+ more|^exit status")
+# Frames of libraries and run-times: an update moves them, and the error is still the same.
 NOT_OURS = re.compile(
     r"site-packages|dist-packages|/lib/python\d|<frozen |node_modules|^node:|^internal/"
     r"|^(?:java|javax|jdk|sun|kotlin|scala)\.|^(?:runtime|testing|net/http|reflect)\."
     r"|^(?:std|core|alloc|test)::|^<(?:std|core|alloc)|^rust_begin_unwind|^__|^_start$"
 )
 
+# What compilers number: one more lambda in a file would make another error of this.
 NAMELESS = re.compile(
     r"\$\$?\w*Lambda\$?[\w/]*|\.func\d+(?:\.\d+)*|\blambda\$|\$\d+|\bObject\.|<anonymous>|\{\{closure\}\}"
 )
@@ -62,6 +66,7 @@ def frames_before(lines: Sequence[LogLine], number: int) -> tuple[str, ...]:
     above = [line.text for line in lines[max(0, number - LOOK_BACK) : number]]
     begins = max((place for place, text in enumerate(above) if "Traceback (most recent" in text), default=-1)
     found = [frame for text in above[begins + 1 :] if 'File "' in text and (frame := _frame(text, (PYTHON,)))]
+    # Python prints the innermost frame last.
     return _innermost(found[::-1]) if begins >= 0 or found else ()
 
 

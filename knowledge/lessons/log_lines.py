@@ -44,6 +44,8 @@ class LogLine:
 EMPTY = LogLine("", is_raised=False)
 LEVEL = r"(?:ERROR|ERR|FATAL|CRITICAL|SEVERE|EMERG|ALERT|PANIC|WARN(?:ING)?|INFO|DEBUG|NOTICE|TRACE)"
 SPACED_TIME = TIME.replace(" ", r"\ ")
+# What stands before the words of a program: a time, a level, a severity, a stream of Kubernetes, a service of Docker
+# Compose, a process of syslog, a step of BuildKit, npm, pytest.
 PREFIX = re.compile(
     rf"""^[ ]?(?:
         (?:\[|\()?{SPACED_TIME}(?:\]|\))?[ ]?
@@ -77,6 +79,7 @@ WITHIN = re.compile(
     r"(?:^|[\s(\"'`])(?:[A-Za-z_$][\w$]*\.){0,12}(?P<kind>[A-Z]\w{1,60}(?:Error|Exception))(?: \[(?P<code>\w{1,60})\])?"
     r": (?P<message>\S.*)$"
 )
+# Below frames of Python anything with a capital is an exception: people name theirs as they like.
 PYTHON = re.compile(
     r"^(?!(?:During|The above)\b)(?:[A-Za-z_]\w*\.){0,12}(?P<kind>[A-Z]\w*)(?P<code>)(?:: (?P<message>.*))?$"
 )
@@ -86,6 +89,7 @@ PANIC = re.compile(
     r"|thread '[^']{0,200}'(?: \(\d+\))? panicked at '(?P<old>.*)', [^']+"
     r"|thread '[^']{0,200}'(?: \(\d+\))? panicked at [^']+:)$"
 )
+# rustc; tsc, csc, MSVC and their kin; gcc and clang; javac and mypy; flake8, ruff and pylint; ESLint.
 COMPILERS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -107,6 +111,8 @@ POD = re.compile(
     r"\b(?P<kind>CrashLoopBackOff|ImagePullBackOff|ErrImagePull|OOMKilled|CreateContainer\w*Error|FailedScheduling|FailedMount"
     r"|RunContainerError|InvalidImageName)\b"
 )
+# npm; pnpm; SQLSTATE of PHP and others; Oracle; MySQL; shells; git; apt; Docker; BuildKit; refusals of an operating
+# system by number, then in words; what the kernel ends.
 TOOLS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -185,6 +191,7 @@ def _message_in_json(line: str) -> str:
 
 def _line(text: str) -> LogLine:
     is_raised = bool(RAISED.search(text[:200]))
+    # Prefixes stand before prefixes: a container, its time, the logger, the level.
     for _ in range(6):
         shorter = PREFIX.sub("", text, count=1)
         if shorter == text:
@@ -198,6 +205,7 @@ def _exception(lines: Sequence[LogLine], number: int, after_frames: bool) -> Fou
     found = EXCEPTION.match(text.lstrip()) or WITHIN.search(text) or (PYTHON.match(text) if after_frames else None)
     if found:
         kind, message = found["code"] or found["kind"].split("$")[-1], found["message"] or ""
+        # `Error: Process completed with exit code 1`: what failed was said before.
         weight = Weight.CONSEQUENCE if kind == "Error" and CONSEQUENCE.match(message) else Weight.EXCEPTION
         return FoundError(weight, number, kind, message)
     if panic := PANIC.match(text):

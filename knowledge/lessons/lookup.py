@@ -159,6 +159,7 @@ def _lessons_quoting(seen: SeenError | None) -> list[Lesson]:
 
 def _own_fixes(actor: Actor, seen: SeenError) -> list[OwnFix]:
     """The actor's own conversations in which this very error was fixed, the newest first."""
+    # No fingerprint of a private text is stored: the search finds candidates, whose errors are read when someone asks.
     fixes = Chunk.objects.filter(user=actor.user, set_aside_at=None, flag_reason=FIXED_ERROR)
     filters = Filters([Kind.CHUNK], eligible={Kind.CHUNK: fixes.values("pk")})
     found = search(seen.question[:QUESTION_CHARS], owner=actor.user, filters=filters, limit=OWN_CANDIDATES)
@@ -220,6 +221,7 @@ def _count(actor: Actor, fingerprint: str, answer: Lesson | None) -> int:
         asked = LessonAsked.objects.filter(fingerprint=fingerprint).first() or LessonAsked(fingerprint=fingerprint)
     else:
         asked, _ = LessonAsked.objects.get_or_create(fingerprint=fingerprint)
+        # Once the number may be shown to everyone, further digests would only be traces of people.
         people = asked.people if me in asked.people or len(asked.people) > COLLEAGUES else [*asked.people, me]
         LessonAsked.objects.filter(pk=asked.pk).update(
             times=F("times") + 1, last_asked=timezone.now(), entry=answer.entry if answer else None, people=people

@@ -43,6 +43,8 @@ FILE = re.compile(
     r"(?<![\w:/\\.@-])(?P<root>[A-Za-z]:|~|\.{1,2}|<[A-Z]+>)?(?P<folders>(?:[\w.@+-]{0,60}?[\\/]){1,30})(?P<file>[\w.@+$-]{0,100})"
 )
 TEMPORARY = re.compile(r"\btmp[._-]?[A-Za-z0-9_]{5,}(?:\.\w{1,6})?|\b[\w-]{0,40}\.tmp\b")
+# In this order: what a later step would take apart goes first. A URL has a path and a port, a time and an address are
+# numbers, and `#` keeps a code from the step for numbers.
 STEPS: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     (COLOURS, ""),
     (re.compile(r"\b[a-z][a-z+]{1,9}://[^\s'\"`<>)]+", re.IGNORECASE), "<url>"),
