@@ -16,6 +16,7 @@ from .grammar import plain_repository
 
 SECONDS = 60
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""The id of the tree without files, in every repository of SHA-1."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Repository:
 
     def changes(self, base: str, head: str) -> CodeChanges:
         """Return what changed from one commit or tree to another; renamed files are found by their content."""
+        # Beyond 2,000 files that came or went, git no longer compares each with each to find renames.
         raw = self._git("diff-tree", "-r", "-z", "-M", "-l2000", "--raw", "--no-abbrev", base, head)
         # A name that is no UTF-8 is shown, but cannot be cited; files are read by their ids.
         changes = tuple(_changes_in(raw.decode("utf-8", "replace").split("\0")))
@@ -99,6 +101,7 @@ class Repository:
 
     def _ask(self, name: str, limit: int = -1) -> tuple[str, bytes | None]:
         """Return the id of a file, and its content unless it is larger than the limit."""
+        # It would begin a second request to `cat-file`.
         if "\n" in name:
             return "", None
         head = self._talk("info", name)
@@ -109,6 +112,7 @@ class Repository:
             return head[0], None
         self._talk("contents", head[0])
         content = _of(self._process.stdout).read(int(head[2]))
+        # The line break behind the content.
         _of(self._process.stdout).read(1)
         return head[0], content
 
@@ -133,6 +137,7 @@ class Repository:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                # Without optional locks, reading is in nobody's way who commits in this clone.
                 env={**os.environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
             )
         return self._reader

@@ -99,6 +99,7 @@ class _CodeFile:
     def commands(self) -> frozenset[str]:
         if not language_of(self.path):
             return self._read(manifests.commands_of)
+        # A program names its commands in texts, or by its functions: `def add_user` is `add-user`.
         words = (word for text in self.parsed.strings for word in text.replace("/", " ").replace(",", " ").split())
         named = {each.simple_name for each in self.parsed.definitions.values()}
         return frozenset([*words, *self.parsed.strings, *named, *(name.replace("_", "-") for name in named)])
@@ -175,6 +176,7 @@ class CodeComparison:
         if found := self._find_elsewhere(was, after):
             file, there = found
             return _compare(anchor, was, there, file, text)
+        # What cannot be parsed may still have it.
         if after is not None and after.parsed.has_error:
             reason = f"`{anchor.name}` is not found in `{after.path}`, which cannot be parsed."
             return AnchorFinding(anchor, DOUBTFUL, reason, after.path, 1)
@@ -184,7 +186,8 @@ class CodeComparison:
     def _find_elsewhere(self, was: Definition, same_file: _CodeFile | None) -> "tuple[_CodeFile, Definition] | None":
         """Return where something that is gone has come up again, if there is only one such place.
 
-        What has the same body counts, under its own name or another; then what has its whole name.
+        What has the same body counts, under its own name or another; then what has its whole name. A way that leads to
+        several places is passed over: a guess would let the entry cite code that it is not about.
         """
         new = list(self._new_definitions(was, same_file))
         same = [each for each in new if each[1].is_same(was)]

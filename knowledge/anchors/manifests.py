@@ -54,6 +54,7 @@ def dependencies_of(path: str, text: str) -> dict[str, str]:
         return _maven(text)
     if name.endswith((".txt", ".in", ".cfg")):
         return dict(_requirements(text.splitlines()))
+    # `setup.py` is a program and is not run: requirements are what stands in quotes on lines of their own.
     if name.endswith(".py"):
         return dict(_requirements([line for line in text.splitlines() if line.strip()[:1] in {"'", '"'}]))
     document = _document(path, text)
@@ -175,6 +176,8 @@ def _flat(document: Any) -> Iterator[tuple[str, str]]:
 
 
 def _sections(text: str) -> dict[str, str]:
+    # Raw, because `%` is common in values, and no interpolation. What Python itself refuses, such as a name twice, is
+    # still read.
     reader = configparser.RawConfigParser(strict=False, allow_no_value=True, delimiters=("=", ":"))
     try:
         reader.read_string(text)

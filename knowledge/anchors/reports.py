@@ -132,11 +132,12 @@ def _name_entry(result: EntryResult) -> str:
 
 
 def _show(text: str) -> str:
-    """Return a text as one line. Names of files and values of code come from whoever wrote the change."""
+    """Return a text as one line. Names of files and values of code come from the author of the change."""
     return one_line(show_hidden(text))
 
 
 def _message(text: str) -> str:
+    # The escapes of GitHub's workflow commands: after a line break, a text of the change could give a command itself.
     return _show(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

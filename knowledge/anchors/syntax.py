@@ -180,6 +180,7 @@ class _DefinitionWalk:
                 known.body = _digest([known.body, each.body])
                 known.size += each.size
                 known.words |= each.words if len(known.words) < MOST_WORDS else frozenset()
+                # Of several definitions, such as branches, no value is the one.
                 known.value = None
             else:
                 found[each.name] = each
@@ -206,6 +207,8 @@ class _DefinitionWalk:
             kind,
             node.end_byte,
             len(self.tokens),
+            # Formatters put in and take out parentheses, semicolons and last commas: they are no part of what is
+            # compared.
             brackets=kind not in {"parenthesized_expression", "decorated_definition"},
             in_function=around.in_function or kind in _FUNCTIONS,
             scope=around.scope,
