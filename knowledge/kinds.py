@@ -84,8 +84,8 @@ class MemoryKind:
         project: The project of one that is promoted.
         session: The field with the session it was stored in, where it keeps that.
         index: Path of the function that writes the passages of one; of one's own `own` names it.
-        searchable: All that must have passages, whoever it belongs to; None: nothing can be said of the kind.
-        anchored: Those that a check of a repository is told of, if they cite code; None: the kind cites none.
+        searchable: All that must have passages, no matter whose; None: nothing can be said of the kind.
+        anchored: Those that a check of a repository gets, if they cite code; None: the kind cites none.
     """
 
     model: type[Model]
@@ -129,6 +129,7 @@ class MemoryKind:
     def key_in(self, id: str) -> Any:
         """Return the key of a row that an id names; None where the text is no id of this kind."""
         if self.read_id is int:
+            # Nineteen digits and more may exceed a bigint, which PostgreSQL answers with an error.
             return int(id) if id.isascii() and id.isdecimal() and len(id) < 19 else None
         try:
             return self.read_id(id)
@@ -142,6 +143,7 @@ class MemoryKind:
     def keys_of(self, user: User, id: str) -> tuple[Any, ...]:
         """Return the keys that the row of an id can have: none where the text is no id."""
         key = self.key_in(id)
+        # A number of one's own things may stand for two ids (decision 32).
         return () if key is None else user.ids_of(key) if self.own and self.read_id is int else (key,)
 
     def readable(self, user: User) -> QuerySet[Any]:

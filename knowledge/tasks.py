@@ -89,6 +89,7 @@ def keep_indexes() -> None:
 @shared_task
 def tally_servings() -> None:
     """Recompute what came of each company entry that sessions received, and which of them do harm."""
+    # First, because it makes the rows that the second one marks.
     servings.tally_servings()
     effects.mark_harmful()
 
