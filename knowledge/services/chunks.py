@@ -79,6 +79,7 @@ def erase_chunk(actor: Actor, *, chunk_id: ChunkId) -> Chunk:
     erase_passages(Kind.CHUNK, [chunk.pk])
     forget_kept_replies(actor.user)
     chunk.delete()
+    # Django clears the key of what it deletes, and the reply names it.
     chunk.pk = chunk_id
     return chunk
 
@@ -108,6 +109,7 @@ def text_of(chunk: Chunk) -> str:
 
 def head_of(chunk: Chunk) -> str:
     """Return what makes a chunk understandable alone: who said it, when, and the headline of the conversation."""
+    # The day in words, as questions name it: vectors and words find nothing by a date that stands beside the text.
     when = f"{chunk.created_at:%A} {chunk.created_at.day} {chunk.created_at:%B %Y}"
     return ": ".join(part for part in (f"{chunk.role}, {when}", chunk.session.own_headline) if part)
 

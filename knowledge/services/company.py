@@ -92,6 +92,7 @@ def find_among(
     narrowed: dict[str, QuerySet[Any]] = {Kind.COMPANY: eligible} if narrows else {}
     filters = Filters([Kind.COMPANY], shared=True, project=project, eligible=narrowed)
     found = search(query, owner=actor.user, filters=filters, limit=limit)
+    # A narrowed question that finds nothing does not show that nothing is known.
     if not narrows:
         note_gap(actor, query, found)
         keep_question(actor, query, how=AskedForm.COMPANY, found=found, project=project, limit=limit)

@@ -152,7 +152,10 @@ class Context:
 
     @property
     def room_for_company(self) -> int:
-        """How many tokens company knowledge had, or would have had if there had been more of it."""
+        """How many tokens company knowledge had, or would have had if there had been more of it.
+
+        `keep_start` keeps it, so that decisions can be tried on this start.
+        """
         part = self.parts["company"]
         if part.left:
             return part.spent
@@ -321,6 +324,7 @@ def _opening(line: str) -> tuple[str, str]:
 def _fill(context: Context, limit: int) -> None:
     """Choose the lines. Headings are estimated first; once it is known what they really cost, the rest is spent."""
     parts = context.parts.values()
+    # All facts stand under one heading; another line says how many preferences and constraints did not fit.
     headings = sum(HEADING_TOKENS for name, part in context.parts.items() if part.items and name not in FACT_PARTS[1:])
     choose(parts, limit - FRAME_TOKENS - headings - HEADING_TOKENS * bool(context.known["standing"]))
     spend_rest(parts, limit - context.tokens - ROUNDING_TOKENS)
@@ -386,6 +390,7 @@ def _sessions(user_id: UUID, project: str, limit: tuple[int]) -> QuerySet[Sessio
         .annotate(has_summary=Exists(Summary.objects.filter(session=OuterRef("pk"))))
         .newest_first()
     )
+    # In a tuple, because a limit is part of the statement and not one of its values (`FixedQuery`).
     closed, [most] = mine.exclude(ended_at=None), limit
     groups = [mine.open()[:OPEN_SESSIONS_SHOWN], closed[:most]]
     if project:
@@ -425,6 +430,7 @@ class SessionLine(ContextLine):
             super().__init__("session", str(session.pk), "", "", why=IN_PROGRESS)
         else:
             super().__init__("session", str(session.pk), "", "", " |", "among the last")
+        # As attributes of the object they would hide the cached properties below.
         del self.before, self.text
 
     @cached_property

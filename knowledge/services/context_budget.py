@@ -38,7 +38,8 @@ PART_BUDGETS = {
     "hypotheses": PartBudget(floor=70, ceiling=110),
     "sessions": PartBudget(floor=100, ceiling=400),
 }
-"""Floor and ceiling of each part."""
+"""Floor and ceiling of each part. Without floors, full profiles and company knowledge left nothing for facts; without
+ceilings, one long list of a class would take the room of all others. Decision 21."""
 
 COMPANY_TOKENS = 500
 """The most that company knowledge ever costs, with its headings."""

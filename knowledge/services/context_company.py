@@ -188,7 +188,9 @@ def decisions_to_tell(actor: Actor, *, most: int) -> list[CompanyEntry]:
 
 def _decisions(user_id: UUID, most: tuple[int]) -> QuerySet[CompanyEntry]:
     decided = CompanyEntry.objects.proposed_by(user_id).filter(told_at=None, decided_at__isnull=False)
+    # What the proposer decided in person is no news.
     others = decided.exclude(status=Status.PENDING).exclude(decided_by=user_id)
+    # The limit comes in a tuple, because it is part of the statement and not one of its values (`FixedQuery`).
     return others.select_related("decided_by", "superseded_by").order_by("decided_at")[: most[0]]
 
 

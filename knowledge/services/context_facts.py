@@ -121,6 +121,7 @@ def _class_of(fact: ContextFact, project: str) -> str:
     """Return the class of a fact. A preference that reads like an instruction is one."""
     if distance(fact.project, project) == 2 or fact.category not in STANDING:
         return WORK
+    # Agents store both as preferences, and instructions have the larger share.
     if fact.category == Category.PREFERENCE and tells_to(fact.start) == 2:
         return str(Category.CONSTRAINT)
     return str(fact.category)
@@ -148,6 +149,7 @@ class FactLine(ContextLine):
         self._fact, self._against, self._why = fact, against, why
         quotes = str(against.pk) if against else ""
         super().__init__("fact", str(fact.pk), f"- **[{fact.category}]** ", "", quotes=quotes)
+        # As attributes of the object they would hide the cached properties below.
         del self.text, self.after, self.why
 
     @cached_property

@@ -101,6 +101,7 @@ def keep_receipt(
     stored = sum(line.kind in STORED for line in lines)
     receipt = Receipt(session=session, tokens=tokens, told=stored, lines=[line.kept for line in lines], texts=texts)
     changed = ["tokens", "told", "lines", "texts"]
+    # One statement, whether or not the session has a receipt.
     Receipt.objects.bulk_create([receipt], update_conflicts=True, unique_fields=["session"], update_fields=changed)
     return receipt
 
@@ -108,6 +109,7 @@ def keep_receipt(
 def note_erased(user: User, kind: str, id: object) -> None:
     """Record in the user's receipts that a thing was erased: nothing else keeps when that was."""
     this, now = {"kind": kind, "id": str(id)}, timezone.now().isoformat()
+    # Locked: of two erasures at once, the second would write the lines back as they were before the first.
     receipts = list(Receipt.objects.filter(session__user=user, lines__contains=[this]).select_for_update(of=("self",)))
     for receipt in receipts:
         receipt.lines = [line | {"erased_at": now} if this.items() <= line.items() else line for line in receipt.lines]

@@ -5,6 +5,8 @@ which statements usually differ: who alone may do it, whether it is denied, an e
 day, an opposite (“before”, “after”), or another value in the same place (“is kept in Dublin”). Clauses of which each
 says something that the other does not (“on staging”, “in production”) are about different things. Every step takes time
 in proportion to the text.
+
+Comments quote the pair that a condition is there for; `benchmarks/truth` has all pairs, and those that can both hold.
 """
 
 from collections.abc import Callable, Iterator
@@ -162,7 +164,7 @@ def _compare(here: Clause, there: Clause) -> _Compared:
 
 
 def _opposite_forms(word: str, others: set[str]) -> list[str]:
-    """Return the word with “un” or the like before it, or without, where the other clause has that."""
+    """Return the word with “un” or the like before it, or without, where the other clause has that: “unencrypted”."""
     forms = {f"{prefix}{word}" for prefix in ("un", "in", "im", "non", "dis")} & others
     forms |= {
         word.removeprefix(prefix) for prefix in ("un", "in", "im", "non", "dis") if word.startswith(prefix)
@@ -171,6 +173,7 @@ def _opposite_forms(word: str, others: set[str]) -> list[str]:
 
 
 def _is_form(one: str, other: str) -> bool:
+    # “signed” and “signature” are one word for this.
     short, long = sorted((one, other), key=len)
     return len(short) >= 4 and long.startswith(short) and long[len(short) :] in _ENDINGS
 
@@ -184,12 +187,15 @@ def _holders(here: Clause, there: Clause, _: _Compared) -> Iterator[str]:
 def _is_shared(only: Clause, other: Clause) -> bool:
     """Whether one lets others, or nobody at all, do what the first leaves to its holder alone."""
     if other.is_denied:
+        # “Members may not approve entries” agrees with “only curators may approve entries”.
         same = bool(other.about) and other.about == only.about and days_meet(only, other)
         return same and bool(only.holder) and not other.holder
     holder, about = _holder_against(only, other)
     named = (other.about | other.holder) - about
     is_for_all, is_joined = other.has(EVERYONE), _is_joined(holder, other)
     first = other.stems[other.content[0]] if other.content else ""
+    # “Only admins create keys” and “keys are created by admins” agree; “everyone may open merge requests” is not what
+    # “only maintainers may merge to main” is about.
     return (
         bool(holder and about)
         and about <= other.about | other.holder
@@ -207,7 +213,10 @@ def _is_joined(holder: frozenset[str], other: Clause) -> bool:
 
 
 def _holder_against(only: Clause, other: Clause) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the holder and the rest, where no verb ends the holder: it ends before the first word that both have."""
+    """Return the holder and the rest, where no verb ends the holder: it ends before the first word that both have.
+
+    In “only the platform group merges updates” no word such as “may” ends the holder.
+    """
     if only.words[0] not in ALONE or only.has(PERMITTING | _BEING):
         return only.holder, only.about
     end = next((at for at in only.content if only.stems[at] in other.about), 0)
@@ -215,7 +224,7 @@ def _holder_against(only: Clause, other: Clause) -> tuple[frozenset[str], frozen
 
 
 def _limits(here: Clause, there: Clause, compared: _Compared) -> Iterator[str]:
-    """Only in one case here; in every case, or in another one as well, there."""
+    """Only in one case here; in every case, or in another one as well, there: “only in Rust”, “in Rust and Go”."""
     for only, other in ((here, there), (there, here)):
         if not only.has(ALONE) or only.holder or other.has(ALONE) or only.is_denied or other.is_denied:
             continue
@@ -227,15 +236,19 @@ def _limits(here: Clause, there: Clause, compared: _Compared) -> Iterator[str]:
 
 def _denials(here: Clause, there: Clause, compared: _Compared) -> Iterator[str]:
     """The same, once denied and once not; an opposite denies, too."""
+    # Where someone alone may do it, `_holders` decides: “members may not” agrees with “only curators may”.
     if here.holder or there.holder or not days_meet(here, there):
         return
     opposites = compared.opposites
+    # The day is half of what “do not deploy on Fridays” and “deploy on any weekday” share.
     shared = len(compared.shared) + bool(here.days & there.days)
+    # Each denial and each opposite turns the meaning round: after two of them both say the same.
     if not (here.is_denied ^ there.is_denied ^ (len(opposites) % 2 == 1)):
         return
     if len(opposites) == 1 and here.is_denied == there.is_denied and compared.is_same:
         one, other = opposites[0]
         yield f"“{here.words[here.stems.index(one)]}” here, “{there.words[there.stems.index(other)]}” there"
+    # Not where each is about something of its own: “admins can delete projects”, “members cannot delete projects”.
     elif shared >= 2 and compared.is_same:
         yield _both(here, there)
 
@@ -254,7 +267,7 @@ def _exceptions(here: Clause, there: Clause, _: _Compared) -> Iterator[str]:
 
 
 def _bindings(here: Clause, there: Clause, compared: _Compared) -> Iterator[str]:
-    """Required here, left free there."""
+    """Required here, left free there; not “commit messages must name a ticket”, “branch names may name a ticket”."""
     if here.holder or there.holder or len(compared.shared) < 2 or not compared.is_alike:
         return
     binds = [(one.has(OBLIGING) and not _is_waived(one), one.has(LEAVING_FREE)) for one in (here, there)]
@@ -271,7 +284,7 @@ def _is_waived(clause: Clause) -> bool:
 
 
 def _numbers(here: Clause, there: Clause, compared: _Compared) -> Iterator[str]:
-    """The same word or unit with another number."""
+    """The same word or unit with another number, of the same thing: two services may listen on two ports."""
     if not compared.is_same or compared.opposites or here.is_denied != there.is_denied or not days_meet(here, there):
         return
     names = (here.numbers.keys() & there.numbers.keys()) - {""}
@@ -292,6 +305,8 @@ def _is_one_number_each(here: Clause, there: Clause) -> bool:
 
 def _weekdays(here: Clause, there: Clause, compared: _Compared) -> Iterator[str]:
     """The same on another day of the week."""
+    # “The team also meets on Thursdays” adds a day, and “starts at 9 on weekdays, at 11 at weekends” are two
+    # statements.
     is_plain = not any(one.is_denied or one.holder or one.has(_ALSO) for one in (here, there))
     is_same = compared.is_same and not compared.opposites and here.values == there.values
     if is_plain and is_same and not days_meet(here, there):
@@ -299,7 +314,7 @@ def _weekdays(here: Clause, there: Clause, compared: _Compared) -> Iterator[str]
 
 
 def _choices(here: Clause, there: Clause, compared: _Compared) -> Iterator[str]:
-    """Use this for it, use that for it."""
+    """Use this for it, use that for it; not “tabs in Go code” and “spaces in Python code”."""
     chooses = here.has(CHOOSING) and there.has(CHOOSING) and here.is_denied == there.is_denied
     only_here, only_there = compared.about - compared.other, compared.other - compared.about
     if chooses and len(only_here) == len(only_there) == 1 and len(compared.shared) >= 2:
@@ -308,6 +323,8 @@ def _choices(here: Clause, there: Clause, compared: _Compared) -> Iterator[str]:
 
 def _values(here: Clause, there: Clause, compared: _Compared) -> Iterator[str]:
     """Another value in the same place of the same statement."""
+    # “Kept in Vault” and “never kept in the repository” agree, and with other numbers it is another thing: “backups run
+    # at 03:00”, “reports run at 06:00”.
     if here.is_denied or there.is_denied or here.has(_ALSO) or there.has(_ALSO) or here.values != there.values:
         return
     if compared.opposites or not days_meet(here, there) or not compared.shared:
@@ -332,12 +349,13 @@ def _value_in(clause: Clause, others: frozenset[str]) -> list[int] | None:
     places = [at for at in clause.content if clause.stems[at] not in others and clause.stems[at] in clause.about]
     if not places or len(places) > MOST_VALUE_WORDS:
         return None
+    # Words that stand apart are several differences: “use ruff to format”, “use pytest to test”.
     between = {clause.words[at] for at in range(places[0], places[-1]) if at not in places}
     return places if between <= _JOINING else None
 
 
 def _holds_one(clause: Clause, value: list[int], compared: _Compared) -> bool:
-    """Whether what stands before a value can have one at a time."""
+    """Whether what stands before a value can have one at a time: one lives in one place, but speaks many languages."""
     place = value[0] - 1
     while place >= 0 and clause.words[place] in _PLACING | _ARTICLES:
         place -= 1
@@ -371,7 +389,7 @@ def _are_owners(here: Clause, one: list[int], there: Clause, other: list[int]) -
 
 
 def _changes(here: Clause, there: Clause, compared: _Compared) -> Iterator[str]:
-    """What one says to be so now is not what the other says."""
+    """What one says to be so now is not what the other says: “works from Vienna”, “moved to Graz”."""
     says = here.has(_NOW) or there.has(_NOW)
     only_here, only_there = compared.about - compared.other, compared.other - compared.about
     if says and len(compared.shared) >= 2 and only_here and only_there and here.is_denied == there.is_denied:
@@ -397,4 +415,5 @@ def _both(here: Clause, there: Clause) -> str:
 
 
 _clauses_of_new = lru_cache(maxsize=1)(read_clauses)
-"""Cached, because a new text is compared with several stored ones."""
+"""Cached, because a new text is compared with several stored ones. One and no more: what a user erases must not stay in
+the process."""

@@ -153,7 +153,7 @@ def _only_open(
 def _open_of_agent(
     sessions: SessionQuerySet, agent_id: int | None, project: str, is_unbound: bool, now: datetime
 ) -> SessionQuerySet:
-    """Return what an agent opened within a day. `unbound`: only those without a conversation."""
+    """Return what an agent opened within a day. `is_unbound`: only those without a conversation."""
     found = sessions.open().recent(now).filter(agent=agent_id)
     if is_unbound:
         found = found.filter(conversation="")

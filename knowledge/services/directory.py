@@ -60,6 +60,7 @@ def list_directory(
     viewer = actor.user
     people = people_shown(viewer)
     if topic:
+        # Only people who share topics are found by one: otherwise the list would disclose theirs.
         about = Session.objects.in_view().filter(topics__contains=[topic]).values("user")
         people = people.filter(pk__in=people_shown(viewer, ProfileSection.TOPICS).values("pk")).filter(pk__in=about)
     with rls_bypass():
@@ -93,6 +94,7 @@ def _people(users: Collection[User], sections: dict[UUID, frozenset[ProfileSecti
         return [user.pk for user in users if section in sections[user.pk]]
 
     with rls_bypass():
+        # Profiles are private rows; these people chose to show their role.
         titles = dict(Profile.objects.filter(user__in=sharing(ProfileSection.ROLE)).values_list("user", "role"))
     agents = _agents_of_each(sharing(ProfileSection.AGENTS))
     instances = instances_of_each(sharing(ProfileSection.AGENTS))

@@ -94,6 +94,7 @@ def _combine(strata: Sequence[tuple[Sample, Sample]]) -> _Combined | None:
     pooled = sum(side.number * side.variance for side in sides) / sum(side.number for side in sides)
     variance, doubted = (
         sum(
+            # Each stratum borrows by its share: all of them together no more than one alone would.
             share**2 * sum(_steady(side, pooled, borrowed * share) / side.number for side in pair)
             for share, pair in zip(shares, compared, strict=True)
         )

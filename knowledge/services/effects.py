@@ -221,8 +221,8 @@ def mark_harmful() -> int:
 
     Many are compared at once: the chance that any marked one is harmless is at most 5 %.
     """
-    # Every curator reads the mark, and every session is told more or less by it: of each of them three are others, as
-    # where the effect itself is shown.
+    # Every curator reads the mark, and what sessions receive depends on it. Whichever of these people looks, three
+    # others have to be among them, as where the effect itself is shown.
     least = _least_people(COLLEAGUES + 1)
     compared = _compare_sides(Kind.COMPANY, None, reader=None, of=None)
     strata = {int(id): _strata(sides, SETBACKS) for id, sides in compared.items() if _has_people(sides, least)}
@@ -315,7 +315,7 @@ def _lift(sides: Sides, measure: str) -> Lift | None:
 
 
 def _strata(sides: Sides, measure: str) -> list[tuple[Sample, Sample]]:
-    """Return those that were told it and the others, of each share: only these had the same chance to be either."""
+    """Return those that received it and the others, of each share: only these had the same chance to be either."""
     samples = {(row["percent"], row["withheld"]): _sample(row, measure) for row in sides}
     return [
         (samples[percent, False], sample)
@@ -325,6 +325,7 @@ def _strata(sides: Sides, measure: str) -> list[tuple[Sample, Sample]]:
 
 
 def _sample(row: Mapping[str, Any], measure: str) -> Sample:
+    # Of a single session there is no variance.
     return Sample(row["number"], row[f"{measure}_mean"], row[f"{measure}_variance"] or 0.0)
 
 

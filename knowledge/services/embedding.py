@@ -113,6 +113,7 @@ def embed_pending() -> int:
             del new[:POINTED_AT_ONCE]
     except EmbedderError as error:
         log.warning("The embedder is away; the passages wait.", reason=error.reason)
+        # The first failure counts: health says since when the embedder is away.
         EmbeddingSpace.objects.filter(pk=space.pk, failed_at=None).update(failed_at=timezone.now())
         point_to_similar(space, new)
     except IntegrityError:
@@ -179,6 +180,7 @@ def switch_when_complete(space: EmbeddingSpace) -> bool:
     if active_space() == space:
         _drop_leftovers(space)
         return False
+    # Texts that the embedder refused do not hold the new model back.
     if space.vectors.filter(TO_MAKE, trouble__in=["", AGAIN]).exists() or queue_missing(space):
         return False
     with transaction.atomic():

@@ -112,6 +112,7 @@ def import_entries(
     rows = {row: entry for row, entry in enumerate(entries, start=1) if isinstance(entry, NewEntry)}
     orphans = _orphans(rows) | _rows_without_parent(rows)
     digests = {row: digest(new.content) for row, new in rows.items() if row not in orphans}
+    # Reversed, so that of two rows with one text the first is stored.
     first = {fingerprint: row for row, fingerprint in reversed(digests.items())}
     stored = store_new(
         Entry(digest=fingerprint, created_by=actor.user, **rows[row].columns()) for fingerprint, row in first.items()

@@ -41,7 +41,7 @@ _ORDERS: dict[Order, tuple[str, ...]] = {
 
 
 class _InCommon(Func):
-    """How many tags are in both lists."""
+    """How many tags are in both lists: `cardinality(ARRAY(SELECT unnest(tags) INTERSECT SELECT unnest(%s)))`."""
 
     function = "cardinality"
     template = "%(function)s(ARRAY(SELECT unnest(%(expressions)s)))"
@@ -72,6 +72,7 @@ def search_entries(
     eligible = _filter(role, tags, entry_type).filter(confidence__gte=min_confidence)
     filters = Filters([Kind.ENTRY], shared=True, project=project, eligible={Kind.ENTRY: eligible})
     found = search(query, owner=actor.user, filters=filters, limit=limit)
+    # A narrowed question that finds nothing does not show that nothing is known.
     if not (role or tags or entry_type):
         note_gap(actor, query, found)
     entries = Entry.objects.select_related("created_by").in_bulk([UUID(item.source_id) for item in found.items])
@@ -224,6 +225,7 @@ def browse_entries(
     if query:
         narrowed = {"role": role, "tags": tags, "entry_type": entry_type, "project": project}
         found = search_entries(actor, query=query, limit=HITS, min_confidence=min_confidence, **narrowed)  # type: ignore[arg-type]
+        # Signs stand beside entries and not beside passages (decision 62), so what was found is narrowed afterwards.
         hits = [hit for hit in found.items if not risk or bool(signs_of(hit.entry)) is (risk == "flagged")]
         page = page_of_found(hits, _ORDERS[order] if order else (), limit, offset)
         return EntryListing(page, None, _tags_of(hits), found.fallback, found.did_you_mean, found.weak)

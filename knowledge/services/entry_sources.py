@@ -185,6 +185,7 @@ class _SourceImport:
             return
         with transaction.atomic():
             self._store({entry.key: entry for entry in fresh}, rows)
+        # So that what hangs below these, in the next generation, finds its parent.
         self.known |= _ids([digest(row.content) for row in rows.values()])
 
     def _store(self, told: Mapping[str, SourceEntry], rows: Mapping[str, NewEntry]) -> None:

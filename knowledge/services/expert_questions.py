@@ -70,6 +70,7 @@ def ask_expert(actor: Actor, *, username: Username, question: QuestionText) -> E
     expert = found.user
     if not found.is_willing:
         raise Conflict(f"{expert} has not chosen yet what colleagues may see, and cannot be asked before.")
+    # Of two questions at once, each would find the limits not yet reached.
     wait_for_turn(_TURNS, actor.user.pk)
     mine = ExpertQuestion.objects.filter(user=actor.user)
     waiting = mine.filter(expert=expert, state=ExpertQuestionState.OPEN)
@@ -101,6 +102,7 @@ def answer_question(actor: Actor, *, question_id: UUID, answer: AnswerText) -> E
     text = f"{actor.user} answered: {echo(asked.text, limit=ECHOED)}"
     _alert(asked.user, Alert.Topic.QUESTION_SETTLED, text, by=actor.user)
     told = f"Question: {asked.text}\n\nAnswer of {asked.expert} ({timezone.localdate()}):\n\n{answer}"
+    # The note is a row of the asker, which row-level security keeps from the expert who answers.
     with rls_scope(asked.user_id):
         set_note(Actor.of(asked.user), domain=ANSWERS, key=f"question-{str(asked.pk)[:8]}", content=told)
     return asked
@@ -131,6 +133,7 @@ def withdraw_question(actor: Actor, *, question_id: UUID) -> ExpertQuestion:
     """
     asked = _lock_open(ExpertQuestion.objects.filter(user=actor.user), question_id)
     _settle(asked, ExpertQuestionState.WITHDRAWN)
+    # Also the notice, which quotes the question, is taken back.
     told = Alert.objects.filter(user=asked.expert, kind=Alert.Topic.QUESTION_ASKED, by_name=str(actor.user)[:200])
     told.filter(text=_cut(_asking(actor, asked.text))).delete()
     return asked

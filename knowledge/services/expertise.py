@@ -90,7 +90,7 @@ def who_might_know(asker: User, question_ids: Iterable[int]) -> dict[int, list[P
 
 @rls_bypass()
 def _vectors(question_ids: Iterable[int], space: EmbeddingSpace) -> list[tuple[int, str]]:
-    """The vectors of these questions that can be compared now."""
+    """The vectors of these questions that can be compared now; also colleagues', as far as `gaps` disclosed them."""
     asked = UnansweredQuestion.objects.filter(pk__in=list(question_ids), space=space)
     return [(one.pk, HalfVector(one.vector).to_text()) for one in asked.only("vector") if one.vector is not None]
 

@@ -29,7 +29,8 @@ SESSIONS_ASKED = 20
 PEOPLE_ASKED = 4 * COLLEAGUES
 """An entry that so many sessions of so many people received, of whom fewer than `CITING` named it when they said what
 they used, comes last in the start context. Who proposed or owns it does not count. With fewer its place would tell
-that one of them cited it. In personal mode one person, the proposer, is enough for all of it."""
+that one of them cited it; so that four who cite it are few, twelve must have received it. In personal mode one person,
+the proposer, is enough for all of it."""
 CITING = COLLEAGUES + 1
 MOST_OF_ONE = -(-SESSIONS_ASKED // PEOPLE_ASKED)
 """Sessions of one person that count among these: else two others who say anything would be enough."""
@@ -130,6 +131,7 @@ def note_use(actor: Actor, session: Session, *, used: Sequence[str] | None, misl
         for kind, id in Serving.objects.filter(session=session).values_list("kind", "source_id")
     }
     misled = {_parse_handle(actor, "misleading", handle, known) for handle in misleading or []}
+    # What both helped and misled counts as misleading.
     cited = {_parse_handle(actor, "used", handle, known) for handle in used or []} - misled
     # A session may cite what it found in another way, such as on a page: that counts as an exposure, too.
     serve(session, (cited | misled) - {*known.values()})

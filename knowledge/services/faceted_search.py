@@ -152,7 +152,10 @@ def _find(
     *,
     is_known: bool | None = None,
 ) -> tuple[Findings, list[Hit]]:
-    """Search, and read the results. For a narrowed search, the wider one has decided whether it answers."""
+    """Search, and read the results. For a narrowed search, the wider one has decided whether it answers.
+
+    Otherwise a link could leave fewer answers than its count says (decision 49).
+    """
     things = visible_things(actor.user, kinds, since=since, then=then)
     found = findings(
         actor, query, things=things, is_narrowed=bool(since), project=project, then=then, limit=POOL, offset=0

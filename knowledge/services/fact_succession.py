@@ -93,7 +93,7 @@ def supersede(old: Sequence[Fact], new: Fact) -> list[Fact]:
 
 
 def set_aside(fact: Fact, reason: str, *, by: Fact | None = None) -> None:
-    """Set a fact aside: it is told no more, and what it contradicted is valid again."""
+    """Set a fact aside: no session receives it any more, and what it contradicted is valid again."""
     fact.deprecated_at, fact.deprecation_reason = timezone.now(), reason
     # Its replacement, if it was contradicted. What it contradicted itself is valid again.
     fact.superseded_by, fact.contradicted_by = by or fact.superseded_by or fact.contradicted_by, None

@@ -145,6 +145,7 @@ def store_fact(
     superseded = supersede([one for one in old if one.pk != stored.pk], stored)
     note_corrections(session, len(superseded))
     similar = compare_and_index(stored, kept) if is_new else _settle(stored, kept)
+    # Only now, as it takes the comparison; a refusal rolls the whole store back.
     require_no_restatement(stored, similar)
     archived = _find_archived(stored) if is_new else None
     return StoredFact(stored, duplicate=not is_new, similar=similar, archived=archived, superseded=superseded)
@@ -191,6 +192,7 @@ def _say_again(fact: Fact, days: Mapping[str, datetime]) -> tuple[Fact, bool]:
         _set_days(fact, days)
     elif fact.is_past:
         anew = SUCCESSOR.values(fact) | {"valid_from": None, "valid_until": None, "fact": fact.fact}
+        # First: the database allows one current fact with this text.
         set_aside(fact, "It holds anew.")
         new = Fact.objects.create(user=fact.user, digest=fact.digest, **anew)
         fact.superseded_by = new
@@ -237,6 +239,7 @@ def list_facts(
     Call this when your context lists only some. Returns each with its id.
     """
     then = read_then(actor, as_of) if as_of else None
+    # What agents ask nearly always: its statements are put together once.
     if limit == _NEWEST.limit and not (then or text or offset) and cursor is None:
         return FactPage(**vars(_NEWEST(actor.user.pk, category or "", project, include_deprecated)))
     facts = _facts_listed(actor.user.pk, category or "", project, include_deprecated, then)
@@ -361,6 +364,7 @@ def erase_fact(actor: Actor, *, fact_id: FactId) -> Fact:
     note_erased(actor.user, "fact", fact.pk)
     erased = fact.pk
     fact.delete()
+    # Django clears the key of what it deletes, and the reply names it.
     fact.pk = erased
     return fact
 

@@ -70,6 +70,7 @@ def give_feedback(
 def record_feedback(actor: Actor, *, kind: str, id: str, verdict: str, note: str = "") -> ToldFeedback:
     """Store someone's feedback on an item, in place of their earlier one."""
     source_id = id_of_visible(actor, kind, id)
+    # Else two verdicts of one person at once would move the confidence twice, or one of them would fail.
     wait_for_turn(_TURNS, f"{kind} {source_id}")
     mine = {"user": actor.user, "kind": kind, "source_id": source_id}
     known = Feedback.objects.filter(**mine).first()
@@ -77,6 +78,7 @@ def record_feedback(actor: Actor, *, kind: str, id: str, verdict: str, note: str
     said.save()
     note_writings("feedback", [said.pk], made=True)
     if Kind(kind) is Kind.ENTRY:
+        # In a team nobody vouches for their own entry; in personal mode there is nobody else.
         if settings.BIGMIND_MODE != "personal" and Entry.objects.filter(pk=source_id, created_by=actor.user).exists():
             return ToldFeedback(said, "Noted. The confidence of what you added is moved by what others say of it.")
         _move_confidence(source_id, STEP[Usefulness(verdict)], STEP[Usefulness(known.verdict)] if known else 0.0)

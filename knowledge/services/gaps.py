@@ -184,6 +184,7 @@ def forget_old_questions() -> int:
 
 
 def _keep(actor: Actor, text: str, found: Findings) -> None:
+    # Two people who ask the same at once would each make a gap for it.
     wait_for_turn(_TURNS, "gaps")
     key, now = _digest_of(text), timezone.now()
     mine = UnansweredQuestion.objects.filter(user=actor.user, digest=key).select_related("gap").first()
@@ -279,6 +280,7 @@ def _name_anew(gaps: "QuerySet[Gap]") -> None:
     rows = list(gaps)
     questions = _questions_of(rows)
     for gap in rows:
+        # One more than `_disclose` asks for: any of those who asked may read the name, and does not count then.
         gap.name = _name_of(questions[gap.pk], PEOPLE_ASKING + 1)
     Gap.objects.bulk_update(rows, ["name"], batch_size=500)
 

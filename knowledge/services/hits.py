@@ -137,6 +137,7 @@ def find(
     hits = hits_of(shown, actor, things, explain=explain, is_known=is_known)
     if not (offset or is_narrowed or is_known) and has_asked(actor, query):
         return Hits([], 0, limit, offset, asked_before=True)
+    # What is missing in one's own memory alone is no gap that others could fill.
     if not (is_narrowed or offset) and any(KINDS[kind].is_shared for kind in things):
         note_gap(actor, query, found)
     if Kind.COMPANY in things and not (is_narrowed or offset):

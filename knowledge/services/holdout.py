@@ -38,8 +38,8 @@ SAFETY = frozenset({"safety", "security"})
 BLOCKING = "block"
 SHARED = (Kind.COMPANY, Kind.ENTRY)
 DOUBTED_PERCENT = 50
-"""In how many of 100 sessions an entry is withheld that looks harmful, until that is sure or gone: who is told it then
-loses as much as who is not, and half of the sessions on either side say the most."""
+"""In how many of 100 sessions an entry that looks harmful is withheld, until that is sure or gone: with half of the
+sessions on either side, the difference is known soonest. Decision 55."""
 
 log = structlog.get_logger()
 
@@ -95,6 +95,7 @@ def draw(actor: Actor, session_id: UUID, things: Iterable[Exposure]) -> list[Hol
 
 def keep_draws(draws: Collection[HoldoutDraw]) -> set[tuple[str, str]]:
     """Record draws of a session that exists; return kind and id of what is withheld."""
+    # What this session drew before keeps its first draw.
     HoldoutDraw.objects.bulk_create(draws, ignore_conflicts=True)
     return find_withheld(draws)
 

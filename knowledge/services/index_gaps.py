@@ -75,6 +75,7 @@ def mend_gaps() -> int:
 
     Passages are written from the things themselves; words by their trigger; vectors wait for a worker.
     """
+    # Passages first: words and vectors are made of them.
     mended = sum(_write_passages(kind) + _delete_orphans(kind) for kind in KINDS)
     mended += _in_parts(_write_words)
     space = active_space()
@@ -108,6 +109,7 @@ def index_error() -> str:
 
 def _count() -> Iterator[tuple[str, str, int]]:
     with transaction.atomic(), connection.cursor() as cursor:
+        # A statement may usually take five seconds, and these read whole tables.
         cursor.execute("SET LOCAL statement_timeout TO '10min'")
         for kind in KINDS:
             yield Lack.PASSAGES, kind, _without_passages(kind).count()

@@ -179,6 +179,7 @@ def look_at_use(actor: Actor, *, days: Days = 30, whose: Whose = "mine") -> Insi
     of = None if reader else actor.user
     calls = calls_since(since, user=of)
     daily = calls_by_day(calls, days=days, searching=SEARCHES, reader=reader)
+    # The other figures leave these days out, too: the difference would tell what is withheld.
     if any(day.is_withheld for day in daily):
         calls = calls.filter(at__date__in=[day.day for day in daily if not day.is_withheld])
     ended = outcomes(calls, reader=reader)

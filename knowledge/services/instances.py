@@ -86,6 +86,7 @@ def register_instance(
     A BigMind that has BIGMIND_COMPANY_URL does this by itself. Returns its listing, and a mark that changes whenever
     company knowledge does.
     """
+    # Else several that report for the first time at once would all be below the limit.
     wait_for_turn(_TURNS, actor.user.pk)
     values = {"name": name, "version": version, "url": url, "statistics": statistics or {}, "last_seen": timezone.now()}
     mine = Instance.objects.filter(user=actor.user)
@@ -153,5 +154,7 @@ def state_of_company_knowledge() -> tuple[str, int]:
     It changes with every entry that is approved, changed or withdrawn, so a client with a copy reads again only then.
     """
     entries = CompanyEntry.objects.own().approved().order_by()
+    # Number and ids change with what is approved or withdrawn, also where one entry takes the place of another;
+    # revisions and dates with what is edited.
     state = entries.aggregate(Count("pk"), Sum("pk"), Sum("revision"), Max("updated_at"))
     return hashlib.sha256(repr(sorted(state.items())).encode()).hexdigest()[:32], state["pk__count"]

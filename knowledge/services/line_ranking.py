@@ -24,6 +24,7 @@ FIRST_WITHOUT_SPACES = "\u3040"
 WORD_CHARS = 40
 WORDS_READ = 200
 """Words of one text that are compared: the beginning says what it is about."""
+# The weights are tuned on half a of `benchmarks/context`; half b, which was never tuned to, checks them.
 RECENT_WEIGHT = 0.3
 """What a topic of the project's recent sessions counts, against 1 for a topic that was named."""
 PROJECT_VALUE = 1.0
@@ -82,7 +83,9 @@ def tells_to(text: str) -> int:
 
 @dataclass(frozen=True)
 class RankedText:
-    """What is weighed of a line: its words, its project, when it was stored, and its tokens, about."""
+    """What is weighed of a line: its words, its project, when it was stored, whether a session cited it, and whether a
+    newer line nearly repeats it.
+    """
 
     text: str
     project: str
@@ -132,6 +135,7 @@ class LineRanking:
             value += PROJECT_VALUE
         elif one.project and self.project:
             value += ELSEWHERE
+        # What is worth less than nothing must not gain by its length.
         return value / (20 + len(one.text) / 4) ** LENGTH_EXPONENT if value > 0 else value
 
 

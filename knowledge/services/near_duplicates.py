@@ -129,6 +129,7 @@ def compare_with_stored(
 
 def _find_by_words(text: str, filters: Filters, owner: User) -> dict[str, float | None]:
     scopes = scopes_of(owner, shared=filters.shared)
+    # The last scope is the one that is searched: what is shared, or else one's own.
     words = rarest(lexemes_of(text), scopes[-1])[:SOUGHT_WORDS]
     asked = (retrieve_by_words(words, filters, scope, few=False).candidates for scope in scopes)
     found = merge_candidates(candidate for candidates in asked for candidate in candidates).values()
@@ -208,6 +209,7 @@ def _point(space: EmbeddingSpace, row: PassageVector) -> int:
         relation = found[0] if found else RELATED
         if relation == CONTRADICTS and passage.kind == Kind.FACT:
             _mark_contradicted(passage, int(other.source_id))
+        # Facts have a mark for contradictions; other kinds can only point to what they contradict.
         if relation == SAME or (relation == CONTRADICTS and passage.kind != Kind.FACT):
             return things.update(similar_to=other.source_id)
     return 0
@@ -231,7 +233,10 @@ def keep_beside(fact_id: int, ids: Collection[int]) -> None:
 
 
 def note_contradiction(user_id: UUID | None, newer: int, older: int) -> None:
-    """Queue for the user's next call that two facts contradict each other: a worker found it after the reply."""
+    """Queue for the user's next call that two facts contradict each other: a worker found it after the reply.
+
+    The cache may lose it: the mark on the older fact stays, and tidying up suggests the pair.
+    """
     cache.set(f"{_UNHEARD}:{user_id}", [*cache.get(f"{_UNHEARD}:{user_id}", []), (newer, older)][-MOST_UNHEARD:], DAY)
 
 

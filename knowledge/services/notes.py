@@ -102,6 +102,7 @@ def delete_note(actor: Actor, *, domain: Domain, key: Key) -> Note:
     Call this when the rule no longer holds. Returns what was deleted; it cannot be undone. A note set aside goes too.
     """
     mine = Note.objects.of(actor.user).select_for_update().filter(domain=domain, key=key)
+    # Archived and expired notes go, too; where there is none, `own_note` names the nearest keys.
     note = mine.first() or own_note(actor, domain, key)
     erase_passages(Kind.NOTE, [note.pk])
     forget_kept_replies(actor.user)

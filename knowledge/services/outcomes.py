@@ -26,6 +26,7 @@ SOON = timedelta(days=1)
 DIGESTS_KEPT = 200
 LEAST_WORDS = 2
 EMPHASIS = frozenset({"again", "already", "just", "now", "once", "please", "really", "still"})
+"""What people add when they ask the same again."""
 REVERT = re.compile(r'Revert "(.+)"\Z')
 
 # One statement, because every question of an agent does it.

@@ -104,6 +104,7 @@ def recall(
     reply = _fit(empty, hits, limit, max_tokens)
     if not is_narrowed:
         _keep_asked(actor, query, reply, found, project=project, limit=limit)
+    # After the question was kept: a replay of it knows nothing of lots.
     if withheld := withhold_found(actor, _exposures_of(reply)):
         reply = _fit(empty, [hit for hit in hits if (hit.kind, hit.id) not in withheld], limit, max_tokens)
     if reply.unknown:

@@ -80,6 +80,7 @@ def keep_question(
         _identity_of(text, limit),
         {"limit": limit if fitted is None else fitted, **_outline(found, groups, costs or {})},
         space=found.space,
+        # In half precision, as passages have theirs: both are compared in one product of matrices.
         vector=np.asarray(found.vector.to_list(), dtype=np.float16).tobytes(),
         tokens=signs.tobytes() if signs is not None else None,
     )
@@ -112,6 +113,7 @@ def forget_asked(user: User, *, since: datetime, until: datetime | None) -> None
 
 
 def _identity_of(text: str, limit: int) -> str:
+    # With another limit the same words have another answer, and so another replay.
     return f"{text} {limit}"
 
 
@@ -197,6 +199,7 @@ def _usual_of(items: Iterable[Finding]) -> float | None:
     seen = [
         item.late - (item.score - item.support - item.of_period - sum(item.parts.values())) / LATE
         for item in items
+        # A score that was cut off at 1 no longer shows what it was made of.
         if item.late is not None and item.score < 1
     ]
     return round(fmean(seen), 4) if seen else None

@@ -140,6 +140,7 @@ def forget_texts_that_name(user: User) -> None:
 def forget_old_texts() -> int:
     """Delete what was sent before the retention period, and lines that nothing refers to; return how many."""
     before = timezone.now() - timedelta(days=live.KEEP_TOLD_DAYS)
+    # The references go first: then the lines are unused.
     Receipt.objects.filter(session__started_at__lt=before, texts__isnull=False).update(texts=None)
     Receipt.objects.filter(session__started_at__lt=before).exclude(recalls=[]).update(recalls=[])
     HookEvent.objects.filter(at__lt=before, texts__isnull=False).update(texts=None)

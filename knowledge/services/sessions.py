@@ -95,14 +95,17 @@ def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | No
     """Open the session of a conversation, or find it, with the context that it starts from. Keeps no receipt yet."""
     session = session_of_conversation(actor)
     stale = Session.objects.of(actor.user).stale()
+    # The conversation's own session goes on, however old it is.
     closed = close_sessions(stale.exclude(pk=session.pk) if session else stale)
     about = project or (session.project if session else "")
     others, left = others_at_work(actor, about, own=session), note_for_next(actor, about)
     beside = render_to_string("agent/_other_agents.md", {"others": others, "hand_over": words_of(left)}, using="agent")
     room = LAST_LINES_TOKENS + count_tokens(beside)
     context = build_context(actor, project=about, topics=topics or [], beside=room)
+    # Lots are drawn by the id of the session, before there is one: what is withheld must not be in its first context.
     session_id = session.pk if session else uuid4()
     draws = draw(actor, session_id, _exposures_of(context))
+    # Built again, so that other lines get the room of what is withheld.
     if withheld := find_withheld(draws):
         context = build_context(actor, project=about, topics=topics or [], beside=room, without=withheld)
     if session is None:
@@ -154,7 +157,7 @@ def begin_session(
         started_at=at or timezone.now(),
         conversation=actor.conversation or actor.connection,
     )
-    # Whoever ended the previous session: what hooks capture from now on belongs to this one.
+    # No matter who ended the previous session, what hooks capture from now on belongs to this one.
     if actor.conversation:
         Conversation.objects.filter(user=actor.user, digest=actor.conversation).update(session=session)
     # Project and topics are words of anyone who starts it: also of a session that nobody ever ends.
@@ -292,6 +295,7 @@ def erase_session(actor: Actor, *, session_id: SomeSessionId) -> Session:
     erase_passages(Kind.SUMMARY, [session.pk])
     forget_kept_replies(actor.user)
     note_erased(actor.user, "session", session.pk)
+    # Its events hold what the user asked in it.
     Conversation.objects.filter(session=session).delete()
     erased = session.pk
     session.delete()

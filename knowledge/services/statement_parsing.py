@@ -106,6 +106,7 @@ def stem(word: str) -> str:
 def _stem_of(word: str) -> str:
     word = word.removesuffix("'s")
     word = _SAME_WORD.get(word, word)
+    # “pass” and “dismiss” keep their ends.
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             word = word.removesuffix(ending)
@@ -207,6 +208,7 @@ def _read(words: list[str]) -> Clause:
         holder=content_stems(holder),
         days=_days_in(words),
         numbers=_numbers_in(words),
+        # “Without VPN it is not reachable” agrees with “with VPN it is reachable”.
         is_denied=sum(_denies(words, place) for place in range(len(words))) % 2 == 1,
     )
 
@@ -243,6 +245,7 @@ def _denies(words: list[str], place: int) -> bool:
 
 
 def _is_content(word: str) -> bool:
+    # A unit is none: “2 GB” and “512 MB” are about the same cache.
     is_word = word not in _STRUCTURE and not word.endswith("n't") and word not in _NUMERALS and word[0].isalpha()
     return is_word and stem(word) not in _MEASURES
 
@@ -255,12 +258,14 @@ def content_stems(words: list[str]) -> frozenset[str]:
 def _who_alone(words: list[str]) -> tuple[list[str], list[str]]:
     """Who alone is meant by “only”, and the rest: “only ops may deploy”, “deployed only by ops”, “nobody but ops”."""
     for place, word in enumerate(words):
+        # “Nobody but the security team” leaves it to them as “only” does.
         is_exception = word in _BUT and place and words[place - 1] in {"nobody", "one", "none"}
         if word in ALONE or is_exception:
             before, after = words[: place - is_exception], words[place + 1 :]
             if named := _who_after_by(after) or ([] if content_stems(after) else _who_after_by(before)):
                 return named, words[: words.index("by")]
             if content_stems(before):
+                # “Write access is reserved for operators.”
                 return (after, before) if after and after[0] in {"by", "to", "for"} else ([], words)
             end = next((at for at, following in enumerate(after) if following in PERMITTING | {"is", "are"}), 1)
             return after[:end], after[end:]
@@ -289,11 +294,13 @@ def _numbers_in(words: list[str]) -> dict[str, frozenset[str]]:
     for place, word in enumerate(words):
         after = words[place + 1] if place + 1 < len(words) else ""
         before = words[place - 1] if place else ""
+        # “Shifts last two days”, “shifts last a week”.
         is_one = word in {"a", "an"} and before in _LASTING and after.removesuffix("s") in _SECONDS
         number = "1" if is_one else _NUMERALS.get(word, word.replace(",", ""))
         if not number[0].isdigit():
             continue
         unit = after.removesuffix("s")
+        # A longer one is neither a time nor a size, and `int` refuses thousands of digits.
         is_plain = number.isdecimal() and len(number) < 10
         if unit in _SECONDS and is_plain:
             found.setdefault("seconds", set()).add(str(int(number) * _SECONDS[unit]))

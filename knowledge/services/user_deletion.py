@@ -11,6 +11,7 @@ from knowledge.services.sent_lines import forget_texts_that_name
 
 def forget_texts_of(user: User, erased: Erased) -> None:
     """Forget the passages of someone's memory, the vectors of texts that no one else has, and what they asked."""
+    # An admin deletes them, who does not see their rows.
     with rls_scope(user.pk):
         for kind in Passage.objects.filter(owner=user).order_by().values_list("kind", flat=True).distinct():
             passages = Passage.objects.filter(owner=user, kind=kind)

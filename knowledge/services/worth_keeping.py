@@ -16,6 +16,7 @@ MOST_WORDS = 30
 """A longer text says more than a greeting or a status."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+# The heading and the labels of a start context (`templates/agent/context.md`): some agents store what they were sent.
 _HANDED_OUT = re.compile(r"BigMind Context — loaded|\*\*\[(?:identity|preference|constraint|decision|codebase)\]\*\*")
 _INSTEAD = "Store what will still be true next week; what happened in this conversation: memory_flag_important."
 
@@ -91,13 +92,17 @@ def _is_momentary(words: list[str]) -> bool:
         return False
     pairs = set(pairwise(words))
     is_now = not pairs.isdisjoint(_AT_THIS_MOMENT)
+    # “The current directory is …”, “Let me look at …”
     if not set(pairwise(words[:4])).isdisjoint(_SURROUNDINGS):
         return True
     doing = next((place for place, word in enumerate(words[:6]) if word in _DOING), None)
+    # “I am running the tests”
     if doing is not None and _is_somebody(words[:doing]):
         return is_now or not _ON.isdisjoint(words[doing + 1 : doing + 5])
+    # “I just fixed the build”
     if words[0] in {"i", "we", "i've", "we've"} and "just" in words[:3]:
         return not _DID.isdisjoint(words[1:4])
+    # “CI is failing right now”
     return is_now and not _ONGOING.isdisjoint(words)
 
 
