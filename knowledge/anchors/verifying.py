@@ -169,7 +169,8 @@ def verify(
 
 def _compare_since(repository: Repository, known: dict[str, CodeComparison], base: str, head: str) -> CodeComparison:
     if base not in known:
-        begins = (repository.find_commit(base) or base if base == EMPTY_TREE else repository.find_commit(base)) or head
+        # A tree is no commit, and a commit that this clone has not leaves nothing to compare.
+        begins = repository.find_commit(base) or (base if base == EMPTY_TREE else head)
         known[base] = CodeComparison(
             repository, repository.changes(begins, head) if begins != head else CodeChanges(head, head)
         )

@@ -277,10 +277,7 @@ def correct_session(
     sent = {name: value for name, value in narrative.items() if value is not None}
     if sent:
         Summary.objects.update_or_create(session=session, defaults=sent)
-    index_session(session)
-    for chunk in session.chunks.select_related("session", "user"):
-        index_chunk(chunk)
-    index_person(actor.user)
+    index_session_and_chunks(session)
     return session
 
 

@@ -46,8 +46,7 @@ _LIGHT = word_set(
     "himself itself such own other others allow allows allowed permit permits permitted accept enable enabled fine ok "
     "okay should am get gets too well still already now too just anymore any more"
 )
-_STRUCTURE = _LIGHT | _NEGATIONS | OBLIGING | LEAVING_FREE | PERMITTING | EVERYONE | ALONE | _BUT | CHOOSING
-_STRUCTURE = _STRUCTURE | UNLESS
+_STRUCTURE = _LIGHT | _NEGATIONS | OBLIGING | LEAVING_FREE | PERMITTING | EVERYONE | ALONE | UNLESS | CHOOSING
 
 _SAME_WORD = {
     **dict.fromkeys(("i", "me", "my", "mine", "myself", "users"), "user"),

@@ -11,6 +11,7 @@ from accounts.people.profiles import get_profile
 from bigmind.core.errors import Invalid
 
 from .near_duplicates import is_worded_alike
+from .statement_parsing import word_set
 
 MOST_WORDS = 30
 """A longer text says more than a greeting or a status."""
@@ -20,33 +21,30 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _HANDED_OUT = re.compile(r"BigMind Context — loaded|\*\*\[(?:identity|preference|constraint|decision|codebase)\]\*\*")
 _INSTEAD = "Store what will still be true next week; what happened in this conversation: memory_flag_important."
 
-
-def _words(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
-
-
-_GREETING = _words(
+_GREETING = word_set(
     "hi hello hey hallo hola bonjour moin servus greetings thanks thank you thx ty good morning afternoon evening "
     "night day bye goodbye ciao see later ok okay yes no yep nope sure please welcome cheers great nice cool perfect "
     "awesome well done how are is it going there everyone all again so much very for your the help danke bitte guten "
     "tag test testing ping pong that this i'm fine"
 )
-_SAYS_HELLO = _words("hi hello hey hallo hola bonjour moin servus greetings thanks thank thx bye goodbye ciao ok okay")
-_SAYS_HELLO |= _words("yes no yep nope cheers great nice cool perfect awesome danke guten good test testing ping pong")
-_DOING = _words(
+_SAYS_HELLO = word_set(
+    "hi hello hey hallo hola bonjour moin servus greetings thanks thank thx bye goodbye ciao ok okay "
+    "yes no yep nope cheers great nice cool perfect awesome danke guten good test testing ping pong"
+)
+_DOING = word_set(
     "running testing checking waiting looking debugging building deploying reading opening installing restarting "
     "fixing compiling investigating typing trying searching writing editing reviewing loading downloading uploading "
     "starting executing rerunning retrying working refactoring committing pushing merging rebasing"
 )
-_DID = _words(
+_DID = word_set(
     "ran tested checked opened installed restarted fixed compiled searched edited committed pushed merged reran"
 )
-_ON = _words(
+_ON = word_set(
     "test tests suite build script command query linter linters benchmark benchmarks job pipeline migration migrations "
     "server it this that log logs file files diff output ci branch trace bug error errors function page terminal code "
     "deploy deployment pr commit changes module container app reply answer response"
 )
-_ONGOING = _words(
+_ONGOING = word_set(
     "failing passing running waiting broken down green red open busy stuck building deploying loading slow"
 )
 _AT_THIS_MOMENT = (("right", "now"), ("just", "now"), ("this", "moment"), ("the", "moment"), ("this", "minute"))
