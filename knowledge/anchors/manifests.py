@@ -77,12 +77,16 @@ def is_outside(requirement: str, stated: str) -> bool | None:
 
     What is asked for counts by the lowest version it names; `5.2` states any version that begins so.
     """
-    found = _NUMBERS.search(requirement)
+    if "||" in stated:
+        answers = {is_outside(requirement, one) for one in stated.split("||")}
+        return False if False in answers else None if None in answers else True
+    found, stated = _NUMBERS.search(requirement), stated.strip()
     if found is None or not stated:
         return None
     if not re.search(r"[<>=~!^]", stated):
-        wanted, has = stated.strip().lstrip("v").split("."), found[0].split(".")
-        return has[: len(wanted)] != wanted
+        # `18.x` and `1.*` name a beginning, as `18` does; `1.2 - 1.4` of npm is left unread.
+        wanted, has = stated.lstrip("v").rstrip(".xX*").split("."), found[0].split(".")
+        return None if " " in stated else wanted != [""] and has[: len(wanted)] != wanted
     try:
         return Version(found[0]) not in SpecifierSet(_as_specifier(stated), prereleases=True)
     except ValueError:  # A number of thousands of digits, too: both errors of the package are this one.
@@ -115,16 +119,24 @@ def _as_specifier(stated: str) -> str:
     parts = []
     for part in stated.replace(" ", ",").split(","):
         plain = part.strip().lstrip("v")
-        if plain.startswith("^"):
-            first, *rest = plain[1:].split(".")
-            upper = f"0.{int(rest[0]) + 1}" if first == "0" and rest and rest[0].isdecimal() else None
-            plain = f">={plain[1:]},<{upper or (int(first) + 1 if first.isdecimal() else first)}"
-        elif plain.startswith("~") and not plain.startswith("~="):
-            plain = f"~={plain[1:]}"
+        if plain.startswith("^") or (plain.startswith("~") and not plain.startswith("~=")):
+            plain = f">={plain[1:]},<{_first_above(plain[1:], within_minor=plain[0] == '~')}"
         elif plain.startswith("=") and not plain.startswith("=="):
             plain = f"={plain}"
         parts.append(plain)
     return ",".join(part for part in parts if part)
+
+
+def _first_above(version: str, *, within_minor: bool) -> str:
+    """Return the first version that `~version` no longer allows, or `^version`: it keeps what is left of a change.
+
+    `~` keeps the second number, where there is one; `^` the first that is not 0, and all where all are 0. Source: the
+    ranges of npm's semver, which Cargo and Poetry read alike.
+    """
+    numbers = [int(number) for number in (_NUMBERS.match(version) or [""])[0].split(".")]
+    first = next((place for place, number in enumerate(numbers) if number), len(numbers) - 1)
+    last = min(1, len(numbers) - 1) if within_minor else first
+    return ".".join(map(str, [*numbers[:last], numbers[last] + 1]))
 
 
 def _document(path: str, text: str) -> Any:

@@ -15,6 +15,7 @@ from bigmind.core.errors import Invalid
 from knowledge.anchors.grammar import ANCHOR_CHARS, parse_anchor, write_anchor
 from knowledge.anchors.history import Repository
 from knowledge.anchors.judging import AnchorVerdict
+from knowledge.anchors.manifests import is_outside
 from knowledge.anchors.reports import as_annotations, as_markdown, as_text
 from knowledge.anchors.syntax import parse_definitions
 from knowledge.anchors.verifying import AnchoredEntry, EntryResult, Verification, verify
@@ -394,3 +395,30 @@ def _tell(folder: Path, base: str, head: str, cited: str) -> list[str]:
 def _git(folder: Path, *arguments: str) -> str:
     done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True)
     return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("stated", "inside", "outside"),
+    [
+        ("18", "18.1", "20.0"),
+        ("18.x", "18.2.0", "19.0"),
+        ("1.*", "1.0", "2.0"),
+        ("~1", "1.9", "2.0"),
+        ("~1.2", "1.2.9", "1.9.0"),
+        ("~1.2.3", "1.2.4", "1.3.0"),
+        ("~=5.2", "5.9", "6.0"),
+        ("^1.2", "1.9", "2.0"),
+        ("^0", "0.9", "1.0"),
+        ("^0.2.3", "0.2.9", "0.3.0"),
+        ("^0.0", "0.0.7", "0.1.0"),
+        ("^0.0.3", "0.0.3", "0.0.9"),
+        ("^1 || ^3.1", "3.2", "2.0"),
+    ],
+)
+def test_versions_are_read_as_package_managers_read_them(stated: str, inside: str, outside: str) -> None:
+    assert [is_outside(version, stated) for version in (inside, outside)] == [False, True]
+
+
+@pytest.mark.parametrize("stated", ["", "^", "~x", "1.2 - 1.4"])
+def test_versions_that_cannot_be_read_make_no_entry_false(stated: str) -> None:
+    assert is_outside("1.3", stated) is None
