@@ -37,6 +37,7 @@ PRIVATE_WORDS = {
     "patience", "pieces", "places", "recalls", "room", "serving", "shelf", "tally", "telling", "troubles",
     "turns", "unusual", "wall", "watching", "writing",
 }  # fmt: skip
+FORMS = [form for word in PRIVATE_WORDS for form in (word, f"{word[:-1]}ies" if word.endswith("y") else f"{word}s")]
 # A model keeps its class name: migrations, permissions and content types go by it. Its admin is called after it.
 MODELS = {"Serving", "ServingAdmin", "Writing", "WritingAdmin", "TaskTally", "TaskTallyAdmin"}
 # “Set aside” is what people call the archive (SPEC, section 2).
@@ -44,45 +45,41 @@ SPOKEN = {"CanBeSetAside", "_CanBeSetAside"}
 
 
 @pytest.fixture(scope="module")
-def sources():
-    """Every module of ours, read."""
+def definitions():
+    """Every class and function of each module of ours, with the class it is in."""
     return {
-        str(path.relative_to(ROOT)): ast.parse(path.read_text())
+        str(path.relative_to(ROOT)): list(_definitions(ast.parse(path.read_text()).body))
         for package in PACKAGES
         for path in sorted((ROOT / package).rglob("*.py"))
         if "migrations" not in path.parts
     }
 
 
-def test_a_class_name_stands_for_one_thing(sources):
+def test_a_class_name_stands_for_one_thing(definitions):
     paths = defaultdict(list)
-    for path, module in sources.items():
-        for node in module.body:
-            for one in ast.walk(node):
-                if isinstance(one, ast.ClassDef) and one.name not in NAMED_BY_DJANGO:
-                    paths[one.name].append(path)
+    for path, node, _ in _each(definitions, ast.ClassDef):
+        if node.name not in NAMED_BY_DJANGO:
+            paths[node.name].append(path)
 
     assert {name: found for name, found in paths.items() if len(found) > 1} == {}
 
 
-def test_functions_are_named_by_verbs_and_not_by_participles(sources):
+def test_functions_are_named_by_verbs_and_not_by_participles(definitions):
     named = [
         f"{path}:{node.lineno} {node.name}"
-        for path, module in sources.items()
-        for node, around in _functions(module)
+        for path, node, around in _each(definitions, ast.FunctionDef | ast.AsyncFunctionDef)
         if _is_participle(_words(node.name)[:1]) and not _may_be_one(node, around)
     ]
 
     assert named == []
 
 
-def test_modules_and_classes_have_no_private_words(sources):
-    modules = [path for path in sources if any(_is_private(part) for part in Path(path).with_suffix("").parts)]
+def test_modules_and_classes_have_no_private_words(definitions):
+    modules = [path for path in definitions if any(_is_private(part) for part in Path(path).with_suffix("").parts)]
     classes = [
         f"{path}:{node.lineno} {node.name}"
-        for path, module in sources.items()
-        for node in ast.walk(module)
-        if isinstance(node, ast.ClassDef) and node.name not in MODELS | SPOKEN and _is_private(node.name)
+        for path, node, _ in _each(definitions, ast.ClassDef)
+        if node.name not in MODELS | SPOKEN and _is_private(node.name)
     ]
 
     assert modules + classes == []
@@ -108,12 +105,20 @@ def test_a_word_that_has_a_private_one_in_it_is_its_own(name):
     assert not _is_private(name)
 
 
-def _functions(node, around=None):
-    """Yield every function below, each with the class it is a method of."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield child, around
-        yield from _functions(child, child if isinstance(child, ast.ClassDef) else around)
+def _definitions(statements, around=None):
+    """Yield every class and function below, each with the class it is in. Expressions, which are most, have none."""
+    for node in statements:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node, around
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            below = getattr(node, name, ())
+            yield from _definitions(below, node if isinstance(node, ast.ClassDef) else around)
+
+
+def _each(definitions, kind):
+    return [
+        (path, node, around) for path, found in definitions.items() for node, around in found if isinstance(node, kind)
+    ]
 
 
 def _may_be_one(function, around):
@@ -133,11 +138,7 @@ def _is_participle(first):
 
 def _is_private(name):
     joined = "_".join(_words(name))
-    return any(re.search(rf"(?:^|_)(?:{word}|{_plural(word)})(?:_|$)", joined) for word in PRIVATE_WORDS)
-
-
-def _plural(word):
-    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    return re.search(rf"(?:^|_)(?:{'|'.join(FORMS)})(?:_|$)", joined) is not None
 
 
 def _words(name):

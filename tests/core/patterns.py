@@ -144,14 +144,12 @@ def _constant(node: ast.expr, module: ModuleType) -> object:
         return None
 
 
-def hostile_texts(pattern: re.Pattern[str], chars: int) -> Iterator[str]:
+def hostile_texts(pattern: re.Pattern[str], sizes: Iterable[int]) -> Iterator[list[str]]:
     """Yield texts of about so many characters: what comes before a repeat, the repeat's own words, and no end to it."""
     tree = list(parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE))
     begins = list(dict.fromkeys(["", *_begins(tree)]))[:3]
-    for pump in _pumps(tree):
-        body = pump * (chars // len(pump))
-        for begin, end in itertools.product(begins, ENDS):
-            yield begin + body + end
+    for pump, begin, end in itertools.product(_pumps(tree), begins, ENDS):
+        yield [begin + pump * (chars // len(pump)) + end for chars in sizes]
 
 
 def examples_of(pattern: re.Pattern[str], count: int) -> list[str]:

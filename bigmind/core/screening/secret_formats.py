@@ -31,6 +31,7 @@ _FRAMELESS = re.compile(
     r"(?:MII[A-Za-z0-9+/]{1,5}(?:IBAAKCA[QgI]|BADANBgkqhkiG9w0BAQEFAASC)|b3BlbnNzaC1rZXktdjEA|MC4CAQAwBQYDK2V|MHcCAQEEI"
     r"|MIG[HT]AgEA|MGgCAQEE|MHQCAQEEI)" + _LINES
 )
+_HEADLESS = re.compile(r"(?:[A-Za-z0-9+/=]{16,76}(?:\s{1,4}|\\n)){1,200}\Z")
 _ENCODED_FRAME = re.compile(r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{60,}+")
 
 
@@ -311,7 +312,6 @@ def _find_framed(text: str) -> Iterator[Secret]:
 def _find_headless(text: str) -> Iterator[Secret]:
     """Find bodies whose beginning was cut off."""
     for end in _END.finditer(text):
-        before = text[max(0, end.start() - 8000) : end.start()]
-        body = re.search(r"(?:[A-Za-z0-9+/=]{16,76}(?:\s{1,4}|\\n)){1,200}\Z", before[-400:])
+        body = _HEADLESS.search(text[max(0, end.start() - 400) : end.start()])
         if body and len(body[0]) >= BODY_CHARS:
             yield Secret(KIND, end.start() - len(body[0]), end.end())
