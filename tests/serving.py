@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx
@@ -54,7 +55,7 @@ def serving(log: Path, **variables: str) -> Iterator[tuple[Served, "subprocess.P
     """Run the web process of `bigmind up` with some variables set, and end it afterwards."""
     with socket.create_server(("127.0.0.1", 0)) as listener, log.open("w") as output:
         port = listener.getsockname()[1]
-        environment = {**_environment(port), **variables}
+        environment = {**environment_of_a_server(port), **variables}
         process = subprocess.Popen(
             [sys.executable, "-m", "bigmind.embedded.web", "", str(listener.fileno())],
             cwd=ROOT,
@@ -65,7 +66,7 @@ def serving(log: Path, **variables: str) -> Iterator[tuple[Served, "subprocess.P
         )
         try:
             served = Served(f"http://localhost:{port}", environment, log)
-            _wait_for(served, process)
+            wait_until_served(served, process)
             yield served, process
         finally:
             process.terminate()
@@ -93,7 +94,7 @@ def eventually(claim: Callable[[], bool], within: float = 5.0) -> bool:
     return holds
 
 
-def _environment(port: int) -> dict[str, str]:
+def environment_of_a_server(port: int) -> dict[str, str]:
     """What the process inherits: the test's own home, and the address of the test's own database."""
     return {
         **os.environ,
@@ -118,7 +119,8 @@ def end_its_database_sessions() -> None:
         )
 
 
-def _wait_for(served: Served, process: "subprocess.Popen[bytes]") -> None:
+def wait_until_served(served: Served, process: Any) -> None:
+    """Wait until a process answers: with `poll`, it says whether it has ended."""
     deadline = time.monotonic() + STARTS_WITHIN
     while time.monotonic() < deadline and process.poll() is None:
         try:
@@ -126,5 +128,5 @@ def _wait_for(served: Served, process: "subprocess.Popen[bytes]") -> None:
                 return
         except httpx.TransportError:
             pass
-        time.sleep(0.1)
+        time.sleep(0.05)
     pytest.fail(f"The server did not start:\n{served.log.read_text()}")

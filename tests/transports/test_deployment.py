@@ -2,17 +2,15 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.copies import run_in_copy
+
 ASKED = """
-import django, json
-django.setup()
+import json
 from django.core.management import call_command
 from django.test import Client
 call_command("check", deploy=True, fail_level="WARNING")
@@ -49,8 +47,4 @@ def test_a_company_server_passes_the_check_of_django_and_redirects_nobody(
 
 def _asked(variables: dict[str, str]) -> Any:
     others = {name: value for name, value in os.environ.items() if not name.startswith(("BIGMIND_", "DJANGO_"))}
-    done = subprocess.run(
-        [sys.executable, "-c", ASKED], cwd=ROOT, env=others | variables, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(run_in_copy(ASKED, others | variables).splitlines()[-1])

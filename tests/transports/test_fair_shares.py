@@ -13,14 +13,15 @@ from typing import Any
 
 import httpx
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 
 from bigmind.core.errors import TooMany
 from bigmind.transports.fair_pool import FairPool, NobodyWaits, People, share_of
 from bigmind.transports.shared_load import AtWork
 from bigmind.transports.web import _is_slow
+from tests.copies import serving_copy
 from tests.factories import make_key, make_user
-from tests.serving import Served, serving
+from tests.serving import Served
 from tests.transports.mcp_wire import Wire, text_of
 
 ADA, BEA = "ada", "bea"
@@ -252,8 +253,13 @@ def test_what_counts_as_slow(method: str, path: str, query: bytes, slow: bool) -
 def narrow(served: Served, tmp_path: Path) -> Iterator[Served]:
     """A web process with two threads of each kind, for which one request of a person may wait."""
     limits = {"BIGMIND_WEB_THREADS": "2", "BIGMIND_MCP_THREADS": "2", "BIGMIND_WAITING_PER_PERSON": "1"}
-    with serving(tmp_path / "log.txt", **limits) as (narrow, _):
+    with serving_copy(tmp_path / "log.txt", **limits) as (narrow, _):
         yield narrow
+
+
+def _wait_for_lock(cursor: Any) -> int:
+    cursor.execute("SELECT count(*) FROM pg_locks WHERE relation = 'knowledge_fact'::regclass AND NOT granted")
+    return int(cursor.fetchone()[0])
 
 
 def test_a_flood_of_one_person_is_told_to_wait_and_how_much_may(narrow: Served) -> None:
@@ -269,29 +275,29 @@ def test_a_flood_of_one_person_is_told_to_wait_and_how_much_may(narrow: Served) 
     def call(_: int) -> Any:
         return wire.call("memory_list_facts")
 
-    with ThreadPoolExecutor(16) as many, transaction.atomic():
-        from django.db import connection
-
-        with connection.cursor() as cursor:
-            cursor.execute("LOCK TABLE knowledge_fact IN ACCESS EXCLUSIVE MODE")
+    with ThreadPoolExecutor(18) as many, transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE knowledge_fact IN ACCESS EXCLUSIVE MODE")
         blocked = []
-        for number in range(2):  # One after the other: until a thread takes it up, the first waits, and one may.
+        for number in range(1, 3):  # One after the other: until a thread takes it up, the first waits, and one may.
             blocked.append(many.submit(read, number))
-            time.sleep(0.5)
+            assert eventually(lambda number=number: _wait_for_lock(cursor) == number, within=30)
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(f"{narrow.url}/api/v1/facts/", headers=headers, json=LEFT, timeout=0.5)
-        read_by_rest, called = list(many.map(read, range(8))), list(many.map(call, range(8)))
+        reads, calls = [[many.submit(ask, number) for number in range(8)] for ask in (read, call)]
+        # One more waits for a thread in each of the pools, and two are at work in that of the calls.
+        assert eventually(lambda: sum(one.done() for one in reads) == 7 and sum(one.done() for one in calls) == 5, 30)
 
-    assert all(one.result().is_success or one.result().status_code == 503 for one in blocked)
+    read_by_rest, called = [one.result() for one in reads], [one.result() for one in calls]
+    assert all(one.result().is_success for one in blocked)
     left = httpx.get(f"{narrow.url}/api/v1/facts/", headers=headers, timeout=30)
     assert LEFT["fact"] not in left.text, "Nobody waited for it any more."
     refused = [answer for answer in read_by_rest if answer.status_code == 429]
-    assert len(refused) >= 5
+    assert len(refused) == 7
     assert refused[0].headers["Content-Type"] == "application/problem+json"
     assert int(refused[0].headers["Retry-After"]) > 0
     assert "BIGMIND_WAITING_PER_PERSON" in refused[0].json()["detail"]
     told = [text_of(reply) for reply in called if "BIGMIND_WAITING_PER_PERSON" in text_of(reply)]
-    assert told
+    assert len(told) == 5
     assert "Try again in" in told[0]
     theirs = httpx.get(f"{narrow.url}/api/v1/facts/", headers={"Authorization": f"Bearer {other.text}"}, timeout=30)
     assert theirs.status_code == 200

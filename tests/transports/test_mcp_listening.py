@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx
@@ -17,9 +18,10 @@ from django.urls import reverse
 from accounts.keys import NewKey, revoke_key
 from accounts.models import ApiKey, User
 from accounts.people.users import link_key, unlink_key
+from tests.copies import serving_copy
 from tests.curation.factories import propose
 from tests.factories import make_key, make_user
-from tests.serving import Served, serving
+from tests.serving import Served, eventually
 from tests.transports.mcp_wire import STATELESS_REVISION, Wire, envelope
 
 CONTEXT, EMAIL = "bigmind://context", "bigmind://notes/email"
@@ -49,11 +51,25 @@ def set_note(served: Served, key: NewKey) -> None:
     Wire(served, key.text).call("knowledge_set", {"domain": "email", "key": "rules", "content": "Be brief."})
 
 
-def heard_before_the_end(messages: Messages, key: NewKey) -> list[str]:
-    """End the key, and return what its stream has said until then."""
-    time.sleep(0.5)
-    revoke_key(key.key)
-    return [message["params"].get("uri", "list") for message in messages if "method" in message]
+class Heard(list[str]):
+    """What a stream says from now on."""
+
+    def __init__(self, messages: Messages, key: NewKey) -> None:
+        super().__init__()
+        self._key = key
+        self._thread = Thread(target=self._hear, args=[messages])
+        self._thread.start()
+
+    def _hear(self, messages: Messages) -> None:
+        self.extend(message["params"].get("uri", "list") for message in messages if "method" in message)
+
+    def is_in_all(self, *said: str) -> bool:
+        """Whether it says just this, before its key ends."""
+        eventually(lambda: len(self) >= len(said), within=30)
+        time.sleep(0.1)
+        revoke_key(self._key.key)
+        self._thread.join()
+        return self == list(said)
 
 
 def deactivate(key: ApiKey) -> None:
@@ -90,9 +106,8 @@ def test_a_stream_goes_on_while_its_key_is_good(served: Served) -> None:
         time.sleep(1.2)
         set_note(served, stranger)
         set_note(served, writer)
-        heard = heard_before_the_end(messages, key)
 
-    assert heard == [CONTEXT, "list", EMAIL]
+        assert Heard(messages, key).is_in_all(CONTEXT, "list", EMAIL)
 
 
 def by_rest(served: Served, user: User, _: Client) -> None:
@@ -122,17 +137,17 @@ def test_what_changes_elsewhere_is_heard(
     with listening(served, key) as messages:
         change(served, user, client)
 
-        assert heard_before_the_end(messages, key) == [CONTEXT, "list", EMAIL]
+        assert Heard(messages, key).is_in_all(CONTEXT, "list", EMAIL)
 
 
 def test_what_another_process_stores_is_heard(served: Served, tmp_path: Path) -> None:
     user = make_user()
     key, writer = make_key(user), make_key(user)
 
-    with serving(tmp_path / "log.txt") as (other, _), listening(served, key) as messages:
+    with serving_copy(tmp_path / "log.txt") as (other, _), listening(served, key) as messages:
         set_note(other, writer)
 
-        assert heard_before_the_end(messages, key) == [CONTEXT, "list", EMAIL]
+        assert Heard(messages, key).is_in_all(CONTEXT, "list", EMAIL)
 
 
 @pytest.mark.parametrize("by_page", [True, False])
@@ -150,7 +165,7 @@ def test_everybody_hears_of_what_a_curator_decides(served: Served, client: Clien
             decision = {"entry_id": entry.pk, "action": "deprecate", **said}
             assert not wire.call("memory_approve_global", decision)["isError"]
 
-        assert heard_before_the_end(messages, key) == [CONTEXT]
+        assert Heard(messages, key).is_in_all(CONTEXT)
 
 
 def test_who_listens_goes_on_when_the_database_ended_the_connection(served: Served) -> None:
@@ -161,12 +176,13 @@ def test_who_listens_goes_on_when_the_database_ended_the_connection(served: Serv
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                " WHERE query LIKE '%pg_notify%' AND pid <> pg_backend_pid()"
+                " WHERE query LIKE 'LISTEN%' AND datname = current_database()"
             )
-        time.sleep(2)
+        heard, everything = Heard(messages, key), [CONTEXT, "list", EMAIL]
+        assert eventually(lambda: heard == everything, within=30), "Nobody knows what was missed."
         set_note(served, writer)
 
-        assert heard_before_the_end(messages, key)[-3:] == [CONTEXT, "list", EMAIL]
+        assert heard.is_in_all(*everything, *everything)
 
 
 @pytest.mark.parametrize(("toolsets", "heard"), [(["core"], [CONTEXT]), (["notes"], ["list", EMAIL])])
@@ -177,7 +193,7 @@ def test_a_key_hears_only_of_what_it_may_read(served: Served, toolsets: list[str
     with listening(served, key) as messages:
         set_note(served, writer)
 
-        assert heard_before_the_end(messages, key) == heard
+        assert Heard(messages, key).is_in_all(*heard)
 
 
 def test_who_may_not_read_may_not_listen(served: Served) -> None:

@@ -13,8 +13,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from accounts.models import Agent
 from knowledge.models import Chunk
+from tests.copies import serving_copy
 from tests.factories import make_key, make_user
-from tests.serving import Served, serving
+from tests.serving import Served
 from tests.transports.mcp_wire import HANDSHAKE_REVISIONS, Wire, text_of
 from tests.transports.windows import Window
 
@@ -24,7 +25,7 @@ CALLS = 8
 @pytest.fixture
 def two(served: Served, tmp_path: Path) -> Iterator[tuple[Served, Any, Served]]:
     """Two web processes, of which the first can be ended."""
-    with serving(tmp_path / "log.txt") as (other, process):
+    with serving_copy(tmp_path / "log.txt") as (other, process):
         yield other, process, served
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.copies import serving_copy
 from tests.factories import make_key, make_user
-from tests.serving import Served, serving
+from tests.serving import Served
 from tests.transports.mcp_wire import HANDSHAKE_REVISIONS, STATELESS_REVISION, Wire, envelope, text_of
 
 EACH_HANDSHAKE = pytest.mark.parametrize("revision", HANDSHAKE_REVISIONS)
@@ -90,7 +91,7 @@ def test_a_listening_client_is_acknowledged(served: Served) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_listening_client_does_not_hold_up_the_end_of_the_server(tmp_path: Path) -> None:
-    with serving(tmp_path / "log.txt") as (served, process):
+    with serving_copy(tmp_path / "log.txt") as (served, process):
         wire = Wire(served, make_key().text)
         with wire.http.stream("POST", "/mcp", json=LISTEN, headers=LISTEN_HEADERS) as response:
             lines = response.iter_lines()

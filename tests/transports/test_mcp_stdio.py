@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import anyio
@@ -11,6 +12,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 from accounts.keys import revoke_key
 from accounts.models import Agent, Role
+from tests.copies import command_of_a_copy
 from tests.factories import make_key, make_user
 from tests.serving import ROOT, Served
 
@@ -24,9 +26,8 @@ INITIALIZE = {
 
 
 def _parameters(served: Served, *arguments: str, **variables: str) -> StdioServerParameters:
-    return StdioServerParameters(
-        command=COMMAND[0], args=[*COMMAND[1:], *arguments], cwd=ROOT, env=served.environment | variables
-    )
+    program, *words = command_of_a_copy("mcp", *arguments)
+    return StdioServerParameters(command=program, args=words, cwd=ROOT, env=served.environment | variables)
 
 
 async def _conversation(parameters: StdioServerParameters, mode: str) -> str:
@@ -72,9 +73,9 @@ def test_toolsets_are_chosen_on_the_command_line(served: Served) -> None:
     assert all(name.startswith("knowledge_") for name in names)
 
 
-def _run(served: Served, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+def _run(served: Served, command: Sequence[str], **variables: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [*COMMAND, *arguments],
+        command,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -119,7 +120,7 @@ def test_a_revoked_key_is_refused_in_the_next_request(served: Served) -> None:
 
 
 def test_a_bad_key_is_one_sentence(served: Served) -> None:
-    done = _run(served, BIGMIND_API_KEY="bm_wrong")
+    done = _run(served, command_of_a_copy("mcp"), BIGMIND_API_KEY="bm_wrong")
 
     assert done.returncode == 1
     assert done.stdout == ""
@@ -128,14 +129,16 @@ def test_a_bad_key_is_one_sentence(served: Served) -> None:
 
 
 def test_without_a_key_a_team_is_asked_for_one(served: Served) -> None:
-    done = _run(served, BIGMIND_MODE="team")
+    done = _run(served, command_of_a_copy("mcp"), BIGMIND_MODE="team")
 
     assert done.returncode == 1
     assert "BIGMIND_API_KEY" in done.stderr
 
 
 def test_when_bigmind_does_not_run_it_says_so_and_ends(served: Served) -> None:
-    done = _run(served, BIGMIND_DATABASE_URL="postgres://nobody@127.0.0.1:1/nothing", BIGMIND_API_KEY=make_key().text)
+    nowhere = "postgres://nobody@127.0.0.1:1/nothing"
+
+    done = _run(served, COMMAND, BIGMIND_DATABASE_URL=nowhere, BIGMIND_API_KEY=make_key().text)
 
     assert done.returncode == 1
     assert done.stdout == ""

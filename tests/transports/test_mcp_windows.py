@@ -1,6 +1,5 @@
 """Two windows of one client: what is written in the one never lands in the session of the other."""
 
-import sys
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -12,8 +11,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from accounts.models import User
 from knowledge.models import Chunk, Fact, Hypothesis, Session
+from tests.copies import command_of_a_copy
 from tests.factories import make_key, make_user
-from tests.serving import ROOT, Served
+from tests.serving import Served
 from tests.transports.windows import Said, Window
 
 FACT = {"category": "decision", "fact": "Deploys on Tuesdays."}
@@ -26,8 +26,8 @@ def _client(url: str, key: str, mode: str) -> Client:
 
 def _stdio(served: Served, key: str, mode: str) -> Client:
     environment = served.environment | {"BIGMIND_API_KEY": key}
-    command = StdioServerParameters(command=sys.executable, args=["manage.py", "mcp"], cwd=ROOT, env=environment)
-    return Client(stdio_client(command), mode=mode)
+    program, *words = command_of_a_copy("mcp")
+    return Client(stdio_client(StdioServerParameters(command=program, args=words, env=environment)), mode=mode)
 
 
 async def _interleave(one: Client, other: Client, *, ids: tuple[str, str] | None) -> dict[str, Any]:

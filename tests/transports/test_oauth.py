@@ -13,8 +13,9 @@ from accounts.oauth.connected_apps import INTRODUCED_FROM_AN_ADDRESS
 from accounts.tasks import forget_unused_apps
 from curation.decisions.forgetting import forget_source
 from knowledge.models import Fact, Writing
+from tests.copies import serving_copy
 from tests.factories import make_actor, make_key, make_user
-from tests.serving import Served, serving
+from tests.serving import Served
 from tests.transports.oauth_wire import INITIALIZE, REDIRECT, TOOLS_LIST, App, Browser
 
 METADATA = "/.well-known/oauth-protected-resource/mcp/oauth"
@@ -80,7 +81,7 @@ def test_what_clients_try_besides_is_not_found(served: Served, path: str) -> Non
 
 
 def test_where_it_is_switched_off_nothing_of_it_is_found(served: Served, tmp_path: Any) -> None:
-    with serving(tmp_path / "log.txt", BIGMIND_OAUTH="off") as (other, _):
+    with serving_copy(tmp_path / "log.txt", BIGMIND_OAUTH="off") as (other, _):
         paths = ["/mcp/oauth", METADATA, SERVER, "/mcp/oauth/authorize", "/mcp/oauth/token", "/mcp/oauth/register"]
         found = [path for path in paths if httpx.get(f"{other.url}{path}").status_code != 404]
         with_key = httpx.post(other.mcp, json=TOOLS_LIST)

@@ -13,8 +13,9 @@ from accounts.oauth import client_documents
 from accounts.oauth.client_documents import FETCHES_PER_MINUTE, is_document_address, must_be_read, read_document
 from accounts.oauth.connected_apps import keep_document
 from bigmind.core.errors import Invalid, TooMany
+from tests.copies import serving_copy
 from tests.factories import make_user
-from tests.serving import Served, serving
+from tests.serving import Served
 from tests.transports.documents import Site, site
 from tests.transports.oauth_wire import REDIRECT, App, Browser
 from tests.transports.test_oauth_python_client import Person, store
@@ -43,7 +44,7 @@ def served_with_site(transactional_db: None, tmp_path: Path) -> Iterator[tuple[S
     with site(tmp_path, REDIRECT) as found:
         settings = "tests.transports.document_settings"
         variables = {"DJANGO_SETTINGS_MODULE": settings, "DOCUMENTS_CERTIFICATE": str(found.certificate)}
-        with serving(tmp_path / "log.txt", **variables) as (served, _):
+        with serving_copy(tmp_path / "log.txt", **variables) as (served, _):
             yield served, found
 
 

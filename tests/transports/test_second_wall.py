@@ -1,8 +1,6 @@
 """The second wall: whatever a service forgets, PostgreSQL shows a request no private rows of others."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -19,6 +17,7 @@ from knowledge.kinds import KINDS
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
 from knowledge.search import hybrid
 from knowledge.search.indexes import scope_of_owner
+from tests.copies import run_in_copy
 from tests.factories import make_actor, make_user
 from tests.transports.isolation import SECRET, own_everything
 
@@ -212,9 +211,9 @@ def test_every_table_with_an_owner_stands_behind_the_wall_or_says_why_not():
 
 
 def _first_sees(begins: str) -> str:
-    ask = f"from bigmind.core.rls import SETTING, begin_seeing\ndef ask():\n  print(whom())\n{_WHOM}\n{begins}"
-    run = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
-    return run.stdout.split()[-1]
+    return run_in_copy(f"from bigmind.core.rls import SETTING\ndef ask():\n  print(whom())\n{_WHOM}\n{begins}").split()[
+        -1
+    ]
 
 
 _WHOM = """

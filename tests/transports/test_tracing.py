@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,14 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from bigmind.embedded.up import worker_command
 from bigmind.observability.tracing import DiscreetExporter
 from tests.factories import make_key
-from tests.serving import ROOT, Served, end_its_database_sessions, home_of_its_own, serving
+from tests.serving import (
+    ROOT,
+    Served,
+    end_its_database_sessions,
+    environment_of_a_server,
+    home_of_its_own,
+    serving,
+)
 from tests.transports.collector import Collector, collecting
 
 REQUEST_ID = "trace-me-please-42"
@@ -51,7 +59,9 @@ def traced(transactional_db: None, tmp_path: Path) -> Iterator[Traced]:
             "BIGMIND_SLOW_MS": "1",
             "BIGMIND_EMBEDDING_PROVIDER": "hashing",
         }
-        with serving(tmp_path / "web.log", **quick, **address) as (served, _), _working(served, log):
+        variables = {**quick, **address}
+        # Each imports for seconds, so both start at once.
+        with _working(variables, log), serving(tmp_path / "web.log", **variables) as (served, _):
             key = make_key().text
             _store(served, key)
             # The sweep runs the same task on its own account.
@@ -65,25 +75,17 @@ def _traces(collector: Collector, name: str) -> set[str]:
     return {span.trace for span in collector.named(name)}
 
 
-def _working(served: Served, log: Path) -> "_Worker":
-    return _Worker(served, log)
-
-
-class _Worker:
-    """A worker that runs for a while."""
-
-    def __init__(self, served: Served, log: Path) -> None:
-        self.served, self.log = served, log
-
-    def __enter__(self) -> None:
-        with self.log.open("w") as output:
-            self.process = subprocess.Popen(
-                worker_command(), cwd=ROOT, env=self.served.environment, stdout=output, stderr=output
-            )
-
-    def __exit__(self, *_: object) -> None:
-        self.process.terminate()
-        self.process.wait(90)
+@contextmanager
+def _working(variables: dict[str, str], log: Path) -> Iterator[None]:
+    """Let a worker run for a while."""
+    environment = environment_of_a_server(8000) | variables
+    with log.open("w") as output:
+        process = subprocess.Popen(worker_command(), cwd=ROOT, env=environment, stdout=output, stderr=output)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
 
 
 def _store(served: Served, key: str) -> None:
@@ -99,7 +101,7 @@ def _eventually(claim: Callable[[], bool]) -> None:
     give_up = time.monotonic() + WITHIN
     while not claim():
         assert time.monotonic() < give_up, "It did not come true in time."
-        time.sleep(0.1)
+        time.sleep(0.05)
 
 
 def test_a_write_is_one_trace_from_the_request_to_the_task_and_the_log_names_it(traced: Traced) -> None:

@@ -1,0 +1,213 @@
+"""Programs of BigMind that are copied from a process that has imported it, as `bigmind up` copies its own.
+
+A program that starts from nothing imports for two seconds. A copy reads its own environment and settings, and begins.
+That a program starts from nothing is tested where one does: `served` is one, and there is one for each command.
+"""
+
+import atexit
+import importlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import IO, Any
+
+from tests.serving import ROOT, STARTS_WITHIN, Served, environment_of_a_server, eventually, wait_until_served
+
+# A program for clients that start their server themselves: it hands its input and output to a copy, and ends with it.
+RELAY = """
+import json, os, socket, sys
+template = socket.socket(socket.AF_UNIX)
+template.connect(sys.argv[1])
+socket.send_fds(template, [b"-"], [0, 1, 2])
+template.sendall(json.dumps([sys.argv[2:], dict(os.environ)]).encode())
+template.shutdown(socket.SHUT_WR)
+for descriptor in range(3):
+    os.close(descriptor)
+os._exit(int(template.makefile().read().split()[1]))
+"""
+
+
+class Copied:
+    """A copy that runs."""
+
+    def __init__(self, arguments: list[str], environment: dict[str, str], files: list[int]) -> None:
+        with socket.socket(socket.AF_UNIX) as template:
+            template.connect(_template())
+            socket.send_fds(template, [b"-"], files)
+            template.sendall(json.dumps([arguments, environment]).encode())
+            template.shutdown(socket.SHUT_WR)
+            self._told: IO[str] = template.makefile()
+        self.pid = int(self._told.readline())
+        self._ended = threading.Event()
+        threading.Thread(target=self._wait, daemon=True).start()
+
+    def _wait(self) -> None:
+        self._told.readline()
+        self._ended.set()
+
+    def wait(self, timeout: float = 60) -> None:
+        """Wait for its end."""
+        assert self._ended.wait(timeout), "It did not end in time."
+
+    def terminate(self, number: int = signal.SIGTERM) -> None:
+        """Ask it to end."""
+        if not self._ended.is_set():
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it."""
+        self.terminate(signal.SIGKILL)
+
+    def poll(self) -> bool | None:
+        """Whether it has ended; None while it runs."""
+        return self._ended.is_set() or None
+
+
+@contextmanager
+def serving_copy(log: Path, **variables: str) -> Iterator[tuple[Served, Copied]]:
+    """Run a web process with some variables set, and end it afterwards."""
+    with socket.create_server(("127.0.0.1", 0)) as listener, log.open("w") as output:
+        port = listener.getsockname()[1]
+        served = Served(f"http://localhost:{port}", environment_of_a_server(port) | variables, log)
+        process = Copied([], served.environment, [output.fileno()] * 3 + [listener.fileno()])
+        try:
+            wait_until_served(served, process)
+            yield served, process
+        finally:
+            process.kill()
+            process.wait()
+
+
+def command_of_a_copy(*arguments: str) -> list[str]:
+    """Return a program that does what `manage.py` does with these arguments."""
+    return [sys.executable, "-I", "-S", "-c", RELAY, _template(), *arguments]
+
+
+def run_in_copy(code: str, environment: dict[str, str] | None = None) -> str:
+    """Run some Python in a process that has imported BigMind, and return what it prints."""
+    command = command_of_a_copy("shell", "--no-imports", "-c", code)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@cache
+def _template() -> str:
+    """Return the address of the process that is copied, which lives as long as this one."""
+    folder = tempfile.TemporaryDirectory(prefix="bm-copies-")
+    address = f"{folder.name}/socket"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.copies", address],
+        cwd=ROOT,
+        env=environment_of_a_server(8000),
+        stdin=subprocess.PIPE,
+    )
+    atexit.register(folder.cleanup)
+    atexit.register(process.kill)
+    assert eventually(lambda: Path(address).is_socket() or process.poll() is not None, within=STARTS_WITHIN)
+    return address
+
+
+def _serve_copies(address: str) -> None:
+    """Copy this process for everybody who asks, until the tests have ended."""
+    import django
+
+    from bigmind.embedded.web import NEEDS_NO_DATABASE
+
+    django.setup()
+    from knowledge.services.near_duplicates import load_models
+
+    for name in (*NEEDS_NO_DATABASE, "bigmind.cli", "bigmind.management.commands.mcp"):
+        importlib.import_module(name)
+    load_models()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=lambda: (os.read(0, 1), os._exit(0)), daemon=True).start()
+    with socket.socket(socket.AF_UNIX) as unready:
+        unready.bind(f"{address}.unready")
+        unready.listen()
+        Path(f"{address}.unready").rename(address)
+        while True:
+            with unready.accept()[0] as caller:
+                _, files, _, _ = socket.recv_fds(caller, 1, 4)
+                if os.fork() == 0:
+                    unready.close()
+                    _keep(caller, files)
+                for descriptor in files:
+                    os.close(descriptor)
+            with suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+
+
+def _keep(caller: socket.socket, files: list[int]) -> None:
+    """Begin a program, and tell who asked for it which process that is, and how it ended."""
+    arguments, environment = json.loads(caller.makefile().read())
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if (pid := os.fork()) == 0:
+        caller.close()
+        for number, descriptor in enumerate(files[:3]):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+        _run(lambda: _program(arguments, environment, files[3:]))
+    for descriptor in (*files, 0, 1, 2):
+        os.close(descriptor)
+    caller.sendall(f"{pid}\n".encode())
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    caller.sendall(f"{code}\n".encode())
+    os._exit(0)
+
+
+def _run(program: Callable[[], object]) -> None:
+    """Run it to its end, which is that of this process."""
+    code: Any = 1
+    try:
+        program()
+        code = 0
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(bool(ended.code))
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+        raise
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _program(arguments: list[str], environment: dict[str, str], listeners: list[int]) -> None:
+    import django
+    from django.conf import settings
+    from django.utils.functional import empty
+
+    from bigmind import environment as of_bigmind
+
+    os.environ.clear()
+    os.environ.update(environment)
+    of_bigmind.environment.cache_clear()
+    importlib.reload(sys.modules["bigmind.settings"])
+    settings._wrapped = empty  # type: ignore[assignment]
+    django.setup()  # Which writes a log as these settings say.
+    if arguments:
+        from bigmind.cli import main
+
+        sys.argv[1:] = arguments
+        main()
+    else:
+        from bigmind.embedded.web import serve
+
+        serve(listeners)
+
+
+if __name__ == "__main__":
+    _serve_copies(sys.argv[1])
