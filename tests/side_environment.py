@@ -17,8 +17,20 @@ def python_with(name: str) -> Path:
     python, made_from = environment / "bin" / "python", environment / "made-from"
     wanted = sha256(requirements.read_bytes()).hexdigest()
     if not made_from.exists() or made_from.read_text() != wanted:
-        _run(sys.executable, "-m", "venv", "--clear", str(environment))
-        _run(str(python), "-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(requirements))
+        _run(sys.executable, "-m", "venv", "--clear", "--without-pip", str(environment))
+        # Of whose every dependency the file has the hash, so there is nothing to resolve.
+        install = (
+            "-m",
+            "pip",
+            "--python",
+            str(python),
+            "install",
+            "--quiet",
+            "--require-hashes",
+            "--no-deps",
+            "--no-compile",
+        )
+        _run(sys.executable, *install, "-r", str(requirements))
         made_from.write_text(wanted)
     return python
 

@@ -37,7 +37,7 @@ pytestmark = pytest.mark.django_db
 ATTACKER = Person("192.0.2.66")
 SOMEBODY_ELSE = Person("192.0.2.7")
 TOO_MANY = 429
-ROUNDS = 10
+ROUNDS = 5
 # Another address of this machine, which no other test comes from.
 FROM_ELSEWHERE = (f"127.0.77.{number}" for number in count(1))
 
@@ -237,14 +237,21 @@ def test_a_flood_of_wrong_secrets_waits_while_what_is_right_goes_in(
 ) -> None:
     show, right, usual = _doors_of(served, elsewhere)[door]
 
-    # Whoever begins at the end of a minute is counted anew in the next one.
-    wrong = [show(new_key_text()) for _ in range(2 * GUESSES_PER_MINUTE + 1)]
-    refused = [answer for answer in wrong if answer.status_code == TOO_MANY]
+    *wrong, refused = _until_told(lambda: show(new_key_text()), "", GUESSES_PER_MINUTE)
 
-    assert {answer.status_code for answer in wrong[:GUESSES_PER_MINUTE]} == {usual}
-    assert {answer.status_code for answer in wrong} == {usual, TOO_MANY}
-    assert all(1 <= int(answer.headers["Retry-After"]) <= 60 for answer in refused)
+    assert len(wrong) >= GUESSES_PER_MINUTE
+    assert {answer.status_code for answer in wrong} == {usual}
+    assert refused.status_code == TOO_MANY
+    assert 1 <= int(refused.headers["Retry-After"]) <= 60
     assert show(right).status_code == 200
+
+
+def _until_told(ask: Callable[[], httpx.Response], words: str, most: int) -> list[httpx.Response]:
+    """Ask until it is too much, in these words. Whoever begins at the end of a minute is counted anew in the next."""
+    answers = [ask()]
+    while not (answers[-1].status_code == TOO_MANY and words in answers[-1].text) and len(answers) <= 2 * most:
+        answers.append(ask())
+    return answers
 
 
 def test_tokens_are_exchanged_so_often_a_minute_from_one_address(served: Served, elsewhere: httpx.Client) -> None:
@@ -254,11 +261,12 @@ def test_tokens_are_exchanged_so_often_a_minute_from_one_address(served: Served,
     def exchange() -> httpx.Response:
         return elsewhere.post("/mcp/oauth/token", data={"grant_type": "nonsense", "client_id": app.client_id})
 
-    with ThreadPoolExecutor(4) as threads:
-        answers = list(threads.map(lambda _: exchange(), range(2 * EXCHANGES_PER_MINUTE + 1)))
+    *answers, refused = _until_told(exchange, "exchanged", EXCHANGES_PER_MINUTE)
 
+    assert len(answers) >= EXCHANGES_PER_MINUTE
     assert {answer.status_code for answer in answers} <= {400, 401, TOO_MANY}
-    assert any("exchanged" in answer.text for answer in answers if answer.status_code == TOO_MANY)
+    assert refused.status_code == TOO_MANY
+    assert "exchanged" in refused.text
     assert app.refresh(pair["refresh_token"]).status_code == 200
 
 
