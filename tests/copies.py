@@ -12,7 +12,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
-from tests.serving import ROOT, STARTS_WITHIN, Served, environment_of_a_server, eventually, wait_until_served
+from tests.serving import ROOT, Served, environment_of_a_server, wait_until_served
 
 # A program for clients that start their server themselves: it hands its input and output to a copy, and ends with it.
 RELAY = """
@@ -103,21 +102,22 @@ def run_in_copy(code: str, environment: dict[str, str] | None = None) -> str:
 @cache
 def _template() -> str:
     """Return the address of the process that is copied, which lives as long as this one."""
-    folder = tempfile.TemporaryDirectory(prefix="bm-copies-")
-    address = f"{folder.name}/socket"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.copies", address],
-        cwd=ROOT,
-        env=environment_of_a_server(8000),
-        stdin=subprocess.PIPE,
-    )
-    atexit.register(folder.cleanup)
+    address = f"{os.environ['BIGMIND_HOME']}/copies-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX) as callers:
+        callers.bind(address)
+        callers.listen()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.copies", str(callers.fileno())],
+            cwd=ROOT,
+            env=environment_of_a_server(8000),
+            stdin=subprocess.PIPE,
+            pass_fds=[callers.fileno()],
+        )
     atexit.register(process.kill)
-    assert eventually(lambda: Path(address).is_socket() or process.poll() is not None, within=STARTS_WITHIN)
     return address
 
 
-def _serve_copies(address: str) -> None:
+def _serve_copies(callers: socket.socket) -> None:
     """Copy this process for everybody who asks, until the tests have ended."""
     import django
 
@@ -131,21 +131,17 @@ def _serve_copies(address: str) -> None:
     load_models()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=lambda: (os.read(0, 1), os._exit(0)), daemon=True).start()
-    with socket.socket(socket.AF_UNIX) as unready:
-        unready.bind(f"{address}.unready")
-        unready.listen()
-        Path(f"{address}.unready").rename(address)
-        while True:
-            with unready.accept()[0] as caller:
-                _, files, _, _ = socket.recv_fds(caller, 1, 4)
-                if os.fork() == 0:
-                    unready.close()
-                    _keep(caller, files)
-                for descriptor in files:
-                    os.close(descriptor)
-            with suppress(ChildProcessError):
-                while os.waitpid(-1, os.WNOHANG)[0]:
-                    pass
+    while True:
+        with callers.accept()[0] as caller:
+            _, files, _, _ = socket.recv_fds(caller, 1, 4)
+            if os.fork() == 0:
+                callers.close()
+                _keep(caller, files)
+            for descriptor in files:
+                os.close(descriptor)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
 
 
 def _keep(caller: socket.socket, files: list[int]) -> None:
@@ -210,4 +206,4 @@ def _program(arguments: list[str], environment: dict[str, str], listeners: list[
 
 
 if __name__ == "__main__":
-    _serve_copies(sys.argv[1])
+    _serve_copies(socket.socket(fileno=int(sys.argv[1])))
