@@ -2,6 +2,14 @@
 
 from django.apps import AppConfig
 from django.conf import settings
+from django.contrib.admin import apps as admin_apps
+
+
+class BigMindAdminConfig(admin_apps.AdminConfig):
+    """Django's admin, with our admin site."""
+
+    default = False
+    default_site = "bigmind.web.admin.TranslatedAdminSite"
 
 
 class BigMindConfig(AppConfig):

@@ -54,7 +54,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "csp",
     "django.contrib.postgres",
-    "django.contrib.admin",
+    "bigmind.apps.BigMindAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

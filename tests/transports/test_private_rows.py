@@ -8,6 +8,7 @@ import pytest
 from django.apps import apps
 from django.contrib import admin
 from django.db.models import CharField, Model, TextField
+from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -107,13 +108,15 @@ def test_every_private_model_is_shown_by_an_admin_that_hides() -> None:
 
 @pytest.mark.parametrize("model", PRIVATE, ids=lambda model: model.__name__)
 def test_no_text_of_a_private_row_is_shown_found_or_asked_about(
-    model: type[PrivateModel], browser: Client, world: None
+    model: type[PrivateModel], browser: Client, world: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Of these pages only the status is looked at, and to write them takes most of the time.
+    monkeypatch.setattr("bigmind.urls.handler400", lambda request, exception: HttpResponse(status=400))
     row = model._default_manager.exclude(**{model.owned_by: None}).first()
     assert row is not None
 
     shown = [
-        browser.get(_url(model, "changelist")),
+        browser.get(_url(model, "changelist"), {"o": ".".join(map(str, range(12)))}),
         browser.get(_url(model, "change", row.pk)),
         browser.get(_url(model, "history", row.pk)),
         browser.get(_url(model, "delete", row.pk)),
@@ -124,14 +127,14 @@ def test_no_text_of_a_private_row_is_shown_found_or_asked_about(
         for name in model.private_texts()
         for how in ("", "__startswith", "__gt")
     ]
-    ordered = browser.get(_url(model, "changelist"), {"o": ".".join(map(str, range(12)))})
 
     assert [page.status_code for page in shown[:2]] == [200, 200]
-    assert [page.request["PATH_INFO"] for page in [*shown, ordered] if MARKER in page.text] == []
+    assert [page.request["PATH_INFO"] for page in shown if MARKER in page.text] == []
     assert {page.status_code for page in asked} <= {400}
     assert not found.context["cl"].result_count or not found.context["cl"].search_fields
-    order = {str(name).lstrip("-") for name in ordered.context["cl"].queryset.query.order_by}
-    assert not order & model.private_texts()
+    for listed in (shown[0], found):
+        order = {str(name).lstrip("-") for name in listed.context["cl"].queryset.query.order_by}
+        assert not order & model.private_texts()
 
 
 @pytest.mark.parametrize("model", [model for model in OURS if model not in PRIVATE], ids=lambda model: model.__name__)
