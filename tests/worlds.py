@@ -25,3 +25,11 @@ def keep_world(blocker: DjangoDbBlocker, make: Callable[[], World]) -> Iterator[
         finally:
             del connection.close  # type: ignore[method-assign]
             transaction.set_rollback(True)
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Take back what is done within, so that one test can try many things on one world."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
