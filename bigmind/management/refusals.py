@@ -4,6 +4,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from bigmind.core import errors
@@ -21,6 +22,7 @@ _CODES = {
 } | {"Refused": COMMAND, "CannotStart": COMMAND, "_misuse": COMMAND}
 
 
+@cache
 def refusals() -> dict[str, dict[str, str]]:
     """Return, for each code, the messages with their hints; `…` stands for what differs from case to case."""
     found: dict[str, dict[str, str]] = defaultdict(dict)

@@ -7,6 +7,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import count, product
 from pathlib import Path
 
@@ -60,6 +61,7 @@ _VALUE = re.compile(r"\{\w+\}")
 _FORMAT = re.compile(r"\{(\w+):[^{}]*\}")
 
 
+@cache
 def sentences() -> set[str]:
     """Return the templates: `There is no note {id}.`"""
     found = {*_of_code(), *SENTENCES, *_of_settings(), *(sign.why for sign in SIGNS)}
@@ -93,17 +95,17 @@ class _SpokenModule:
     """What one module says: in what it raises, in problems of arguments, in alerts."""
 
     def __init__(self, tree: ast.Module) -> None:
-        self.tree = tree
-        self.functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+        self.nodes = list(ast.walk(tree))
+        self.functions = {node.name: node for node in self.nodes if isinstance(node, ast.FunctionDef)}
         self.assigned: dict[str, list[ast.expr]] = defaultdict(list)
-        for node in ast.walk(tree):
+        for node in self.nodes:
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     if isinstance(target, ast.Name):
                         self.assigned[target.id].append(node.value)
 
     def sentences(self) -> Iterator[str]:
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             for said in _find_texts(node):
                 yield from self._templates(said)
         for name, function in self.functions.items():

@@ -18,8 +18,10 @@ from knowledge.services.embedding import embed_pending
 from tests.factories import make_key, make_user
 from tests.serving import Served, serving
 
-LESSONS = Path(__file__).parents[1] / "knowledge" / "parsers" / "LESSONS-LEARNED.md"
-STORIES, FACTS = 32, 222
+LESSONS = (Path(__file__).parents[1] / "knowledge" / "parsers" / "LESSONS-LEARNED.md").read_text(encoding="utf-8")
+# The first stories are enough here: `tests/knowledge/parsers` reads the whole document.
+SOME_LESSONS = LESSONS.partition("## STORY-011")[0]
+STORIES, FACTS = 6, 49
 ROUTES = (
     "Route ordering in vercel.json: specific routes must come before parameterized routes. "
     "Place /api/mocs/stats/by-category before /api/mocs/:id."
@@ -281,7 +283,7 @@ def test_a_file_of_lessons_is_parsed_seeded_searched_edited_imported_again_and_s
     served: Served, key: str, tmp_path: Path
 ) -> None:
     source, file = tmp_path / "LESSONS-LEARNED.md", tmp_path / "lessons-learned.yaml"
-    source.write_text(LESSONS.read_text(encoding="utf-8"), encoding="utf-8")
+    source.write_text(SOME_LESSONS, encoding="utf-8")
 
     _run("kb_parse", str(source), "--output", str(file))
     first = _seed(file)

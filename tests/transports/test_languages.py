@@ -48,10 +48,14 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 def _messages_of_code() -> Iterator[str]:
     for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in _FUNCTIONS:
+            if isinstance(node, ast.Call) and _name_of(node.func) in _FUNCTIONS:
                 first = node.args[0] if node.args else None
                 if isinstance(first, ast.Constant) and isinstance(first.value, str):
                     yield first.value
+
+
+def _name_of(called: ast.expr) -> str:
+    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
 
 
 def _messages_of_templates() -> Iterator[str]:
@@ -185,11 +189,13 @@ def _outside_of_brackets(page: str) -> Iterator[str]:
             yield from (text for text in said if _WORD.search(_unbracketed(text, 0)[0]))
         elif type(node) is NavigableString:
             outside, depth = _unbracketed(str(node), depth)
-            if not any(parent.name in _NOT_READ for parent in node.parents) and _WORD.search(outside):
+            if _WORD.search(outside) and not any(parent.name in _NOT_READ for parent in node.parents):
                 yield " ".join(outside.split())
 
 
 def _unbracketed(text: str, depth: int) -> tuple[str, int]:
+    if "⟦" not in text and "⟧" not in text:
+        return ("", depth) if depth else (_MIGRATION.sub("", text), 0)
     outside = []
     for letter in _MIGRATION.sub("", text):
         depth += (letter == "⟦") - (letter == "⟧")

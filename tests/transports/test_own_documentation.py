@@ -1,6 +1,7 @@
 """BigMind's own documentation: an agent can ask BigMind about BigMind."""
 
 import json
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command
@@ -63,11 +64,14 @@ def test_a_console_is_recognised_by_its_name():
     ("kind", "given", "expected"),
     [
         ("click", "celery.bin.celery:celery", "celery worker"),
-        ("django", "tests.settings", "manage.py migrate"),
-        ("help", "git", "git commit"),
+        ("django", "shop_settings", "manage.py migrate"),
+        ("help", "tar", "tar"),
     ],
 )
-def test_what_operators_name_is_read(kind, given, expected):
+def test_what_operators_name_is_read(kind, given, expected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "shop_settings.py").write_text("SECRET_KEY = 'x'\n")
+    monkeypatch.chdir(tmp_path)
+
     made = GENERATORS[kind].generate(Source(given))
 
     assert expected in {draft.name for draft in made.drafts}

@@ -18,7 +18,7 @@ from tests.transports.rest_wire import Rest, problem_in
 pytestmark = pytest.mark.django_db
 
 # Three rows share a moment, so that pages of ten end between them.
-ROWS = 100
+ROWS = 40
 PAGE = 10
 WALKS = [pytest.param(CATALOGUE[name], long, id=name) for name, lists in LONG_LISTS.items() for long in lists]
 
