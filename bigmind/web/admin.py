@@ -17,8 +17,8 @@ from bigmind.core.translation import _, gettext_lazy
 class TranslatedAdminSite(admin.AdminSite):
     """Django's admin site, with the names of models in the language of the reader before it sorts by them."""
 
-    def _build_app_dict(self, request: HttpRequest, label: str | None = None) -> dict[str, Any]:
-        found: dict[str, Any] = super()._build_app_dict(request, label)  # type: ignore[misc]
+    def _build_app_dict(self, request: HttpRequest, label: Any = None) -> dict[str, Any]:
+        found: dict[str, Any] = super()._build_app_dict(request, label)
         for model in (model for app in found.values() for model in app["models"]):
             # Each comparison of names that are not translated yet translates both: 800 times for a page.
             model["name"] = str(model["name"])
