@@ -34,3 +34,12 @@ def take_over_settings(**_: Any) -> None:
     from accounts.services.setting_overrides import follow_in_background
 
     follow_in_background()
+
+
+@worker_ready.connect(dispatch_uid="bigmind.celery.company")  # type: ignore[untyped-decorator]
+def sync_with_company(**_: Any) -> None:
+    """Sync at once, if there is a company server: the scheduler begins with the first minute, and a laptop sleeps."""
+    from django.conf import settings
+
+    if settings.COMPANY_URL:
+        app.send_task("curation.tasks.sync_with_company", ignore_result=True, expires=60)

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.embedded.instance import Instance, command, eventually, free_port
+from tests.embedded.instance import LAST_READY_LINE, Console, Instance, command, eventually, free_port
 
 
 @dataclass
@@ -20,6 +20,7 @@ class Two:
 
     company: Instance
     laptop: Instance
+    console: Console
     curator: str
     ada: str
 
@@ -54,7 +55,7 @@ class Two:
 
     def sync(self) -> tuple[int, dict[str, Any]]:
         """Let the laptop ask the company now."""
-        done = command(self.laptop.home, "company_sync", "--json", **_variables(self.laptop))
+        done = self.console.run("company_sync", "--json")
         return done.returncode, json.loads(done.stdout)
 
     def listed(self) -> list[dict[str, Any]]:
@@ -75,8 +76,8 @@ def _ask(instance: Instance, key: str, method: str, path: str, body: dict[str, A
     return answer.json()
 
 
-def _made(instance: Instance, *arguments: str) -> str:
-    done = command(instance.home, *arguments, **_variables(instance))
+def _made(console: Console, *arguments: str) -> str:
+    done = console.run(*arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip().splitlines()[-1]
 
@@ -85,17 +86,21 @@ def _made(instance: Instance, *arguments: str) -> str:
 def two() -> Iterator[Two]:
     """Yield a company with ada and a curator, and ada's laptop, which is connected to it."""
     folder = Path(tempfile.mkdtemp(prefix="bm-"))
-    plain = {"BIGMIND_EMBEDDING_PROVIDER": "hashing"}
-    company = Instance.prepare(folder / "company", BIGMIND_MODE="team", **plain).start()
+    plain = {"BIGMIND_EMBEDDING_PROVIDER": "hashing", "BIGMIND_WEB_PROCESSES": "1"}
+    company = Instance.prepare(folder / "company", BIGMIND_MODE="team", **plain).launch()
     laptop = None
     try:
-        _made(company, "user_add", "ada")
-        _made(company, "user_add", "cora", "--role", "curator")
-        ada = _made(company, "key_create", "ada", "--quiet")
-        curator = _made(company, "key_create", "cora", "--scopes", "read,write,curate", "--quiet")
+        with Console(company.home, **_variables(company)) as console:
+            company.read_until(LAST_READY_LINE)
+            _made(console, "user_add", "ada")
+            _made(console, "user_add", "cora", "--role", "curator")
+            ada = _made(console, "key_create", "ada", "--quiet")
+            curator = _made(console, "key_create", "cora", "--scopes", "read,write,curate", "--quiet")
         connected = {"BIGMIND_COMPANY_URL": company.url, "BIGMIND_COMPANY_KEY": ada, "BIGMIND_INSTANCE_NAME": "ada's"}
-        laptop = Instance.prepare(folder / "laptop", free_port(), **plain, **connected).start()
-        yield Two(company, laptop, curator, ada)
+        laptop = Instance.prepare(folder / "laptop", free_port(), **plain, **connected).launch()
+        with Console(laptop.home, **_variables(laptop)) as console:
+            laptop.read_until(LAST_READY_LINE)
+            yield Two(company, laptop, console, curator, ada)
     finally:
         for instance in (laptop, company):
             if instance is not None:
@@ -132,8 +137,8 @@ def test_they_register_propose_decide_and_survive_each_other(two: Two) -> None:
     # The company goes away: the laptop goes on, and what is proposed waits.
     assert two.company.stop() == 0
     two.propose("Secrets live in the vault.", "Vault")
-    code, away = two.sync()
-    assert (code, away["ok"]) == (1, False)
+    away = command(two.laptop.home, "company_sync", "--json", **_variables(two.laptop))
+    assert (away.returncode, json.loads(away.stdout)["ok"]) == (1, False)
     assert "Every service answers /healthz." in two.session()
     found = two.on_laptop("GET", "company/search/?query=healthz")
     assert found["items"][0]["entry"]["comes_from"] == host
