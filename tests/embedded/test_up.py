@@ -1,25 +1,29 @@
 """`bigmind up` as a person knows it: it starts, says where it is, heals, stops, and refuses in one sentence."""
 
-import json
 import os
 import shutil
 import signal
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import psutil
+import psycopg
 import pytest
+from django.core.management import call_command
 
 from accounts.keys import new_key_text
 from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.programs import programs_for, server_account
-from tests.embedded.instance import Instance, command, doctor, eventually, free_port
+from bigmind.environment import environment
+from tests.backup.conftest import database, on_database
+from tests.embedded.instance import Console, Instance, command, eventually, free_port
 from tests.prepared import copy_prepared_home
 
+Refused = Callable[[Instance], str]
 PARTS = ("web-1", "web-2", "worker", "postgresql")
 
 
@@ -42,9 +46,11 @@ def manager(folder_of_running: Path) -> Iterator[socket.socket]:
 
 @pytest.fixture(scope="module")
 def running(folder_of_running: Path, manager: socket.socket) -> Iterator[Instance]:
-    """Yield a BigMind that has started for the first time, as a service of systemd."""
+    """Yield a BigMind that has started for the first time, as a service of systemd, and had something to migrate."""
     home = folder_of_running / "home"
-    instance = Instance(home, BIGMIND_PROT="7701", NOTIFY_SOCKET=manager.getsockname()).start()
+    instance = Instance.prepare(home, BIGMIND_PROT="7701", NOTIFY_SOCKET=manager.getsockname())
+    _undo_a_migration(Cluster(home))
+    instance.start()
     yield instance
     instance.hurry()
 
@@ -55,6 +61,27 @@ def instance(home: Path) -> Iterator[Instance]:
     instance = Instance(home)
     yield instance
     instance.hurry()
+
+
+@pytest.fixture
+def refused_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Refused]:
+    """Yield what starts a BigMind within this process, which it refuses, and returns what it says."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+
+    def start(instance: Instance) -> str:
+        for name in set(os.environ) - set(instance.environment):
+            monkeypatch.delenv(name)
+        for name, value in instance.environment.items():
+            monkeypatch.setenv(name, value)
+        environment.cache_clear()
+        with pytest.raises(SystemExit, match="1"):
+            call_command("up")
+        return capsys.readouterr().err
+
+    yield start
+    environment.cache_clear()
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 def test_the_first_start_says_where_it_is_and_shows_link_key_and_snippet(running: Instance) -> None:
@@ -96,10 +123,23 @@ def test_a_second_start_on_the_same_data_is_told_of_the_first(running: Instance)
     )
 
 
+def test_what_was_missing_in_the_database_is_there(running: Instance) -> None:
+    with psycopg.connect(Cluster(running.home).url) as database:
+        assert database.execute("SELECT to_regclass('unique_primary_email') IS NULL").fetchone() == (False,)
+
+
+@pytest.mark.torture
+def test_a_start_on_nothing_makes_the_database_and_all_that_is_in_it(instance: Instance) -> None:
+    instance.start()
+
+    assert _store(instance, "I prefer tabs.").status_code == 201
+
+
 def test_the_doctor_finds_a_running_bigmind_well(running: Instance) -> None:
-    keyless = doctor(running.home, BIGMIND_PORT=str(running.port))
-    found = doctor(running.home, BIGMIND_PORT=str(running.port), BIGMIND_API_KEY=running.key)
-    wrong = doctor(running.home, BIGMIND_PORT=str(running.port), BIGMIND_API_KEY="bm_wrong", BIGMIND_WEB_PROCESSES="1")
+    with Console(running.home, BIGMIND_PORT=str(running.port)) as console:
+        keyless = console.doctor()
+        found = console.doctor(BIGMIND_API_KEY=running.key)
+        wrong = console.doctor(BIGMIND_API_KEY="bm_wrong", BIGMIND_WEB_PROCESSES="1")
 
     assert set(keyless.values()) == set(found.values()) == {"ok"}
     assert {name for name, status in wrong.items() if status == "problem"} == {"sessions"}
@@ -199,12 +239,11 @@ def test_the_doctor_says_how_to_start_what_does_not_run(home: Path) -> None:
     assert "make run" in examined.stdout
 
 
-def test_a_taken_port_is_said_before_anything_starts(instance: Instance) -> None:
+def test_a_taken_port_is_said_before_anything_starts(instance: Instance, refused_here: Refused) -> None:
     with socket.create_server(("127.0.0.1", instance.port)):
-        code = instance.launch().finish()
+        said = refused_here(instance)
 
-    assert code == 1
-    assert instance.printed == (
+    assert said == (
         f"bigmind: Port {instance.port} is in use by another program. "
         f"Stop it, or choose another port: BIGMIND_PORT={instance.port + 1}\n"
     )
@@ -221,45 +260,52 @@ def test_a_file_in_place_of_the_home_is_said_in_one_sentence(instance: Instance)
     assert "BIGMIND_HOME" in instance.printed
 
 
-def test_a_database_that_starts_later_is_waited_for_and_left_alone(instance: Instance, folder: Path) -> None:
+@pytest.mark.django_db(transaction=True)
+def test_a_database_without_pgvector_is_said_in_one_sentence(instance: Instance, refused_here: Refused) -> None:
+    # A database has what the template has that it is made from, and our role may not install it.
+    with database(f"bigmind_bare_{os.getpid()}", "TEMPLATE template0") as name, on_database(name):
+        instance.environment["BIGMIND_DATABASE_URL"] = os.environ["BIGMIND_DATABASE_URL"]
+        said = refused_here(instance)
+
+    assert said == (
+        "bigmind: pgvector is not installed in the database. Have its owner run there: CREATE EXTENSION vector;\n"
+    )
+
+
+def test_a_container_waits_for_its_database_leaves_it_alone_and_prints_no_secret_of_its_first_user(
+    instance: Instance, folder: Path
+) -> None:
+    key, password, file = new_key_text(), "seven quiet lighthouses", folder / "init_key"
+    file.write_text(f"{key}\n")
     copy_prepared_home(folder / "elsewhere")
     cluster = Cluster(folder / "elsewhere", durable=False)
-    instance.environment["BIGMIND_DATABASE_URL"] = cluster.url
+    instance.environment |= {
+        "BIGMIND_DATABASE_URL": cluster.url,
+        "BIGMIND_MODE": "team",
+        "BIGMIND_INIT_USER": "ada",
+        "BIGMIND_INIT_PASSWORD": password,
+        "BIGMIND_INIT_KEY_FILE": str(file),
+    }
     instance.launch().read_until("Waiting for the database")
 
     cluster.start()
 
     instance.read_until("BigMind is ready")
-    assert instance.is_served()
-    assert not (instance.home / "postgresql").exists()
+    profile = httpx.get(f"{instance.url}/api/v1/profile/", headers={"Authorization": f"Bearer {key}"})
     assert instance.stop(signal.SIGTERM) == 0
-    assert cluster.is_running()
+    with psycopg.connect(cluster.url) as database:
+        users = database.execute("SELECT username, role FROM accounts_user").fetchall()
     cluster.stop(patience=3)
+    written = instance.printed + "".join(log.read_text() for log in (instance.home / "logs").glob("*.log"))
+    assert profile.status_code == 200
+    assert users == [("ada", "admin")]
+    assert not (instance.home / "postgresql").exists()
+    assert not [secret for secret in (key, password, "/sign-in/") if secret in written]
 
 
-def test_a_database_without_pgvector_is_said_in_one_sentence(instance: Instance, folder: Path) -> None:
-    cluster = _without_vector(folder / "elsewhere")
-    instance.environment["BIGMIND_DATABASE_URL"] = cluster.url
-
-    code = instance.launch().finish()
-
-    assert code == 1
-    assert instance.printed == (
-        "bigmind: pgvector is not installed in the database. Have its owner run there: CREATE EXTENSION vector;\n"
-    )
-    cluster.stop(patience=3)
-
-
-def _without_vector(home: Path) -> Cluster:
-    """Return a running server whose database lacks pgvector, and whose user may not install it."""
-    cluster = Cluster(home, durable=False)
-    cluster.start()
-    cluster.stop()
-    programs_for(server_account()).run(
-        "postgres", cluster.folder, ["--single", "-j", "bigmind"], "DROP EXTENSION vector;\n\n"
-    )
-    cluster.start()
-    return cluster
+def _undo_a_migration(cluster: Cluster) -> None:
+    undo = "DROP INDEX unique_primary_email;\n\nDELETE FROM django_migrations WHERE name ~ 'unique_primary_email';\n\n"
+    programs_for(server_account()).run("postgres", cluster.folder, ["--single", "-j", "bigmind"], undo)
 
 
 def _store(running: Instance, statement: str) -> httpx.Response:
@@ -276,27 +322,6 @@ def _facts(running: Instance) -> str:
 def _runs(process: psutil.Process) -> bool:
     """A process that nobody has buried yet no longer runs."""
     return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-
-
-def test_a_container_is_told_its_first_user_and_prints_no_secret(home: Path, tmp_path: Path) -> None:
-    key, password, file = new_key_text(), "seven quiet lighthouses", tmp_path / "init_key"
-    file.write_text(f"{key}\n")
-    said = {"BIGMIND_INIT_USER": "ada", "BIGMIND_INIT_PASSWORD": password, "BIGMIND_INIT_KEY_FILE": str(file)}
-    instance = Instance.prepare(home, BIGMIND_MODE="team", **said)
-
-    instance.start()
-    try:
-        profile = httpx.get(f"{instance.url}/api/v1/profile/", headers={"Authorization": f"Bearer {key}"})
-        users = command(home, "user_list", "--json")
-    finally:
-        instance.hurry()
-
-    written = instance.printed + "".join(log.read_text() for log in (home / "logs").glob("*.log"))
-    assert profile.status_code == 200
-    assert [(user["username"], user["role"]) for user in json.loads(users.stdout)] == [("ada", "admin")]
-    assert key not in written
-    assert password not in written
-    assert "/sign-in/" not in instance.printed
 
 
 def _heard(manager: socket.socket) -> list[str]:
