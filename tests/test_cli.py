@@ -10,6 +10,7 @@ import pytest
 from django.core.management import load_command_class
 
 from bigmind import __version__
+from bigmind.cli import main
 from bigmind.command_list import COMMANDS, command_names, help_text
 from bigmind.completion import completion_script
 
@@ -61,9 +62,13 @@ def test_every_command_speaks_json_and_says_by_its_exit_code_that_it_was_misused
         assert options["--json"].const is True
 
 
-def test_one_command_is_explained_and_djangos_are_listed_when_asked() -> None:
-    assert "--only" in bigmind("help", "up").stdout
-    assert "showmigrations" in bigmind("help", "--django").stdout
+def test_one_command_is_explained_and_djangos_are_listed_when_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _run_here(monkeypatch, "help", "up")
+    assert "--only" in capsys.readouterr().out
+    _run_here(monkeypatch, "help", "--django")
+    assert "showmigrations" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -88,7 +93,15 @@ def test_other_shells_take_their_script(shell: str, tmp_path: Path) -> None:
         assert not subprocess.run([shell, "-n", script], capture_output=True).returncode
 
 
-def test_an_unknown_shell_is_refused_with_those_there_are() -> None:
-    refused = bigmind("completion", "ksh")
+def test_an_unknown_shell_is_refused_with_those_there_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        _run_here(monkeypatch, "completion", "ksh")
 
-    assert (refused.returncode, refused.stderr) == (2, "bigmind: completion: name one shell: bash, zsh, fish.\n")
+    assert capsys.readouterr().err == "bigmind: completion: name one shell: bash, zsh, fish.\n"
+
+
+def _run_here(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["bigmind", *arguments])
+    main()
