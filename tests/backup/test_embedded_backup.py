@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from tests.embedded.conftest import folder  # noqa: F401
-from tests.embedded.instance import Instance, command
+from tests.embedded.instance import Console, Instance, command
+
+SMALL = {"BIGMIND_EMBEDDING_PROVIDER": "hashing", "BIGMIND_WEB_PROCESSES": "1"}
 
 
 @pytest.fixture
@@ -18,20 +21,21 @@ def homes(folder: Path) -> tuple[Path, Path]:  # noqa: F811
 
 def test_what_was_backed_up_while_it_ran_lives_on_in_another_home(homes, tmp_path):
     old, new = homes
-    empty = command(old, "backup", str(tmp_path))
-    running = Instance.prepare(old, BIGMIND_EMBEDDING_PROVIDER="hashing").start()
-    try:
-        command(old, "op", "memory_store_fact", "category=preference", "fact=Prefers pytest.")
-        made = json.loads(command(old, "backup", str(tmp_path), "--json").stdout)
-        refused = command(old, "restore", made["path"], "--replace", "--yes")
-    finally:
-        running.hurry()
+    with Console(old) as console:
+        empty = console.run("backup", str(tmp_path))
+        running = Instance.prepare(old, **SMALL).start()
+        try:
+            _facts(running, "POST", json={"category": "preference", "fact": "Prefers pytest."})
+            made = json.loads(console.run("backup", str(tmp_path), "--json").stdout)
+            refused = console.run("restore", made["path"], "--replace", "--yes")
+        finally:
+            running.hurry()
 
     restored = command(new, "restore", made["path"])
-    moved = Instance(new, BIGMIND_EMBEDDING_PROVIDER="hashing").start()
+    moved = Instance(new, **SMALL).start()
     try:
-        bearer = {"Authorization": f"Bearer {running.key}"}
-        facts = httpx.get(f"{moved.url}/api/v1/facts/", headers=bearer, timeout=10).json()
+        moved.printed += running.printed
+        facts = _facts(moved, "GET")
     finally:
         moved.hurry()
 
@@ -40,3 +44,8 @@ def test_what_was_backed_up_while_it_ran_lives_on_in_another_home(homes, tmp_pat
     assert restored.stdout.startswith("Restored "), restored.stderr
     assert [fact["fact"] for fact in facts["items"]] == ["Prefers pytest."]
     assert (new / "secret_key").read_text() == (old / "secret_key").read_text()
+
+
+def _facts(instance: Instance, method: str, **body: Any) -> Any:
+    bearer = {"Authorization": f"Bearer {instance.key}"}
+    return httpx.request(method, f"{instance.url}/api/v1/facts/", headers=bearer, timeout=20, **body).json()
