@@ -1,8 +1,10 @@
 """An instance with something of everything in it, and a second database to restore into."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -11,6 +13,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.backup.making import Backup, make_backup
 from bigmind.core.roles import grant_to_application
 from bigmind.embedded.database import hang_up, prepare_database
 from knowledge.services.embedding import embed_pending
@@ -62,6 +65,28 @@ def filled_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> It
             grant_to_application()  # The database that was copied takes the tokens of another secret key.
             actor, key = _fill()
         yield name, actor.user.pk, key
+
+
+@pytest.fixture(scope="session")
+def backed_up_once(
+    filled_once: tuple[str, int, str], django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Backup:
+    """Return a backup of that database."""
+    with django_db_blocker.unblock(), on_database(filled_once[0]):
+        return make_backup(tmp_path_factory.mktemp("backups"))
+
+
+@pytest.fixture
+def backup(backed_up_once: Backup, tmp_path: Path) -> Backup:
+    """Return a copy of that backup, which a test may damage."""
+    return Backup(shutil.copytree(backed_up_once.folder, tmp_path / backed_up_once.name), backed_up_once.manifest)
+
+
+@pytest.fixture
+def unchanged(filled_once: tuple[str, int, str], transactional_db) -> Iterator[None]:
+    """Let a test use the database that others copy: it must change nothing there."""
+    with on_database(filled_once[0]):
+        yield
 
 
 @pytest.fixture
