@@ -84,9 +84,9 @@ def _strays(user: User) -> list[str]:
     ("client", "hooked"),
     [("claude-code", True), ("gemini-cli", True), ("codex", True), ("codex", False), ("claude-code", False)],
 )
-@pytest.mark.parametrize("conversations", [2, 5])
+@pytest.mark.parametrize(("conversations", "each"), [(3, 3), pytest.param(5, 6, marks=pytest.mark.torture)])
 def test_what_conversations_write_in_turns_never_strays(
-    served: Served, mode: str, client: str, hooked: bool, conversations: int
+    served: Served, mode: str, client: str, hooked: bool, conversations: int, each: int
 ) -> None:
     user = make_user()
     key = make_key(user, scopes={"read", "write"}).text
@@ -99,12 +99,8 @@ def test_what_conversations_write_in_turns_never_strays(
                 mcp = await open_ones.enter_async_context(_client(served.mcp, key, mode))
                 speaking[f"project-{number}"] = Speaking(client, user, key, mcp, hooked=hooked)
                 await speaking[f"project-{number}"].begin(f"project-{number}")
-            replies = []
-            for _ in range(6 * conversations):
-                name = order.choice(list(speaking))
-                content = f"Said in {name}."
-                replies.append(await speaking[name].call("memory_flag_important", content=content))
-            return replies
+            turns = order.sample([*speaking] * each, conversations * each)
+            return [await speaking[name].call("memory_flag_important", content=f"Said in {name}.") for name in turns]
 
     replies = anyio.run(run)
 
@@ -112,7 +108,7 @@ def test_what_conversations_write_in_turns_never_strays(
     says_nothing = client == "claude-code" and not hooked and mode == "auto"
     assert {refused for refused, _ in replies} == {says_nothing}
     assert _strays(user) == []
-    assert Chunk.objects.filter(user=user).count() == (0 if says_nothing else 6 * conversations)
+    assert Chunk.objects.filter(user=user).count() == (0 if says_nothing else conversations * each)
     assert Session.objects.filter(user=user).count() == conversations
 
 

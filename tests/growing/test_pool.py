@@ -1,29 +1,20 @@
 """A BigMind behind PgBouncer in the mode `transaction`: nobody's rows come to anybody else, and nothing fails."""
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
-from tests.embedded.instance import ROOT, Instance, command, environment, eventually
+from tests.embedded.instance import Instance, eventually
 from tests.growing.server import PASSWORD, TwoRoles, two_roles
+from tests.growing.shell import Shell, shell_of
 from tests.pool import SESSIONS, Pool
 
-PEOPLE, FACTS = 6, 8
-Checks = dict[str, dict[str, str]]
-ADD_PEOPLE = """
-import io, sys, django
-from django.core.management import call_command
-django.setup()
-for name in sys.argv[1:]:
-    call_command("user_add", name, stdout=io.StringIO())
-    call_command("key_create", name, quiet=True)
-"""
+PEOPLE, FACTS = 5, 4
+Checks = dict[str, dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +32,14 @@ def pooled() -> Iterator[tuple[Instance, Pool, TwoRoles]]:
                 instance.hurry()
 
 
-def test_everybody_reads_what_is_theirs_and_nothing_fails(pooled: tuple[Instance, Pool, TwoRoles]) -> None:
+def test_everybody_reads_what_is_theirs_and_nothing_fails(
+    pooled: tuple[Instance, Pool, TwoRoles], tmp_path: Path
+) -> None:
     instance, pool, server = pooled
     variables = {**server.variables, "BIGMIND_DATABASE_URL": pool.url}
     names = [f"person{number}" for number in range(PEOPLE)]
-    keys = _keys_of(instance.home, names, variables)
+    with shell_of(instance.home, tmp_path / "shell", **variables) as shell:
+        keys = [shell.add_person(name) for name in names]
 
     with ThreadPoolExecutor(PEOPLE) as threads:
         told = list(threads.map(lambda person: _live(instance.url, *person), zip(names, keys, strict=True)))
@@ -60,14 +54,24 @@ def test_everybody_reads_what_is_theirs_and_nothing_fails(pooled: tuple[Instance
 
 
 @pytest.fixture(scope="module")
-def examined(pooled: tuple[Instance, Pool, TwoRoles]) -> tuple[Checks, Checks]:
+def examined(
+    pooled: tuple[Instance, Pool, TwoRoles], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Checks, Checks]:
     """What the doctor finds as it should be, and where the owner of the tables goes through the pool as well."""
     instance, pool, server = pooled
     # The pool takes everybody; the server asks for the password of the application.
     address = pool.url.replace("@", f":{PASSWORD}@")
     variables = {**server.variables, "BIGMIND_DATABASE_URL": address, "BIGMIND_PORT": str(instance.port)}
     through_it = {**variables, "BIGMIND_DATABASE_OWNER_URL": f"{pool.url}?application_name=owner"}
-    return _checks(instance.home, variables), _checks(instance.home, through_it)
+    folder = tmp_path_factory.mktemp("examined")
+    with (
+        shell_of(instance.home, folder / "past", **variables) as past_the_pool,
+        shell_of(instance.home, folder / "through", **through_it) as through_the_pool,
+    ):
+        # Each waits for what does not come.
+        with ThreadPoolExecutor(2) as threads:
+            past, through = threads.map(Shell.doctor, (past_the_pool, through_the_pool))
+        return past, through
 
 
 def test_the_doctor_is_content_and_says_that_a_pool_is_there(examined: tuple[Checks, Checks]) -> None:
@@ -98,22 +102,3 @@ def _live(url: str, name: str, key: str) -> tuple[list[str], str]:
 
 def _facts(rest: httpx.Client) -> list[str]:
     return sorted(row["fact"] for row in rest.get("facts/", params={"limit": 50}).raise_for_status().json()["items"])
-
-
-def _keys_of(home: Path, names: list[str], variables: dict[str, str]) -> list[str]:
-    """Add people and make a key for each, by the commands for that, in one process: each start takes seconds."""
-    made = subprocess.run(
-        [sys.executable, "-c", ADD_PEOPLE, *names],
-        cwd=ROOT,
-        env=environment(home, **variables, DJANGO_SETTINGS_MODULE="bigmind.settings"),
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert made.returncode == 0, made.stderr
-    return made.stdout.split()
-
-
-def _checks(home: Path, variables: dict[str, str]) -> Checks:
-    found = command(home, "doctor", "--json", **variables)
-    return {check["name"]: check for check in json.loads(found.stdout)["checks"]}

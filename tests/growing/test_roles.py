@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import httpx
@@ -14,20 +12,39 @@ from psycopg.errors import InsufficientPrivilege
 from bigmind.core.roles import ONLY_GROWS
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments
-from tests.embedded.instance import Instance, command, environment, eventually
-from tests.growing.server import APPLICATION, PASSWORD, ROOT, TwoRoles, two_roles
+from tests.embedded.instance import Instance, eventually
+from tests.growing.server import APPLICATION, PASSWORD, TwoRoles, two_roles
+from tests.growing.shell import Shell, shell_of
 from tests.torture.writes import client_of
+
+TAKEN = (
+    f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {APPLICATION}",
+    f"REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM {APPLICATION}",
+    f"ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE ALL ON TABLES FROM {APPLICATION}",
+    f"ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE ALL ON SEQUENCES FROM {APPLICATION}",
+)
 
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[tuple[Instance, TwoRoles]]:
-    with two_roles() as (server, folder):
+    with two_roles(migrated=True) as (server, folder):
+        with server.as_owner() as owner:
+            for taken in TAKEN:  # So whoever owns the tables gives them to the application at each start.
+                owner.execute(taken)
         variables = {"BIGMIND_EMBEDDING_PROVIDER": "hashing", "BIGMIND_RATE_LIMIT": "0", **server.variables}
         instance = Instance(folder / "home", **variables)
         try:
             yield instance.start(), server
         finally:
             instance.hurry()
+
+
+@pytest.fixture(scope="module")
+def shell(running: tuple[Instance, TwoRoles], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    instance, server = running
+    folder = tmp_path_factory.mktemp("commands") / "shell"
+    with shell_of(instance.home, folder, **server.variables, BIGMIND_PORT=str(instance.port)) as shell:
+        yield shell
 
 
 @pytest.fixture
@@ -136,29 +153,27 @@ def test_every_table_that_only_grows_is_kept_from_the_application(application: p
 
 
 @pytest.mark.parametrize("server", ["asgi", "wsgi"])
-def test_a_process_that_serves_forgets_the_owner(running: tuple[Instance, TwoRoles], server: str) -> None:
-    ask = f"import bigmind.{server}, os; from bigmind.core.roles import owner; print(owner().alias, *os.environ)"
-    variables = environment(running[0].home, **running[1].variables)
+def test_a_process_that_serves_forgets_the_owner(shell: Shell, server: str) -> None:
+    ask = "import os; from bigmind.core.roles import owner; print(owner().alias, *os.environ)"
 
-    told = subprocess.run([sys.executable, "-c", ask], env=variables, capture_output=True, text=True, check=True).stdout
+    before, told = shell.run(ask).stdout, shell.run(f"import bigmind.{server}; {ask}").stdout
 
+    assert before.startswith("owner ")
+    assert "BIGMIND_DATABASE_OWNER_URL" in before
     assert told.startswith("default ")
     assert "BIGMIND_DATABASE_OWNER_URL" not in told
 
 
-def test_the_doctor_says_which_role_it_is(running: tuple[Instance, TwoRoles]) -> None:
-    instance, server = running
-    examined = command(instance.home, "doctor", "--json", **server.variables, BIGMIND_PORT=str(instance.port))
-
-    checks = {check["name"]: check for check in json.loads(examined.stdout)["checks"]}
+def test_the_doctor_says_which_role_it_is(shell: Shell) -> None:
+    checks = shell.doctor()
 
     assert checks["wall"]["status"] == "ok"
     assert f"{APPLICATION} reads and writes rows, and may do no more" in checks["wall"]["found"]
-    assert PASSWORD not in examined.stdout
+    assert PASSWORD not in json.dumps(checks)
 
 
 def test_a_text_is_removed_from_what_only_grows_and_the_files_of_the_tables_by_whoever_may(
-    running: tuple[Instance, TwoRoles], rest: httpx.Client
+    running: tuple[Instance, TwoRoles], shell: Shell, rest: httpx.Client
 ) -> None:
     instance, server = running
     secret, other = "sk-Depot-9931-gate", "sk-Ferry-4417-door"
@@ -175,20 +190,11 @@ def test_a_text_is_removed_from_what_only_grows_and_the_files_of_the_tables_by_w
 
     looked = _post(browser, "/scrub/", {"text": secret, "why": "leaked", "where": "everywhere", "do": "preview"})
     done = _post(browser, "/scrub/", {"text": secret, "why": "leaked", "where": "everywhere", "do": "remove"})
-    cleaned = subprocess.run(
-        [sys.executable, "manage.py", "scrub", "--why", "leaked", "--yes", "--vacuum", "--json"],
-        cwd=ROOT,
-        env=environment(instance.home, **server.variables),
-        input=f"{other}\n",
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=True,
-    )
+    cleaned = shell.command("scrub", "--why", "leaked", "--yes", "--vacuum", "--json", said=f"{other}\n")
 
     assert "It stands in" in looked.text
     assert "Removed from" in done.text
-    assert json.loads(cleaned.stdout)["left"] == {}
+    assert json.loads(cleaned)["left"] == {}
     with server.as_owner() as owner:
         names = [name for (name,) in owner.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
         rows = [str(row) for name in names for row in owner.execute(f'SELECT whole::text FROM "{name}" AS whole')]
@@ -197,8 +203,8 @@ def test_a_text_is_removed_from_what_only_grows_and_the_files_of_the_tables_by_w
     assert len(files) > 100
     assert [path.name for path in files if secret.encode() in (raw := path.read_bytes()) or other.encode() in raw] == []
     assert "[removed" in "".join(rows)
-    command(instance.home, "curation_verify", **server.variables).check_returncode()
-    command(instance.home, "audit_verify", **server.variables).check_returncode()
+    assert shell.command("curation_verify")
+    assert shell.command("audit_verify")
 
 
 def _post(browser: httpx.Client, path: str, fields: dict[str, str]) -> httpx.Response:
