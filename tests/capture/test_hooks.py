@@ -336,7 +336,7 @@ def test_an_event_that_nothing_is_done_about_is_answered_with_nothing(actor, eve
 
 
 def test_a_long_context_is_cut_to_what_clients_take(actor):
-    for number in range(60):
+    for number in range(25):
         make_fact(actor, f"{number} 東京タワー" + "日本語の長い文章です。" * 20)
 
     assert HookedClient(actor.user).start()  # `send` checks the size
@@ -460,15 +460,15 @@ def test_who_sends_what_the_hooks_of_another_sent_learns_and_changes_nothing(act
     assert _world_of(actor) == before
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_day_that_is_handed_over_again_in_any_order_is_kept_once(actor, seed):
+def test_a_day_that_is_handed_over_again_in_any_order_is_kept_once(actor):
     choose_mode(actor.user, "automatic")
     claude = HookedClient(actor.user)
     _spend_a_day(claude)
     before = _world_of(actor)
 
-    for event in [*random.Random(seed).sample(DAY, len(DAY)), *DAY]:
-        assert event(claude, late=True) == {}
+    for order in [*(random.Random(seed).sample(DAY, len(DAY)) for seed in range(4)), DAY]:
+        for event in order:
+            assert event(claude, late=True) == {}
 
     assert _world_of(actor) == before
 
