@@ -1,5 +1,6 @@
 """Looking for a marker in every text of the database: a table that is new is looked into without being named here."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from django.db import connection
@@ -31,8 +32,11 @@ def places_of(marker: str) -> set[str]:
 
 def _places(marker: str) -> Iterator[str]:
     with rls_bypass(), connection.cursor() as cursor:
+        tables = defaultdict[str, list[str]](list)
         for table, column in columns():
+            tables[table].append(column)
+        for table, names in tables.items():
             # As text, whatever it is: JSON, arrays and lexemes as well.
-            cursor.execute(f'SELECT 1 FROM "{table}" WHERE strpos(lower("{column}"::text), %s) > 0 LIMIT 1', [marker])
-            if cursor.fetchone():
-                yield f"{table}.{column}"
+            found = ", ".join(f'bool_or(strpos(lower("{name}"::text), %s) > 0)' for name in names)
+            cursor.execute(f'SELECT {found} FROM "{table}"', [marker] * len(names))
+            yield from (f"{table}.{name}" for name, is_there in zip(names, cursor.fetchone(), strict=True) if is_there)

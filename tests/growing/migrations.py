@@ -4,11 +4,14 @@ import re
 from collections.abc import Iterable, Iterator
 
 from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
-from django.db.migrations import AddConstraint, Migration, RunPython, RunSQL
+from django.db import connection
+from django.db.migrations import AddConstraint, CreateModel, Migration, RunPython, RunSQL
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations import SeparateDatabaseAndState
 from django.db.migrations.operations.base import Operation
-from django.db.models import UniqueConstraint
+from django.db.migrations.state import ProjectState
+from django.db.migrations.utils import resolve_relation
+from django.db.models import Field, UniqueConstraint
 
 from bigmind.core.partitioned import AddIndexToPartitions, RemoveIndexFromPartitions
 
@@ -62,7 +65,9 @@ def troubles_of(migration: Migration, sql: list[str]) -> Iterator[str]:
 
 def sql_of(loader: MigrationLoader, migration: Migration) -> list[str]:
     """Return the statements of a migration, as `sqlmigrate` shows them."""
-    lines = loader.collect_sql([(migration, False)])
+    with connection.schema_editor(collect_sql=True, atomic=migration.atomic) as editor:
+        migration.apply(_state_before(loader, migration), editor, collect_sql=True)
+    lines = editor.collected_sql
     return [line for line in lines if line and not line.startswith("--") and line not in {"BEGIN;", "COMMIT;"}]
 
 
@@ -74,6 +79,36 @@ def new_migrations() -> list[Migration]:
         for (app, _), migration in sorted(loader.disk_migrations.items())
         if app in OURS and not migration.replaces
     ]
+
+
+def _state_before(loader: MigrationLoader, migration: Migration) -> ProjectState:
+    """Return the models that a migration is about, and those they refer to: to make classes of all takes long."""
+    state = loader.project_state((migration.app_label, migration.name), at_end=False)
+    wanted, kept = {key for operation in _flat(migration.operations) for key in _models_of(operation, migration)}, set()
+    while wanted:
+        key = wanted.pop()
+        if key in state.models and key not in kept:
+            kept.add(key)
+            wanted.update(_referred(state.models[key].fields.values(), *key))
+    for key in state.models.keys() - kept:
+        del state.models[key]
+    return state
+
+
+def _models_of(operation: Operation, migration: Migration) -> Iterator[tuple[str, str]]:
+    for name in ("model_name_lower", "name_lower", "old_name_lower"):
+        if model := getattr(operation, name, ""):
+            yield migration.app_label, model
+            if isinstance(field := getattr(operation, "field", None), Field):
+                yield from _referred([field], migration.app_label, model)
+            if isinstance(operation, CreateModel):
+                yield from _referred([field for _, field in operation.fields], migration.app_label, model)
+
+
+def _referred(fields: Iterable[Field], app: str, model: str) -> Iterator[tuple[str, str]]:
+    for field in fields:
+        through = getattr(field.remote_field, "through", None)
+        yield from (resolve_relation(to, app, model) for to in (field.related_model, through) if to)
 
 
 def _troubles_of_change(statement: str) -> Iterator[str]:

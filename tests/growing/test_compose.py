@@ -17,7 +17,7 @@ from tests.growing.server import COMPOSE, ROOT, TwoRoles, two_roles
 from tests.redis_server import RedisServer
 
 PARTS = ("web", "worker", "scheduler")
-LIMIT = 150
+LIMIT = 100
 REVOKED_WITHIN = 1.0
 
 
