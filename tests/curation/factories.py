@@ -1,14 +1,19 @@
 """Company knowledge, made for tests."""
 
-from collections.abc import Collection
 from itertools import count
 from string import ascii_lowercase
 from typing import Any
 
 from accounts.actor import Actor
-from curation.decisions.deciding import Decision, approve_global
+from bigmind.core.text import digest
+from curation.decisions.conditions import fields_of_approval
+from curation.decisions.decisions import Decision, approve_global
+from curation.decisions.history import snapshot
+from curation.models import Action, Review
 from curation.proposals.proposals import promote_to_global
+from curation.proposals.screening import suspicions_about
 from knowledge.models import CompanyEntry
+from knowledge.services.company import index_company_entry
 from tests.factories import make_actor
 
 _NUMBERS = count(1)
@@ -16,26 +21,44 @@ _NUMBERS = count(1)
 
 def propose(actor: Actor | None = None, **said: Any) -> CompanyEntry:
     """Propose something that nobody else has said or would deny; `said` overrides any part of it."""
-    name = _name(next(_NUMBERS))
-    arguments = {
-        "category": "standard",
-        "title": f"Health of {name}",
-        "content": f"The service {name} answers /healthz.",
-        **said,
-    }
-    return promote_to_global(actor or make_actor(), **arguments).entry
+    return promote_to_global(actor or make_actor(), **{**_something(), **said}).entry
 
 
-def approved_entry(
-    actor: Actor | None = None, *, curator: Actor | None = None, despite: Collection[int] = (), **said: Any
-) -> CompanyEntry:
-    """Propose something, and let a curator approve it, also `despite` entries that it may contradict."""
-    entry = propose(actor, **said)
-    if entry.is_approved:
-        return entry
-    return decide_at_latest(
-        curator or make_actor(curator=True), entry_id=entry.pk, action="approve", despite=[*despite]
-    ).entry
+def approved_entry(actor: Actor | None = None, *, curator: Actor | None = None, **said: Any) -> CompanyEntry:
+    """Make an approved entry, searched and with its history, as proposing and approving it leaves it.
+
+    It is written in a few queries instead of forty: nobody is told of it, and no other entry is looked at.
+    """
+    author, curator = actor or make_actor(), curator or make_actor(curator=True)
+    people = {"proposed_by": author.user, "owner": author.user, "agent": author.agent}
+    entry = CompanyEntry(**{**_something(), **said}, **people)
+    proposed = snapshot(entry)
+    for name, value in {**fields_of_approval(curator, entry, notes=""), "revision": 2}.items():
+        setattr(entry, name, value)
+    entry.digest = digest(entry.content)
+    entry.warnings = list(dict.fromkeys(found.kind for found in suspicions_about(entry) if found.is_warning))
+    entry.save(force_insert=True)
+    steps = [(Action.PROPOSE, author, None, proposed), (Action.APPROVE, curator, proposed, snapshot(entry))]
+    reviews = [
+        Review(
+            entry=entry,
+            number=number,
+            action=action,
+            by=actor.user,
+            by_id_kept=actor.user.pk,
+            by_name=str(actor.user),
+            agent_name=str(actor.agent or ""),
+            before=before,
+            after=after,
+        )
+        for number, (action, actor, before, after) in enumerate(steps, 1)
+    ]
+    seal = ""
+    for review in reviews:
+        review.seal = seal = review.seal_after(seal)
+    Review.objects.bulk_create(reviews)
+    index_company_entry(entry)
+    return entry
 
 
 def decide_at_latest(actor: Actor, *, entry_id: int, **said: Any) -> Decision:
@@ -43,6 +66,15 @@ def decide_at_latest(actor: Actor, *, entry_id: int, **said: Any) -> Decision:
     of = dict(CompanyEntry.objects.filter(pk__in=[entry_id, said.get("into")]).values_list("pk", "revision"))
     read = {"revision": of.get(entry_id, 1)} | ({"into_revision": of.get(said["into"], 1)} if "into" in said else {})
     return approve_global(actor, entry_id=entry_id, **{**read, **said})
+
+
+def _something() -> dict[str, Any]:
+    name = _name(next(_NUMBERS))
+    return {
+        "category": "standard",
+        "title": f"Health of {name}",
+        "content": f"The service {name} answers /healthz.",
+    }
 
 
 def _name(number: int) -> str:

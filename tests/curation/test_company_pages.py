@@ -755,7 +755,7 @@ def test_the_story_counts_sessions_and_names_none_of_a_colleague(client: Client,
     settings.BIGMIND_MODE = "team"
     ada = make_agent(make_user("ada"), "claude-code")
     private = make_session(ada, one_liner="Salaries of Zanzibar")
-    entry = approved_entry(ada, title="Retries", source_session=str(private.pk))
+    entry = approved_entry(ada, title="Retries", source_session=private)
     mine = make_session(make_agent(reader.user, "codex"), one_liner="Tried it", used=[entry.handle])
     for name in ("bea", "cid"):
         make_session(make_agent(make_user(name), "codex"), one_liner="Zanzibar", used=[entry.handle])

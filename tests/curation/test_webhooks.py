@@ -16,7 +16,7 @@ from bigmind.core.errors import Forbidden, Invalid
 from curation.models import Delivery, Webhook
 from curation.notifications.deliveries import deliver_pending
 from curation.notifications.webhooks import add_webhook
-from tests.curation.factories import approved_entry, propose
+from tests.curation.factories import decide_at_latest, propose
 from tests.curation.test_notices import Hook, hook
 from tests.factories import make_actor, make_user
 
@@ -50,7 +50,7 @@ def test_each_webhook_is_sent_what_it_chose_and_that_of_the_environment_everythi
     page = admin.post(reverse("webhook-new"), sent).text
     secret = _secret_on(page)
 
-    approved_entry(title="Deploys on Tuesdays")
+    decide_at_latest(make_actor(curator=True), entry_id=propose(title="Deploys on Tuesdays").pk, action="approve")
     deliver_pending()
 
     own = Delivery.objects.filter(webhook__name="Approvals")
