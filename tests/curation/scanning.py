@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import groupby
 
 from django.db import connection
 
@@ -32,11 +33,9 @@ def places_of(marker: str) -> set[str]:
 
 def _places(marker: str) -> Iterator[str]:
     with rls_bypass(), connection.cursor() as cursor:
-        tables = defaultdict[str, list[str]](list)
-        for table, column in columns():
-            tables[table].append(column)
-        for table, names in tables.items():
+        for table, of_table in groupby(columns(), key=lambda place: place[0]):
+            names = [column for _, column in of_table]
             # As text, whatever it is: JSON, arrays and lexemes as well.
-            found = ", ".join(f'bool_or(strpos(lower("{name}"::text), %s) > 0)' for name in names)
+            found = ", ".join(f'bool_or(strpos(lower("{column}"::text), %s) > 0)' for column in names)
             cursor.execute(f'SELECT {found} FROM "{table}"', [marker] * len(names))
             yield from (f"{table}.{name}" for name, is_there in zip(names, cursor.fetchone(), strict=True) if is_there)

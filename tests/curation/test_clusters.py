@@ -24,8 +24,9 @@ PAIRS = [
 ]
 
 
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.torture)])
 def test_of_pairs_written_by_hand_nearly_all_are_shown_few_harmless_ones_and_none_is_approved_in_passing(
-    settings: Any,
+    settings: Any, every: int
 ) -> None:
     settings.EMBEDDING_PROVIDER = "builtin"
     one, other, curator = make_actor(), make_actor(), make_actor(curator=True)
@@ -35,7 +36,7 @@ def test_of_pairs_written_by_hand_nearly_all_are_shown_few_harmless_ones_and_non
             propose(one, title=None, content=first, project=f"p{at}"),
             propose(other, title=None, content=second, project=f"p{at}"),
         )
-        for at, (relation, first, second) in enumerate(PAIRS)
+        for at, (relation, first, second) in enumerate(PAIRS[::every])
     ]
 
     compare_proposals()
@@ -46,7 +47,7 @@ def test_of_pairs_written_by_hand_nearly_all_are_shown_few_harmless_ones_and_non
     harmless = [case for case in found if case[0] == "neighbour"]
     missed = [(a.content, b.content) for _, a, b, is_shown in wanted if not is_shown]
     alarms = [(a.content, b.content) for _, a, b, is_shown in harmless if is_shown]
-    assert len(wanted) >= 60
+    assert len(wanted) >= 60 / every
     assert len(missed) <= (1 - LEAST_SHOWN) * len(wanted), missed
     assert len(alarms) <= MOST_FALSE * len(harmless), alarms
 

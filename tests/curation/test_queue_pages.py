@@ -113,13 +113,13 @@ def test_how_much_waits_is_told_to_curators_on_every_page_and_to_members_on_none
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_thousand_that_wait_are_listed_in_as_many_queries_as_ten(
+def test_hundreds_that_wait_are_listed_in_as_many_queries_as_ten(
     client: Client, curator: Actor, django_assert_max_num_queries: Any
 ) -> None:
     proposer = make_actor()
     counted = {}
     client.get(reverse("memory"))  # The first visit of a sign-in is noted.
-    for numbers in (range(10), range(10, 1_000)):
+    for numbers in (range(10), range(10, 300)):
         many(numbers, proposer)
         with django_assert_max_num_queries(7) as queries:
             page = client.get(reverse("curation"), {"text": "retries", "category": "pattern", "offset": "5"})
@@ -127,7 +127,7 @@ def test_a_thousand_that_wait_are_listed_in_as_many_queries_as_ten(
 
         assert "Pattern" in page.text
 
-    assert counted[10] == counted[1_000]
+    assert counted[10] == counted[300]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -138,7 +138,7 @@ def test_an_entry_is_opened_in_as_many_queries_however_many_wait(
         approved_entry()
     entry, counted = propose(), []
     opened(client, entry)
-    for numbers in (range(10), range(10, 1_000)):
+    for numbers in (range(10), range(10, 300)):
         many(numbers, make_actor())
         with django_assert_max_num_queries(12) as queries:
             opened(client, entry)
@@ -183,21 +183,22 @@ def _every_kind(client: Client, curator: Actor) -> dict[str, CompanyEntry]:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("mode", ["personal", "team", "enterprise"])
-def test_an_entry_of_any_kind_is_opened_in_twelve_queries(
-    client: Client, curator: Actor, settings: Any, mode: str
-) -> None:
-    settings.BIGMIND_MODE = "team"
+def test_an_entry_of_any_kind_is_opened_in_twelve_queries(client: Client, curator: Actor, settings: Any) -> None:
     kinds = _every_kind(client, curator)
-    settings.BIGMIND_MODE = mode
-    counted = {}
+    too_many = {}
 
-    for name, entry in kinds.items():
-        filters = {"why": "reported"} if name == "reported" else {"text": "service"} if name == "discussed" else {}
-        # Twice, because once a minute the visit is noted.
-        counted[name] = min(_queries_to_open(client, entry, filters) for _ in range(2))
+    for mode in ("personal", "team", "enterprise"):
+        settings.BIGMIND_MODE = mode
+        for name, entry in kinds.items():
+            filters = {"why": "reported"} if name == "reported" else {"text": "service"} if name == "discussed" else {}
+            # Once a minute the visit is noted, which the next time shows.
+            if (
+                _queries_to_open(client, entry, filters) > 12
+                and (queries := _queries_to_open(client, entry, filters)) > 12
+            ):
+                too_many[mode, name] = queries
 
-    assert {name: queries for name, queries in counted.items() if queries > 12} == {}
+    assert too_many == {}
 
 
 def _queries_to_open(client: Client, entry: CompanyEntry, filters: dict[str, str]) -> int:
