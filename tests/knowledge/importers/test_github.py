@@ -15,6 +15,7 @@ from curation.services.live_imports import import_repository
 from curation.services.page_imports import PageChoice
 from knowledge.lessons.fixes import fix_in
 from knowledge.models import Entry, Reference
+from knowledge.transfer import github
 from knowledge.transfer.readers.bundles import bundle_of
 from tests.factories import make_actor
 from tests.knowledge.github_server import TOKEN, GitHub, Trouble
@@ -170,15 +171,17 @@ def test_again_nothing_is_asked_twice_and_what_changed_is_changed(server):
     assert anew.added == {"references": 2, "entries": 1}
 
 
-def test_long_lists_are_read_page_by_page(server):
-    server.issues = [_issue(number, f"Number {number}") for number in range(1, 251)]
+def test_long_lists_are_read_page_by_page(server, monkeypatch):
+    monkeypatch.setattr(github, "PAGE", 10)
+    numbers = range(1, 26)
+    server.issues = [_issue(number, f"Number {number}") for number in numbers]
     server.comments = [
-        _comment(number, "maint", f"Fixed by number {number}.", association="OWNER") for number in range(1, 251)
+        _comment(number, "maint", f"Fixed by number {number}.", association="OWNER") for number in numbers
     ]
 
     report = import_repository(make_actor(curator=True), "acme/widgets")
 
-    assert report.added["entries"] == 250
+    assert report.added["entries"] == 25
     assert server.asked["/repos/acme/widgets/issues"] == 4  # The mark, and three pages.
 
 

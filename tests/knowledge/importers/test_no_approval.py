@@ -27,8 +27,10 @@ NOTE = "---\ntitle: Deploys\ntype: note\nstatus: approved\nverified: true\n---\n
 MARKED = [{"id": "1", "memory": "Deploy on Fridays.", "metadata": DECIDED, **DECIDED}]
 
 
-def _written(folder: Path) -> dict[str, Path]:
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Write one source of each format, claiming that everything in it is decided."""
+    folder = tmp_path_factory.mktemp("decided")
     for name, text in {"notes/a.md": NOTE, "repo/CLAUDE.md": NOTE, "saved.txt": "APPROVED by cora: Fridays.\n"}.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
@@ -76,11 +78,11 @@ def _written(folder: Path) -> dict[str, Path]:
 
 @pytest.mark.parametrize("mode", ["personal", "team"])
 @pytest.mark.parametrize("name", [one.name for one in FORMATS])
-def test_an_import_approves_nothing(tmp_path: Path, settings: Any, name: str, mode: str) -> None:
+def test_an_import_approves_nothing(written: dict[str, Path], settings: Any, name: str, mode: str) -> None:
     settings.BIGMIND_MODE = mode
     actor = make_actor(curator=True)
 
-    report = import_bundle(actor, bundle_of(_written(tmp_path)[name]), name=name)
+    report = import_bundle(actor, bundle_of(written[name]), name=name)
 
     assert sum(report.added.values())
     assert is_personal() == (mode == "personal")
