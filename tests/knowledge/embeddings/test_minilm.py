@@ -24,12 +24,11 @@ def test_vectors_are_those_of_the_original():
     np.testing.assert_allclose(vectors, VECTORS, atol=1e-6)
 
 
-@pytest.mark.parametrize("number", range(len(TEXTS)))
-def test_a_text_has_the_same_vector_in_every_company(number):
-    alone = MiniLM().embed([TEXTS[number]])
-    in_company = MiniLM().embed([*TEXTS, TEXTS[number], *TEXTS * 3])
+def test_a_text_has_the_same_vector_in_every_company():
+    alone = np.concatenate([MiniLM().embed([text]) for text in TEXTS])
+    in_company = MiniLM().embed([*TEXTS, *reversed(TEXTS), *TEXTS * 2])
 
-    np.testing.assert_allclose(in_company[[number, len(TEXTS)]], np.repeat(alone, 2, axis=0), atol=1e-6)
+    np.testing.assert_allclose(in_company, np.concatenate([alone, alone[::-1], alone, alone]), atol=1e-6)
 
 
 def test_a_question_is_nearest_to_its_answer():
@@ -56,10 +55,10 @@ def test_many_threads_may_ask_at_once():
     minilm._load.cache_clear()
 
     with ThreadPoolExecutor(8) as threads:
-        answers = list(threads.map(lambda text: MiniLM().embed([text])[0], TEXTS * 4))
+        answers = list(threads.map(lambda text: MiniLM().embed([text])[0], TEXTS * 2))
 
     assert minilm._load.cache_info().misses == 1
-    np.testing.assert_allclose(np.array(answers), np.tile(VECTORS, (4, 1)), atol=1e-6)
+    np.testing.assert_allclose(np.array(answers), np.tile(VECTORS, (2, 1)), atol=1e-6)
 
 
 def test_a_missing_package_is_said_and_not_raised_through(monkeypatch):

@@ -31,7 +31,7 @@ def program(tmp_path):
 def test_pip_is_asked_for_itself_and_its_subcommands(monkeypatch):
     monkeypatch.setattr(help_trees, "MOST_COMMANDS", 3)
     python = shutil.which("python3") or sys.executable
-    if subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode:
+    if subprocess.run([python, "-c", "import pip"], capture_output=True).returncode:
         pytest.skip("no pip on this machine")
 
     made = generate_from_help([python, "-m", "pip"], name="pip")
@@ -42,7 +42,7 @@ def test_pip_is_asked_for_itself_and_its_subcommands(monkeypatch):
 
 
 def test_git_is_asked_for_its_short_help(monkeypatch):
-    monkeypatch.setattr(help_trees, "MOST_COMMANDS", 60)
+    monkeypatch.setattr(help_trees, "MOST_COMMANDS", 20)
 
     made = generate_from_help(["git"])
 

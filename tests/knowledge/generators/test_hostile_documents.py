@@ -43,7 +43,7 @@ SCHEMAS = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(VALUES, VALUES, VALUES)
 def test_values_of_any_type_anywhere_never_break_the_generator(operation, shared, anything):
     raw = document(
@@ -57,7 +57,7 @@ def test_values_of_any_type_anywhere_never_break_the_generator(operation, shared
     json.dumps([draft.model_dump() for draft in generated.drafts], allow_nan=False, ensure_ascii=False).encode()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(SCHEMAS, SCHEMAS, SCHEMAS)
 def test_schemas_of_any_shape_are_cut_and_told(first, second, third):
     media = {"content": {"application/json": {"schema": first}}}
@@ -136,16 +136,17 @@ def test_schemas_that_double_at_every_step_are_cut():
     assert time.process_time() - started < PLENTY_SECONDS
 
 
+@pytest.mark.parametrize("megabytes", [1, pytest.param(10, marks=pytest.mark.torture)])
 @pytest.mark.parametrize("filler", ["word ", "<", "< ", " ", "\n", "\n \t", "|\\", "`", "<p>"])
-def test_ten_megabytes_of_description_are_cut(filler):
-    description = filler * (10 * 1024 * 1024 // len(filler))
+def test_megabytes_of_description_are_cut(filler, megabytes):
+    description = filler * (megabytes * 1024 * 1024 // len(filler))
     started = time.process_time()
 
     draft = reference_to({"description": description, "summary": description, "operationId": description})
 
     assert len(draft.content.encode()) <= CONTENT_BYTES
     assert len(draft.title) <= 200
-    assert time.process_time() - started < PLENTY_SECONDS
+    assert time.process_time() - started < PLENTY_SECONDS * megabytes / 10
 
 
 def test_characters_that_cannot_be_stored_are_replaced():
