@@ -20,12 +20,16 @@ from tests.factories import make_actor, make_user
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(params=["curator", "admin"])
+@pytest.fixture
 def decider(request: Any, client: Client) -> Actor:
-    """Who decides, signed in."""
-    actor = make_actor(make_user("cora", role=request.param, display_name="Cora"))
+    """Who decides, signed in: a curator, unless a test names another role."""
+    actor = make_actor(make_user("cora", role=getattr(request, "param", "curator"), display_name="Cora"))
     client.force_login(actor.user)
     return actor
+
+
+both = pytest.mark.parametrize("decider", ["curator", "admin"], indirect=True)
+"""What may differ between those who may decide: what they are shown, and whether it is carried out."""
 
 
 def page_of(client: Client, entry: CompanyEntry) -> Any:
@@ -39,6 +43,7 @@ def decide(client: Client, entry: CompanyEntry, decision: str, **sent: Any) -> A
     return answer
 
 
+@both
 def test_it_shows_the_text_what_speaks_against_it_and_every_decision(client: Client, decider: Actor) -> None:
     known = approved_entry(title="No Friday deploys", content="Never deploy to production on Fridays.")
     twin = propose(title="Friday deploys", content="Developers may deploy to production on **Fridays**.")
@@ -57,6 +62,7 @@ def test_it_shows_the_text_what_speaks_against_it_and_every_decision(client: Cli
         assert shown in page.text, shown
 
 
+@both
 def test_every_decision_is_carried_out_and_kept_like_any_other(client: Client, decider: Actor) -> None:
     known = approved_entry()
     approved, edited, rejected, asked, merged = (propose() for _ in range(5))
@@ -87,6 +93,7 @@ def test_a_decision_is_about_the_revision_that_was_shown(client: Client, decider
     assert entry.status == "pending"
 
 
+@both
 def test_an_action_of_the_list_is_about_the_revisions_that_were_listed(client: Client, decider: Actor) -> None:
     author = make_actor()
     entry, other = propose(author), propose()
@@ -153,6 +160,7 @@ def test_a_rejection_without_a_reason_is_refused_with_the_form_open(client: Clie
     assert entry.status == "pending"
 
 
+@both
 def test_ones_own_proposal_is_left_to_others(client: Client, decider: Actor) -> None:
     entry = propose(decider)
 

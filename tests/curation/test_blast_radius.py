@@ -31,7 +31,7 @@ from tests.knowledge.factories import make_fact
 pytestmark = pytest.mark.django_db
 
 TOPICS = ("backups", "certificates", "alerts")
-QUESTIONS = [f"How do {topic} work here?" for topic in TOPICS] + [f"What if {topic} fail again?" for topic in TOPICS]
+QUESTIONS = [*(f"How do {topic} work here?" for topic in TOPICS), "What if alerts fail again?"]
 WAYS = {"recall": recall, "search": semantic_search, "company": search_global}
 QUESTION = "How do certificates rotate here?"
 
@@ -101,7 +101,7 @@ def test_what_is_foreseen_is_what_is_served_then(curator, agents):
             (one.asked.user_id, one.asked.how, one.asked.text): (one.before, one.after) for one in trial.answers
         }
         assert foreseen == {key: (told, after[key]) for key, told in before.items() if told != after[key]}
-        assert len(foreseen) >= 6
+        assert len(foreseen) >= 4
         before = after
 
 

@@ -424,16 +424,14 @@ def test_an_answer_without_end_is_given_up(company: Company, ada: Actor, monkeyp
 
 
 def _bomb(layers: int) -> bytes:
-    """200 MB, of which each layer is a thousandth of what it unpacks to."""
+    """50 MB, of which each layer is a thousandth of what it unpacks to."""
     packer = zlib.compressobj(wbits=31)
-    packed = b"".join(packer.compress(bytes(2**20)) for _ in range(200)) + packer.flush()
+    packed = b"".join(packer.compress(bytes(2**20)) for _ in range(50)) + packer.flush()
     return packed if layers == 1 else gzip.compress(packed)
 
 
 @pytest.mark.parametrize("layers", [1, 2])
-def test_an_answer_that_unpacks_to_hundreds_of_megabytes_is_not_unpacked(
-    company: Company, ada: Actor, layers: int
-) -> None:
+def test_an_answer_that_unpacks_to_tens_of_megabytes_is_not_unpacked(company: Company, ada: Actor, layers: int) -> None:
     identity = CompanyServer.objects.create(url=company.url).identity
     company.answers[f"directory/instances/{identity}/"] = 200, _bomb(layers)
     company.headers["Content-Encoding"] = ", ".join(["gzip"] * layers)
@@ -469,17 +467,19 @@ LIES: dict[str, dict[str, Any]] = {
 """What a company server that lies may say of an entry."""
 
 
-@pytest.mark.parametrize("lie", LIES)
-def test_an_entry_of_a_company_that_lies_is_left_out_and_the_others_stay(
-    company: Company, ada: Actor, lie: str
-) -> None:
-    honest = company.approve()
-    company.approve(**LIES[lie])
+def test_an_entry_of_a_company_that_lies_is_left_out_and_the_others_stay(company: Company, ada: Actor) -> None:
+    believed = []
+    for lie, said in LIES.items():
+        honest = company.approve()
+        company.approved = [honest, as_entry(next(company.numbers), **said)]
 
-    done = sync_now()
+        done = sync_now()
 
-    assert (done.ok, done.kept.added, done.kept.unreadable) == (True, 1, 1)
-    assert [entry.title for entry in list_global(ada).items] == [honest["title"]]
+        if (done.ok, done.kept.added, done.kept.unreadable) != (True, 1, 1):
+            believed.append(lie)
+        assert [entry.title for entry in list_global(ada).items] == [honest["title"]], lie
+
+    assert believed == []
 
 
 def test_hostile_text_of_the_company_begins_no_line_and_makes_no_decision(company: Company, ada: Actor) -> None:

@@ -106,26 +106,22 @@ def test_a_person_chooses_how_often_and_where_to(client: Client, author: Actor, 
     assert 'value="ada@example.com"' in page.text
 
 
-@pytest.mark.parametrize(
-    ("sent", "said"),
-    [
+def test_what_cannot_be_chosen_is_refused_and_changes_nothing(client: Client, author: Actor, settings: Any) -> None:
+    settings.EMAIL_HOST = "mail.example.com"
+
+    for sent, said in (
         ({"frequency": "daily", "address": ""}, "there is no address to write to"),
         ({"frequency": "daily", "address": "nonsense"}, "is not an e-mail address"),
         ({"frequency": "daily", "address": f"{'a' * 60}@{'b.' * 120}example.com"}, "This is "),
         ({"frequency": "hourly", "address": "ada@example.com"}, "daily"),
         ({"address": "ada@example.com"}, "required"),
-    ],
-)
-def test_what_cannot_be_chosen_is_refused_and_changes_nothing(
-    client: Client, author: Actor, settings: Any, sent: dict[str, str], said: str
-) -> None:
-    settings.EMAIL_HOST = "mail.example.com"
+    ):
+        page = client.post(reverse("notices-settings"), sent)
 
-    page = client.post(reverse("notices-settings"), sent)
+        assert page.status_code == 422, sent
+        assert said in page.text, sent
 
     author.user.refresh_from_db()
-    assert page.status_code == 422
-    assert said in page.text
     assert author.user.email == ""
 
 

@@ -93,7 +93,7 @@ def _bundle(name: str, files: dict[str, bytes]) -> FetchedFiles:
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(items=ITEMS)
 def test_every_field_of_any_item_comes_back_from_every_format(program, items):
     written: dict[str, bytes] = {}

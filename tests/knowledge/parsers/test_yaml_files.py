@@ -172,8 +172,8 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         "? " * 100_000,
         "a" * (4 * 1024 * 1024 + 1),
         "- content: a\n" * 10_001,
-        "- a\n" * 1_000_000,
-        "- [{}, []]\n" * 300_000,
+        pytest.param("- a\n" * 1_000_000, marks=pytest.mark.torture),
+        pytest.param("- [{}, []]\n" * 300_000, marks=pytest.mark.torture),
         "%YAML 9.9\n---\n- a\n",
         "? [a]\n: b\n",
         "- content: a\n  metadata: {a: " + "[" * 63 + "]" * 63 + "}\n",
@@ -189,6 +189,14 @@ def test_hostile_yaml_is_refused_in_time(text):
         parse_entries(text, "hostile.yaml")
 
     assert time.process_time() - begun < 10
+
+
+@pytest.mark.parametrize("text", ["- a\n" * 4_000, "- [{}, []]\n" * 1_000])
+def test_more_values_than_are_read_are_refused(text, monkeypatch):
+    monkeypatch.setattr("knowledge.parsers.yaml_nodes.NODES", 3_000)
+
+    with pytest.raises(Invalid, match="has more than 3,000 values"):
+        parse_entries(text, "hostile.yaml")
 
 
 def test_an_entry_takes_no_metadata_that_is_not_json():
