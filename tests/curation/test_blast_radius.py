@@ -1,11 +1,8 @@
 """What a decision would change: foreseen from the questions that were asked, and compared with what is served then."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from time import monotonic, sleep
 
 import pytest
-from django.db import connection, transaction
 from django.urls import reverse
 from django.utils import timezone
 
@@ -27,6 +24,7 @@ from knowledge.services.sessions import start_session
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_fact
+from tests.worlds import keep_world
 
 pytestmark = pytest.mark.django_db
 
@@ -36,21 +34,27 @@ WAYS = {"recall": recall, "search": semantic_search, "company": search_global}
 QUESTION = "How do certificates rotate here?"
 
 
-@pytest.fixture
-def curator():
-    return make_actor(curator=True)
+@pytest.fixture(scope="module")
+def world(django_db_setup, django_db_blocker):
+    """A curator and agents of four people, made once. Something is known: before that, no question has a vector."""
+
+    def make():
+        approved_entry(title="Greeting", content="We say hello.")
+        embed_pending()
+        return make_actor(curator=True), [make_agent(make_user(), "claude-code") for _ in range(4)]
+
+    with keep_world(django_db_blocker, make) as made:
+        yield made
 
 
 @pytest.fixture(autouse=True)
-def something_known():
-    """Something is known and embedded: before that, no question has a vector."""
-    approved_entry(title="Greeting", content="We say hello.")
-    embed_pending()
+def curator(world, db):
+    return world[0]
 
 
 @pytest.fixture
-def agents():
-    return [make_agent(make_user(), "claude-code") for _ in range(4)]
+def agents(world, db):
+    return world[1]
 
 
 def _told(actor, way, query):
@@ -324,35 +328,3 @@ def test_a_prompt_that_is_erased_is_forgotten_here_too(agents):
     erase_captured(HookEvent.objects.filter(conversation=conversation))
 
     assert not AskedQuestion.objects.exists()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_an_approval_while_it_is_tried_fails_neither(settings):
-    settings.BIGMIND_MODE = "team"
-    entry, curator = propose(), make_actor(curator=True)
-
-    def tried():
-        try:
-            return blast_radius(make_actor(curator=True), entry_ids=[entry.pk], action="approve")
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as threads:
-        with transaction.atomic():
-            decide_at_latest(curator, entry_id=entry.pk, action="approve")
-            answer = threads.submit(tried)
-            _wait_for_a_lock(answer)
-        assert answer.result(timeout=30).verb
-
-    assert Passage.objects.filter(kind="company", source_id=str(entry.pk)).count() == 1
-
-
-def _wait_for_a_lock(answer):
-    """Wait until another connection waits for what this transaction holds."""
-    until = monotonic() + 20
-    with connection.cursor() as cursor:
-        while monotonic() < until and not answer.done():
-            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-            if cursor.fetchone()[0]:
-                return
-            sleep(0.05)

@@ -19,6 +19,7 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
+from tests.worlds import keep_world
 
 pytestmark = pytest.mark.django_db
 
@@ -26,16 +27,27 @@ QUESTION = "How do we rotate the Kafka certificates?"
 ANSWER = "The Kafka certificates rotate by themselves: run the job `rotate`, then restart the brokers."
 
 
-@pytest.fixture
-def curator():
-    return make_actor(curator=True)
+@pytest.fixture(scope="module")
+def world(django_db_setup, django_db_blocker):
+    """A curator, and an entry that is found, made once."""
+
+    def make():
+        entry = approved_entry(title="Kafka certificates", content=ANSWER)
+        embed_pending()
+        return make_actor(curator=True), entry
+
+    with keep_world(django_db_blocker, make) as made:
+        yield made
 
 
 @pytest.fixture
-def entry():
-    entry = approved_entry(title="Kafka certificates", content=ANSWER)
-    embed_pending()
-    return entry
+def curator(world, db):
+    return world[0]
+
+
+@pytest.fixture
+def entry(world, db):
+    return CompanyEntry.objects.get(pk=world[1].pk)
 
 
 def _pin(curator, entry, **more):

@@ -3,15 +3,17 @@
 import threading
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from bigmind.core.errors import BigMindError
 from curation.decisions.history import find_broken_seals
 from curation.models import Review
+from curation.proposals.blast_radius import BlastRadius, blast_radius
 from curation.proposals.proposals import promote_to_global
 from knowledge.models import CompanyEntry, Kind, Passage
 from tests.curation.factories import approved_entry, decide_at_latest, propose
@@ -87,3 +89,33 @@ def test_merges_into_each_other_at_once_end() -> None:
 
     assert outcomes == {"done": 1, "conflict": CONTENDERS - 1}
     assert CompanyEntry.objects.approved().count() == 1
+
+
+def test_an_approval_while_it_is_tried_fails_neither() -> None:
+    entry, curator = propose(), make_actor(curator=True)
+
+    def tried() -> BlastRadius:
+        try:
+            return blast_radius(make_actor(curator=True), entry_ids=[entry.pk], action="approve")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            decide_at_latest(curator, entry_id=entry.pk, action="approve")
+            answer = threads.submit(tried)
+            _wait_for_a_lock(answer)
+        assert answer.result(timeout=30).verb
+
+    assert Passage.objects.filter(kind="company", source_id=str(entry.pk)).count() == 1
+
+
+def _wait_for_a_lock(answer: Future[Any]) -> None:
+    """Wait until another connection waits for what this transaction holds."""
+    until = monotonic() + 20
+    with connection.cursor() as cursor:
+        while monotonic() < until and not answer.done():
+            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+            if cursor.fetchone()[0]:
+                return
+            sleep(0.05)
