@@ -370,9 +370,10 @@ def _claim(space: EmbeddingSpace, size: int, had_turn: set[Lane]) -> list[Passag
     most = min(size, space.batch_size)
     with transaction.atomic():
         rows = _next_in_turn(due, most, had_turn)
-        if not rows:
+        if not rows and had_turn:
             had_turn.clear()
-            rows = _next_in_turn(due, most, had_turn) or list(due[:most])
+            rows = _next_in_turn(due, most, had_turn)
+        rows = rows or list(due[:most])
         PassageVector.objects.filter(pk__in=[row.pk for row in rows]).update(not_before=now + LEASE)
     lanes = Counter[Lane](row.owner_id or row.kind for row in rows)
     had_turn.update(lane for lane, count in lanes.items() if count > most // 2)
@@ -385,6 +386,8 @@ def _next_in_turn(due: QuerySet[PassageVector], most: int, had_turn: set[Lane]) 
     people = [lane for lane in had_turn if isinstance(lane, UUID)]
     if rows := list(new.filter(owner__isnull=False).exclude(owner__in=people)[:most]):
         return rows
+    if not list(new.filter(owner=None)[:1]):
+        return []
     # One query for each, because each reads the start of an index; most of these kinds have nothing pending.
     for kind in (kind for kind in KINDS_IN_TURN if kind not in had_turn):
         if rows := list(new.filter(owner=None, kind=kind).order_by(HAS_VECTOR, "-id")[:most]):
