@@ -1,6 +1,9 @@
 """Search at scale: large scopes are asked through an index, and find what looking at every passage would find."""
 
 import itertools
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -16,41 +19,62 @@ from knowledge.search import filters, indexes
 from knowledge.search import retrievers as arms
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import count_words, forget_statistics, selective_words
-from knowledge.search.indexes import keep_statistics, scope_of_owner
+from knowledge.search.indexes import scope_of_owner
 from knowledge.search.retrievers import retrieve_by_meaning, retrieve_by_words
-from knowledge.search.spelling import forget_vocabularies
-from knowledge.services.embedding import embed_pending, progress, space_of, start_again
+from knowledge.services.embedding import space_of
 from knowledge.services.entries import add_entry
 from knowledge.services.entry_reading import search_entries
+from tests.conftest import _empty_database
 from tests.factories import make_actor
 
 DIMENSIONS = Hashing.dimensions
 QUESTIONS = 10
+SHARED = 1_500
+TAGGED = (2, 10, 30, 600)
 _numbers = itertools.count(1)
 WORDS = ["deploy", "router", "vercel", "schema", "billing", "invoice", "retry", "cache", "session", "queue", "worker"]
 
 
-@pytest.fixture
-def _large_from_1000(monkeypatch):
-    monkeypatch.setattr(indexes, "LARGE", 1_000)
-    monkeypatch.setattr(filters, "FEW", 100)
+@contextmanager
+def large_from(size: int) -> Iterator[None]:
+    """Let scopes of so many vectors be large, and drop the indexes that were built for them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(indexes, "LARGE", size)
+        patch.setattr(filters, "FEW", 100)
+        forget_statistics()
+        yield
+        for space in EmbeddingSpace.objects.all():
+            indexes.drop_indexes(space)
     forget_statistics()
     forget_vocabularies()
-    yield
+
+
+@dataclass(frozen=True)
+class World:
+    """A large shared scope, a large one and smaller ones of people, with the indexes that they need."""
+
+    space: EmbeddingSpace
+    owners: Mapping[int, User | None]
+
+
+@pytest.fixture(scope="module")
+def _built(django_db_setup, django_db_blocker) -> Iterator[World]:
+    with django_db_blocker.unblock():
+        with large_from(1_000):
+            owners = {64: make_actor().user, 900: make_actor().user, 1_000: make_actor().user, SHARED: None}
+            for size, owner in owners.items():
+                space = remember(size, owner=owner)
+            made = indexes.keep_indexes()
+            assert len(made) == 2
+            yield World(space, owners)
+        _empty_database()
+
+
+@pytest.fixture
+def world(_built: World, db: None) -> World:
+    """Read what is built once for all; what a test adds goes with its transaction."""
     forget_statistics()
-    forget_vocabularies()
-
-
-@pytest.fixture
-def _no_indexes_left():
-    yield
-    for space in EmbeddingSpace.objects.all():
-        indexes.drop_indexes(space)
-
-
-@pytest.fixture
-def at_scale(transactional_db, _no_indexes_left, _large_from_1000):
-    """Build indexes as in earnest: outside a transaction, concurrently."""
+    return _built
 
 
 def _vectors(count: int, seed: int) -> np.ndarray:
@@ -61,15 +85,15 @@ def _vectors(count: int, seed: int) -> np.ndarray:
     return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
 
 
-def _remember(count: int, *, owner: User | None = None, tagged_every: int = 0) -> EmbeddingSpace:
-    """Store so many passages with vectors; shared ones are entries, every so many of them with the tag `rare`."""
+def remember(count: int, *, owner: User | None = None) -> EmbeddingSpace:
+    """Store so many passages with vectors; shared ones are entries, every so many of them with a tag that says so."""
     space = space_of(provider())
     kind = Kind.ENTRY if owner is None else Kind.FACT
     texts = [f"{WORDS[n % len(WORDS)]} the {WORDS[n * 7 % 5]} number {n}" for n in range(count)]
     ids = [str(next(_numbers)) for _ in range(count)]
     if owner is None:
         entries = [
-            Entry(content=text, digest=f"{n}", tags=["rare"] if tagged_every and n % tagged_every == 0 else ["usual"])
+            Entry(content=text, digest=f"{n}", tags=[f"every-{every}" for every in TAGGED if n % every == 0])
             for n, text in enumerate(texts)
         ]
         Entry.objects.bulk_create(entries)
@@ -82,12 +106,16 @@ def _remember(count: int, *, owner: User | None = None, tagged_every: int = 0) -
         PassageVector(passage=passage, space=space, owner=owner, vector=HalfVector(row.tolist()))
         for passage, row in zip(passages, _vectors(count, seed=count), strict=True)
     )
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    _analyse()
     return space
 
 
-def _recall(space: EmbeddingSpace, wanted: Filters, owner: User | None, *, top: int = 50) -> float:
+def _analyse() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+
+
+def share_found(space: EmbeddingSpace, wanted: Filters, owner: User | None, *, top: int = 50) -> float:
     """What part of the nearest, found by looking at every passage, the search finds as well."""
     scope = scope_of_owner(owner)
     shares = []
@@ -101,64 +129,51 @@ def _recall(space: EmbeddingSpace, wanted: Filters, owner: User | None, *, top: 
     return sum(shares) / len(shares)
 
 
-@pytest.mark.parametrize(("size", "is_large"), [(64, False), (900, False), (2_000, True)])
-@pytest.mark.parametrize("is_shared", [True, False])
-def test_the_nearest_are_found_at_every_size_of_a_scope(at_scale, size, is_large, is_shared):
-    owner = None if is_shared else make_actor().user
-    space = _remember(size, owner=owner)
-    _remember(50, owner=make_actor().user)
+@pytest.mark.parametrize("size", [64, 900, 1_000, SHARED])
+def test_the_nearest_are_found_at_every_size_of_a_scope(world, size):
+    owner = world.owners[size]
 
-    made = indexes.keep_indexes()
-
-    assert (len(made) == 1) is is_large
-    assert _recall(space, Filters(Kind.values, shared=is_shared), owner) >= 0.99
+    assert scope_of_owner(owner).is_large is (size >= 1_000)
+    assert share_found(world.space, Filters(Kind.values, shared=owner is None), owner) >= 0.99
 
 
-@pytest.mark.parametrize("every", [2, 10, 40, 600])
-def test_filters_leave_the_nearest_of_what_passes_however_little_that_is(at_scale, every):
-    space = _remember(1_500, tagged_every=every)
-    indexes.keep_indexes()
-    rare = Filters([Kind.ENTRY], shared=True, eligible={Kind.ENTRY: Entry.objects.filter(tags__contains=["rare"])})
+@pytest.mark.parametrize("every", TAGGED)
+def test_filters_leave_the_nearest_of_what_passes_however_little_that_is(world, every):
+    tagged = Entry.objects.filter(tags__contains=[f"every-{every}"])
+    wanted = Filters([Kind.ENTRY], shared=True, eligible={Kind.ENTRY: tagged})
 
-    assert _recall(space, rare, None, top=min(50, 1_500 // every)) >= 0.99
+    assert share_found(world.space, wanted, None, top=min(50, SHARED // every)) >= 0.99
 
 
-def test_a_filter_that_says_little_by_itself_still_finds_all_it_should(at_scale):
+def test_a_filter_that_says_little_by_itself_still_finds_all_it_should(world):
     """The tag is far from every question: the index gives out before it has enough, and everything is looked at."""
-    space = _remember(1_500)
-    indexes.keep_indexes()
     question = _vectors(1, seed=99)[0]
-    far = [row for row in PassageVector.objects.select_related("passage") if np.dot(row.vector, question) < 0.2]
+    shared = PassageVector.objects.filter(owner=None).select_related("passage")
+    far = [row for row in shared if np.dot(row.vector, question) < 0.2]
     eligible = Entry.objects.filter(pk__in=[row.passage.source_id for row in far])
     wanted = Filters([Kind.ENTRY], shared=True, eligible={Kind.ENTRY: eligible})
 
     with transaction.atomic():
-        found = retrieve_by_meaning(HalfVector(question.tolist()), space, wanted, scope_of_owner(None), few=False)
+        found = retrieve_by_meaning(HalfVector(question.tolist()), world.space, wanted, scope_of_owner(None), few=False)
 
     nearest = sorted(far, key=lambda row: -np.dot(row.vector, question))[: len(found)]
     assert len(found) == arms.CANDIDATES
     assert len({one.passage for one in found} & {row.passage_id for row in nearest}) >= 0.99 * len(found)
 
 
-def test_a_large_scope_is_asked_through_its_index_and_a_small_one_is_not(at_scale):
-    space = _remember(1_200)
-    owner = make_actor().user
-    _remember(100, owner=owner)
-    indexes.keep_indexes()
+def test_a_large_scope_is_asked_through_its_index_and_a_small_one_is_not(world):
     vector = HalfVector(_vectors(1, seed=99)[0].tolist())
 
     def plan(wanted: Filters, person: User | None) -> str:
         with _explained() as plans, transaction.atomic():
-            retrieve_by_meaning(vector, space, wanted, scope_of_owner(person), few=False)
+            retrieve_by_meaning(vector, world.space, wanted, scope_of_owner(person), few=False)
         return "\n".join(plans)
 
-    assert f"Index Scan using knowledge_near_{space.pk}_shared" in plan(Filters([Kind.ENTRY], shared=True), None)
-    assert "knowledge_near" not in plan(Filters([Kind.FACT]), owner)
+    assert f"Index Scan using knowledge_near_{world.space.pk}_shared" in plan(Filters([Kind.ENTRY], shared=True), None)
+    assert "knowledge_near" not in plan(Filters([Kind.FACT]), world.owners[64])
 
 
-def test_a_large_scope_is_asked_for_pairs_of_characters_as_words_that_its_index_has(at_scale):
-    _remember(1_200)
-    indexes.keep_indexes()
+def test_a_large_scope_is_asked_for_pairs_of_characters_as_words_that_its_index_has(world):
     entry = add_entry(make_actor(), content="会議は毎週月曜日の午前十時から始まります。", entry_type="fact")
     wanted = Filters([Kind.ENTRY], shared=True)
 
@@ -171,10 +186,8 @@ def test_a_large_scope_is_asked_for_pairs_of_characters_as_words_that_its_index_
     assert not any("strpos" in line for line in conditions)
 
 
-def test_a_kind_with_few_things_in_a_large_scope_is_looked_at_thing_by_thing(at_scale):
+def test_a_kind_with_few_things_in_a_large_scope_is_looked_at_thing_by_thing(world):
     """Its index is over all kinds: it would be walked to its end for the few, or for none at all."""
-    _remember(1_200)
-    indexes.keep_indexes()
     scope = scope_of_owner(None)
 
     assert scope.is_large
@@ -182,50 +195,7 @@ def test_a_kind_with_few_things_in_a_large_scope_is_looked_at_thing_by_thing(at_
     assert not Filters([Kind.ENTRY], shared=True).leave_few(scope)
 
 
-def test_indexes_come_and_go_with_what_they_are_for(at_scale):
-    space = _remember(1_200)
-
-    made = indexes.keep_indexes()
-    again = indexes.keep_indexes()
-    PassageVector.objects.filter(pk__in=PassageVector.objects.values("pk")[:500]).delete()
-    still_large = indexes.keep_indexes()
-    PassageVector.objects.filter(pk__in=PassageVector.objects.values("pk")[:400]).delete()
-    dropped = indexes.keep_indexes()
-
-    assert made == dropped == [f"knowledge_near_{space.pk}_shared"]
-    assert again == still_large == []
-    assert not scope_of_owner(None).is_large
-
-
-def test_all_vectors_are_made_anew_without_the_indexes_that_would_slow_each_change_down(at_scale):
-    _remember(1_200)
-    indexes.keep_indexes()
-
-    start_again(batch_size=100, clear_cache=False)
-    asked = scope_of_owner(None).is_large, PassageVector.objects.filter(trouble="").count()
-    embed_pending()
-    made = scope_of_owner(None).is_large, progress()
-
-    assert asked == (True, 1_200)
-    assert (made[0], made[1].processed) == (False, 1_200)
-    assert len(indexes.keep_indexes()) == 1
-
-
-def test_only_one_process_at_a_time_keeps_the_indexes(at_scale):
-    _remember(1_200)
-    other = connection.copy()
-
-    with other.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [indexes.LOCK])
-        made = indexes.keep_indexes()
-    other.close()
-
-    assert made == []
-
-
-def test_in_a_large_scope_words_that_stand_everywhere_are_not_looked_up(at_scale, monkeypatch):
-    _remember(1_500)
-    indexes.keep_indexes()
+def test_in_a_large_scope_words_that_stand_everywhere_are_not_looked_up(world, monkeypatch):
     monkeypatch.setattr("knowledge.search.frequencies.MATCHED", 600)
 
     words = ["the", "number", "1234", "deploy"]
@@ -238,16 +208,14 @@ def test_in_a_large_scope_words_that_stand_everywhere_are_not_looked_up(at_scale
     assert Passage.objects.get(pk=found[0].passage).text.endswith("number 1234")
 
 
-def test_what_others_write_changes_nothing_of_how_words_weigh_in_a_large_scope(at_scale):
-    person, other = make_actor(), make_actor()
-    _remember(1_500, owner=person.user)
-    indexes.keep_indexes()
-    scope = scope_of_owner(person.user)
+def test_what_others_write_changes_nothing_of_how_words_weigh_in_a_large_scope(world):
+    other = make_actor()
+    scope = scope_of_owner(world.owners[1_000])
     before = count_words(["deploy", "router", "xylotherm"], scope)
 
-    _remember(1_500, owner=other.user)
+    remember(1_000, owner=other.user)
     Passage.objects.filter(owner=other.user).update(text="Xylotherm and the router.")
-    keep_statistics()
+    _analyse()
     forget_statistics()
     forget_vocabularies()
 
@@ -255,15 +223,13 @@ def test_what_others_write_changes_nothing_of_how_words_weigh_in_a_large_scope(a
     assert before[0]
 
 
-def test_a_search_of_the_knowledge_base_keeps_to_its_filters_in_a_large_scope(at_scale):
+def test_a_search_of_the_knowledge_base_keeps_to_its_filters_in_a_large_scope(world):
     actor = make_actor()
-    _remember(1_500, tagged_every=30)
-    indexes.keep_indexes()
 
-    found = search_entries(actor, query="deploy the router", tags=["rare"], limit=50)
+    found = search_entries(actor, query="deploy the router", tags=["every-30"], limit=50)
     unsure = search_entries(actor, query="deploy the router", min_confidence=1.0, limit=50)
 
-    assert {hit.entry.tags[0] for hit in found.items} == {"rare"}
+    assert all("every-30" in hit.entry.tags for hit in found.items)
     assert len(found.items) == 50
     assert len(unsure.items) == 50
 
