@@ -92,18 +92,19 @@ def _fill(actor, *, facts, sessions, texts):
     )
 
 
+@pytest.mark.parametrize("stored", [1_000, pytest.param(10_000, marks=pytest.mark.torture)])
 @pytest.mark.parametrize(
     "texts", [["Deploys go through the router, never by hand."], HOSTILE], ids=["plain", "hostile"]
 )
-def test_a_start_costs_at_most_1300_tokens_whatever_is_stored(texts):
+def test_a_start_costs_at_most_1300_tokens_whatever_is_stored(texts, stored):
     actor = make_actor()
-    _fill(actor, facts=10_000, sessions=1_000, texts=texts)
+    _fill(actor, facts=stored, sessions=stored // 10, texts=texts)
     update_profile(actor, role=texts[0][:400].replace("\n", " "), preferences=texts[-1], pinned_facts=texts * 4)
 
     context = get_context(actor, project="pi", topics=["deploys"], sessions=50)
 
     assert 0.9 * TOTAL_TOKENS <= context.tokens <= TOTAL_TOKENS == 1_300
-    assert context.facts_left == 10_000 - len(context.facts)
+    assert context.facts_left == stored - len(context.facts)
     assert f"{context.facts_left} more facts: memory_list_facts" in context.markdown
 
 
@@ -174,8 +175,8 @@ def test_the_reply_to_a_start_stays_within_its_budget_with_any_project(project):
     actor = make_actor()
     _fill(
         actor,
-        facts=3_000,
-        sessions=100,
+        facts=600,
+        sessions=60,
         texts=["Deploys go through the router, never by hand, in stage and production."],
     )
     update_profile(actor, role="r " * 200, preferences="p " * 900, pinned_facts=["A pinned fact of some length."] * 30)

@@ -182,12 +182,12 @@ def many_preferences(actor: Actor) -> None:
     add_facts(actor, 30)
 
 
-def thousands_of_tastes(actor: Actor) -> None:
+def hundreds_of_tastes(actor: Actor) -> None:
     """Add the instructions long before more preferences than are ever read."""
     many_preferences(actor)
     Fact.objects.bulk_create(
         Fact(user=actor.user, category="preference", fact=f"Likes {number}.", digest=str(number))
-        for number in range(2_000)
+        for number in range(300)
     )
 
 
@@ -253,15 +253,15 @@ def many_pins(actor: Actor) -> None:
 
 
 def all_of_it(actor: Actor) -> None:
-    """Add 10,000 facts, 1,000 sessions, the company and long preferences."""
+    """Add far more facts and sessions than are read, the company and long preferences."""
     long_preferences(actor)
-    add_facts(actor, 9_900, projects=("pi", "tau", ""))
-    add_sessions(actor, 988, projects=("pi", "tau"))
+    add_facts(actor, 900, projects=("pi", "tau", ""))
+    add_sessions(actor, 188, projects=("pi", "tau"))
 
 
 PEOPLE: list[Callable[[Actor], None]] = [
     *(evidence, only_facts, tiny_facts, long_facts, only_sessions, long_preferences, preferences_in_one_line),
-    *(two_projects, full_company, hostile, many_preferences, thousands_of_tastes, open_sessions, many_beliefs),
+    *(two_projects, full_company, hostile, many_preferences, hundreds_of_tastes, open_sessions, many_beliefs),
     *(only_elsewhere, long_sessions, other_scripts, preferences_in_markdown, many_pins, all_of_it),
 ]
 
@@ -273,22 +273,12 @@ def _context(person: Callable[[Actor], None], *, project: str = "pi") -> tuple[A
 
 
 @pytest.mark.parametrize("person", PEOPLE)
-def test_the_budget_is_used_and_never_exceeded(person):
-    actor, context = _context(person)
-
-    started = perform(
-        CATALOGUE["memory_start_session"], actor, {"project": "pi", "topics": ["deploys"]}, transport="mcp"
-    )
-
-    assert 0.95 * TOTAL_TOKENS <= context.tokens <= TOTAL_TOKENS
-    assert 0.95 * TOTAL_TOKENS <= count_tokens(started.markdown()) <= TOTAL_TOKENS
-
-
-@pytest.mark.parametrize("person", PEOPLE)
-def test_facts_identity_standing_instructions_and_preferences_are_always_told(person):
+def test_the_budget_is_used_and_never_exceeded_what_matters_is_told_and_the_rest_is_counted(person):
     actor, context = _context(person)
     stored = Fact.objects.of(actor.user)
 
+    assert 0.95 * TOTAL_TOKENS <= context.tokens <= TOTAL_TOKENS
+    # Identity, standing instructions and preferences are always told.
     assert len(context.facts) >= min(8, stored.count() // 5)
     for text in STANDING.values():
         assert (text in context.markdown) == stored.filter(fact__startswith=text).exists()
@@ -296,19 +286,18 @@ def test_facts_identity_standing_instructions_and_preferences_are_always_told(pe
         actor.user.profile.preferences if hasattr(actor.user, "profile") else ""
     )
     assert bool(context.chosen["sessions"]) == Session.objects.of(actor.user).exists()
-
-
-@pytest.mark.parametrize("person", PEOPLE)
-def test_what_is_not_told_is_counted(person):
-    actor, context = _context(person)
-
-    assert context.facts_left == Fact.objects.of(actor.user).count() - len(context.facts)
+    assert context.facts_left == stored.count() - len(context.facts)
     assert not context.facts_left or f"_{context.facts_left} more facts: memory_list_facts_" in context.markdown
     assert context.left["sessions"] == Session.objects.of(actor.user).count() - len(context.chosen["sessions"])
     assert context.left["company"] == CompanyEntry.objects.approved().count() - len(context.chosen["company"])
 
+    started = perform(
+        CATALOGUE["memory_start_session"], actor, {"project": "pi", "topics": ["deploys"]}, transport="mcp"
+    )
+    assert 0.95 * TOTAL_TOKENS <= count_tokens(started.markdown()) <= TOTAL_TOKENS
 
-@pytest.mark.parametrize("count", range(0, 60, 6))
+
+@pytest.mark.parametrize("count", range(0, 60, 10))
 def test_a_person_of_whom_little_is_known_is_told_all_of_it_or_uses_the_budget(count):
     actor = make_actor()
     add_facts(actor, count)
@@ -352,7 +341,7 @@ def test_facts_of_the_project_never_displace_a_standing_instruction_behind_many_
     assert "Always answer in German." in get_context(actor, project="pi").markdown
 
 
-@pytest.mark.parametrize("person", [many_preferences, thousands_of_tastes])
+@pytest.mark.parametrize("person", [many_preferences, hundreds_of_tastes])
 def test_instructions_are_told_before_tastes_however_old_and_whatever_they_are_called(person):
     actor, context = _context(person)
     tastes = Fact.objects.of(actor.user).filter(category="preference").count() - len(INSTRUCTIONS)
@@ -379,7 +368,7 @@ def test_instructions_among_long_preferences_are_told_in_their_place():
 
 def test_what_the_topics_name_is_found_however_old_it_is():
     actor = make_actor()
-    add_facts(actor, 1_000, projects=("pi",))
+    add_facts(actor, 300, projects=("pi",))
     old = store_fact(actor, category="codebase", fact="Declarations wait in the queue customs.out.", project="pi").fact
     Fact.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=900))
 
