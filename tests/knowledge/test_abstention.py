@@ -1,10 +1,12 @@
 """Abstention: what a memory does not know is told as such, by every search, and what it knows is not."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.template.loader import render_to_string
+from django.test import override_settings
+from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.actor import Actor
 from bigmind.gate import perform
@@ -25,24 +27,12 @@ from tests.curation.factories import approved_entry
 from tests.factories import make_actor
 from tests.knowledge import answerable
 from tests.knowledge.factories import make_chunk, make_fact, make_note, make_reference
+from tests.worlds import keep_world
 
 pytestmark = pytest.mark.django_db
 
-Flagged = Callable[[list[str]], float]
-
-
-@pytest.fixture
-def flagged(settings: Any) -> Flagged:
-    """What part of some questions is flagged by a memory with the built-in model."""
-    settings.EMBEDDING_PROVIDER = "builtin"
-    actor = _remember()
-
-    def part(questions: list[str]) -> float:
-        hits = [semantic_search(actor, query=question) for question in questions]
-        assert all(found.items for found in hits)
-        return sum(found.weak for found in hits) / len(questions)
-
-    return part
+Found = dict[str, Any]
+BUILTIN = override_settings(EMBEDDING_PROVIDER="builtin")
 
 
 def _remember() -> Actor:
@@ -68,29 +58,48 @@ def test_there_are_enough_questions_to_tell():
     assert len(answerable.UNANSWERABLE) >= 40
 
 
-def test_what_is_not_known_is_told_as_such_and_what_is_known_is_not(flagged):
-    assert flagged(answerable.UNANSWERABLE) >= 0.9
-    assert flagged(answerable.ANSWERABLE) <= 0.05
+@pytest.fixture(scope="class")
+def memory(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[tuple[Actor, Found]]:
+    """Somebody's memory, and what a search of it finds for each question."""
+
+    def make() -> tuple[Actor, Found]:
+        actor, questions = _remember(), [*answerable.ANSWERABLE, *answerable.UNANSWERABLE, *answerable.NEAR]
+        return actor, {question: semantic_search(actor, query=question) for question in questions}
+
+    with BUILTIN, keep_world(django_db_blocker, make) as made:
+        yield made
 
 
-def test_a_recall_says_so_too_and_tells_what_answers_and_little_else(settings):
-    settings.EMBEDDING_PROVIDER = "builtin"
-    actor = _remember()
+class TestASmallMemory:
+    """What a memory with the built-in model answers."""
 
-    known = [recall(actor, query=question) for question in answerable.ANSWERABLE]
-    unknown = [recall(actor, query=question).unknown for question in answerable.UNANSWERABLE]
+    def test_what_is_not_known_is_told_as_such_and_what_is_known_is_not(self, memory):
+        assert _flagged(memory, answerable.UNANSWERABLE) >= 0.9
+        assert _flagged(memory, answerable.ANSWERABLE) <= 0.05
 
-    assert sum(unknown) / len(unknown) >= 0.9
-    assert sum(found.unknown for found in known) / len(known) <= 0.05
-    assert sum(len(found.items) for found in known) / len(known) <= 3
-    for question, found in zip(answerable.ANSWERABLE, known, strict=True):
-        best = semantic_search(actor, query=question, limit=1).items[0]
-        assert best.id in [hit.id for hit in found.items[:3]], question
+    def test_a_recall_says_so_too_and_tells_what_answers_and_little_else(self, memory):
+        actor, searched = memory
+
+        known = [recall(actor, query=question) for question in answerable.ANSWERABLE]
+        unknown = [recall(actor, query=question).unknown for question in answerable.UNANSWERABLE]
+
+        assert sum(unknown) / len(unknown) >= 0.9
+        assert sum(found.unknown for found in known) / len(known) <= 0.05
+        assert sum(len(found.items) for found in known) / len(known) <= 3
+        for question, found in zip(answerable.ANSWERABLE, known, strict=True):
+            best = searched[question].items[0]
+            assert best.id in [hit.id for hit in found.items[:3]], question
+
+    def test_what_is_beside_something_known_is_not_noticed_yet(self, memory):
+        """As it is, not as it should be: whoever makes it better changes the figure here and in the documentation."""
+        assert _flagged(memory, answerable.NEAR) < 0.5
 
 
-def test_what_is_beside_something_known_is_not_noticed_yet(flagged):
-    """As it is, not as it should be: whoever makes it better changes the figure here and in the documentation."""
-    assert flagged(answerable.NEAR) < 0.5
+def _flagged(memory: tuple[Actor, Found], questions: list[str]) -> float:
+    """Return what part of some questions was answered with a warning."""
+    hits = [memory[1][question] for question in questions]
+    assert all(found.items for found in hits)
+    return sum(found.weak for found in hits) / len(questions)
 
 
 SEARCHES: dict[str, tuple[Callable[..., Any], str, Any]] = {
@@ -118,23 +127,22 @@ def deploys() -> Actor:
     return actor
 
 
-@pytest.mark.parametrize("place", SEARCHES)
-def test_every_search_says_when_nothing_matches(place, deploys, settings):
-    settings.EMBEDDING_PROVIDER = "builtin"
+@BUILTIN
+def test_every_search_says_when_nothing_matches(deploys):
     embed_pending()
-    search, template, shape = SEARCHES[place]
 
-    known = search(deploys, query="When do deploys go out?")
-    unknown = search(deploys, query="flibber wozzle grunt")
+    for search, template, shape in SEARCHES.values():
+        known = search(deploys, query="When do deploys go out?")
+        unknown = search(deploys, query="flibber wozzle grunt")
 
-    assert (known.weak, unknown.weak) == (False, True)
-    assert "Nothing stored matches this question." not in _in_words(known, template, shape)
-    warned = _in_words(unknown, template, shape)
-    first = "- " if template == "hits.md" else "```"
-    assert warned.startswith(
-        f"Nothing stored matches this question. Closest by meaning, probably not an answer:\n{first}"
-    )
-    assert "score" not in warned
+        assert (known.weak, unknown.weak) == (False, True)
+        assert "Nothing stored matches this question." not in _in_words(known, template, shape)
+        warned = _in_words(unknown, template, shape)
+        first = "- " if template == "hits.md" else "```"
+        assert warned.startswith(
+            f"Nothing stored matches this question. Closest by meaning, probably not an answer:\n{first}"
+        )
+        assert "score" not in warned
 
 
 def test_documentation_returns_nothing_when_nothing_matches(settings):
@@ -147,13 +155,13 @@ def test_documentation_returns_nothing_when_nothing_matches(settings):
     assert found.items == []
 
 
-@pytest.mark.parametrize("query", ["deplois", "when do deplois go out, t?", "who are our reviewerz"])
-def test_whole_words_that_exist_are_suggested(query, deploys):
+def test_whole_words_that_exist_are_suggested(deploys):
     add_entry(deploys, content="T", entry_type="fact", tags=["t"])
 
-    for search, _, _ in SEARCHES.values():
-        suggested = search(deploys, query=query).did_you_mean
-        assert set(suggested) <= {"deploys", "reviewers"}
+    for query in ("deplois", "when do deplois go out, t?", "who are our reviewerz"):
+        for search, _, _ in SEARCHES.values():
+            suggested = search(deploys, query=query).did_you_mean
+            assert set(suggested) <= {"deploys", "reviewers"}, query
 
     assert semantic_search(deploys, query="zzqqx").did_you_mean == []
 
@@ -168,20 +176,20 @@ def test_words_of_others_are_not_suggested(deploys):
     assert "xylotherm" not in found.did_you_mean
 
 
-@pytest.mark.parametrize("name", ["memory_semantic_search", "kb_search", "memory_search_global", "memory_recall"])
-def test_each_hit_says_in_a_word_how_relevant_it_is(name):
+def test_each_hit_says_in_a_word_how_relevant_it_is():
     actor = make_actor()
     make_fact(actor, "Deploys of the billing service take place on Tuesdays.")
     add_entry(actor, content="Deploys of the billing service take place on Tuesdays.", entry_type="fact")
     approved_entry(title="Deploys", content="Deploys of the billing service take place on Tuesdays.")
     embed_pending()
 
-    answered = _structured(name, actor, "When do deploys of the billing service take place?")
-    unanswered = _structured(name, actor, "Which violin does Yuki prefer to play?")
+    for name in ("memory_semantic_search", "kb_search", "memory_search_global", "memory_recall"):
+        answered = _structured(name, actor, "When do deploys of the billing service take place?")
+        unanswered = _structured(name, actor, "Which violin does Yuki prefer to play?")
 
-    assert answered
-    assert {hit["relevance"] for hit in answered} == {"strong"}
-    assert {hit["relevance"] for hit in unanswered} <= {"weak"}
+        assert answered, name
+        assert {hit["relevance"] for hit in answered} == {"strong"}, name
+        assert {hit["relevance"] for hit in unanswered} <= {"weak"}, name
 
 
 def _structured(name, actor, query):

@@ -1,12 +1,15 @@
 """Anchors: what a change of code makes false, what it makes doubtful, and what it leaves alone."""
 
+import atexit
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import pairwise, product
+from functools import cache
+from itertools import chain, islice, pairwise, product
 from pathlib import Path
 
 import pytest
@@ -60,7 +63,7 @@ HOLDS, MOVED, DOUBTFUL, FALSE = AnchorVerdict.HOLDS, AnchorVerdict.MOVED, Anchor
 @pytest.fixture
 def commit(tmp_path: Path) -> Commit:
     """Commit files to a repository: a text each, or None to delete it."""
-    _git(tmp_path, "init", "-q", "-b", "main")
+    shutil.copytree(_empty_repository(), tmp_path, dirs_exist_ok=True)
 
     def write(files: dict[str, str | None]) -> str:
         for name, text in files.items():
@@ -69,9 +72,17 @@ def commit(tmp_path: Path) -> Commit:
             file.unlink() if text is None else file.write_text(text)
         _git(tmp_path, "add", "-A")
         _git(tmp_path, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "--allow-empty", "-m", "x")
-        return _git(tmp_path, "rev-parse", "HEAD")
+        return (tmp_path / ".git/refs/heads/main").read_text().strip()
 
     return write
+
+
+@cache
+def _empty_repository() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="repository-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _git(folder, "init", "-q", "-b", "main", "--template=")
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -195,7 +206,8 @@ PIECES = (
 
 def test_what_an_anchor_is_stored_as_reads_as_the_same() -> None:
     stored = set()
-    for parts in product(PIECES, repeat=4):
+    # All of up to three, and every 13th of four: each piece in each place beside all others.
+    for parts in chain(product(("", *PIECES), repeat=3), islice(product(PIECES, repeat=4), 0, None, 13)):
         with suppress(ValueError):
             stored.add(write_anchor("".join(parts)))
 
@@ -346,20 +358,22 @@ def test_a_manifest_that_nobody_can_read_ends_no_check(
         assert len(_check(tmp_path, one, other, [name, path], "It needs 1.2 of it.")) == 1
 
 
+@pytest.mark.parametrize("size", [1, pytest.param(4, marks=pytest.mark.torture)])
 @pytest.mark.parametrize(
-    "source",
+    "make",
     [
-        "(" * 200_000,
-        "def f():\n" + "".join(" " * depth + "if a:\n" for depth in range(1, 900)),
-        "class A:\n" + "".join("  " * depth + "class A:\n" for depth in range(1, 400)),
-        "def a(): pass\n" * 30_000,
-        "x = {" + "'a': {" * 20_000,
-        "f'" + "{" * 100_000,
-        "a = '" + "\\'" * 100_000,
+        lambda size: "(" * 50_000 * size,
+        lambda size: "def f():\n" + "".join(" " * depth + "if a:\n" for depth in range(1, 225 * size)),
+        lambda size: "class A:\n" + "".join("  " * depth + "class A:\n" for depth in range(1, 100 * size)),
+        lambda size: "def a(): pass\n" * 7_500 * size,
+        lambda size: "x = {" + "'a': {" * 5_000 * size,
+        lambda size: "f'" + "{" * 25_000 * size,
+        lambda size: "a = '" + "\\'" * 25_000 * size,
     ],
     ids=range(7),
 )
-def test_hostile_source_takes_no_longer_than_its_size_allows(source: str) -> None:
+def test_hostile_source_takes_no_longer_than_its_size_allows(make: Callable[[int], str], size: int) -> None:
+    source = make(size)
     begins = time.thread_time()
     with suppress(Invalid):
         parse_definitions(source.encode(), "python", "a.py")

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.actor import Actor
 from bigmind.core.operations import carry_out
@@ -17,6 +18,7 @@ from knowledge.app_maps.resolving import resolve_name
 from knowledge.models import App, AppEntity, AppTable
 from tests.factories import make_actor
 from tests.knowledge.budibase_server import KEY, Answer, Budibase
+from tests.worlds import keep_world
 
 pytestmark = pytest.mark.django_db
 
@@ -40,11 +42,8 @@ TABLES = [
 ]
 
 
-@pytest.fixture
-def world(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Budibase]:
-    """Thirty apps, 300 tables and 3,000 rows that people asked for, and a Budibase that has them and more."""
-    monkeypatch.setattr(web_api, "HURRIED_PAUSES", (0.0,))
-    settings.BIGMIND_MODE = "team"
+def _make_tables() -> list[AppTable]:
+    """Make thirty apps, 300 tables and 3,000 rows that people asked for."""
     apps = [App(name=name, app_id=f"app_{n}", file=f"app-{n}", connector="budibase") for n, name in enumerate(APPS)]
     for one in apps:
         one.rename(one.name)
@@ -58,6 +57,22 @@ def world(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Budibase]:
     for number, row in enumerate(rows):
         row.rename(f"Row {number} of {row.table.name}")
     AppEntity.objects.bulk_create(rows)
+    return tables
+
+
+@pytest.fixture(scope="module")
+def tables(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[list[AppTable]]:
+    """Make them once for all."""
+    with keep_world(django_db_blocker, _make_tables) as made:
+        yield made
+
+
+@pytest.fixture
+def world(tables: list[AppTable], settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Budibase]:
+    """A Budibase that has those tables, and more rows."""
+    monkeypatch.setattr(web_api, "HURRIED_PAUSES", (0.0,))
+    settings.BIGMIND_MODE = "team"
+    apps = {table.app.app_id: table.app for table in tables}.values()
     with Budibase() as server:
         settings.BUDIBASE_URL, settings.BUDIBASE_API_KEY = server.url, KEY
         server.apps = [{"_id": one.app_id, "name": one.name} for one in apps]

@@ -6,11 +6,14 @@ collection whose commands begin with verbs.
 """
 
 import json
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 import pytest
+from pytest_django.plugin import DjangoDbBlocker
 
+from accounts.actor import Actor
 from knowledge.references.checks import check_command
 from knowledge.references.editing import get_api_endpoint, get_command, list_commands
 from knowledge.references.imports import import_references
@@ -20,6 +23,7 @@ from knowledge.references.search import search_knowledge
 from knowledge.services.embedding import embed_pending
 from tests.factories import make_actor
 from tests.knowledge.factories import make_draft
+from tests.worlds import keep_world
 
 pytestmark = pytest.mark.django_db
 
@@ -125,9 +129,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return content
 
 
-@pytest.fixture
-def actor(folder: Path):
+@pytest.fixture(scope="module")
+def actor(folder: Path, django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Actor]:
     """A curator of a BigMind with that content, and with another product whose commands begin with verbs."""
+    with keep_world(django_db_blocker, lambda: _import(folder)) as curator:
+        yield curator
+
+
+def _import(folder: Path) -> Actor:
     curator = make_actor(curator=True)
     made = generate(Source(str(folder)))
     import_references(curator, collection="helios", drafts=list(made.drafts), completeness={"command": "complete"})

@@ -6,6 +6,7 @@ from pgvector import HalfVector
 
 from knowledge.embeddings.providers import provider
 from knowledge.models import Kind
+from knowledge.search import indexes
 from knowledge.search.filters import Filters
 from knowledge.search.indexes import keep_statistics, scope_of_owner
 from knowledge.search.retrievers import retrieve_by_meaning
@@ -13,13 +14,14 @@ from knowledge.services.embedding import embed_pending, space_of
 from knowledge.services.entry_imports import NewEntry, import_entries
 from tests.factories import make_actor
 
-IMPORTED = 1_100
+IMPORTED = 350
 TABLES = ["knowledge_entry", "knowledge_passage", "knowledge_passagevector"]
 
 
 @pytest.fixture
-def known_to_be_empty(transactional_db):
-    """PostgreSQL has just looked at tables without a row."""
+def known_to_be_empty(transactional_db, monkeypatch):
+    """PostgreSQL has just looked at tables without a row; a change of 300 is much."""
+    monkeypatch.setattr(indexes, "CHANGED_ROWS", 300)
     _execute(f"ANALYZE {', '.join(TABLES)}")
 
 
@@ -44,7 +46,7 @@ def test_only_what_has_changed_much_is_looked_at(known_to_be_empty):
     _import(IMPORTED)
 
     looked_at, again = keep_statistics(), keep_statistics()
-    _import(100, first=IMPORTED)
+    _import(50, first=IMPORTED)
     after_a_few = keep_statistics()
 
     assert {"knowledge_entry", "knowledge_passage"} <= set(looked_at)
