@@ -1,13 +1,16 @@
 """Remembered things for tests, made by the services that make them in earnest."""
 
+from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
 from accounts.actor import Actor
-from knowledge.models import Chunk, Fact, Hypothesis, Note, Reference, Session
+from bigmind.core.text import digest, normalise
+from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Reference, Session
 from knowledge.references.imports import import_references
-from knowledge.references.readers.reference_drafts import CommandForm, EndpointForm, ReferenceDraft
-from knowledge.services.chunks import append_chunk
+from knowledge.references.readers.drafts import CommandForm, EndpointForm, ReferenceDraft
+from knowledge.search.passages import Indexed, index_new
+from knowledge.services.entry_imports import NewEntry, import_entries
 from knowledge.services.facts import store_fact
 from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.notes import set_note
@@ -44,6 +47,19 @@ def make_chunk(actor: Actor, *, session: Session | None = None, content: str = "
 def make_fact(actor: Actor, fact: str = "", *, category: Any = "preference", **told: Any) -> Fact:
     """Make a fact; `told` is what `store_fact` takes."""
     return store_fact(actor, category=category, fact=fact or f"Fact {next(_numbers)}", **told).fact
+
+
+def make_facts(actor: Actor, texts: Iterable[str], *, category: Any = "preference", project: str = "") -> list[Fact]:
+    """Make many facts at once, as an import does: they are indexed, and compared with nothing."""
+    of_all = {"user": actor.user, "category": category, "project": project}
+    facts = Fact.objects.bulk_create(Fact(fact=text, digest=digest(normalise(text)), **of_all) for text in texts)
+    index_new(Kind.FACT, [Indexed(fact.pk, fact.fact, project) for fact in facts], owner=actor.user)
+    return facts
+
+
+def make_entries(actor: Actor, contents: Iterable[str], **told: Any) -> None:
+    """Make many entries by one import; `told` is what each of its rows says."""
+    import_entries(actor, entries=[NewEntry(content=content, **told) for content in contents])
 
 
 def make_note(actor: Actor, content: str = "", *, domain: str = "email", key: str = "", **told: Any) -> Note:

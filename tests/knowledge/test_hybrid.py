@@ -12,7 +12,7 @@ from knowledge.services.entry_reading import search_entries
 from knowledge.services.hits import Hits
 from knowledge.services.semantic_search import semantic_search
 from tests.factories import make_actor
-from tests.knowledge.factories import make_fact, make_note
+from tests.knowledge.factories import make_entries, make_fact, make_facts, make_note
 
 pytestmark = pytest.mark.django_db
 
@@ -57,8 +57,7 @@ def test_documents_that_wait_for_their_vectors_do_not_stand_before_the_fact_that
     make_fact(actor, "The user lives in Lisbon, a city by the sea.")
     make_fact(actor, "The user likes tea.")
     embed_pending()
-    for number in range(20):
-        add_entry(actor, content=f"Where a user object lives: GET /v{number}/users/live returns it.", entry_type="fact")
+    make_entries(actor, [f"Where a user object lives: GET /v{number}/users/live returns it." for number in range(20)])
 
     hits = semantic_search(actor, query="in which city does the user live")
 
@@ -119,21 +118,19 @@ def test_nonsense_scores_low():
     assert all(hit.score < 0.5 for hit in hits.items)
 
 
-@pytest.mark.parametrize("word", ["Xylotherm", "Xylothurm"])
-def test_an_answer_does_not_tell_whether_a_word_stands_in_someone_elses_memory(word):
+def test_an_answer_does_not_tell_whether_a_word_stands_in_someone_elses_memory():
     reader, owner = make_actor(), make_actor()
     fillers = [f"word{number:02}" for number in range(61)]
-    for filler in fillers:
-        make_fact(reader, f"{filler} belongs to xylotherm and xylothurm.")
+    make_facts(reader, [f"{filler} belongs to xylotherm and xylothurm." for filler in fillers])
     embed_pending()
-    question = " ".join([word, *fillers])
+    questions = {word: " ".join([word, *fillers]) for word in ("Xylotherm", "Xylothurm")}
 
-    before = _answer(reader, question)
-    for number in range(30):
-        make_fact(owner, f"{word} {fillers[0]} is what ails me, for the {number}th time.")
-    embed_pending()
+    for word, question in questions.items():
+        before = _answer(reader, question)
+        make_facts(owner, [f"{word} {fillers[0]} is what ails me, for the {number}th time." for number in range(30)])
+        embed_pending()
 
-    assert _answer(reader, question) == before
+        assert _answer(reader, question) == before
 
 
 def _answer(actor, question):
@@ -151,10 +148,13 @@ def _answer(actor, question):
 
 def test_with_half_of_the_vectors_missing_answers_are_no_worse_than_by_words_alone(settings):
     actor = make_actor()
-    questions = {}
-    for number, city in enumerate(CITIES * 5):
-        fact = make_fact(actor, f"Machine {number} in {city} has the serial number {number * 7919} and runs since May.")
-        questions[f"serial number of machine {number} in {city}"] = str(fact.pk)
+    places = list(enumerate(CITIES * 3))
+    facts = make_facts(
+        actor, [f"Machine {n} in {city} has the serial number {n * 7919} and runs since May." for n, city in places]
+    )
+    questions = {
+        f"serial number of machine {n} in {city}": str(fact.pk) for (n, city), fact in zip(places, facts, strict=True)
+    }
     embed_pending()
     half = Fact.objects.order_by("pk").values_list("pk", flat=True)[::2]
     PassageVector.objects.filter(passage__source_id__in=[str(pk) for pk in half]).update(vector=None)

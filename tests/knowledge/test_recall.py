@@ -24,7 +24,15 @@ from knowledge.services.sessions import end_session
 from knowledge.shapes.recall import RecollectionsShape
 from knowledge.templatetags.agent import hit_label
 from tests.factories import make_actor
-from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session
+from tests.knowledge.factories import (
+    make_chunk,
+    make_entries,
+    make_fact,
+    make_facts,
+    make_hypothesis,
+    make_note,
+    make_session,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -158,8 +166,7 @@ def test_tags_narrow_to_entries_with_all_of_them_and_to_what_comes_from_such_ses
 
 def test_a_tag_finds_its_entry_among_many_that_match_better():
     actor = make_actor()
-    for number in range(250):
-        add_entry(actor, content=f"Deploy deploy deploy {number}", entry_type="fact")
+    make_entries(actor, [f"Deploy deploy deploy {number}" for number in range(250)])
     add_entry(actor, content="Somebody may deploy this some day, or not.", entry_type="fact", tags=["rare"])
 
     hits = semantic_search(actor, query="deploy", tags=["rare"], kinds=["entry"])
@@ -208,8 +215,7 @@ def test_a_note_that_expired_since_the_last_sweep_is_neither_found_nor_counted()
 
 def test_pages_follow_each_other_without_gap_or_repetition():
     actor = make_actor()
-    for number in range(7):
-        make_fact(actor, f"Deploys take {number} minutes.")
+    make_facts(actor, [f"Deploys take {number} minutes." for number in range(7)])
     embed_pending()
 
     pages = [semantic_search(actor, query="deploys", limit=3, offset=offset) for offset in (0, 3, 6)]
@@ -222,19 +228,19 @@ def _markdown(hits: Any) -> str:
     return render_to_string("agent/hits.md", {"reply": RecollectionsShape.model_validate(hits)}, using="agent")
 
 
-@pytest.mark.parametrize("budget", [100, 250, 400, 1000])
-def test_a_reply_keeps_to_its_budget_as_agents_read_it_and_counts_the_rest(budget):
+def test_a_reply_keeps_to_its_budget_as_agents_read_it_and_counts_the_rest():
     actor = make_actor()
-    for number in range(20):
-        make_fact(actor, f'Deploy {number} "went" out; ' + "it took a while and nobody noticed anything at all. " * 5)
+    text = "it took a while and nobody noticed anything at all. " * 5
+    make_facts(actor, [f'Deploy {number} "went" out; {text}' for number in range(20)])
     embed_pending()
 
-    hits = semantic_search(actor, query="deploy", limit=20, max_tokens=budget)
+    for budget in (100, 250, 400, 1000):
+        hits = semantic_search(actor, query="deploy", limit=20, max_tokens=budget)
 
-    assert budget * 0.5 < count_tokens(_markdown(hits)) <= budget
-    assert hits.left == 20 - len(hits.items)
-    assert (f"{hits.left} more of 20" in _markdown(hits)) == bool(hits.left)
-    assert all("Deploy" in hit.excerpt for hit in hits.items)
+        assert budget * 0.5 < count_tokens(_markdown(hits)) <= budget
+        assert hits.left == 20 - len(hits.items)
+        assert (f"{hits.left} more of 20" in _markdown(hits)) == bool(hits.left)
+        assert all("Deploy" in hit.excerpt for hit in hits.items)
 
 
 def test_however_small_the_budget_the_best_hit_is_told_around_the_words_that_were_asked():

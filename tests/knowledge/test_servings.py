@@ -1,8 +1,10 @@
 """Proof of use: what sessions were told, which of it they say helped or misled, and what follows from it."""
 
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 import pytest
+from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import SCOPES
@@ -35,11 +37,30 @@ def _told(actor: Actor, *, used: list[str] | None = None, misleading: list[str] 
     return end_session(actor, session_id=str(session.pk), one_liner="Done", used=used, misleading=misleading)
 
 
-def _told_often(*, used: list[str], people: int = PEOPLE_ASKED, sessions: int = SESSIONS_ASKED) -> None:
-    actors = [make_actor() for _ in range(people)]
-    for number in range(sessions):
-        _told(actors[number % people], used=used)
+def _told_at_once(actors: Iterable[Actor], *, used: Callable[[Actor], list[CompanyEntry]] | None) -> None:
+    """Store a session for each, as the services do: it was told all that is approved, and says what it `used`."""
+    entries, now = CompanyEntry.objects.approved(), timezone.now()
+    sessions = Session.objects.bulk_create(Session(user=actor.user, started_at=now, ended_at=now) for actor in actors)
+    cited = {actor.user: used(actor) for actor in actors} if used else {}
+    Serving.objects.bulk_create(
+        Serving(
+            session=session,
+            user=session.user,
+            kind="company",
+            source_id=str(entry.pk),
+            answered=bool(used),
+            cited=entry in cited.get(session.user, []),
+        )
+        for session in sessions
+        for entry in entries
+    )
     tally_servings()
+
+
+def _many(people: int = PEOPLE_ASKED, sessions: int = SESSIONS_ASKED) -> list[Actor]:
+    """Return for each of so many sessions who had it."""
+    actors = [make_actor() for _ in range(people)]
+    return [actors[number % people] for number in range(sessions)]
 
 
 def test_what_a_start_context_tells_is_counted_once_for_each_session():
@@ -194,7 +215,7 @@ def test_a_person_who_searches_is_served_nothing():
 def test_what_is_told_often_and_never_cited_comes_behind_all_others():
     ignored = approved_entry(importance=10)
     others = [approved_entry(importance=1) for _ in range(5)]
-    _told_often(used=[others[0].handle, *(other.handle for other in others[1:])])
+    _told_at_once(_many(), used=lambda _: others)
 
     context = get_context(make_actor())
 
@@ -205,7 +226,7 @@ def test_what_is_told_often_and_never_cited_comes_behind_all_others():
 
 def test_citations_bring_it_back_and_no_place_tells_of_fewer_than_four():
     ignored, other = approved_entry(importance=10), approved_entry(importance=1)
-    _told_often(used=[other.handle])
+    _told_at_once(_many(), used=lambda _: [other])
     places = []
 
     for _ in range(CITING):
@@ -221,22 +242,17 @@ def test_citations_bring_it_back_and_no_place_tells_of_fewer_than_four():
 @pytest.mark.parametrize("citing", range(CITING))
 def test_whether_an_entry_falls_behind_does_not_tell_whether_one_to_three_people_cited_it(citing: int):
     entry, other = approved_entry(importance=10), approved_entry(importance=1)
-    actors = [make_actor() for _ in range(PEOPLE_ASKED)]
-    for number in range(SESSIONS_ASKED):
-        at = number % PEOPLE_ASKED
-        _told(actors[at], used=[other.handle, entry.handle] if at < citing else [other.handle])
+    actors = _many()
 
-    tally_servings()
+    _told_at_once(actors, used=lambda actor: [other, entry] if actor in actors[:citing] else [other])
 
     assert most_relevant("", [])[0] == other
 
 
 def test_sessions_that_do_not_say_what_they_used_prove_nothing():
     entry, other = approved_entry(importance=10), approved_entry(importance=1)
-    actors = [make_actor() for _ in range(PEOPLE_ASKED)]
-    for number in range(SESSIONS_ASKED):
-        _told(actors[number % PEOPLE_ASKED], used=None)
-    tally_servings()
+
+    _told_at_once(_many(), used=None)
 
     assert most_relevant("", []) == [entry, other]
 
@@ -244,7 +260,7 @@ def test_sessions_that_do_not_say_what_they_used_prove_nothing():
 def test_one_person_alone_pushes_nothing_out():
     entry, other = approved_entry(importance=10), approved_entry(importance=1)
 
-    _told_often(used=[other.handle], people=1)
+    _told_at_once(_many(people=1), used=lambda _: [other])
 
     assert most_relevant("", [])[0] == entry
 
@@ -252,10 +268,8 @@ def test_one_person_alone_pushes_nothing_out():
 def test_one_person_with_many_sessions_and_two_others_push_nothing_out():
     entry, other = approved_entry(importance=10), approved_entry(importance=1)
     stuffing, *others = (make_actor() for _ in range(PEOPLE_ASKED))
-    for actor in (*[stuffing] * (SESSIONS_ASKED - 2), *others):
-        _told(actor, used=[other.handle])
 
-    tally_servings()
+    _told_at_once([*[stuffing] * (SESSIONS_ASKED - 2), *others], used=lambda _: [other])
 
     assert most_relevant("", [])[0] == entry
 
@@ -265,7 +279,7 @@ def test_citing_what_one_proposed_or_owns_counts_nothing_however_many_keys_do_it
     author, owner = make_actor(), make_actor()
     ignored, other = approved_entry(author, importance=10), approved_entry(importance=1)
     CompanyEntry.objects.filter(pk=ignored.pk).update(owner=owner.user)
-    _told_often(used=[other.handle])
+    _told_at_once(_many(), used=lambda _: [other])
 
     for user in (author.user, owner.user):
         for number in range(keys):

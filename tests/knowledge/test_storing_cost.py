@@ -1,5 +1,7 @@
 """Storing a fact compares it with facts and with company knowledge: with little work, and as a search would."""
 
+from dataclasses import replace
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -13,6 +15,7 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import deprecate_fact, store_fact
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor
+from tests.knowledge.factories import make_facts
 
 pytestmark = pytest.mark.django_db
 
@@ -27,8 +30,7 @@ FACTS = [
 
 def test_storing_a_fact_asks_the_database_little():
     actor = make_actor()
-    for text in FACTS:
-        store_fact(actor, category="codebase", fact=text)
+    make_facts(actor, FACTS, category="codebase")
     embed_pending()
     store_fact(actor, category="codebase", fact="The router of Berlin is switched by hand.")
 
@@ -38,30 +40,21 @@ def test_storing_a_fact_asks_the_database_little():
     assert len(queries) <= MOST_STATEMENTS
 
 
-@pytest.mark.parametrize("text", ["The router of Oslo is switched by hand.", "Never deploy on Tuesdays.", "Zanzibarr"])
-def test_what_a_text_is_compared_with_is_what_a_search_finds(text):
+def test_what_a_text_is_compared_with_is_what_a_search_finds():
     actor = make_actor()
-    for known in FACTS:
-        store_fact(actor, category="codebase", fact=known)
+    make_facts(actor, FACTS, category="codebase")
     approved_entry(content="Deploys go through the router.")
     embed_pending()
-    forget_statistics()
-    forget_vocabularies()
+    own, company = Filters([Kind.FACT]), Filters([Kind.COMPANY], shared=True)
 
-    near = cosines_each(
-        text,
-        owner=actor.user,
-        filters=[Filters([Kind.FACT]), Filters([Kind.COMPANY], shared=True, owned=False)],
-        limit=8,
-    )
+    for text in ("The router of Oslo is switched by hand.", "Never deploy on Tuesdays.", "Zanzibarr"):
+        forget_statistics()
+        near = cosines_each(text, owner=actor.user, filters=[own, replace(company, owned=False)], limit=8)
 
-    forget_statistics()
-    forget_vocabularies()
-    found = search_each(
-        text, owner=actor.user, filters=[Filters([Kind.FACT]), Filters([Kind.COMPANY], shared=True)], limit=8
-    )
-    assert near == [{item.source_id: item.vector for item in one.items} for one in found]
-    assert any(near)
+        forget_statistics()
+        found = search_each(text, owner=actor.user, filters=[own, company], limit=8)
+        assert near == [{item.source_id: item.vector for item in one.items} for one in found]
+        assert any(near)
 
 
 def test_of_two_that_were_archived_the_one_with_the_same_words_is_named():
