@@ -21,7 +21,7 @@ from knowledge.services.facts import store_fact
 from knowledge.services.sessions import end_session
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor
-from tests.knowledge.factories import make_fact
+from tests.knowledge.factories import make_company, make_fact
 from tests.knowledge.test_context import HOSTILE
 
 pytestmark = pytest.mark.django_db
@@ -94,8 +94,8 @@ def add_sessions(actor: Actor, count: int, *, projects: tuple[str, ...] = ("",),
 
 def add_company(count: int = 5, *, words: int = 30) -> None:
     """Approve company entries."""
-    for number in range(count):
-        approved_entry(content=_sentence(Random(number), words), importance=10)
+    first, *others = (_sentence(Random(number), words) for number in range(count))
+    make_company(approved_entry(content=first, importance=10), others)
 
 
 def evidence(actor: Actor) -> None:

@@ -6,7 +6,7 @@ from django.urls import reverse
 from knowledge.models import Fact
 from knowledge.services.facts import correct_fact, deprecate_fact
 from tests.factories import make_actor
-from tests.knowledge.factories import make_fact, make_session
+from tests.knowledge.factories import make_fact, make_facts, make_session
 
 pytestmark = pytest.mark.django_db
 
@@ -43,8 +43,7 @@ def test_the_address_narrows_the_list_and_the_form_remembers_it(client):
 
 def test_a_long_list_is_paged_and_keeps_its_conditions(client):
     actor = make_actor()
-    for number in range(51):
-        make_fact(actor, f"Prefers number {number}.")
+    make_facts(actor, [f"Prefers number {number}." for number in range(51)])
     client.force_login(actor.user)
 
     first = client.get(reverse("memory-facts"), {"category": "preference"})

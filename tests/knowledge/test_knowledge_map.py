@@ -3,16 +3,18 @@
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.people.profiles import default_sections
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.web.graphs import Column, Node, draw_graph
+from knowledge.models import Session
 from knowledge.services.entries import add_entry
 from knowledge.services.knowledge_map import ENTRIES, PEOPLE, PROJECTS, TOPICS, see_map
 from knowledge.services.people_index import change_sharing
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_user
-from tests.knowledge.factories import make_fact, make_session
+from tests.knowledge.factories import make_company, make_fact, make_session
 
 pytestmark = pytest.mark.django_db
 
@@ -61,10 +63,12 @@ def test_what_somebody_does_not_share_is_not_on_it(sections):
 
 def test_the_largest_are_kept_and_the_rest_counted(django_assert_max_num_queries):
     actor = make_actor()
-    for number in range(40):
-        make_session(actor, project=f"project-{number}", topics=[f"topic-{number}", "common"])
-    for _ in range(20):
-        approved_entry(topics=["common"])
+    now = timezone.now()
+    Session.objects.bulk_create(
+        Session(user=actor.user, project=f"project-{n}", topics=[f"topic-{n}", "common"], started_at=now, ended_at=now)
+        for n in range(40)
+    )
+    make_company(approved_entry(topics=["common"]), [f"Rule {number}." for number in range(19)])
     client = Client()
     client.force_login(actor.user)
     client.get(reverse("insights-map"))

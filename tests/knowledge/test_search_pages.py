@@ -15,7 +15,7 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.people_index import change_sharing
 from tests.factories import make_actor, make_user
-from tests.knowledge.factories import make_chunk, make_fact, make_note, make_session
+from tests.knowledge.factories import make_chunk, make_fact, make_facts, make_note, make_session
 
 pytestmark = pytest.mark.django_db
 
@@ -113,8 +113,7 @@ def test_while_meaning_cannot_be_asked_the_page_says_so(client):
 
 def test_a_long_answer_comes_in_pages_that_keep_the_question(client):
     actor = make_actor()
-    for number in range(25):
-        make_fact(actor, f"Deploys take {number} minutes.")
+    make_facts(actor, [f"Deploys take {number} minutes." for number in range(25)])
     client.force_login(actor.user)
 
     first = client.get("/", {"query": "deploys", "kinds": "fact"})

@@ -278,8 +278,8 @@ def test_hostile_files_are_refused_within_ten_seconds_and_256_mb(tmp_path, text)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 256 * 1024
 
 
-@pytest.mark.parametrize("rows", [1_000, pytest.param(10_000, marks=pytest.mark.torture)])
-def test_of_thousands_of_rows_one_bad_one_is_named_and_the_others_are_there(tmp_path, rows):
+@pytest.mark.parametrize("rows", [300, pytest.param(10_000, marks=pytest.mark.torture)])
+def test_of_many_rows_one_bad_one_is_named_and_the_others_are_there(tmp_path, rows):
     make_actor(admin=True)
     file = tmp_path / "many.yaml"
     written = [f"- content: Lesson number {number} of many.\n" for number in range(rows - 1)]

@@ -23,7 +23,7 @@ from knowledge.services.sent_lines import ERASED, forget_old_texts
 from knowledge.services.sessions import end_session, erase_session, start_session
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent
-from tests.knowledge.factories import make_fact, make_session
+from tests.knowledge.factories import make_fact, make_facts, make_session
 
 pytestmark = pytest.mark.django_db
 
@@ -51,8 +51,7 @@ def test_a_start_is_shown_word_for_word_whatever_changed_since():
 
 def test_what_is_told_again_is_kept_once():
     actor = make_actor()
-    for number in range(30):
-        make_fact(actor, f"Service {number} has its own schema.")
+    make_facts(actor, [f"Service {number} has its own schema." for number in range(30)])
     start_session(actor)
     once = ReceiptText.objects.count()
 

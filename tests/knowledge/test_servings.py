@@ -22,7 +22,7 @@ from knowledge.services.semantic_search import semantic_search
 from knowledge.services.sessions import end_session, erase_session, start_session
 from tests.curation.factories import approved_entry, decide_at_latest
 from tests.factories import make_actor, make_agent, make_key, make_user
-from tests.knowledge.factories import make_fact, make_session
+from tests.knowledge.factories import make_company, make_fact, make_facts, make_session
 
 pytestmark = pytest.mark.django_db
 
@@ -365,9 +365,8 @@ def test_a_receipt_keeps_no_text_of_what_was_erased():
 
 def test_the_start_takes_as_many_queries_however_much_it_tells(django_assert_max_num_queries):
     actor = make_actor()
-    for _ in range(8):
-        approved_entry()
-        make_fact(actor)
+    make_company(approved_entry(), [f"Rule {number}." for number in range(7)])
+    make_facts(actor, [f"Fact {number}." for number in range(8)])
 
     with django_assert_max_num_queries(24):
         start_session(actor, project="atlas", topics=["retries"])

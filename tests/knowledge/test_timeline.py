@@ -14,7 +14,7 @@ from knowledge.services.hypotheses import resolve_hypothesis
 from knowledge.services.timeline import see_timeline
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor
-from tests.knowledge.factories import make_fact, make_hypothesis, make_note, make_session
+from tests.knowledge.factories import make_fact, make_facts, make_hypothesis, make_note, make_session
 
 pytestmark = pytest.mark.django_db
 
@@ -48,9 +48,11 @@ def test_it_tells_what_came_about_and_what_replaced_what():
 
 def test_it_is_narrowed_to_a_kind_a_project_and_a_week_and_comes_in_pages():
     actor = make_actor()
-    for number in range(60):
-        fact = make_fact(actor, f"Fact {number}.", project="billing" if number % 2 else "")
-        Fact.objects.filter(pk=fact.pk).update(created_at=timezone.now() - timedelta(days=number))
+    for first, project in enumerate(("", "billing")):
+        facts = make_facts(actor, [f"Fact {number}." for number in range(first, 60, 2)], project=project)
+        for number, fact in enumerate(facts):
+            fact.created_at = timezone.now() - timedelta(days=2 * number + first)
+        Fact.objects.bulk_update(facts, ["created_at"])
     make_session(actor)
     today = timezone.localdate()
 
