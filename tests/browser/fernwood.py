@@ -31,7 +31,8 @@ from knowledge.services.people_index import change_sharing
 from tests.curation.factories import approved_entry, propose
 from tests.curation.packs import FROM, key_of, pack_line, packed
 from tests.factories import make_agent, make_user
-from tests.knowledge.factories import make_chunk, make_draft, make_fact, make_hypothesis, make_note, make_session
+from tests.knowledge.factories import make_chunk, make_draft, make_fact, make_hypothesis, make_note
+from tests.knowledge.factories import make_told_session as make_session
 
 PEOPLE = (
     ("priya", "Priya Raman", Role.ADMIN),

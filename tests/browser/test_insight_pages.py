@@ -19,7 +19,8 @@ from tests.browser.fernwood import make_weeks_of_use
 from tests.browser.test_memory_pages import HOSTILE
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user
-from tests.knowledge.factories import make_fact, make_session
+from tests.knowledge.factories import make_fact
+from tests.knowledge.factories import make_told_session as make_session
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

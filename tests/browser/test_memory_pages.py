@@ -19,7 +19,8 @@ from knowledge.tidying.answers import SentAnswer, tidy
 from tests.browser.axe import findings, scrolls_sideways
 from tests.browser.conftest import Visits
 from tests.factories import make_actor, make_agent
-from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session
+from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note
+from tests.knowledge.factories import make_told_session as make_session
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -1,6 +1,7 @@
 """Remembered things for tests, made by the services that make them in earnest."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -14,21 +15,31 @@ from knowledge.services.entry_imports import NewEntry, import_entries
 from knowledge.services.facts import store_fact
 from knowledge.services.hypotheses import add_hypothesis
 from knowledge.services.notes import set_note
-from knowledge.services.sessions import end_session, start_session
+from knowledge.services.sessions import append_chunk, begin_session, end_session, start_session
 from tests.factories import make_actor
 
 _numbers = count(1)
 
 
 def make_session(
-    actor: Actor, *, one_liner: str = "", project: str = "", is_open: bool = False, **told: Any
+    actor: Actor,
+    *,
+    one_liner: str = "",
+    project: str = "",
+    is_open: bool = False,
+    begin: Callable[..., Session] = begin_session,
+    **told: Any,
 ) -> Session:
-    """Make a session, ended unless it is to stay open; `told` is what `end_session` takes."""
-    session = start_session(actor, project=project).session
+    """Make a session, ended unless it is to stay open, that was told nothing; `told` is what `end_session` takes."""
+    session = begin(actor, project=project)
     if is_open:
         return session
     headline = one_liner or f"Session {next(_numbers)}"
     return end_session(actor, session_id=str(session.pk), one_liner=headline, **told)
+
+
+make_told_session = partial(make_session, begin=lambda actor, project: start_session(actor, project=project).session)
+"""Make a session that began as an agent begins one: with a context, of which it has a receipt."""
 
 
 def make_chunk(actor: Actor, *, session: Session | None = None, content: str = "", flag_reason: str = "") -> Chunk:

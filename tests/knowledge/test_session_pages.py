@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from knowledge.models import Session
+from knowledge.models import Chunk, Session
 from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import make_chunk, make_fact, make_session
 
@@ -160,8 +160,10 @@ def test_a_chunk_is_corrected(client):
 def test_a_session_of_many_chunks_is_paged(client):
     actor = make_actor()
     session = make_session(actor, is_open=True)
-    for number in range(21):
-        make_chunk(actor, session=session, content=f"Exchange number {number}.")
+    Chunk.objects.bulk_create(
+        Chunk(session=session, user=actor.user, seq=number, content=f"Exchange number {number}.")
+        for number in range(21)
+    )
     client.force_login(actor.user)
 
     first = client.get(reverse("memory-session", args=[session.pk]))
