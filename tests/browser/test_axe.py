@@ -19,9 +19,9 @@ PAGE = """<!doctype html><html lang="en" style="color-scheme: light dark; backgr
     ("light", "dark", "more", "expected"),
     [
         ("#000", "#fff", "", []),
-        ("#000", "#222", "", ["dark, 320", "dark, 1280"]),
-        ("#eee", "#fff", "", ["light, 320", "light, 1280"]),
-        ("#000", "#fff", "<button></button>", ["light, 320", "light, 1280"]),
+        ("#000", "#222", "", ["dark, 1280", "dark, 320"]),
+        ("#eee", "#fff", "", ["light, 1280", "light, 320"]),
+        ("#000", "#fff", "<button></button>", ["light, 1280", "light, 320"]),
     ],
 )
 def test_what_is_wrong_in_one_scheme_alone_is_found(
