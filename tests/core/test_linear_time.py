@@ -22,12 +22,12 @@ TRIES = 3
 FINDITER = frozenset({"finditer"})
 # Whose callers cut what they give to it, and to how many characters.
 BOUNDED = {
-    "bigmind.core.screening.tokens._BEFORE": 100,
-    "bigmind.core.screening.tokens._HEADLESS": 400,
-    "bigmind.core.screening.named._ASSIGNED": 1_200,
-    "bigmind.core.screening.named._FOLLOWING": 1_200,
-    "bigmind.core.screening.named._SPOKEN": 1_200,
-    "knowledge.references.readers.console.helps._ROW": 400,
+    "bigmind.core.screening.secret_formats._BEFORE": 100,
+    "bigmind.core.screening.secret_formats._HEADLESS": 400,
+    "bigmind.core.screening.labelled_secrets._ASSIGNED": 1_200,
+    "bigmind.core.screening.labelled_secrets._FOLLOWING": 1_200,
+    "bigmind.core.screening.labelled_secrets._SPOKEN": 1_200,
+    "knowledge.references.readers.console.help_texts._ROW": 400,
     "knowledge.references.readers.help.usage._TOKEN": 2_000,
     "knowledge.lessons.normalization.STEPS": 500,
 }

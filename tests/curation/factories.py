@@ -6,9 +6,9 @@ from typing import Any
 
 from accounts.actor import Actor
 from bigmind.core.text import digest
-from curation.decisions.conditions import fields_of_approval
-from curation.decisions.decisions import Decision, approve_global
+from curation.decisions.deciding import Decision, approve_global
 from curation.decisions.history import snapshot
+from curation.decisions.preconditions import fields_of_approval
 from curation.models import Action, Review
 from curation.proposals.proposals import promote_to_global
 from curation.proposals.screening import suspicions_about

@@ -1,6 +1,5 @@
 """Looking for a marker in every text of the database: a table that is new is looked into without being named here."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from itertools import groupby
 

@@ -21,6 +21,7 @@ from knowledge.search.filters import Filters
 from knowledge.search.frequencies import count_words, forget_statistics, selective_words
 from knowledge.search.indexes import scope_of_owner
 from knowledge.search.retrievers import retrieve_by_meaning, retrieve_by_words
+from knowledge.search.spelling import forget_vocabularies
 from knowledge.services.embedding import space_of
 from knowledge.services.entries import add_entry
 from knowledge.services.entry_reading import search_entries

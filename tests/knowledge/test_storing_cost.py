@@ -10,7 +10,6 @@ from knowledge.models import Kind
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import forget_statistics
 from knowledge.search.hybrid import cosines_each, search_each
-from knowledge.search.spelling import forget_vocabularies
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import deprecate_fact, store_fact
 from tests.curation.factories import approved_entry

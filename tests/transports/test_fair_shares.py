@@ -258,7 +258,11 @@ def narrow(served: Served, tmp_path: Path) -> Iterator[Served]:
 
 
 def _wait_for_lock(cursor: Any) -> int:
-    cursor.execute("SELECT count(*) FROM pg_locks WHERE relation = 'knowledge_fact'::regclass AND NOT granted")
+    # The databases of a parallel run are copies, in which a table has the same number.
+    cursor.execute(
+        "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database"
+        " WHERE datname = current_database() AND relation = 'knowledge_fact'::regclass AND NOT granted"
+    )
     return int(cursor.fetchone()[0])
 
 

@@ -1,6 +1,8 @@
 """The second wall: whatever a service forgets, PostgreSQL shows a request no private rows of others."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -17,7 +19,6 @@ from knowledge.kinds import KINDS
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
 from knowledge.search import hybrid
 from knowledge.search.indexes import scope_of_owner
-from tests.copies import run_in_copy
 from tests.factories import make_actor, make_user
 from tests.transports.isolation import SECRET, own_everything
 
