@@ -207,7 +207,7 @@ def test_a_key_that_expires_within_its_overlap_is_expired() -> None:
         authenticate_key(key.text)
 
 
-def test_after_a_hundred_rotations_what_was_stored_is_the_same() -> None:
+def test_after_many_rotations_what_was_stored_is_the_same() -> None:
     actor = make_actor(scopes=["read", "write"])
     start_session(actor, project="billing")
     store_fact(actor, category="identity", fact="Is called Ada.")
@@ -215,7 +215,7 @@ def test_after_a_hundred_rotations_what_was_stored_is_the_same() -> None:
     assert actor.key is not None
 
     new = rotate_key(actor.key)
-    for _ in range(99):
+    for _ in range(11):
         new = rotate_key(new.key)
 
     after = authenticate_key(new.text)

@@ -21,7 +21,6 @@ from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.home import CannotStart
 from bigmind.embedded.processes import postmaster_of
 from tests.embedded.conftest import NOBODY, as_root_only
-from tests.prepared import copy_prepared_home
 
 ROOT = Path(__file__).parents[2]
 START_AND_WAIT = """
@@ -210,7 +209,6 @@ def test_data_of_another_major_version_is_refused_in_one_sentence(cluster: Clust
 
 @pytest.mark.parametrize("name", ["with space, comma and 100%", "d" * 120])
 def test_any_path_will_do(folder: Path, name: str) -> None:
-    copy_prepared_home(folder / name)
     cluster = Cluster(folder / name, durable=False)
 
     cluster.start()
@@ -224,7 +222,6 @@ def test_any_path_will_do(folder: Path, name: str) -> None:
 
 
 def test_a_short_socket_folder_of_somebody_else_is_refused(folder: Path) -> None:
-    copy_prepared_home(folder / ("d" * 120))
     cluster = Cluster(folder / ("d" * 120), durable=False)
     cluster.socket_folder.mkdir(mode=0o755)
 
