@@ -2,10 +2,11 @@
 
 import json
 import re
-import traceback
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
@@ -139,8 +140,13 @@ def _end(text: str) -> int:
     return -1
 
 
+def _files() -> Iterator[str]:
+    frame: FrameType | None = sys._getframe()
+    while frame := frame.f_back:
+        yield frame.f_code.co_filename
+
+
 def _module() -> str:
     """Return the module of ours that asks: the innermost that is neither a test nor a tool of all."""
-    frames = (frame.filename for frame in reversed(traceback.extract_stack()))
-    ours = (name for name in frames if name.startswith(f"{ROOT}/") and not any(part in name for part in ASIDE))
+    ours = (name for name in _files() if name.startswith(f"{ROOT}/") and not any(part in name for part in ASIDE))
     return str(Path(next(ours, f"{ROOT}/?")).relative_to(ROOT)).removesuffix(".py").replace("/", ".")

@@ -59,7 +59,8 @@ def certificate(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def running(folder: Path) -> Iterator[Instance]:
     """Yield a BigMind that is reached by another name than its own."""
-    instance = Instance.prepare(folder / "home", BIGMIND_PUBLIC_URL=PUBLIC, BIGMIND_MODE="team").start()
+    variables = {"BIGMIND_PUBLIC_URL": PUBLIC, "BIGMIND_MODE": "team", "BIGMIND_EMBEDDING_PROVIDER": "hashing"}
+    instance = Instance.prepare(folder / "home", **variables, BIGMIND_WEB_PROCESSES="1").start()
     yield instance
     instance.hurry()
 
@@ -77,7 +78,7 @@ def proxy(kind: str, folder: Path, running: Instance) -> Iterator[tuple[int, int
             ports = example.replace("listen 80;", f"listen {plain};").replace("listen 443", f"listen {secure}")
             paths = [f"{one}_temp_path {home};" for one in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")]
             file.write_text(
-                f"pid {home}/pid; error_log stderr; worker_processes 1; daemon off; user root;\n"
+                f"pid {home}/pid; error_log stderr; master_process off; daemon off; user root;\n"
                 f"events {{}}\nhttp {{ access_log off; {' '.join(paths)}\n{ports} }}"
             )
             command = ["nginx", "-c", str(file), "-p", str(home)]
