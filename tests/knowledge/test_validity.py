@@ -120,22 +120,14 @@ def test_the_list_tells_what_held_then_and_says_so():
     assert f"_What held on {LAST_YEAR}-03-15" in say(actor, "memory_list_facts", as_of=f"{LAST_YEAR}-03-15")
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        f"Where was the shop hosted in March {LAST_YEAR}?",
-        "Where was the shop hosted before the migration?",
-        "Where was the shop hosted before we migrated?",
-        f"Where was the shop hosted before May {LAST_YEAR}?",
-    ],
-)
-def test_a_question_about_then_gets_what_held_then(question):
+def test_a_question_about_then_gets_what_held_then():
     actor = make_actor()
     moved(actor)
     store(actor, "Our migration took place.", valid_from=day(5))
     embed_pending()
 
-    assert texts(recall(actor, query=question))[0] == HEROKU
+    for when in (f"in March {LAST_YEAR}", "before the migration", "before we migrated", f"before May {LAST_YEAR}"):
+        assert texts(recall(actor, query=f"Where was the shop hosted {when}?"))[0] == HEROKU, when
 
 
 def test_a_question_about_now_gets_what_holds_although_it_says_before():
