@@ -6,7 +6,6 @@ stands elsewhere does not.
 """
 
 import base64
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -98,10 +97,9 @@ globalThis.compose = async (pictures, columns, gap = 6) => {
     y += heights[number] + gap;
   });
   globalThis.sheet = canvas;
-  return encode(canvas);
 };
 // The share of squares in which the sheet looks different, and a picture of where.
-globalThis.compare = async (reviewed, square, least) => {
+globalThis.compare = async (reviewed, square, least, most) => {
   const before = await decode(reviewed, 'image/webp');
   if (Math.abs(before.width - sheet.width) > 2 || Math.abs(before.height - sheet.height) > 40) {
     return {squares: Infinity, why: `${before.width} × ${before.height} became ${sheet.width} × ${sheet.height}`};
@@ -129,7 +127,7 @@ globalThis.compare = async (reviewed, square, least) => {
       context.strokeRect(left, top, square, square);
     }
   }
-  return {squares, marked: await encode(marked)};
+  return {squares, marked: squares > most ? await encode(marked) : ''};
 };
 """
 
@@ -171,17 +169,15 @@ class Photographer:
         # What is loaded a moment later is part of the page.
         expect(self.page.locator("[data-radius] [data-place]")).to_have_count(0)
 
-    def sheet_of(self, address: str) -> bytes:
-        """Return the sheet of a page: six pictures."""
+    def take_sheet_of(self, address: str) -> None:
+        """Take the sheet of a page: six pictures."""
         self._open(address)
         self.page.evaluate(_STEADY, [list(pair) for pair in _VARYING])
-        pictures = list(self._pictures())
-        return base64.b64decode(
-            self.table.evaluate("([all, columns]) => compose(all, columns)", [pictures, len(WIDTHS)])
-        )
+        pictures = self._pictures()
+        self.table.evaluate("([all, columns]) => compose(all, columns)", [pictures, len(WIDTHS)])
 
-    def picture_of(self, address: str) -> bytes:
-        """Return one picture of the top of a page, in the light on a desk, for the documentation."""
+    def take_picture_of(self, address: str) -> None:
+        """Take one picture of the top of a page, in the light on a desk, for the documentation."""
         self._open(address)
         self.page.evaluate(_STEADY, [list(pair) for pair in _VARYING])
         self.page.emulate_media(color_scheme="light")
@@ -189,35 +185,42 @@ class Photographer:
         self.page.set_viewport_size({"width": width, "height": height})
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": IN_DOCS_SCALE}
         picture = self._session.send("Page.captureScreenshot", {"clip": clip, "optimizeForSpeed": True})["data"]
-        return base64.b64decode(self.table.evaluate("([all]) => compose(all, 1, 0)", [[picture]]))
+        self.table.evaluate("([all]) => compose(all, 1, 0)", [[picture]])
 
-    def difference(self, name: str, sheet: bytes, folder: Path = REVIEWED) -> Difference | None:
-        """Compare the sheet that was taken last with the reviewed one; keep both for the report if they differ."""
+    def taken(self) -> bytes:
+        """Return what was taken last."""
+        return base64.b64decode(self.table.evaluate("encode(sheet)"))
+
+    def difference(self, name: str, folder: Path = REVIEWED) -> Difference | None:
+        """Compare what was taken last with the reviewed one; keep both for the report if they differ."""
         kept = folder / f"{name}.webp"
         if not kept.exists():
-            return self._keep(Difference(name, "nobody has looked at it yet"), sheet)
+            return self._keep(Difference(name, "nobody has looked at it yet"))
         reviewed = kept.read_bytes()
         found: dict[str, Any] = self.table.evaluate(
-            "([reviewed, square, least]) => compare(reviewed, square, least)",
-            [base64.b64encode(reviewed).decode(), SQUARE_PX, LEAST_DIFFERENCE],
+            "(asked) => compare(...asked)",
+            [base64.b64encode(reviewed).decode(), SQUARE_PX, LEAST_DIFFERENCE, SQUARES_AT_MOST],
         )
         if found["squares"] <= SQUARES_AT_MOST:
             return None
         why = found.get("why") or f"{found['squares']} squares differ"
-        return self._keep(Difference(name, why), sheet, reviewed, base64.b64decode(found.get("marked", "")))
+        return self._keep(Difference(name, why), reviewed, base64.b64decode(found.get("marked", "")))
 
-    def _pictures(self) -> Iterator[str]:
-        for scheme, width in product(SCHEMES, WIDTHS):
-            self.page.emulate_media(color_scheme=scheme)
+    def _pictures(self) -> list[str]:
+        taken = {}
+        for width in WIDTHS:
             self.page.set_viewport_size({"width": width, "height": HEIGHT})
-            height = min(MOST_PX, int(self.page.evaluate("document.documentElement.scrollHeight")))
-            clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": SCALE}
-            asked = {"clip": clip, "captureBeyondViewport": True, "optimizeForSpeed": True}
-            yield self._session.send("Page.captureScreenshot", asked)["data"]
+            for scheme in SCHEMES:
+                self.page.emulate_media(color_scheme=scheme)
+                height = min(MOST_PX, int(self.page.evaluate("document.documentElement.scrollHeight")))
+                clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": SCALE}
+                asked = {"clip": clip, "captureBeyondViewport": True, "optimizeForSpeed": True}
+                taken[scheme, width] = self._session.send("Page.captureScreenshot", asked)["data"]
+        return [taken[place] for place in product(SCHEMES, WIDTHS)]
 
-    def _keep(self, difference: Difference, now: bytes, reviewed: bytes = b"", marked: bytes = b"") -> Difference:
+    def _keep(self, difference: Difference, reviewed: bytes = b"", marked: bytes = b"") -> Difference:
         self.report.mkdir(parents=True, exist_ok=True)
-        for kind, picture in (("reviewed", reviewed), ("now", now), ("difference", marked)):
+        for kind, picture in (("reviewed", reviewed), ("now", self.taken()), ("difference", marked)):
             if picture:
                 (self.report / f"{difference.name}-{kind}.webp").write_bytes(picture)
         return difference

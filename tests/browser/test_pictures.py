@@ -109,26 +109,26 @@ def test_pages_look_as_they_did_when_somebody_looked(visits: Visits, settings: A
 
     differences = []
     for name, address in _addresses(fernwood).items():
-        sheet = photographer.sheet_of(address)
+        photographer.take_sheet_of(address)
         if RENEW:
-            (REVIEWED / f"{name}.webp").write_bytes(sheet)
-        elif difference := photographer.difference(name, sheet):
+            (REVIEWED / f"{name}.webp").write_bytes(photographer.taken())
+        elif difference := photographer.difference(name):
             differences.append(difference)
 
     for name in PAGES_IN_DOCS:
-        picture = photographer.picture_of(_addresses(fernwood)[name])
+        photographer.take_picture_of(_addresses(fernwood)[name])
         if RENEW:
-            (IN_DOCS / f"{name}.webp").write_bytes(picture)
-        elif difference := photographer.difference(name, picture, IN_DOCS):
+            (IN_DOCS / f"{name}.webp").write_bytes(photographer.taken())
+        elif difference := photographer.difference(name, IN_DOCS):
             differences.append(difference)
 
     fernwood["priya"].language = "de"
     fernwood["priya"].save()
     for name in PAGES_IN_GERMAN:
-        picture = photographer.picture_of(_addresses(fernwood)[name])
+        photographer.take_picture_of(_addresses(fernwood)[name])
         if RENEW:
-            (REVIEWED / f"german-{name}.webp").write_bytes(picture)
-        elif difference := photographer.difference(f"german-{name}", picture):
+            (REVIEWED / f"german-{name}.webp").write_bytes(photographer.taken())
+        elif difference := photographer.difference(f"german-{name}"):
             differences.append(difference)
 
     named = [f"{one.name}: {one.why}" for one in differences]
