@@ -119,6 +119,7 @@ class Exchange:
 def deadline(seconds: float) -> Iterator[Exchange]:
     """Hang up if the server has not finished in time, TLS, headers and body together."""
     exchange = Exchange(seconds)
+    # httpx times each read by itself: a server that sends a byte a second would never be too late.
     timer = Timer(seconds, exchange.hang_up)
     timer.daemon = True
     timer.start()
@@ -153,7 +154,7 @@ def public_address(url: str, *, may_be_private: bool = False) -> tuple[str, str]
     and the call: so every address of the name is checked, and one that was checked is called.
 
     Raises:
-        Refused: it is no http(s) URL, the name is unknown, or an address of it is not public.
+        AddressRefused: it is no http(s) URL, the name is unknown, or an address of it is not public.
     """
     parts = urlsplit(url)
     host = parts.hostname
@@ -184,7 +185,7 @@ def post(
     """Send a body to a webhook, and return the status and the first `most_bytes` of what it says.
 
     Raises:
-        Refused: the address may not be called.
+        AddressRefused: the address may not be called.
         httpx.HTTPError: it does not answer.
     """
     sent = {**headers, "Accept-Encoding": "identity"}
@@ -204,7 +205,7 @@ def fetch(
     """Return what an address answers: `most_bytes` at most, and within about `seconds`, however slowly it sends.
 
     Raises:
-        Refused: the address may not be called, it sends too much, or for too long.
+        AddressRefused: the address may not be called, it sends too much, or for too long.
         httpx.HTTPError: it does not answer.
     """
     deadline, body = monotonic() + seconds, bytearray()
@@ -246,6 +247,7 @@ def _answer(
     address, host = public_address(url, may_be_private=may_be_private)
     sent = {**headers, "Host": urlsplit(url).netloc.rpartition("@")[2]}
     with (
+        # Not by a proxy of the environment, nor with its passwords (.netrc): what was checked is what is called.
         httpx.Client(timeout=seconds, follow_redirects=False, trust_env=False, verify=verify) as client,
         deadline(seconds) as exchange,
     ):

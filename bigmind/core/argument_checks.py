@@ -130,4 +130,5 @@ def _phrase(found: ErrorDetails) -> str:
 
 def _printable(field: str) -> str:
     """Return a short, printable part of an argument's name. Unknown names come from outside, and may hold a secret."""
+    # Screened before it is cut short: half a secret would not be recognised.
     return "".join(char if char.isprintable() else "?" for char in redact(field[:1000])[:100])

@@ -15,7 +15,10 @@ Row = TypeVar("Row", bound=Model)
 
 
 def copy_in(model: type[Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Store rows of values, as the driver takes them, in these columns. It knows no conflicts: one refuses all."""
+    """Store rows of values, as the driver takes them, in these columns. It knows no conflicts: one refuses all.
+
+    Not for a table with row-level security, into which PostgreSQL refuses to copy.
+    """
     _copy(_quote(model._meta.db_table), [_quote(column) for column in columns], rows)
 
 
@@ -30,6 +33,7 @@ def copy_new(rows: Sequence[Row], *, unique: str) -> list[Row]:
     named, reads = [_quote(str(field.column)) for field in fields], [_reader(field) for field in fields]
     columns, column = ", ".join(named), _quote(str(rows[0]._meta.get_field(unique).name))
     with connection.cursor() as cursor:
+        # By way of another table, because COPY cannot pass over what is there already.
         cursor.execute(f"CREATE TEMPORARY TABLE staged ON COMMIT DROP AS SELECT {columns} FROM {table} WITH NO DATA")
         _copy("staged", named, ([read(row) for read in reads] for row in rows))
         cursor.execute(
@@ -37,6 +41,7 @@ def copy_new(rows: Sequence[Row], *, unique: str) -> list[Row]:
             f" RETURNING {column}"
         )
         stored = {value for (value,) in cursor.fetchall()}
+        # Not left to the commit: a transaction may come here twice.
         cursor.execute("DROP TABLE staged")
     return [row for row in rows if getattr(row, unique) in stored]
 

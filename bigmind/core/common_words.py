@@ -1,4 +1,4 @@
-"""The common English words that tokenizers know whole; `tokens` explains their use.
+"""The common English words that tokenizers know whole; `token_counts` explains their use.
 
 Chosen by how often they occur in documentation, mail and notes, among the words that are one token for every tokenizer
 we measured. Most of the forms that `is_common` derives itself (deploys, deployed, deploying) are left out.

@@ -78,6 +78,7 @@ def _number(value: Any, schema: Mapping[str, Any]) -> Any:
     asked = f"<{low} to {high}>" if low is not None and high is not None and high < 10**6 else "<a number>"
     if found is None or isinstance(value, bool):
         return asked
+    # A comma groups the digits of a whole number (`1,300`), and in any other it is the point (`0,8`).
     number = float(found[0].replace(",", "" if schema["type"] == "integer" else "."))
     if high == 1 and 1 < number <= 100:
         if number <= 10 and "%" not in text:  # Of ten, or per cent?

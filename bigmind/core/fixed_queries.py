@@ -36,6 +36,8 @@ class AnyOf(Lookup):
 
 _FIRST_MARK = 7_700_770_077_000
 _NEAR = timedelta(days=3650)
+"""Moments may be computed from a value, such as thirty days before it: what lies this near to a mark is made of it. The
+marks lie fifty years apart."""
 _MARKS: dict[type, Callable[[int], Any]] = {
     int: lambda at: _FIRST_MARK + at,
     str: lambda at: f"mark {_FIRST_MARK + at}",
@@ -126,6 +128,7 @@ class _Compiled:
     def rows(self, values: Values) -> list[Any]:
         """Return the rows for these values."""
         made, parameters = self._queryset, self.parameters(values)
+        # Copies: threads share what was compiled, and each has a connection of its own.
         compiler: Any = copy(self._compiler)
         query: Any = copy(made.query)
         compiler.connection = connections[made.db]

@@ -9,6 +9,7 @@ LETTERS = {"F": "fact", "C": "company", "H": "hypothesis"}
 _HEXADECIMAL = {"session", "summary", "entry", "reference"}
 """Kinds whose ids may begin with a letter and go on with digits: `c1234567` is a session."""
 _OTHER_NAMES = {"session": "summary"}
+"""A summary has the id of its session."""
 _IN_WORDS = {"company": "a company entry", "entry": "a shared entry", "hypothesis": "a hypothesis"}
 _LETTER = re.compile(r"([A-Za-z])[-# ]?(\d{1,19})")
 _KIND = re.compile(r"([A-Za-z_]{1,20})[:#] ?([0-9A-Fa-f-]{1,36})")

@@ -305,6 +305,7 @@ def find_injections(text: str) -> list[InjectionSign]:
 
 def find_warnings(text: str) -> list[InjectionSign]:
     """Return the first sign of each kind that hardly ever has an innocent reason."""
+    # Backwards, so that of each kind the first one is kept.
     return list({one.kind: one for one in reversed(find_injections(text)) if one.severity == "warning"}.values())[::-1]
 
 

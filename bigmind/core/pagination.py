@@ -19,6 +19,7 @@ from bigmind.core.fixed_queries import FixedQuery
 Row = TypeVar("Row", bound=Model)
 
 SEAL_BYTES = 12
+"""Enough to tell lists apart. A forged seal would open nothing: each query has its own conditions. Decision 20."""
 
 Item = TypeVar("Item")
 Other = TypeVar("Other")
@@ -93,6 +94,7 @@ def _stands_behind(order: Sequence[str], values: Sequence[Any]) -> Q:
     for key, value in zip(order, values, strict=True):
         further |= alike & _further(key, value)
         alike &= _is(key, value)
+    # A null comes first, and rows with any value follow it: there is no bound.
     return further if values[0] is None else _not_before(order[0], values[0]) & further
 
 
@@ -190,6 +192,7 @@ class FixedList(Generic[Row]):
         return rows
 
     def _number_of_rows(self, *values: Any) -> QuerySet[Any, Any]:
+        # Not `count()`, which would ask at once. The constant makes one group of all; Django keeps it out of the SQL.
         whole = self._build(*values).order_by().annotate(whole=Value(1)).values("whole")
         number: QuerySet[Any, Any] = whole.annotate(number=Count("*")).values_list("number")
         return number

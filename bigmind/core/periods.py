@@ -77,6 +77,7 @@ def find_period(text: str, *, now: datetime | None = None) -> Period | None:
             except (ValueError, OverflowError):
                 continue
             if found is not None:
+                # The search is for when something was said, which cannot lie ahead.
                 return found if found.start < moment else None
     return None
 
@@ -134,6 +135,7 @@ def _latest_day(words: Sequence[str], today: date) -> Period | None:
     """Return the latest weekday, month or day of a month of this name that has begun."""
     weekday = _starting(words[0], _DAYS) if len(words) == 1 else None
     if weekday is not None:
+        # One to seven days back: said on a Tuesday, “Tuesday” is a week ago.
         return _days(today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1), 1)
     months = [(place, month) for place, word in enumerate(words) if (month := _starting(word, _MONTHS)) is not None]
     if len(months) != 1:
@@ -162,6 +164,7 @@ def _ago(words: Sequence[str], now: datetime) -> Period | None:
         month = now.year * 12 + now.month - 1 - number * (12 if unit == "year" else 1)
         if month < 12:
             return None
+        # A month before the 31st is the last day of a shorter month.
         last = _month(month // 12, month % 12 + 1)
         return _days(min(last.start.date() + timedelta(days=now.day - 1), last.end.date() - timedelta(days=1)), 1)
     if unit not in _UNITS or number * _UNITS[unit] > 100 * 366 * 86400:

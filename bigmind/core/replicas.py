@@ -38,8 +38,11 @@ from bigmind.core.read_only import is_refused_write
 KEPT_SECONDS = 30
 """How long we remember how far a user has written. By then the replica has it, or is too far behind to answer."""
 BEHIND_SECONDS = 10.0
+"""How old an answer may be in what others have written. Decision 68."""
 LOOK_AGAIN_SECONDS = 1.0
 LEAVE_ALONE_SECONDS = 5.0
+"""A replica that is away takes two seconds to refuse (`connect_timeout` in the settings), and each read would wait."""
+# As numbers: the cache can add to one, and compares nothing. Decision 68.
 WRITTEN = "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint"
 REPLAYED = "SELECT (pg_last_wal_replay_lsn() - '0/0')::bigint WHERE pg_is_in_recovery()"
 _BY_ANYBODY = "written:for-all"
@@ -142,6 +145,7 @@ def answer_read(user_id: UUID, read: Callable[[], Reply]) -> Reply:
             raise
     finally:
         _reading.reset(token)
+    # Also where nothing was raised: `RefusalMiddleware` answers the error of a page, and that answer is dropped here.
     if reading.has_failed:
         connections[REPLICA].close()
         return read()
@@ -188,6 +192,7 @@ def _keep_place(name: str) -> None:
             with suppress(ValueError):
                 cache.incr(name, missing)
         cache.touch(name, KEPT_SECONDS)
+    # While the cache is away, `add` says that it kept the place, and `get` finds none.
     _process.has_lost = _process.has_lost or cache.get(name, 0) < place
 
 
@@ -199,8 +204,10 @@ def _may_answer(user_id: UUID) -> bool:
     since = kept.get(_KNOWN_SINCE)
     if since is None or _process.has_lost:
         cache.set(_KNOWN_SINCE, int(time()), None)
+        # A cache that keeps this is back.
         _process.has_lost = _process.has_lost and cache.get(_KNOWN_SINCE) is None
         return False
+    # What was written before the cache was emptied may be missing both there and on the replica.
     if time() - since <= KEPT_SECONDS:
         return False
     written = max(kept.get(_BY_ANYBODY, 0), kept.get(_name(user_id), 0))
@@ -210,6 +217,7 @@ def _may_answer(user_id: UUID) -> bool:
 def _place_some_seconds_ago() -> int:
     """Return the position of the primary at most `BEHIND_SECONDS` ago, looked up once a second at most."""
     places, now = _process.places, monotonic()
+    # A copy, because other threads append meanwhile.
     recent = [place for place in places.copy() if now - place[0] < BEHIND_SECONDS]
     if not recent or now - recent[-1][0] > LOOK_AGAIN_SECONDS:
         place = (now, _ask(DEFAULT_DB_ALIAS, WRITTEN))

@@ -9,6 +9,7 @@ from bigmind.core.errors import Invalid
 from bigmind.core.token_counts import count_tokens
 
 REPLY_TOKENS = 6_000
+"""Clients cut longer replies wherever it happens to be (docs/connect.md)."""
 PART_TOKENS = REPLY_TOKENS - 100
 """What is left for the text beside the line that says how to go on."""
 PART_BYTES = 11_000
@@ -53,6 +54,7 @@ def _parts(text: str) -> Iterator[ReplyPart]:
     part, fence, spent, left = [""], "", _Spent(), len(text)
     for line in _lines(text):
         cost = _Spent.on(line)
+        # Each part has a line, however long it is: a part without any would lead to the next one without any.
         if part[1:] and spent.leaves_no_room_for(cost):
             yield ReplyPart("".join(part).rstrip() + _closing(fence), left)
             part, spent = [fence], _Spent.on(fence)

@@ -29,6 +29,7 @@ ONLY_GROWS: dict[str, tuple[str, ...]] = {
 }
 """Append-only tables, each with the columns that name people and so can be overwritten when a user is erased."""
 READ_ALONE = ("django_migrations",)
+"""A row that the application added there would keep a migration from being applied."""
 
 OWNS_TABLES = """
 SELECT coalesce(

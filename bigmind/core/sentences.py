@@ -113,6 +113,7 @@ class _SentenceReading:
     def _of_one(self, sentence: str, depth: int) -> Translated | None:
         key = sentence, depth
         if key not in self._tried and len(self._tried) < MOST_TRIED:
+            # Noted before it is read, so that it counts against the limit while its values are read.
             self._tried[key] = None
             self._tried[key] = self._of_template(sentence, depth)
         return self._tried.get(key)

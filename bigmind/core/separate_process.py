@@ -28,6 +28,7 @@ R = TypeVar("R")
 
 AT_ONCE = 2
 NAME_BYTES = 200
+"""Each request to the template is of this length, so that one read takes it whole, with the descriptor beside it."""
 SIZE_BYTES = 8
 ANSWER_BYTES = 256 * 1024 * 1024
 MIB = 1024 * 1024
@@ -37,6 +38,7 @@ PASSED = (
 )
 """The environment variables that the template process gets."""
 NOTHING = {"BIGMIND_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none", "BIGMIND_SECRET_KEY": "none is needed here"}
+"""The settings want both: without them they would find the embedded database, and read or make the instance's key."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,7 @@ def _answer(caller: socket.socket) -> None:
     except BigMindError as refusal:
         answer = pickle.dumps((False, refusal))
     except MemoryError:
+        # An end without an answer is one: the caller refuses with the limits.
         return
     except Exception as error:  # noqa: BLE001 - the outermost loop of this process; its caller raises it
         answer = pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}"[:1_000])))
@@ -182,6 +185,7 @@ def _answer(caller: socket.socket) -> None:
 def _limit(budget: ProcessBudget) -> None:
     """Let the kernel end this process if it exceeds its budget, and prefer other processes."""
     resource.setrlimit(resource.RLIMIT_CPU, (budget.processor_seconds, budget.processor_seconds + 1))
+    # A core file would hold what someone has uploaded.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.setitimer(signal.ITIMER_REAL, budget.seconds)
     os.nice(5)

@@ -16,7 +16,7 @@ from django.conf import settings
 
 
 class SignatureVerdict(StrEnum):
-    """What checking a signed document came to."""
+    """The result of checking a signed document."""
 
     OURS = "ours"
     FOREIGN = "foreign"
@@ -48,6 +48,7 @@ def check_signature(told: Mapping[str, Any], *, purpose: str) -> SignatureVerdic
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(told["public_key"]))
         key.verify(bytes.fromhex(told["signature"]), _canonical(told["signed"]))
     except (InvalidSignature, KeyError, TypeError, ValueError, RecursionError):
+        # Anyone may hand in a file, so also one that is no such document at all.
         return SignatureVerdict.CHANGED
     is_ours = is_our_key(key.public_bytes_raw().hex(), purpose=purpose)
     return SignatureVerdict.OURS if is_ours else SignatureVerdict.FOREIGN

@@ -182,6 +182,7 @@ def split_to_bytes(text: str, limit: int) -> list[str]:
     parts: list[str] = []
     raw, begin = text.encode(), 0
     while len(raw) - begin > limit:
+        # A character that the limit cuts in two goes to the next part.
         part = raw[begin : begin + limit].decode(errors="ignore")
         end = max(part.rfind("\n"), part.rfind(" ")) + 1 or len(part)
         parts.append(part[:end])

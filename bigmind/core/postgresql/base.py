@@ -22,12 +22,13 @@ from bigmind.core.postgresql.kept_plans import JOINS_IN_ORDER, KeptPlans, Repeat
 from bigmind.core.rls import NOBODY, SETTING, first_sees, token_of
 
 RESTED_SECONDS = 1.0
+"""A connection that rested longer is asked: a firewall that dropped it leaves nothing in the socket to be looked at."""
 REPLICA = "replica"
 """The name of the connection to the replica, where one is set (bigmind/core/replicas.py)."""
 
 # They touch no row, and some of them PostgreSQL runs only by themselves.
 _WITHOUT_ROWS = re.compile(r"(?i)\s*+(?:ALTER|ANALYZE|CREATE|DROP|GRANT|REINDEX|RESET|REVOKE|SET|SHOW|VACUUM)\b")
-# Whether the process at the other end is the one that the server named when we connected: before a pool it is not.
+# Whether the process at the other end is the one that the server named when we connected: behind a pool it is not.
 _BEGIN_SESSION = "SELECT pg_backend_pid() = {pid}"
 _KEEP = ", CASE WHEN pg_backend_pid() = {pid} THEN set_config('{name}', '{value}', false) END"
 
@@ -73,6 +74,7 @@ class Cursor(ClientCursor[Any]):
             return self._send(query, params, **options)
         kept = self.wrapper.kept
         if self.wrapper.is_between_transactions:
+            # Without saying whose rows are seen: PREPARE reads none.
             kept.prepare(super().execute)
         if not isinstance(query, Repeated):
             return self._send(query, params, **options)
@@ -178,11 +180,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
         before = []
         begins = status == TransactionStatus.IDLE
         if begins:
+            # What SET LOCAL had set ended with its transaction.
             self._told = NOBODY
             if self.in_atomic_block and self.connection.autocommit:
                 before.append("BEGIN")
             elif isinstance(query, str) and _WITHOUT_ROWS.match(query):
                 return []
+        # `rls_scope` notes whose rows they are on the connection to the primary. Decision 68.
         asks = connections[DEFAULT_DB_ALIAS] if self.alias == REPLICA else self
         whom = asks.sees or first_sees()  # type: ignore[attr-defined]
         if whom != self._told:
@@ -197,7 +201,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return before
 
     def close_if_health_check_failed(self) -> None:
-        """Close the connection if it lives no more: by a look if it was just in use, else by a statement."""
+        """Close the connection if it is dead: its socket tells if it was in use a moment ago, else a statement does."""
         if self.connection is not None and self.health_check_enabled and not self.health_check_done:
             now = monotonic()
             self.health_check_done = now - self._last_seen < RESTED_SECONDS and _is_quiet(self.connection)
@@ -225,6 +229,7 @@ def _is_quiet(connection: Connection[Any]) -> bool:
     """Whether nothing has come from the server: neither words nor the end."""
     if connection.closed:
         return False
+    # Not `select.select`, which takes no descriptor above 1,023: a web process may have more.
     looker = select.poll()
     looker.register(connection.fileno(), select.POLLIN)
     return not looker.poll(0)

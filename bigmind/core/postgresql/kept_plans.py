@@ -1,4 +1,4 @@
-"""Statements whose plans a session of PostgreSQL keeps: planning one takes longer than answering it."""
+"""Statements whose plans a session of PostgreSQL keeps: planning one takes longer than answering it (decision 71)."""
 
 from collections.abc import Callable
 from datetime import date, datetime
@@ -44,7 +44,7 @@ class Repeated(str):
 
 
 class KeptPlans:
-    """The statements that one session keeps, and those that are to be; no name means that one is asked as it is."""
+    """The statements that one session keeps, by name, and those that are due. An empty name: one is not kept."""
 
     def __init__(self) -> None:
         self._seen: set[Repeated] = set()
@@ -52,13 +52,14 @@ class KeptPlans:
         self._due: dict[Repeated, tuple[list[str], list[Any]]] = {}
 
     def call(self, statement: Repeated, parameters: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
-        """Return what to send, with its parameters: by its name a statement that is kept, else the statement.
+        """Return what to send, with its parameters: EXECUTE and the name of a kept statement, else the statement.
 
-        The second time it is asked it is due.
+        A statement that is asked for the second time becomes due.
         """
         values = tuple(parameters[at] for at in statement.changing)
         if (name := self._names.get(statement)) and all(map(_is_sendable, values)):
             places = f" ({', '.join(['%s'] * len(values))})" if values else ""
+            # `DatabaseWrapper.statements_before` looks for this at the beginning of what is sent.
             first = JOINS_IN_ORDER if statement.startswith(JOINS_IN_ORDER) else ""
             return f"{first}EXECUTE {name}{places}", values
         if statement not in self._seen:
@@ -69,6 +70,7 @@ class KeptPlans:
 
     def forget(self, statement: Repeated) -> None:
         """Ask a statement as it is from now on: PostgreSQL has refused what it keeps of it."""
+        # Empty, and not taken out: what has no entry here is prepared again.
         self._names[statement] = ""
 
     def prepare(self, execute: Callable[[str, tuple[Any, ...]], Any]) -> None:
@@ -87,8 +89,8 @@ class KeptPlans:
                 self.forget(statement)
                 log.warning("A statement cannot be prepared.", reason=str(error), statement=statement[:200])
                 if not isinstance(error, ProgrammingError):
-                    # Not for what it means, but because a table is held, or the server has gone: who asks for something
-                    # else waits for no more of them.
+                    # A table is locked, or the server has gone. The statement that comes next must not wait for each of
+                    # those that are due.
                     return
 
 

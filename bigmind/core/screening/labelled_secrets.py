@@ -233,6 +233,7 @@ class _Values:
             start, end = self._tokens[place]
             if start > name.end + NEAR_CHARS or "\n" in self.text[name.end : start]:
                 return None
+            # As in “The public key is ssh-ed25519 AAAA…”, which is a long random token near a name, and no secret.
             if _NOT_BETWEEN.search(self.lowered, name.end, start):
                 return None
             if end - start >= (24 if name.kind else 32) and self._is_mixed(place):

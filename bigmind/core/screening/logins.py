@@ -1,7 +1,7 @@
 """Logins written as a pair: `login: ops / Pier9Gate`, `ops@example.com:Pier9Gate!`, a table with a column “pw”.
 
-What names a password alone is found by `named`. Here the value decides first, because few words look like a password;
-then what stands before it, in the same line.
+What names a password alone is found by `labelled_secrets`. Here the value decides first, because few words look like a
+password; then what stands before it, in the same line.
 """
 
 import re
@@ -134,13 +134,16 @@ def _is_pair(user: str, value: str, before: Sequence[_Word]) -> bool:
     if user.lower() in _ACCOUNTS and _is_strong(value):
         return True
     is_name = bool(_NAME.fullmatch(value)) and not context & _CREDENTIALS
+    # `user:126:profile` says that a user is meant, and not which.
     return bool(context) and not is_name and user.lower() not in _CONTEXT
 
 
 def _is_chosen(value: str) -> bool:
     """Whether it mixes kinds of characters as a password does, and is no address, file or placeholder."""
+    # Ids have two kinds, such as the one in `span_id=4d1a8701b429d981`.
     if not 5 <= len(value) <= MOST_CHARS or _kinds(value) < 3 or not any(char.isdigit() for char in value):
         return False
+    # In “Login form: LoginForm.tsx:120” a place in a file stands where a password would.
     if any(sign in _OF_CODE for sign in value) or _TECHNICAL.fullmatch(value) or _MAIL.fullmatch(value):
         return False
     return any(char.isalpha() for char in value) and not is_stand_in(value)

@@ -275,6 +275,7 @@ def _where_it_begins(text: str, middle: int) -> int:
 def _is_real(body: str) -> bool:
     if is_placeholder(body):
         return False
+    # A key may be of letters alone by chance: `AKIAZEJXHXYDOPBAIXGJ`.
     return not is_plain(body) or (body.isalnum() and not body.islower() and entropy(body) >= 2.8)
 
 

@@ -144,6 +144,7 @@ def is_password(value: str, *, spoken: bool = False) -> bool:
         return not spoken
     if not is_plain(value) and any(char.isdigit() for char in value) and any(char.isalpha() for char in value):
         return not spoken or not _is_numbered_words(value)
+    # Within the value: signs around it are quotes and brackets, as in `redis://:<password>@localhost`.
     return len(value) >= 8 and bool(_SYMBOL.search(value[1:-1])) and any(char.isalpha() for char in value)
 
 

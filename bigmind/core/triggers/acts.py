@@ -36,11 +36,13 @@ MOMENTS = {
     "PostToolUseFailure": ERROR,
     "AfterTool": ERROR,
 }
+"""Events of Claude Code and of the clients that took them over, and those of Gemini CLI."""
 COMMAND_KEYS = ("command", "cmd", "script")
 PATH_KEYS = ("file_path", "notebook_path", "absolute_path", "path", "filePath", "filename", "destination", "new_path")
 TEXT_KEYS = ("text", "output", "stderr", "stdout", "error", "message", "llmContent", "content", "formatted_output")
 CHANGES = ("write", "edit", "replace", "create", "patch", "delete", "remove", "move", "rename", "insert", "append")
 PATCHED = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+"""How a patch of Codex names the files that it changes."""
 # Programs whose words are files that they change; of the second ones only the last word is.
 CHANGE_ALL = {
     "rm",
@@ -179,6 +181,7 @@ def act_of(told: Mapping[str, Any], folder: str = "", root: str = "", event: str
         failed = _error_in(told, tool)
         return AgentAct(ERROR, tool=tool, command=command, text=failed, folder=folder, root=root) if failed else None
     patched = _files_of_patch(command or _text(given.get("input")) or _text(given.get("patch")))
+    # Codex hands a patch over as the command of a tool. It is no line for a shell.
     if patched and command.lstrip().startswith("*** Begin Patch"):
         command = ""
     changed = patched + (_paths_in(given) if any(word in tool.lower() for word in CHANGES) else [])

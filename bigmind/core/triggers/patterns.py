@@ -303,6 +303,7 @@ def _group_ends(group: Sequence[Any], words: Sequence[tuple[str, bool]], at: int
 def fires_on_path(pattern: list[Any], paths: Iterable[list[str]], absolute: Iterable[list[str]]) -> bool:
     """Whether one of the paths is as a pattern says. `**` stands for any folders."""
     is_absolute, parts = pattern
+    # Not when it is compiled, on the server: the home is that of the machine on which it fires.
     if parts[0] == "~":
         parts = [*os.path.expanduser("~").replace("\\", "/").strip("/").split("/"), *parts[1:]]
     return any(_fits_parts(parts, path) for path in (absolute if is_absolute else paths))

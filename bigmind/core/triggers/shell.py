@@ -7,6 +7,7 @@ not known. Each character is read once for each depth. Hooks run this: it is of 
 
 from __future__ import annotations
 
+# Not from `typing`, whose import each hook would wait for.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,6 +149,7 @@ class _LineReader:
 
     def operator(self) -> None:
         char, following = self.line[self.at], self.line[self.at + 1 : self.at + 2]
+        # `&> file` writes both outputs to one file, and does not end the command.
         if char == "&" and following == ">":
             self._end_word()
             self.at += 1
@@ -335,6 +337,7 @@ def _within(command: Command, before: Command | None, depth: int) -> Iterator[Co
     name = program_of(words[0])
     text = _line_for_shell(name, words)
     if text is None and name in SHELLS and not [word for word in words[1:] if not word.startswith("-")]:
+        # Of `echo … | sh` the shell runs what is printed.
         piped = before.words[1:] if command.is_piped and before and before.words[:1] in (["echo"], ["printf"]) else []
         text = command.fed or " ".join(word for word in piped if not word.startswith("-"))
     if text:
@@ -355,6 +358,7 @@ def _line_for_shell(name: str, words: list[str]) -> str | None:
     if name in SHELLS or name in {"su", "powershell", "pwsh", "cmd"}:
         for place, word in enumerate(words[1:], 1):
             lower = word.lower()
+            # `-c` may be written together with other letters: `bash -lc`.
             is_short = word.startswith("-") and not word.startswith("--") and len(word) < 6 and word.endswith("c")
             if is_short or lower in {"-command", "/c", "--command"}:
                 return words[place + 1] if name in SHELLS or name == "su" else " ".join(words[place + 1 :])
