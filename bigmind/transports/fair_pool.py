@@ -157,6 +157,7 @@ class FairPool(Executor):
     def _wake(self) -> None:
         if self._queued > self._idle and self._started < self.threads:
             self._started += 1
+            # A daemon, because it waits for work without an end; `finish_work` waits for what it does.
             Thread(target=self._serve, name=f"{self._name}-{self._started}", daemon=True).start()
         else:
             self._changed.notify()
@@ -275,6 +276,7 @@ class People:
     @classmethod
     def note(cls, shown: str, person: object) -> None:
         """Remember whose key, token or session this is."""
+        # By a hash: no key stays here, and a clash would change whose turn it is and nothing else.
         cls._known[hash(shown)] = str(person)
         while len(cls._known) > MOST_KNOWN:
             cls._known.popitem(last=False)

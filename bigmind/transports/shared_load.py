@@ -46,6 +46,7 @@ class AtWork:
 
     def note(self, person: str) -> None:
         """Note that a person has called."""
+        # `monotonic` is one clock for all processes of a machine, and nobody sets it back.
         Struct("=d").pack_into(self._seen, _entry(person) * 8, monotonic())
 
     def others_than(self, person: str) -> bool:
@@ -85,6 +86,7 @@ class AtWork:
         if monotonic() < self._gives_way.get(person, 0.0):
             return False
         self._gives_way.pop(person, None)
+        # Far beyond the end of the file: such bytes can be locked as well, and nothing is written there.
         first = crc32(person.encode()) * MOST_PLACES
         for place in range(first, first + self._places):
             try:

@@ -33,6 +33,7 @@ LIMITS: Mapping[str, int] = {
 }
 """The largest body for each route; the first that an address begins with counts."""
 CHUNKS_AHEAD = 64
+"""Pieces of an answer that may wait for a slow client before the thread that makes them waits, too."""
 
 
 def web_application(wsgi: Any) -> ASGIApp:
@@ -85,6 +86,7 @@ class WholeRequests:
                     await _too_large(scope["path"], size, limit)(scope, receive, send)
                     return
                 is_full = self._held > STRANGERS_TOGETHER and size > 0
+                # Looked up only where it makes a difference: most requests are small.
                 if not is_known and (size > STRANGERS_BYTES or is_full):
                     is_known = await _is_known(scope)
                 if not is_known and _needs_to_be_known(scope, size):

@@ -122,6 +122,7 @@ def with_settings(body: bytes, never: Sequence[str], triggers: str | None) -> by
 def body_of(dialect: Dialect, event: str, reply: HookReply) -> bytes:
     """Return the answer as JSON of at most 9,500 bytes: lines that do not fit are left out from the end."""
     while len(body := json.dumps(dialect.write(event, reply), ensure_ascii=False).encode()) > REPLY_BYTES:
+        # What a client is asked to go on with is a sentence of ours, which fits.
         kept = reply.context.rpartition("\n")[0]
         reply = HookReply(context=kept, go_on=reply.go_on)
     return body

@@ -99,6 +99,7 @@ def _reply_to(actor: Actor, report: HookReport) -> HookReply:
         return answer_report(actor, report)
     except Exception as error:
         why = str(error) if isinstance(error, BigMindError) else f"{type(error).__name__}: see the log of BigMind."
+        # The failure may be that of the database, and is then noted nowhere.
         with suppress(DatabaseError):
             note_health(actor, report, failure=why)
         raise

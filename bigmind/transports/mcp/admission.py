@@ -53,6 +53,7 @@ async def admit(request: Request, request_id: str, guard: Guard) -> tuple[Caller
         RequestRefused: the request comes from a foreign host or origin, is too large, has no valid key, or names
             something that does not exist.
     """
+    # The key before the body, of which nothing is read for a stranger; and before the key what takes no look-up.
     require_our_host(request)
     _require_our_origin(request)
     _require_size(request)

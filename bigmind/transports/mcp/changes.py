@@ -39,6 +39,7 @@ from bigmind.transports.mcp.threads import on_a_thread
 STREAM_SECONDS = 60 * 60
 STREAMS_PER_USER = 32
 CHECK_SECONDS = 0.5
+"""How long a stream outlives its key: no longer than calls with it (decision 63)."""
 HEARS_WITHIN = 3.0
 CONNECT_AGAIN_SECONDS = 1.0
 
@@ -142,6 +143,7 @@ async def _hear(loop: asyncio.AbstractEventLoop, ears: Ears) -> None:
     is_new, past_pool = True, True
     while True:
         with suppress(psycopg.Error):
+            # Past a pool and through it in turns, until one of the two leads to the database.
             parameters, past_pool = listening_parameters(past_pool=past_pool), not past_pool
             async with await psycopg.AsyncConnection.connect(**parameters) as ear:
                 past_pool = not past_pool  # The way that led there is taken again, any other only in its turn.

@@ -42,6 +42,7 @@ def read_connection(actor: Actor, session_id: str) -> Connection | None:
     return _read(session_id, _salt(actor))
 
 
+# Each request of a client brings the same id, whose signature need not be checked again.
 @lru_cache(maxsize=1024)
 def _read(session_id: str, salt: str) -> Connection | None:
     try:

@@ -88,6 +88,7 @@ async def _end_streams_with_the_server() -> None:
 
 
 def _is_stopping() -> bool:
+    # uvicorn tells an application when its streams have ended; but its handler of signals is a method of the server.
     server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
     return bool(getattr(server, "should_exit", False))
 

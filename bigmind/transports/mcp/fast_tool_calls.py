@@ -63,6 +63,7 @@ def may_be_call(request: Request) -> bool:
     headers = request.headers
     return (
         request.method == "POST"
+        # Of a body without a length the SDK counts what comes, and refuses one that is too large.
         and "content-length" in headers
         and headers.get("content-type", "").partition(";")[0].strip().lower() == JSON
         and is_of_a_handshake(headers.get(REVISION_HEADER))

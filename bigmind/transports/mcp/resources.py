@@ -20,6 +20,7 @@ DOMAIN_TEMPLATE = NOTES + "{domain}"
 MARKDOWN = "text/markdown"
 DOMAINS_LISTED = 200
 COMPLETIONS = 100
+"""The most that the protocol allows in one reply."""
 
 FIXED = (
     types.Resource(

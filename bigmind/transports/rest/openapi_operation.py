@@ -103,6 +103,7 @@ PARAMETERS: dict[str, Part] = {
         "Idempotency-Key",
         "Your own text for this one write. A repeat within 7 days returns the first reply "
         f"and the header {REPLAYED}, and has no second effect.",
+        # Of Latin-1, which a header is written in, what the gate accepts (`isprintable`).
         pattern=r"^[!-~\u00a1-\u00ac\u00ae-\u00ff][ -~\u00a1-\u00ac\u00ae-\u00ff]{0,199}$",
     ),
     "IfNoneMatch": _header(

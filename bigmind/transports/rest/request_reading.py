@@ -39,10 +39,11 @@ class StrictJSONParser(BaseParser):
         """Return the object.
 
         Raises:
-            Malformed: it is not such an object.
+            MalformedBody: it is not such an object.
             TooLarge: there is more of it than the route takes.
         """
         limit = (parser_context or {}).get("body_bytes", settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+        # One byte more tells a body that is too long from one that just fits.
         raw = stream.read(limit + 1)
         check_size(len(raw), limit)
         found = read_json(raw)
@@ -61,7 +62,7 @@ def read_json(raw: bytes) -> Any:
     """Read JSON.
 
     Raises:
-        Malformed: it is not JSON in UTF-8, says a name twice, is nested too deep, or has a number that is no number.
+        MalformedBody: it is not JSON in UTF-8, has a name twice, is nested too deep, or has a number that is none.
     """
     try:
         found = json.loads(
@@ -106,7 +107,7 @@ def arguments_of(operation: Operation, request: Request, path: Mapping[str, str]
     """Return the arguments a request carries, unchecked.
 
     Raises:
-        Malformed: the query or the body cannot be read, or arguments came in the wrong one of them.
+        MalformedBody: the query or the body cannot be read, or arguments came in the wrong one of them.
         Invalid: an argument was given more than once.
     """
     sent = _from_query(operation, request) if request.method in IN_THE_QUERY else _from_body(operation, request)

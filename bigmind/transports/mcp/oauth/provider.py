@@ -31,6 +31,7 @@ from bigmind.transports.mcp.oauth.sdk_clients import client_of
 from bigmind.transports.mcp.threads import on_a_thread
 
 STATE_CHARS = 2000
+"""It travels in the address of the page on which the person decides."""
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 Answer = TypeVar("Answer")
 
@@ -66,6 +67,7 @@ class OAuthProvider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
             await self._ask(partial(register, client_info.client_id))
         except Invalid as refusal:
             raise RegistrationError("invalid_redirect_uri", str(refusal)) from refusal
+        # Also for an app that asked for a secret: what anyone can register, no secret protects. Decision 13.
         client_info.token_endpoint_auth_method = "none"  # noqa: S105 - it is none
         client_info.client_secret = client_info.client_secret_expires_at = None
         client_info.grant_types, client_info.scope = ["authorization_code", "refresh_token"], " ".join(SCOPES)
