@@ -36,6 +36,7 @@ PATIENCE, LONGEST = timedelta(seconds=10), timedelta(minutes=10)
 TRIES = 3
 REFUSALS: tuple[tuple[tuple[str, ...], type[Invalid] | type[NotFound], str, str], ...] = (
     (
+        # Where no key is set, the library asks for the role of the machine, at 169.254.169.254.
         ("Missing AccessKeyId", "Missing SecretAccessKey", "169.254."),
         Invalid,
         "no key for the storage is set.",

@@ -97,6 +97,7 @@ def decrypt(file: Path, into: IO[bytes], identities: list[Any]) -> None:
             hint = "Give the identity that belongs to one of its recipients; the manifest names them."
             raise CannotDecrypt(f"{file.name} cannot be opened: {str(error)[:100].lower()}.", hint=hint) from None
         except OSError as error:
+            # Errors of the system have a number; that a chunk is not authentic, pyrage says without one.
             if isinstance(error, BrokenPipeError) or error.errno:
                 raise
             hint = "The file was changed or cut off: take another backup."
@@ -111,7 +112,10 @@ def decrypt_small(file: Path, identities: list[Any]) -> bytes:
 
 
 class Feed:
-    """Decrypts a file into the standard input of a program, in a thread of its own."""
+    """Decrypts a file into the standard input of a program, in a thread of its own.
+
+    The caller reads meanwhile what the program writes: one thread for both would hang as soon as both pipes are full.
+    """
 
     def __init__(self, file: Path, identities: list[Any], program: "Popen[bytes]") -> None:
         assert program.stdin is not None

@@ -83,6 +83,7 @@ def make_backup(place: Path, *, keep: Retention = KEEP_ALL, recipients: Sequence
         except BaseException:
             shutil.rmtree(aside, ignore_errors=True)
             raise
+    # Before older backups go, the name of the new one has to be on the disk as well.
     _sync(place)
     for outdated in keep.find_outdated(backups_in(place), lambda one: time_of_backup(one.name)):
         shutil.rmtree(outdated.folder)
@@ -117,6 +118,7 @@ def _fill(folder: Path, database: "psycopg.Connection[Any]", recipients: Sequenc
     """Write the files and the manifest: rows are counted in the same snapshot that is dumped."""
     with database.transaction():
         database.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        # pg_dump reads it, and it is gone when this transaction ends: the files are written within.
         snapshot = _value(database, sql.SQL("SELECT pg_export_snapshot()"))
         manifest = Manifest(
             bigmind=__version__,
@@ -151,6 +153,7 @@ def _encrypt_small(content: bytes, recipients: Sequence[str]) -> bytes:
 
 def _dump(file: Path, snapshot: str, recipients: Sequence[str]) -> None:
     write_private(file, b"")
+    # Policies hold for the owner of the tables too, and without the last option pg_dump refuses such tables.
     arguments = ["--format=custom", "--no-owner", "--no-privileges", "--schema=public", "--enable-row-security"]
     # The restored instance derives its keys from its own secret key.
     arguments.append(f"--exclude-table-data=public.{KEY_TABLE}")
@@ -194,7 +197,7 @@ def _rows(database: "psycopg.Connection[Any]") -> dict[str, int]:
 
 
 def _audit_head(database: "psycopg.Connection[Any]") -> str:
-    """The last line of the audit log in the same snapshot; None if there is none yet."""
+    """The last line of the audit log in the same snapshot; empty if there is none yet."""
     if _value(database, sql.SQL("SELECT to_regclass('public.accounts_audithead')")) is None:
         return ""
     row = database.execute("SELECT number, last, seal FROM public.accounts_audithead").fetchone()

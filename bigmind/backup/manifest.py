@@ -84,6 +84,7 @@ def check_files(folder: Path, manifest: Manifest) -> None:
     """
     for name, expected in manifest.files.items():
         path = folder / name
+        # Anyone may have written the manifest: its names must not lead out of the folder.
         if Path(name).name != name or path.is_symlink() or not path.is_file():
             raise Invalid(f"{folder.name}: {name} is missing.", hint="The backup is not whole: take another.")
         if describe_file(path) != expected:

@@ -61,6 +61,7 @@ def program(name: str) -> str:
     """
     wanted = server_version()
     for path in _candidates(name):
+        # pg_dump refuses a server that is newer than itself.
         if _version(path) >= wanted:
             return path
     raise Invalid(

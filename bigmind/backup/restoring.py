@@ -31,7 +31,8 @@ from .making import Backup, last_line
 from .manifest import DUMP, SECRET_KEY, Manifest, check_files, read_manifest, write_private
 from .programs import run, server_version
 
-# Objects of extensions stay: only an administrator of the server may install one.
+# Objects of extensions stay: only an administrator of the server may install one. Sequences come last: most have gone
+# with the table whose column they number.
 EMPTY = """
 DO $empty$
 DECLARE one record;
@@ -258,8 +259,10 @@ def _load(opened: _Opened) -> None:
         try:
             _feed(loading.stdin, unpacking, feed, opened.manifest, has_keys=has_keys)
         except BrokenPipeError:
+            # psql has ended; its error is read below.
             unpacking.kill()
         except Invalid:
+            # The input of psql ends without COMMIT, so it changes nothing.
             unpacking.kill()
             loading.wait()
             raise
@@ -312,6 +315,7 @@ def _count_script(manifest: Manifest, *, has_keys: bool) -> str:
         for table, rows in manifest.rows.items()
     )
     block = sql.SQL("BEGIN{}\nEND").format(sql.SQL("").join(checks)).as_string()
+    # The script of pg_restore has turned it off, and then PostgreSQL refuses to count a table with policies.
     words = ["SET row_security = on", f"SET {SETTING} = '{EVERYBODY}'"]
     if has_keys:
         words[1:] = [*key_statements(), f"SET {SETTING} = '{token_of(EVERYBODY)}'"]

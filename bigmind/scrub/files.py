@@ -47,6 +47,7 @@ def scrub_redis(needles: Sequence[Needle], *, dry_run: bool) -> int:
 def _files(home: Path) -> Iterator[Path]:
     for folder in FOLDERS:
         for path in sorted((home / folder).rglob("*")):
+            # What SQLite keeps beside a database is written back and emptied with it.
             if path.is_file() and not path.is_symlink() and not path.name.endswith(("-wal", "-shm")):
                 yield path
 
@@ -70,6 +71,7 @@ def _spans_of(path: Path, needles: Sequence[Needle]) -> Iterator[tuple[int, int]
     with path.open("rb") as file:
         begin = 0
         while part := file.read(READ_BYTES):
+            # Bytes that are no UTF-8, such as half a letter at the edge of a part, keep their places so.
             text = part.decode("utf-8", "surrogateescape")
             if may_stand_in(letters_of(text), needles):
                 for start, end in spans_in(text, needles):
@@ -90,6 +92,7 @@ def _scrub_cache(path: Path, needles: Sequence[Needle], *, dry_run: bool) -> int
             # Vectors of proposals, of texts whose digest alone is kept with them.
             cache.execute(f"DELETE FROM kept_since WHERE key LIKE '%:{NEAR}%'")  # noqa: S608 - a fixed text
             cache.executemany("DELETE FROM kept_since WHERE key = ?", [(key,) for key in found])
+            # Otherwise what was deleted stays in free pages of the file, and in its journal.
             cache.execute("VACUUM")
             cache.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return len(found)

@@ -30,6 +30,7 @@ LEAST, MOST = 6, 20_000
 BEGINNING = 12
 """Letters of the beginning by which a text that was cut short is known, such as in a notice."""
 LEAST_ENCODED = 10
+"""Base64 is compared without case as well: a shorter form would be found by chance."""
 SEPARATOR = "\x1f"
 """Stands between values that are searched together, and no text reaches across it."""
 SIGN_BITS = 24
@@ -40,6 +41,7 @@ class _FoldedCharacters(dict[int, str]):
     """What each character counts as: a small letter or digit without its accent, or nothing."""
 
     def __missing__(self, code: int) -> str:
+        # One for one, so that the places of letters are places in the text.
         first = unicodedata.normalize("NFKD", chr(code))[0].lower()[0]
         self[code] = kept = first if first.isalnum() or first == SEPARATOR else "\0"
         return kept
@@ -252,16 +254,19 @@ def _signs(letters: str, size: int, key: bytes) -> "np.ndarray[Any, np.dtype[np.
     codes = np.frombuffer(letters.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.uint64)
     if len(codes) < size:
         return np.zeros(0, dtype=np.uint64)
+    # Running sums of letter times power; the difference of two, moved back to the first power, is the hash of a window.
     powers, inverses = _powers(key, 1 << max(10, len(codes).bit_length()))
     with np.errstate(over="ignore"):
         sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(codes * powers[: len(codes)], dtype=np.uint64)])
         windows = (sums[size:] - sums[:-size]) * inverses[: len(codes) - size + 1]
+    # Only the highest bits of a product depend on all bits of the letters, the lowest on the lowest alone.
     signs: np.ndarray[Any, np.dtype[np.uint64]] = windows >> np.uint64(64 - SIGN_BITS)
     return signs
 
 
 @lru_cache(maxsize=4)
 def _powers(key: bytes, most: int) -> tuple[Any, Any]:
+    # Odd: only such numbers have an inverse modulo 2^64.
     base = int.from_bytes(hmac.new(key, b"base", sha256).digest()[:8], "big") | 1
     both = []
     for factor in (base, pow(base, -1, 1 << 64)):

@@ -140,6 +140,7 @@ def as_json(notes: Sequence[ScrubNote]) -> str:
 def write_notes(folder: Path, notes: Sequence[ScrubNote]) -> None:
     """Write the file of notes of a folder, for us alone to read; it appears whole."""
     aside = folder / f"{FILE}.{os.getpid()}"
+    # Closed to others before anything is in it.
     aside.touch(mode=0o600)
     aside.write_text(as_json(notes), encoding="utf-8")
     aside.replace(folder / FILE)

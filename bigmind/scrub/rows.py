@@ -107,6 +107,7 @@ def find_places(needles: Sequence[Needle], *, whose: User | None) -> Iterator[Pl
 def _in_model(
     model: type[Model], columns: "Sequence[Field[Any, Any]]", needles: Sequence[Needle], whose: User | None
 ) -> Iterator[Place]:
+    # No manager of the model's own: it may leave rows out.
     rows = model._base_manager.order_by()
     if whose and issubclass(model, PrivateModel):
         rows = rows.filter(**{model.owned_by: whose})
@@ -156,6 +157,7 @@ def note_places(found: Sequence[Place], needles: Sequence[Needle]) -> Rows:
         rows.counts[label] += place.times - left
         if owner := _owner_of(place):
             rows.owners[owner] += place.times - left
+    # Drops the kinds of which nothing is left.
     rows.left += Counter()
     return rows
 
@@ -303,6 +305,7 @@ def _write_history(place: Place, changes: dict[str, Any]) -> None:
 def _scrub_row(model: type[Model], pk: Any, changes: dict[str, Any]) -> None:
     """Change a row of a table that only grows, by the function of the database that alone may."""
     with connection.cursor() as cursor:
+        # The token is for this session alone, which the client cannot know behind a pool. Decision 58.
         cursor.execute("SELECT pg_backend_pid()")
         (session,) = cursor.fetchone()
         cursor.execute("SELECT set_config('bigmind.scrubs', %s, true)", [token_of("scrub", session)])

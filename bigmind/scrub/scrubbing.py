@@ -191,6 +191,7 @@ def _carry_out(scrub: Scrub, needles: Sequence[Needle], *, by: User | None) -> S
         forget_texts_of_things((str(kind), str(id)) for kind, id in things)
         _write_passages(things)
         Comparison.objects.filter(entry__in=[id for kind, id in things if kind == Kind.COMPANY]).delete()
+        # Read again, so that what was not reached is reported.
         left = note_places(list(find_places(needles, whose=whose)), needles)
         scrubbed = _count(rows, heard, dry_run=False)
         scrubbed.left = dict(left.left + left.counts)
@@ -201,6 +202,7 @@ def _carry_out(scrub: Scrub, needles: Sequence[Needle], *, by: User | None) -> S
         scrubbed.report = _report(scrub, scrubbed)
     forget_statistics()
     forget_vocabularies()
+    # After the commit: no rollback puts back what is taken out of files and caches.
     if whose is None:
         _outside(scrubbed, needles, mark, dry_run=False)
     return scrubbed
