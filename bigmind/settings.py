@@ -75,12 +75,14 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "accounts.middleware.SignInMiddleware",
+    # What follows sees the rows of the signed-in user alone, and runs a second time where a replica fails.
     "bigmind.middleware.RlsMiddleware",
     "bigmind.middleware.ReaderMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "accounts.middleware.SecondFactorMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "bigmind.middleware.NoticeMiddleware",
+    # The last is asked first about an exception.
     "bigmind.middleware.RefusalMiddleware",
 ]
 
@@ -360,11 +362,13 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_TIMEOUT = 1
 CELERY_TASK_IGNORE_RESULT = True
+# What a worker that is killed had begun goes to another one: every task may run twice.
 CELERY_TASK_ACKS_LATE = True
 # A worker takes what its threads can begin, and leaves the rest to other workers.
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
+# A message that expires does not pile up while no worker runs: the next one asks for the same.
 CELERY_BEAT_SCHEDULE = {
     "embed-pending": {"task": "knowledge.tasks.embed_pending", "schedule": 15.0, "options": {"expires": 15}},
     "rewrite-passages": {"task": "knowledge.tasks.rewrite_passages", "schedule": 60.0, "options": {"expires": 60}},

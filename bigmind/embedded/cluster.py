@@ -53,6 +53,7 @@ SETTINGS = {
     "shared_buffers": "256MB",
     "jit": "off",
     "wal_compression": "on",
+    # With none PostgreSQL starts no launcher for them: one process less.
     "max_logical_replication_workers": "0",
     "timezone": "UTC",
     "log_timezone": "UTC",

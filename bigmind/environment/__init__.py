@@ -52,6 +52,7 @@ class Environment(
 
 def unknown_variables() -> dict[str, str]:
     """Return the `BIGMIND_*` variables that mean nothing here, each with the nearest real name (or an empty text)."""
+    # The last is no setting: it is the key with which commands and hooks call as a client.
     known = [PREFIX + name.upper() for name in Environment.model_fields] + ["BIGMIND_API_KEY"]
     unknown = [name for name in os.environ if name.startswith(PREFIX) and name not in known]
     return {name: next(iter(get_close_matches(name, known, n=1)), "") for name in unknown}

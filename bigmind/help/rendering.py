@@ -80,6 +80,7 @@ def render_page(slug: str) -> RenderedPage:
     tokens = _PARSER.parse(_COMMENT.sub("", page.file.read_text(encoding="utf-8")))
     sections, rows = _sections(tokens), _rows(tokens)
     broken = _turn_links(page, tokens)
+    # A heading is three tokens. The page draws its title itself.
     shown = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens
     html = _PARSER.renderer.render(shown, _PARSER.options, {"tables": 0})
     safe = mark_safe(html)  # noqa: S308 - our own pages, without HTML of their own

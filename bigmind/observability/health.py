@@ -202,6 +202,7 @@ def disk() -> HealthCheck:
 def disk_error(folder: Path) -> str:
     """Return why this folder cannot be written to, or an empty text. It names no path, because anyone may read it."""
     try:
+        # A quota, or a disk that can only be read, shows when something is written.
         with TemporaryFile(dir=folder) as trial:
             trial.write(bytes(TRIAL_BYTES))
         free = shutil.disk_usage(folder).free

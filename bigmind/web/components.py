@@ -39,6 +39,7 @@ FUTURE: dict[str, Callable[[int], str]] = {
     "hour": lambda count: ngettext("in %(count)s hour", "in %(count)s hours", count) % {"count": count},
     "minute": lambda count: ngettext("in %(count)s minute", "in %(count)s minutes", count) % {"count": count},
 }
+# The mean year and the mean month of the Gregorian calendar.
 SECONDS_IN = {"year": 31_556_952, "month": 2_629_746, "day": 86_400, "hour": 3_600, "minute": 60}
 HUES = 8
 
@@ -89,6 +90,7 @@ def icon(name: str) -> str:
 
 @lru_cache(256)
 def _drawing_of(name: str, _prefix: str) -> SafeString:
+    # What `static` returns depends on the prefix, so it is part of what is remembered.
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("img/icons.svg"), name)
 
 

@@ -11,6 +11,7 @@ from rapidfuzz.distance import Levenshtein
 COMPARED_LINES = 2_000
 
 PAIRS = 300_000
+"""Pairs of equal words up to which `SequenceMatcher` takes some tenths of a second at most."""
 CELLS = 100_000_000
 """Words of one text times words of the other: beyond, all of it is shown as changed."""
 # A word keeps the space after it: else spaces would match each other and fragment a changed sentence.

@@ -91,6 +91,7 @@ def draw_graph(columns: Sequence[Column], weights: Mapping[tuple[str, str], int]
             title=column.title,
             x=places[key][0],
             y=places[key][1],
+            # By the root: then the areas compare as the sizes do.
             radius=f"{SMALLEST + (LARGEST - SMALLEST) * sqrt(max(0, nodes[key].size) / most):.1f}",
             label=_short(nodes[key].name),
             others=[nodes[other].name for other in near[key]],

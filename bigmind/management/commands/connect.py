@@ -316,6 +316,7 @@ def _carry_out(connection: ConnectionPlan) -> None:
     place = place_of(connection.project)
     known = folder.config_of(connection.program.slug)
     if hooks and hooks.is_wanted:
+        # Before the client's own file: once that names the hooks, the client may run them.
         folder.write(hooks.config)
     try:
         carry_out(_noting(connection.changes, made), connection.records)

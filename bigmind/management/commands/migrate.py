@@ -208,6 +208,7 @@ class Command(migrate.Command):
     def migration_progress_callback(self, action: str, migration: Migration | None = None, fake: bool = False) -> None:
         """Say how far it is, and prepare for the migration that comes now."""
         if action in {"apply_start", "unapply_start"} and migration is not None:
+            # Taken back outside of a transaction, nothing is noted: it could not go on after giving up, so it waits.
             self._set("lock_timeout", f"'{LOCK_TIMEOUT}'" if migration.atomic or action == "apply_start" else "0")
             if migration.atomic:
                 self._whole.enter_context(transaction.atomic(using=self.on.alias))

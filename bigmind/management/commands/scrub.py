@@ -89,6 +89,7 @@ class Command(OperatorCommand):
 
 def _read_text() -> str:
     text = getpass("The text to remove (it is not shown): ") if sys.stdin.isatty() else sys.stdin.read()
+    # Editors and `echo` end a file with a line break, which is no part of the text.
     return text.strip("\r\n")
 
 
