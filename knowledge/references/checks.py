@@ -32,7 +32,7 @@ _ALWAYS = frozenset({"--help", "-h", "--version"})
 _A_COMMAND = re.compile(r"command|cmd|program", re.I)
 _LONG_OPTION = re.compile(r"--[A-Za-z]")
 MOST_TRIED = 8
-"""Words behind unknown options of a group that are tried as the command below it."""
+"""Words behind unknown options of a group that are tried as the command below it: each takes a query or two."""
 
 
 class CheckVerdict(StrEnum):
@@ -147,7 +147,8 @@ def _of_command(asked: str, line: CommandLine, among: SearchedCollections) -> Ch
     if found is None:
         return Checked(asked, True, CheckVerdict.EXISTS, command)
     verdict, problems, nearest = found
-    # Of a group it is its commands that are known to be all.
+    # Of a group it is its commands that are known to be all. Where not everything is, the answer is “cannot tell”: to
+    # call a true line wrong costs more than to doubt an invented one. Decision 26.
     holds_commands = form.get("is_group") or form.get("holds_commands")
     if form.get("completeness") != Completeness.COMPLETE or (holds_commands and line.rest):
         return Checked(asked, False, CheckVerdict.CANNOT_TELL, command, problems, nearest, _UNSURE)
@@ -172,6 +173,7 @@ def _below_options(
     behind = _behind_options(words, known)
     places = [at for at, word in enumerate(words) if word[:1] != "-"]
     if behind:
+        # First what is certainly no value of an option. Whether an unknown one takes the next word, nobody can say.
         places.insert(0, len(words) - len(behind))
     for place in places[:MOST_TRIED]:
         below = f"{command.name} {shlex.join(words[place:])}"
@@ -199,6 +201,7 @@ def _wrong_with(
     """Return what is wrong with a line as far as the documentation tells: the verdict, the problems, valid forms."""
     call = _parse_call(line.rest, form["options"], form.get("arguments", []))
     if form.get("is_group") and not {name for name, _ in call.options} & _ALWAYS:
+        # A switch of a program may be all there is to say, as in `git --exec-path`.
         switches = [name for name, _ in call.options if not _takes_value(_by_form(form["options"]).get(name))]
         if switches and not (call.values or _wrong_options(call, form["options"])):
             return None
@@ -238,6 +241,7 @@ def _parse_call(
         if word == "--" or (runs and len(values) > runs[0]):
             values.extend(words if word == "--" else [word, *words])
             break
+        # `-` is the standard input and `-5` a number, unless the command has such an option (`git log -2`).
         if not word.startswith("-") or word == "-" or (word[1:2].isdigit() and word[:2] not in by_form):
             values.append(word)
         else:
@@ -287,6 +291,7 @@ def _switches(word: str, by_form: Mapping[str, Mapping[str, Any]]) -> list[tuple
     for place, letter in enumerate(word[1:], 2):
         option = by_form.get(f"-{letter}")
         if option is None:
+            # The whole word is reported: `-name` of `find` is one option, and not five of which `-n` is unknown.
             return [(word, None)]
         if option.get("value") and word[place:]:
             if _LONG_OPTION.match(f"-{word[place:]}"):

@@ -39,7 +39,10 @@ CATEGORIES = 30
 
 
 def completeness_of(references: Iterable[Reference]) -> dict[ReferenceKind, Completeness]:
-    """Return for each type how complete the sources of these commands and endpoints are."""
+    """Return for each type how complete the sources of these commands and endpoints are: as the least complete one.
+
+    Declared by each source, because an import of one must not overwrite what another said. Decision 26.
+    """
     return _states((one.collection.completeness, one.origin, one.kind) for one in references)
 
 
@@ -71,6 +74,7 @@ def is_listed_whole(words: Sequence[str], among: SearchedCollections) -> bool:
     line = f"{' '.join(words)} ".casefold()
     named = [program for program in programs if line.startswith(f"{program.casefold()} ")]
     if not named:
+        # A word that is no documented program may be any program of the machine, unless one collection was asked.
         return bool(among.slug) and lists_all(among, ReferenceKind.COMMAND)
     return all(lists_all(among, ReferenceKind.COMMAND, program=program) for program in named)
 
@@ -186,6 +190,7 @@ def browse_references(
     )
 
 
+# Feedback is its author's own row, but what is wrong with shared documentation counts no matter who said it.
 @rls_bypass()
 def cover(actor: Actor, *, collection: CollectionName) -> Coverage:
     """Report how well a collection is covered: what there is, what is missing, what drifted, what is asked for."""
@@ -207,7 +212,10 @@ def cover(actor: Actor, *, collection: CollectionName) -> Coverage:
 
 
 def _list_used(actor: Actor, collection: ReferenceCollection) -> list[UUID]:
-    """Return what the agents of enough other people were given, the most given first."""
+    """Return what the agents of enough other people were given, the most given first.
+
+    The reader is none of them: a figure about oneself and one colleague would say what that colleague asked.
+    """
     uses = ReferenceUse.objects.filter(reference__in=Reference.objects.current().filter(collection=collection))
     return [
         use.pk

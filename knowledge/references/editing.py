@@ -44,6 +44,8 @@ ON CONFLICT (reference_id) DO UPDATE SET asked = known.asked + 1, last_asked_at 
     people = CASE WHEN known.people @> excluded.people OR cardinality(known.people) > %s THEN known.people
         ELSE known.people || excluded.people END
 """
+"""In the order of ids, so that two calls with the same references lock the rows in one order. No more people are kept
+than it takes to tell that there are enough besides the reader."""
 ALL = "all"
 
 log = structlog.get_logger()
@@ -209,6 +211,7 @@ def rewrite(actor: Actor, reference: Reference, changes: dict[str, Any], *, why:
     """Write a person's text into a reference, keeping the previous version and the text of the source."""
     keep_versions([reference], why=why, by=actor.user)
     if reference.edited_at is None:
+        # Only the first edit still finds the text of the source here.
         reference.generated = text_of(reference)
     for name, value in changes.items():
         setattr(reference, name, value)
@@ -222,10 +225,11 @@ def read_reference(reference_id: UUID, *, lock: bool = False) -> Reference:
     """Return a reference that is still there.
 
     Raises:
-        NotFound: there is none, or its source has it no more.
+        NotFound: there is none, or its source no longer has it.
     """
     rows = Reference.objects.current().select_related("collection", "edited_by")
     try:
+        # Only its own row: PostgreSQL locks no optional side of a join, which is who edited it.
         return (rows.select_for_update(of=("self",)) if lock else rows).get(pk=reference_id)
     except Reference.DoesNotExist as error:
         hint = "search_knowledge and list_commands show those there are."
@@ -238,6 +242,7 @@ def count_use(actor: Actor, ids: Iterable[UUID]) -> None:
     if not counted or (actor.agent is None and actor.key is None):
         return
     try:
+        # A savepoint, where the caller has a transaction: a failed statement would otherwise end that as well.
         with transaction.atomic(), connection.cursor() as cursor:
             people = [digest_of_person(actor.user.pk, id) for id in counted]
             cursor.execute(_COUNT, [counted, people, COLLEAGUES])
@@ -332,7 +337,7 @@ def _keep(reference: Reference, drift: ReferenceDrift) -> None:
     reference.digest = drift.digest or reference.digest
     reference.generated = drift.now or reference.generated
     if drift.now is None:
-        reference.origin = ""  # Its source has it no more; the next import is not to ask again.
+        reference.origin = ""  # Its source no longer has it, and the next import must not ask again.
     reference.save(update_fields=["digest", "generated", "origin"])
 
 

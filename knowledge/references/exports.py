@@ -56,7 +56,7 @@ def draft_again(reference: Reference) -> ReferenceDraft:
     """Return the draft that a reference would be imported from as it is now."""
     form, kind = reference.form, reference.kind
     text = {name: getattr(reference, name) for name in COLUMNS.names() if name in ReferenceDraft.model_fields}
-    # The schema wants a text, which a reference that someone imported need not have.
+    # A draft must have a text, and a stored reference may have none.
     text["content"] = reference.content or reference.summary or reference.title
     return ReferenceDraft(
         **text,

@@ -141,6 +141,7 @@ def import_references(
     _allow_long_transaction()
     items = _read_drafts(drafts, version)
     stored = None if dry_run else _lock_collection(collection, title)
+    # Read behind the lock: what an import that came first has stored would otherwise be missing from the plan.
     known = {one.key: one for one in Reference.objects.filter(collection__slug=collection).only(*_KNOWN)}
     plan = _make_plan(items, known, origin=source, complete=complete)
     troubles = _fit_all(items, plan) + _find_repeated_keys(drafts)
@@ -190,7 +191,10 @@ def rewrite_names(collection: ReferenceCollection, references: Iterable[Referenc
 
 
 def keep_versions(references: Sequence[Reference], *, why: str, by: User | None) -> None:
-    """Store the current texts of these references as versions. Call this before changing them."""
+    """Store the current texts of these references as versions. Call this before changing them.
+
+    Hold the lock of the collection or of the reference: two that count at once would give one number twice.
+    """
     counted = ReferenceVersion.objects.filter(reference__in=[one.pk for one in references])
     last = dict(counted.values_list("reference").annotate(Max("number")))
     ReferenceVersion.objects.bulk_create(
@@ -257,6 +261,7 @@ def _read_drafts(drafts: Sequence[ReferenceDraft], version: str) -> dict[str, _S
             raise Invalid(f"drafts: {problem}.", problems=[{"field": "drafts", "message": problem}])
         text = text_of_draft(draft)
         text["version"] = text["version"] or version
+        # Of the text before `_fit_all`, so that it depends on the source alone, and not on the limits and rules here.
         items[draft.key] = _SourceItem(text, digest_of(text), draft.updated)
     return items
 
@@ -289,12 +294,14 @@ def _make_plan(
         if there is None:
             plan.added.append(key)
         elif there.digest != item.digest and there.edited_at:
+            # The digest is that of the source's text, so a person's edit alone is no drift.
             plan.drifted.append(key)
         elif there.removed_at:
             plan.returned.append(key)
         else:
             (plan.unchanged if there.digest == item.digest else plan.changed).append(key)
     if complete:
+        # Of this source alone: a collection may have several, and each is complete by itself.
         gone = [one for one in known.values() if one.origin == origin and not one.removed_at and one.key not in items]
         plan.removed = [one.key for one in gone if not one.edited_at]
         plan.drifted += [one.key for one in gone if one.edited_at]
@@ -350,7 +357,10 @@ def _note_completeness(
     declared: Mapping[Literal["command", "api"], str],
     plan: _Plan,
 ) -> None:
-    """Record how complete a source declares itself. If it adds items without a declaration, that becomes unknown."""
+    """Record how complete a source declares itself. If it adds items without a declaration, that becomes unknown.
+
+    An item that a complete list did not have shows that the list was not complete. Decision 26.
+    """
     stated = dict(collection.completeness.get(source, {}))
     changed = {items[key].text["kind"] for key in (*plan.added, *plan.changed, *plan.returned) if key in items}
     for kind in ("command", "api"):
@@ -394,9 +404,10 @@ def _rewrite(by: User, ids: Sequence[UUID], items: Mapping[str, _SourceItem], *,
     now = timezone.now()
     for row in rows:
         item = items[row.key]
-        if not row.edited_at:  # A person's text comes back unchanged.
+        if not row.edited_at:  # Someone may have edited it since the plan was made.
             write_text(row, item.text)
         row.digest, row.origin, row.removed_at, row.updated_at = item.digest, origin, None, now
+    # `signs` are found in the texts as they are written (decision 62), and an upsert writes only what it names.
     _store(rows, [*FIELDS, "signs", "digest", "origin", "removed_at", "updated_at"])
     return rows
 
@@ -405,6 +416,7 @@ def _open_drifts(ids: Sequence[UUID], items: Mapping[str, _SourceItem]) -> None:
     """Open a drift for each of these references, or update the open one: only the newest text of the source counts."""
     for row in Reference.objects.filter(pk__in=ids):
         item = items.get(row.key)
+        # `before` stays what it was when the drift was opened: what is decided on is all that changed since the edit.
         now = {"now": item.text if item else None, "digest": item.digest if item else ""}
         ReferenceDrift.objects.update_or_create(
             reference=row, decided_at=None, defaults=now, create_defaults={**now, "before": row.generated}

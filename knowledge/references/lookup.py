@@ -146,6 +146,8 @@ def find_endpoints(request: Request, among: SearchedCollections) -> list[Match]:
     As in the routers of servers, `/users/me` wins over `/users/{id}`.
     """
     form = path_form(request.path)
+    # Any segment may be a value, so all templates are asked for at once: patterns for each row would use no index.
+    # Decision 18.
     names = among.names().filter(sort=ReferenceName.Sort.PATH, lookup__in=path_candidates(form))
     rows = list(names.select_related("reference__collection").order_by("reference__collection__slug", "method", "pk"))
     fewest = min((row.lookup.count("{}") for row in rows), default=0)
@@ -153,7 +155,10 @@ def find_endpoints(request: Request, among: SearchedCollections) -> list[Match]:
 
 
 def is_command_line(text: str, among: SearchedCollections) -> bool:
-    """Return whether a text is a command rather than a question: it begins with a documented program."""
+    """Return whether a text is a command rather than a question: it begins with a documented program.
+
+    Such a text is looked up and never searched. Decision 18.
+    """
     words = spell(text).split()
     if not words or text.rstrip().endswith("?") or _OF_A_QUESTION & set(words):
         return False
@@ -192,6 +197,7 @@ _BY_SORT = Case(
 def _spellings(asked: str, among: SearchedCollections) -> set[str]:
     """Return the possible spellings of a name: unchanged, and with each program that may have been left out."""
     programs = among.programs
+    # `helios get users` claims that there is such a command, so no alias is read into what follows the program.
     if not asked or any(asked == name or asked.startswith(f"{name} ") for name in programs):
         return {asked} - {""}
     return {asked, *(f"{name} {asked}" for name in programs)}

@@ -78,9 +78,12 @@ _WORD = re.compile(r"[^\W_]+")
 _STEMS = "SELECT word, (ts_lexize('english_stem', word))[1] FROM unnest(%s::text[]) AS word"
 _MOST_STEMS = 50_000
 _stems: dict[str, str] = {}
+"""Asked of PostgreSQL, because they are compared with what it made of the passages. They never change, so a process
+keeps them; the limit bounds its memory where questions bring ever new words."""
 
 # Of the first passages, which begin with the title and have all names: grouped by which words they have, the most
-# telling are chosen without reading the others. Of equals those with short titles, which have little besides.
+# telling are chosen without reading the others. Of equals those with short titles, which have little besides. Ids
+# become text once, because passages have theirs as text; without an owner only one partition is read (decision 69).
 _NAMED = """
 WITH eligible AS MATERIALIZED (SELECT id::text FROM ({eligible}) AS eligible(id))
 SELECT has, count(*), (array_agg(source_id ORDER BY title, id))[1:{limit}] FROM (
@@ -190,6 +193,7 @@ def find_named(wish: Wish, eligible: ReferenceQuerySet) -> NamedReferences:
 
     A word counts by how few of these references have it: what other collections hold changes nothing.
     """
+    # Each word is a bit of a bigint, and a condition that is checked for every passage found.
     terms, (subquery, parameters) = list(wish.terms)[:30], eligible.order_by().values("pk").query.sql_with_params()
     if not terms:
         return NamedReferences([], {}, 0)
@@ -203,6 +207,7 @@ def find_named(wish: Wish, eligible: ReferenceQuerySet) -> NamedReferences:
     with read_cursor() as cursor:
         statement = _NAMED.format(limit=CANDIDATES, bits=" | ".join(bits), eligible=subquery)
         cursor.execute(statement, [*parameters, *queries, *([methods] if methods else []), " | ".join(finding)])
+        # A UNION has no order. The row without ids has the number of all.
         *groups, (_, size, _) = sorted(cursor.fetchall(), key=lambda row: row[2] is None)
     counts = [sum(number for has, number, _ in groups if has >> place & 1) for place in range(len(bits))]
     weights = {term: log(1 + size / max(0.5, count)) for term, count in zip(terms, counts, strict=False)}
@@ -325,6 +330,7 @@ def _segments(path: str) -> list[str]:
 
 def score_fields(wish: Wish, card: Card, weights: Mapping[str, float], size: int) -> FieldScore:
     """Return how well a reference fits a question by its fields. `weights` says how much each word counts."""
+    # A word that was not counted weighs like one that every twentieth reference has.
     usual = log(1 + size / max(1.0, size / 20))
     matched: dict[str, float] = {}
     covered, whole = 0.0, 0.0

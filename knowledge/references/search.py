@@ -49,11 +49,13 @@ from knowledge.vocabulary import Relevance
 RANKED = 20
 """How many hits are read before feedback reorders them: feedback may lift one from beyond the page."""
 BY_FIELDS, BY_MEANING, BY_BODY = 0.55, 0.35, 0.1
-"""What of a score is names and summary, nearness in meaning, and the share of words anywhere in the text."""
+"""What of a score is names and summary, nearness in meaning, and the share of words anywhere in the text.
+Decision 43."""
 STEPS = {Usefulness.USEFUL: 0.03, Usefulness.OUTDATED: -0.04, Usefulness.WRONG: -0.06}
 """How far one feedback moves the score of a reference."""
 MOST_MOVED = 0.15
-"""How far all feedback together moves it: enough to decide between similar answers, not to beat a better fit."""
+"""How far all feedback together moves it: enough to decide between similar answers, not to beat a better fit. It is
+added and shown, and multiplies nothing in silently. Decision 18."""
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -140,6 +142,8 @@ def search_knowledge(
     named = _find_named(query, among, request=request, is_line=is_line)
     kept = set(eligible.filter(pk__in=[match.reference.pk for match in named]).values_list("pk", flat=True))
     named = [match for match in named if match.reference.pk in kept]
+    # Something is always nearest, and an agent takes a result as confirmation: a line that names nothing finds nothing.
+    # Decision 18.
     if not (request or is_line):
         return _by_words_and_meaning(actor, query, among, eligible, named, limit=limit)
     if named:
@@ -148,6 +152,7 @@ def search_knowledge(
     return ReferenceHits([], 0, nearest_references(query, among, request=request))
 
 
+# Each piece of feedback is a row of its author, and moves what everybody reads.
 @rls_bypass()
 def voices_of(ids: Sequence[UUID]) -> dict[UUID, Voices]:
     """Return the open feedback on these references. A reference without any is left out."""
@@ -224,6 +229,7 @@ def _rank_by_fields(query: str, found: Findings, eligible: ReferenceQuerySet, sy
         item, fields = by_id.get(row.pk), score_fields(wish, card, named.weights, named.size)
         cosines = [cosine for cosine in (near.get(row.pk), item.vector if item else None) if cosine is not None]
         vector = max(cosines, default=None)
+        # What only its names brought in was compared with no text: it is not to rank lower for that.
         body = (item.keyword or 0.0) if item else fields.covered
         parts = [(BY_FIELDS, fields.score), (BY_BODY, body)] + ([(BY_MEANING, vector)] if vector is not None else [])
         score = sum(weight * part for weight, part in parts) / sum(weight for weight, _ in parts)

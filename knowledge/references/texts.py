@@ -142,6 +142,7 @@ def base_path_of(paths: Iterable[str]) -> str:
         if len(set(segments)) > 1 or not _BASE.fullmatch(segments[0]):
             break
         common.append(segments[0])
+    # Without it, an endpoint that has no more than the common beginning would have no path left.
     is_whole = any(len(segments) <= len(common) for segments in parts)
     return "/" + "/".join(common) if common and not is_whole else ""
 
@@ -192,7 +193,7 @@ def fit_to_store(text: Text) -> tuple[Text, list[str]]:
         notes.append(f"what looks like a secret was taken out ({', '.join(kinds[:5])})")
     for name in ("summary", "content"):
         if len(text[name].encode()) > CONTENT_BYTES:
-            cut = text[name].encode()[: CONTENT_BYTES - 100].decode(errors="ignore")
+            cut = text[name].encode()[: CONTENT_BYTES - 100].decode(errors="ignore")  # Leaves room for CUT.
             text[name] = cut[: cut.rfind("\n") + 1 or len(cut)].rstrip() + CUT
             notes.append(f"its {name} was longer than {CONTENT_BYTES:,} bytes and was cut")
     if text["form"] and len(json.dumps(text["form"])) > FORM_BYTES:

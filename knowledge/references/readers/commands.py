@@ -92,6 +92,7 @@ def merge_options(*sources: Iterable[Option]) -> tuple[Option, ...]:
 
 
 def _fill(known: Option, other: Option) -> Option:
+    # `required` stays as the first source has it: a usage line asks for what is only one of its alternatives.
     missing = {name: value for name, value in other if value and name != "required" and not getattr(known, name)}
     return known.model_copy(update=missing) if missing else known
 

@@ -192,7 +192,7 @@ def _files_of(source: Source) -> tuple[list[Path], list[str]]:
     for at, below, names in os.walk(source.path):
         folder = Path(at)
         others += [f"{(folder / name).relative_to(source.path)}/" for name in below if name.startswith(".")]
-        below[:] = sorted(name for name in below if not name.startswith("."))
+        below[:] = sorted(name for name in below if not name.startswith("."))  # In place: `os.walk` enters these.
         for name in sorted(names):
             path = folder / name
             if path.suffix.lower() == ".json" and not name.startswith("."):

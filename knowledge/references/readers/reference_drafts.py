@@ -12,7 +12,7 @@ from knowledge.vocabulary import Completeness, ReferenceKind
 
 
 class ReaderModel(BaseModel):
-    """Base of the parts of drafts: immutable, and ignoring unknown fields."""
+    """Base of the parts of drafts: immutable, and refusing unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

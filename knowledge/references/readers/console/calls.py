@@ -56,6 +56,7 @@ def request_of(
 
 
 def _method(name: str, texts: Sequence[str], nodes: Sequence[Node]) -> str:
+    # Some clients call it `del`; the second replacement mends what was `delete` already.
     last = name.rpartition(".")[2].upper().replace("DEL", "DELETE").replace("DELETEETE", "DELETE")
     by_word = next((text.upper() for text in texts if text.upper() in _METHODS), "")
     in_options = next((found[1] for node in nodes if node.type == "object"
@@ -198,6 +199,7 @@ class Calls(Evaluation):
             elif isinstance(value, Code):
                 self.enter(value, (AnyWord(),), place)
         if name in ("find", "filter"):
+            # What `filter(each => !each.startsWith("--"))` keeps are words of the line; without the `!`, its options.
             keeps_words = name == "filter" and "!" in text_of(nodes[0]) if nodes else False
             keeps_words = keeps_words or "--" not in text_of(nodes[0]) if nodes else True
             return on if name == "filter" and keeps_words else AnyWord()

@@ -1,4 +1,4 @@
-"""Commands that a source declares with commander, cac or yargs: read, not followed.
+"""Commands that a source declares with commander, cac or yargs: read, not followed (decision 42).
 
 The calls of these libraries name everything: `program.command("serve <dir>").option("-p, --port <n>")`. They are gone
 through in the order of the file, with what variables and parameters stand for; what is declared elsewhere is reported.

@@ -34,6 +34,7 @@ class Walk(Forks):
 
     def enter(self, code: Code, arguments: Sequence[Value], place: CommandPoint) -> None:
         """Go through a function that is called with something of the line."""
+        # Once with the same words at the same place: what calls itself would be followed for ever.
         key = (code.node.id, tuple(arguments), place.path)
         if key in self.entered or len(self.stack) >= DEEPEST_CALLS:
             return

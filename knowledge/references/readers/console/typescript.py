@@ -91,7 +91,10 @@ def _generate_from_declarations(declared: Declarations, program: str) -> Generat
 
 
 def _with_completeness(draft: ReferenceDraft, state: Completeness) -> ReferenceDraft:
-    """Say of a group that all below it was read. Which options a handler takes, its code alone does not always tell."""
+    """Say of a group that all below it was read. Which options a handler takes, its code alone does not always tell.
+
+    Handlers pass on what they were given. Decision 26.
+    """
     form = draft.command
     if form is None or not form.is_group:
         return draft
@@ -121,6 +124,7 @@ def _walk(source: ParsedFile, program: str) -> tuple[CommandPoint, Walk]:
     reached = {(inner, root.code.node.id) for root, _, walk in candidates for inner in walk.reached}
     inner_only = {inner for inner, by in reached if inner != by}
     outer = [each for each in candidates if each[1].children and each[0].code.node.id not in inner_only]
+    # Functions that cut the line into words themselves, before those that only have a parameter named like one.
     strong = [each for each in outer if each[0].is_strong] or outer
     best = max(strong, key=lambda each: sum(1 for _ in each[1].all()), default=None)
     if best is None:
@@ -229,6 +233,7 @@ class _Catalogue:
         return (*self.prefix, *place.path)
 
     def _spellings(self, place: CommandPoint) -> list[tuple[str, ...]]:
+        # Not all: each word with other spellings multiplies them. `zip` takes from the product as it is made.
         ways = product(*place.spellings)
         return [(*self.prefix, *words) for words, _ in zip(ways, range(MOST_SPELLINGS), strict=False)]
 

@@ -341,7 +341,10 @@ class _HelpReader:
 
 
 def _with_what_all_require(lines: list[UsageLine]) -> list[UsageLine]:
-    """Return usage lines in which only that is required which every one of them requires."""
+    """Return usage lines in which only that is required which every one of them requires.
+
+    Usage lines are alternatives: what one of them asks for, another need not have.
+    """
     of_each = [{part.name for part in (*line.arguments, *line.options) if part.required} for line in lines]
     required = set.intersection(*of_each) if of_each else set()
     return [

@@ -63,6 +63,7 @@ class Schemas:
 
     def _write_out(self, schema: Any, where: str, parts: int) -> dict[str, Any]:
         top: dict[str, Any] = {}
+        # Wide before deep: where the parts run out, all fields of the top are there, and only what is far below is cut.
         queue = deque([_Waiting(schema, top, "schema", (), DEPTH)])
         left = parts - 1
         while queue:
@@ -91,6 +92,7 @@ class Schemas:
             return flat, above
         merged: dict[str, Any] = {}
         for part in parts:
+            # Each part of an `allOf` may have an `allOf` of its own, which multiplies: all share one count.
             if self._left == 0:
                 break
             self._left -= 1

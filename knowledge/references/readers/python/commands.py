@@ -194,6 +194,7 @@ def _click_choices(kind: Any) -> tuple[str, ...]:
 def _argparse_tree(
     parser: argparse.ArgumentParser, words: tuple[str, ...], summary: str, source: str, noise: Sequence[str]
 ) -> Iterator[FoundCommand]:
+    # argparse has no public way to list what a parser takes.
     actions = [action for action in parser._actions if action.help != argparse.SUPPRESS]
     members = [action for action in actions if isinstance(action, argparse._SubParsersAction)]
     description = (parser.description or "").strip()
@@ -219,6 +220,7 @@ def _argparse_tree(
     )
     if len(words) <= DEEPEST:
         for name, aliases, help_text, below in (each for action in members for each in _argparse_members(action)):
+            # The other names are of the subcommand itself, and not of what is below it.
             for found in _argparse_tree(below, (*words, name), help_text, source, noise):
                 yield found if not aliases or found.words[:-1] != words else _with_aliases(found, aliases)
 

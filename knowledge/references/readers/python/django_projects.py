@@ -38,6 +38,7 @@ def generate(source: Source) -> Generated:
     except subprocess.TimeoutExpired as error:
         raise Invalid(f"`{settings}` did not load within {SECONDS} seconds.") from error
     try:
+        # The last line: a project may print while it loads.
         return Generated.model_validate_json(ran.stdout.splitlines()[-1] if ran.stdout else b"")
     except ValidationError as error:
         lines = ran.stderr.decode(errors="replace").strip().splitlines()
