@@ -38,6 +38,8 @@ from knowledge.vocabulary import CategoryName, Domain, Key, Role, TriggerLevelNa
 LAST_PLACE = 2**31 - 1
 _PLACE_TAKEN = PydanticCustomError("place_taken", "is that of an earlier chunk. Give each chunk a place of its own")
 _PROOFS = Signer(salt="knowledge.session", sep=":")
+"""Beside sessions of others, an import gives one its old id only with such a proof: anyone can write any id into a
+document."""
 
 
 class _ExportedModel(BaseModel):
@@ -139,7 +141,10 @@ class ExportedSession(_CanBeSetAside):
     @field_validator("chunks", mode="before")
     @classmethod
     def _split_long(cls, chunks: object) -> object:
-        """Make several chunks of one that is too long, and move those after it on."""
+        """Make several chunks of one that is too long, and move those after it on.
+
+        Otherwise one long message would refuse the whole document.
+        """
         return split_long_messages(chunks) if isinstance(chunks, list) else chunks
 
     @field_validator("chunks")

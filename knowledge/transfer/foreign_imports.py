@@ -72,6 +72,7 @@ def move_in(actor: Actor, reading: Reading, format: ImportFormat, *, source: str
     with acts(importer):
         importing = _ForeignImport(importer, format, source, reading.signed, report)
         importing.profiles(_of(reading, ProfileDraft))
+        # Before facts and beliefs, which name the sessions that they come from.
         importing.sessions(_of(reading, SessionDraft))
         importing.facts(_of(reading, FactDraft))
         importing.hypotheses(_of(reading, HypothesisDraft))
@@ -146,6 +147,7 @@ class _ForeignImport:
     def facts(self, drafts: Iterable[FactDraft]) -> None:
         """Add facts whose text is not there, whether it still holds or was set aside."""
         for batch in _batches(drafts):
+            # Backwards, so that the first of equal texts stays; `told` has them in their order again.
             fresh = {digest(draft.fact): draft for draft in reversed(batch)}
             mine = Fact.objects.of(self.user).filter(digest__in=fresh)
             for known in mine.values_list("digest", flat=True):
@@ -153,6 +155,7 @@ class _ForeignImport:
             self._look_up(draft.session for draft in fresh.values())
             told = [*reversed(fresh.items())]
             facts = Fact.objects.bulk_create(self._fact(text, draft) for text, draft in told)
+            # Inserting sets `updated_at` to now, which would make all of them the newest.
             for fact, (_, draft) in zip(facts, told, strict=True):
                 fact.updated_at = draft.updated_at or fact.updated_at
             Fact.objects.bulk_update(facts, ["updated_at"])
@@ -247,6 +250,7 @@ class _ForeignImport:
 
     def _provenance(self, draft: FactDraft) -> dict[str, Any]:
         """Where a fact comes from, where that says more than the agent of this import does."""
+        # By the text, to the byte: what someone changed since it was signed is signed by nobody.
         told = {"row": draft.row, "file": draft.file, "signed": self._signed.get(fingerprint(draft.fact), {})}
         said = {name: value for name, value in told.items() if value}
         return {"source": self._source, **said} if said else {}

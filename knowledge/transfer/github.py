@@ -25,14 +25,17 @@ from knowledge.transfer.readers.github import COMMENTS, FILES, MARKDOWN, REPOSIT
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
 PAGE = 100
+"""The most that the API gives at once."""
 PAGES = 200
 FILES_READ = 500
 FILE_BYTES = 1024 * 1024
 TIMELINES_READ = 300
+"""Of how many of the newest issues the events are read: each takes a request, of 60 in an hour without a token."""
 REPLY_BYTES = 32 * 1024 * 1024
 SECONDS_EACH = 60.0
 PAUSES = (1.0, 2.0, 4.0)
 LONGEST_WAIT = 60.0
+"""Also how long GitHub wants to be left alone where it limits without saying how long."""
 WAITS_IN_ALL = 300.0
 REDIRECTIONS = 3
 PASSES = {408, 500, 502, 503, 504}
@@ -47,7 +50,10 @@ class NothingNew(Exception):
 
 @dataclass
 class FetchedFiles:
-    """Files in memory, as importers read them; `etags` are the marks of what was asked first of each list."""
+    """Files in memory, as importers read them; `etags` are the marks of what was asked first of each list.
+
+    The marks are kept in place of the answers, in which private issues would lie in a cache. Decision 46.
+    """
 
     name: str
     files: dict[str, bytes] = field(default_factory=dict)
@@ -98,6 +104,7 @@ class _Api:
         repository = self._json(path)
         branch = str(repository.get("default_branch") or "main")
         fetched = FetchedFiles(str(repository.get("full_name") or name))
+        # One row of each list is enough: whatever changes comes first, and changes the mark.
         newest = "sort=updated&direction=desc"
         first = {
             "issues": f"{path}/issues?state=all&per_page=1&{newest}",
@@ -108,6 +115,7 @@ class _Api:
         if etags and all(mark == etags.get(what) and mark for what, mark in marks.items()):
             raise NothingNew
         fetched.etags = {what: mark for what, mark in marks.items() if mark}
+        # The oldest first: what is opened meanwhile comes last, and moves no issue to a page that was read already.
         issues = self._list(f"{path}/issues?state=all&per_page={PAGE}&sort=created&direction=asc")
         solved = [one for one in issues if _may_be_solved(one)]
         timelines = {
@@ -178,6 +186,7 @@ class _Api:
         """Return the answer to a question, after whatever wait GitHub asks for; None where there is no such thing."""
         address = self._address(path)
         tries = iter(PAUSES)
+        # The bound ends a server that redirects or limits for ever.
         for _ in range(REDIRECTIONS + len(PAUSES) + 10):
             try:
                 reply = self._send(address, etag)
@@ -220,6 +229,8 @@ class _Api:
         }
         timeout = httpx.Timeout(30.0, connect=10.0)
         with (
+            # `_ask` follows redirections, after `_address` has looked where they lead: the token goes along. Nor may
+            # the environment name a proxy, or a .netrc with other passwords.
             httpx.Client(timeout=timeout, follow_redirects=False, trust_env=False) as client,
             deadline(SECONDS_EACH) as exchange,
         ):
@@ -236,6 +247,7 @@ class _Api:
                 reply.close()
             if exchange.is_late:
                 raise httpx.ReadTimeout("too slow")
+        # The body is unpacked already, and httpx would do it once more.
         kept = [(name, value) for name, value in reply.headers.multi_items() if name != "content-encoding"]
         return httpx.Response(reply.status_code, headers=kept, content=b"".join(body))
 
@@ -263,6 +275,7 @@ class _Api:
 
 def _wait_asked(reply: httpx.Response) -> float | None:
     """Return the seconds that GitHub wants to be left alone, where that is why it refuses."""
+    # GitHub answers a rate limit with either, and what a token may not do with 403 as well: headers tell them apart.
     if reply.status_code not in (403, 429):
         return None
     if (asked := retry_after(reply.headers.get("retry-after", ""))) is not None:

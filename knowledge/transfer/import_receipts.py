@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 KEPT_NAMED = 100
 LOCK = 7702
-"""Which turns imports into one memory take."""
+"""The advisory lock that imports into one memory take, of our own documents and of other programs alike."""
 
 
 @dataclass
@@ -21,7 +21,7 @@ class MovedIn:
     kept: list[str] = field(default_factory=list)
     """What is there, but says otherwise: it stayed as it is, and someone may want to look."""
     removed: list[str] = field(default_factory=list)
-    """What an import of this source brought earlier and the source has no more. It stays until someone deletes it."""
+    """What an earlier import of this source brought and the source no longer has. It stays until someone deletes it."""
     refused: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
 

@@ -62,7 +62,7 @@ class Imported:
 
 
 class _DryRunRollback(Exception):
-    """Rolls an import back after counting."""
+    """Rolls an import back after counting: a rehearsal runs the import itself, so it cannot report anything else."""
 
 
 def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False) -> Imported:
@@ -110,6 +110,7 @@ def _import_files(actor: Actor, document: MemoryDocument, *, dry_run: bool) -> I
 
 def _import(actor: Actor, document: MemoryDocument, imported: Imported) -> None:
     _import_profile(actor, document.profile, imported)
+    # Sessions before what refers to them.
     for session in document.sessions:
         _import_session(actor, session, imported)
     sessions = _sessions_meant(
@@ -132,6 +133,7 @@ def _import_profile(actor: Actor, told: ExportedProfile | None, imported: Import
         for name in ExportedProfile.model_fields.keys() - {"updated_at"}:
             setattr(profile, name, getattr(told, name))
         profile.save()
+        # By a statement, here and below: saving a row sets its moments to now.
         if told.updated_at:
             Profile.objects.filter(pk=profile.pk).update(updated_at=told.updated_at)
     imported.count("profile", is_new=is_new)
@@ -211,12 +213,14 @@ def _import_facts(
     for one in told:
         rows[one.id], is_new = _import_fact(actor, one, sessions)
         imported.count("facts", is_new=is_new)
+    # Facts refer to each other, so all have to be there first.
     for one in told:
         fact = rows[one.id]
         for name in ("superseded_by", "similar_to", "contradicted_by"):
             other = rows.get(getattr(one, name))
             if other and getattr(fact, f"{name}_id") is None and other.pk != fact.pk:
                 Fact.objects.filter(pk=fact.pk).update(**{name: other})
+                # What was replaced stays in the index (decision 39); that it was is known only now.
                 if name == "superseded_by" and not fact.is_current:
                     index_fact(fact, made=True)
 

@@ -91,6 +91,7 @@ def _items(actor: Actor, format: ImportFormat, files: Mapping[str, bytes]) -> It
             yield from _of_session(session)
     for fact in document.facts:
         source = str(fact.provenance.get("source", ""))
+        # Read out of a file that goes back whole: written beside it, the program would have it twice.
         is_in_file = source.startswith(own) and fact.provenance.get("file") in files
         if fact.deprecated_at is None and not is_in_file:
             row = fact.provenance.get("row", {}) if source.startswith(own) else {}

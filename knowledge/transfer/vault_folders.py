@@ -120,6 +120,7 @@ def _replace(path: Path, content: bytes) -> None:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
+            # A private note is its owner's alone; a file that someone shares with a group stays as they set it.
             Path(temporary).chmod(0o600 if not path.exists() else path.stat().st_mode & 0o777)
             Path(temporary).replace(path)
         except BaseException:

@@ -85,6 +85,7 @@ class NoteImport:
                 self._follow(file, page)
             else:
                 self._add(page)
+        # A file that could not be read is missing here as well, and not gone.
         if is_whole and not self.report.refused:
             for place in sorted(gone):
                 self._remove(gone[place], removes=removes)
@@ -103,12 +104,14 @@ class NoteImport:
         if text == here:
             self._mark(file.notes, page)
             self.report.count("notes", unchanged=1)
-        elif text == file.mark:
+        elif text == file.mark:  # Edited here alone.
             self.report.count("notes", unchanged=1)
+        # Edited there alone: here it says what the file said, or what was last taken out into the vault.
         elif here in (file.mark, self._manifest.get(page.place, {}).get("text")):
             self._rewrite(file, page)
             self.report.count("notes", changed=1)
         else:
+            # Edited on both sides: what is here stays. The mark is that of the file now, so it is reported once.
             self._mark(file.notes, page)
             self.report.keep(f"note {file.notes[0]}")
             self.report.count("notes", unchanged=1)
@@ -118,6 +121,7 @@ class NoteImport:
         domain, key = self._address(page) if not told else (told.get("domain", ""), told.get("key", ""))
         parts = list(parts_of(page.content))
         there = Note.objects.of(self.user).filter(domain=domain, key=key).first()
+        # A note that was written here, taken out into the vault and perhaps edited there comes back as itself.
         if there and not there.provenance and len(parts) == 1:
             text, here = fingerprint(page.content), fingerprint(there.content)
             if text == here or here == told.get("text"):
@@ -134,6 +138,7 @@ class NoteImport:
 
     def _make(self, page: PageDraft, parts: Sequence[str], domain: str, key: str) -> list[Note]:
         notes = []
+        # Files and their properties may say any date; one that lies ahead would stay the newest.
         made = min(page.created_at or page.updated_at or timezone.now(), timezone.now())
         for number, part in enumerate(parts, start=1):
             try:
@@ -163,6 +168,7 @@ class NoteImport:
             index_note(note, made=True)
         if len(parts) < len(file.notes):
             left = [note.pk for note in file.notes[len(parts) :]]
+            # Passages name their source by kind and id alone, so no deletion of a row takes them along.
             erase_passages(Kind.NOTE, left)
             Note.objects.filter(pk__in=left).delete()
             del file.notes[len(parts) :]
@@ -280,6 +286,7 @@ def take_out_files(user: User, taken: dict[str, int], *, program: str = "") -> I
         if program and not str(file.notes[0].provenance.get("source", "")).startswith(f"{program}:"):
             continue
         path = free_path(_safe_path(file.place), file.notes[0].provenance.get("source", ""), taken)
+        # A byte order mark, where the file had one, and then what ended its lines: so it goes back byte for byte.
         newline = str(file.notes[0].provenance.get("newline", ""))
         text, end = file.text, newline.removeprefix(MARK)
         written = newline[: len(newline) - len(end)] + (text.replace("\n", end) if end in ("\r\n", "\r") else text)

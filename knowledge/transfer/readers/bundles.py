@@ -178,6 +178,7 @@ class Archive:
         self._members: dict[str, zipfile.ZipInfo] = {}
         self._pages: dict[str, zipfile.ZipInfo] = {}
         self._nested: list[zipfile.ZipInfo] = []
+        # Pictures and recordings count here, which nobody reads: an archive of chats has many.
         if len(self._zip.infolist()) > MEMBERS * 10:
             raise Invalid(f"{name} has more than {MEMBERS * 10:,} files.", hint="Import it in parts.")
         for member in self._zip.infolist():

@@ -60,6 +60,7 @@ def _conversation(bundle: Bundle, name: str, seen: set[str]) -> Iterator[Row]:
                 yield line
                 continue
             id = str(line.get("uuid") or "")
+            # What a sub-agent did may also stand in the record of the conversation that it worked for.
             if line.get("isSidechain") or id in seen:
                 continue
             seen.update([id] if id else [])

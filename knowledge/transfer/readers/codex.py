@@ -129,6 +129,7 @@ def _call(payload: Mapping[str, Any], given: Any, line: Mapping[str, Any]) -> To
     arguments = mapping(_document(given))
     command = arguments.get("command") or arguments.get("cmd") or ""
     words = [str(word) for word in command] if isinstance(command, list) else [str(command)]
+    # Codex runs a command by a shell, `bash -lc "make test"`: what was run is the third word.
     if words[:1] in (["bash"], ["sh"], ["zsh"]) and len(words) == 3:
         words = words[2:]
     plain = " ".join(words)

@@ -27,6 +27,7 @@ HTML = (".html", ".htm")
 PAGE_CLASSES = {"Page", "BlogPost"}
 CURRENT = {"", "current"}
 STORAGE = "2"
+"""The storage format among the types of bodies."""
 NOT_XML = bytes(number for number in range(32) if number not in (9, 10, 13))
 ID_IN_NAME = re.compile(r"(?:^|[_-])(\d{3,20})\.html?$")
 HTML_DATE = re.compile(r"\b([A-Z][a-z]{2,8} \d{1,2}, \d{4})\b")
@@ -113,6 +114,7 @@ def _from_xml(bundle: Bundle, name: str) -> Iterator[Row]:
 
 
 def _is_current(page: dict[str, str]) -> bool:
+    # Earlier versions are pages as well, which name the one that they are of.
     return page.get("contentStatus", "") in CURRENT and not page.get("originalVersion") and bool(page.get("title"))
 
 
@@ -156,6 +158,7 @@ def _above(page: dict[str, str], current: dict[str, dict[str, str]]) -> Iterator
     above = page.get("parent", "")
     while above in current and above not in seen:
         seen.add(above)
+        # A slash divides the folders of a page.
         yield headline(current[above]["title"], otherwise="page").replace("/", "-")
         above = current[above].get("parent", "")
 

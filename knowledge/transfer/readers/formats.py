@@ -155,7 +155,7 @@ FORMATS: tuple[ImportFormat, ...] = (
 """In the order in which they are tried: the ones with the plainest signs first."""
 
 WRITTEN: dict[str, ImportFormat] = {one.name: one for one in FORMATS if one.files}
-"""Those that a memory can be written in."""
+"""The formats that a memory can be written in."""
 
 AUTO = "auto"
 DESTINATIONS = ("notes", "kb", "docs")

@@ -31,7 +31,9 @@ BODY_CHARS = 20_000
 COMMENT_CHARS = 8_000
 SOLUTIONS = 2
 ENOUGH = 2
+"""The score of a comment that solved an issue: one strong sign, such as a maintainer or “fixed in 2.1”, is enough."""
 MAINTAINERS = {"OWNER", "MEMBER", "COLLABORATOR"}
+# As REST writes them, and as GraphQL, which `gh` uses.
 GOOD = {"+1", "heart", "hooray", "rocket", "THUMBS_UP", "HEART", "HOORAY", "ROCKET"}
 NOT_SOLVED = {"not_planned", "duplicate"}
 SAYS_NOTHING = (

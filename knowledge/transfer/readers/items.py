@@ -2,6 +2,7 @@
 
 An item is a kind and plain JSON fields, those of `memory_export`. A format has a place for the text of an item, for its
 dates and names where it knows any, and one for what else an item says (`marked`): metadata or front matter.
+Decision 59.
 """
 
 from collections import defaultdict
@@ -90,7 +91,7 @@ class Item(NamedTuple):
 
     @property
     def created_at(self) -> str:
-        """Since when it is known; empty of a profile."""
+        """Since when it is known; empty for a profile."""
         return str(self.fields.get("started_at") or self.fields.get("created_at") or "")
 
     @property
@@ -100,7 +101,10 @@ class Item(NamedTuple):
 
     @property
     def marked(self) -> dict[str, Any]:
-        """All it says besides its text, under a key of ours: programs overwrite what they know by the same name."""
+        """All it says besides its text, under a key of ours: programs overwrite what they know by the same name.
+
+        mem0, for example, sets `role` and `updated_at` itself. Decision 59.
+        """
         plain = {name: self.fields[name] for name in ("category", "project") if self.fields.get(name)}
         return {**plain, MARK: {MARK: self.kind, **self.rest}}
 

@@ -30,6 +30,7 @@ def split_long_messages(messages: Sequence[Any]) -> list[Any]:
 
 def _parts(message: Any) -> list[Any]:
     content = message.get("content") if isinstance(message, Mapping) else None
+    # A character has up to four bytes, so most messages need not be encoded to be measured.
     if not isinstance(content, str) or len(content) * 4 <= CONTENT_BYTES:
         return [message]
     texts = [text for text in split_to_bytes(content, CONTENT_BYTES) if text.strip()]

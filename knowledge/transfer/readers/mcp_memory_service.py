@@ -90,6 +90,7 @@ def _memory(item: Item) -> dict[str, Any]:
     }
 
 
+# The service knows a memory again by this hash, of its text in lower case.
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()
 

@@ -37,16 +37,18 @@ REFUSALS = 1_000
 
 
 class MemoryDraft(BaseModel):
-    """Base of the drafts: immutable, and ignoring unknown fields."""
+    """Base of the drafts: immutable, and refusing unknown fields, which would be a mistake of the importer."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 ROW_BYTES, PROVENANCE_BYTES = 16 * 1024, 20 * 1024
+"""A provenance has room for the largest row, and for the source and the file besides."""
 
 
 def _keepable(row: dict[str, Any], info: ValidationInfo, most: int = PROVENANCE_BYTES) -> dict[str, Any]:
     """A row of another program, of plain values that can be kept, without what looks like a secret."""
+    # NaN is no JSON, and PostgreSQL refuses it.
     written = json.dumps(row, ensure_ascii=False, allow_nan=False)
     if len(written.encode(errors="replace")) > most:
         raise ValueError(f"says more than {most:,} bytes besides its text")
@@ -174,6 +176,9 @@ class PageDraft(MemoryDraft):
 
     `place` is its id in the source, by which a later import knows it again; `parent` the place of the page above it,
     `links` the places it leads to. `content` is what is kept: where `is_file` says so the whole of a file.
+
+    Neither the text nor the name of a file can be that id: a corrected page would be a second one, and exports and
+    browsers give a file another name each time. Decision 46.
     """
 
     place: Annotated[str, Field(min_length=1, max_length=PLACE_CHARS)]

@@ -24,6 +24,7 @@ UUID_ID = re.compile(r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]
 PAGES = (".md", ".html")
 TABLE = ".csv"
 LINK = re.compile(r"\]\(((?:[^()\s]++|\([^()\s]*+\)){1,50}+)\)")
+"""Names of pages have parentheses. Possessive, so that a link that never ends takes no longer. Decision 25."""
 PROPERTY = re.compile(r"^([^\s:#`|>*\[\]-][^:\n]{0,60}): (\S.*)$")
 ADDRESS = "https://www.notion.so/"
 AUTHORS = {"author", "created by", "last edited by", "owner", "erstellt von", "créé par"}

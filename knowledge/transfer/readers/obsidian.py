@@ -52,6 +52,7 @@ def rows(bundle: Bundle, *, into: str = "notes") -> Iterator[Row]:
     yield PageSource(_vault(bundle), files=_manifest(bundle))
     root = _root(bundle)
     names = [name for name in bundle.names() if name.startswith(root) and _is_note(name[len(root) :], into)]
+    # A file name from macOS may have its accents as characters of their own, which nobody types in a link.
     places = {name: unicodedata.normalize("NFC", name[len(root) :]) for name in names}
     by_name, empty = places_by_name(places.values()), 0
     for name, place in places.items():
@@ -194,6 +195,7 @@ def _dates(front: Mapping[str, Any]) -> dict[str, Any]:
 def places_by_name(places: Iterable[str]) -> dict[str, str]:
     """Return the places by what links call them: the path or the name alone, which means the nearer to the root."""
     found: dict[str, str] = {}
+    # The deepest first: of two with one name the last one stays.
     for place in sorted(places, key=lambda place: (-place.count("/"), place), reverse=False):
         path = PurePosixPath(place)
         found[_link(path.with_suffix("").as_posix())] = found[_link(path.stem)] = place

@@ -63,6 +63,7 @@ def front_of(item: Item) -> dict[str, Any]:
 
 
 def _is_concept(front: str) -> bool:
+    # The notes of basic-memory have a type as well, and a permalink.
     return "\nokf_version:" in front or (
         "\ntype:" in front and any(f"\n{name}" in front for name in FAMILIES) and "\npermalink:" not in front
     )

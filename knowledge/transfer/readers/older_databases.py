@@ -77,6 +77,7 @@ def _on_disk(bundle: Bundle, name: str) -> Iterator[Path]:
 
 def _open(path: Path) -> sqlite3.Connection:
     has_log = Path(f"{path}-wal").exists()
+    # With `immutable` SQLite would not read the log, and to read it, it writes beside the file: beside our copy of it.
     connection = sqlite3.connect(f"{path.as_uri()}?mode={'rw' if has_log else 'ro&immutable=1'}", uri=True)
     connection.row_factory = sqlite3.Row
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, TEXT_BYTES * 4)
@@ -87,6 +88,7 @@ def _open(path: Path) -> sqlite3.Connection:
     for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", f"cache_size = -{MEMORY_KIB}"):
         connection.execute(f"PRAGMA {pragma}")
     connection.execute("PRAGMA query_only = ON")
+    # After the pragmas, which it would refuse.
     connection.set_authorizer(_allows)
     return connection
 

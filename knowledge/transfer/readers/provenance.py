@@ -2,6 +2,9 @@
 
 It lies beside the files of any format. On the way in it is believed as far as its signature and the texts go: a text
 that someone changed has none. It never says that anything is approved here.
+
+Beside the files and not in them, because no format has a place for it that all programs leave alone. Texts are known by
+their digests, so that it holds however a program renames or reorders what it was given. Decision 59.
 """
 
 from collections.abc import Iterable, Mapping

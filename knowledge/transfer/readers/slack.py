@@ -1,6 +1,7 @@
 """Slack: the export of a workspace. A thread is worth keeping where someone asked and someone else answered.
 
-Only public channels are read: what was said in private channels and direct messages is not for everybody.
+Only public channels are read: who exports a workspace may not publish what others wrote to each other in private
+channels and direct messages. Decision 46.
 """
 
 import re
@@ -29,7 +30,7 @@ NOT_SAID = {
     *("channel_unarchive", "bot_message", "tombstone", "reminder_add", "pinned_item", "huddle_thread", "bot_add"),
     *("group_join", "group_leave", "app_conversation_join", "channel_convert_to_private", "reply_broadcast"),
 }
-"""Messages that no person wrote, or that were deleted."""
+"""Messages that no person wrote, or that were deleted; a `reply_broadcast` only repeats a reply in the channel."""
 AGREED = {
     *("white_check_mark", "heavy_check_mark", "ballot_box_with_check", "+1", "thumbsup", "raised_hands", "pray"),
     *("tada", "100", "heart", "bow", "clap", "thankyou", "thank_you", "this"),

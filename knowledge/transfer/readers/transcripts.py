@@ -158,6 +158,7 @@ def mapping(value: Any) -> Mapping[str, Any]:
 def at(line: Mapping[str, Any]) -> datetime | None:
     """Return when a line was written."""
     moment = moment_of(line.get("timestamp"))
+    # Moments with and without a zone cannot be compared.
     return moment if moment and moment.tzinfo else None
 
 
@@ -242,6 +243,7 @@ def _fixes(events: Sequence[Event]) -> Iterator[dict[str, Any]]:
 
 
 def _aim(command: str) -> str:
+    # Without variables before the command and `--option=value`, which are what one changes from try to try.
     words = [word for word in command.split()[:12] if "=" not in word]
     return " ".join(words[:2])
 

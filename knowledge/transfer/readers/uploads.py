@@ -15,7 +15,7 @@ from .memory_drafts import DRAFTS, Reading
 from .own_documents import is_own_document, read_document
 
 SMALL_BYTES = 8 * 1024
-"""Tables of markdown take 0.3 s for these, and seconds for eight times as much."""
+"""Tables of markdown take 0.3 s for these, and seconds for eight times as much. Decision 40."""
 BUDGET = ProcessBudget(processor_seconds=30, seconds=60, megabytes=512)
 
 
@@ -40,6 +40,7 @@ def read_upload(content: bytes, name: str, *, most: int = DRAFTS, into: str = ""
     Raises:
         Invalid: it cannot be read, has too much in it, or takes too much to read.
     """
+    # However small, an archive may unpack to much.
     if len(content) <= SMALL_BYTES and not zipfile.is_zipfile(io.BytesIO(content)):
         return open_upload(content, name, most, into)
     return perform_apart(f"The file {name}", BUDGET, open_upload, content, name, most, into)
