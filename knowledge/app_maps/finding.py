@@ -15,7 +15,10 @@ _TURNS = 6_000
 
 
 def connector_of(app: App, *, is_hurried: bool = False) -> Connector | None:
-    """Return the connector that reads this app; None where there is none, or it reads another server."""
+    """Return the connector that reads this app; None where there is none, or it reads another server.
+
+    Ids mean something on their own server alone. Decision 45.
+    """
     return connector_called(app.connector, is_hurried=is_hurried, server=app.server)
 
 
@@ -66,7 +69,8 @@ def lock_app(name: str, app_id: str = "") -> tuple[App, bool]:
         with transaction.atomic():
             take_turn()
             app = _find_app(name, app_id)
-            # Another made it meanwhile: give the turn back, so that nobody waits for it while we wait for the app.
+            # Another made it meanwhile: give the turn back, so that nobody waits for it while we wait for the app. A
+            # lock that was taken within a savepoint ends when that is rolled back.
             transaction.set_rollback(_is_called(app, name, app_id))
     held = App.objects.select_for_update().filter(pk=app.pk).first() if app else None
     if held:

@@ -120,6 +120,7 @@ def forget_entity(entity: AppEntity) -> ForgottenPart:
     """Forget one row, with what it was found by."""
     app = entity.table.app
     forgotten = ForgottenPart(f"entity {entity.name}", app.name, entities=1)
+    # Passages name their source by kind and id alone, so no deletion of a row takes them along.
     erase_passages(Kind.APP_ENTITY, [entity.pk])
     entity.delete()
     _count_change(app)
@@ -211,6 +212,7 @@ def _settle(look_up: str, app: App | None = None) -> None:
     row = AmbiguousName.objects.filter(look_up=look_up).first()
     if row is None:
         return
+    # A choice for a place that is gone would send agents there for ever.
     if app and not AppEntity.objects.filter(look_up=look_up, table__app=app).exists():
         row.found_in.remove(app)
         if row.default_app_id == app.pk:

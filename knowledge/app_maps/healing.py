@@ -120,7 +120,7 @@ def row_gone(report: Report, name: str, table: str | None) -> Mended:
     if report.outcome == "not_found":
         return _row_lost(report, entity)
     # The key of the connector sees every row. Members could teach the map a row with any field and value, and read from
-    # the reply whether there is one: so they look themselves, with what they may see.
+    # the reply whether there is one: so they look themselves, with what they may see. Decision 45.
     if report.connector and report.may_look_up:
         try:
             return climb(report, report.connector, entity)
@@ -142,6 +142,8 @@ def climb(report: Report, connector: Connector, entity: AppEntity) -> Mended:
     try:
         rows = connector.find_rows(app_id, table_id, field, value, limit=ROWS_COMPARED)
     except ConnectorError:
+        # Some systems refuse a search by a field that is gone, and others find nothing: both are looked into. A check
+        # of a whole map has read the schemas before its rows.
         if report.is_check or (changed := _heal_match(report, connector, entity, field)) is None:
             raise
         return changed
@@ -250,6 +252,7 @@ def _look_at_table(report: Report, connector: Connector, table: AppTable) -> Men
     """Look for a table by its id, then by its name."""
     found = connector.table(report.app.app_id, table.table_id) if table.table_id else None
     if found is None:
+        # Of two with its name nobody knows which it is.
         named = [one for one in connector.tables(report.app.app_id) if one.name.casefold() == table.name.casefold()]
         found = named[0] if len(named) == 1 else None
     if found is None:
@@ -273,8 +276,9 @@ def _ask_for_table(report: Report, table: AppTable, why: str = "") -> Mended:
 @transaction.atomic
 def _table_found(report: Report, table: AppTable, table_id: str, fields: dict[str, dict[str, Any]] | None) -> Mended:
     app = lock(report.app)
-    table = table_of(app, table.name)
+    table = table_of(app, table.name)  # Read behind the lock: someone may have mended it meanwhile.
     before = (table.table_id, table.fields)
+    # An agent may be wrong about the id, and one that another table of the app has would violate its constraint.
     if table_id and not app.tables.filter(table_id=table_id).exclude(pk=table.pk).exists():
         table.table_id = table_id
     table.last_seen, table.reported_gone_at = timezone.now(), None
@@ -299,6 +303,7 @@ def _table_found(report: Report, table: AppTable, table_id: str, fields: dict[st
 @transaction.atomic
 def _table_lost(report: Report, table: AppTable) -> Mended:
     lock(report.app)
+    # Anyone else only warns the others, who rely on what would go with it: a report may be wrong.
     if report.may_clear:
         report.note(Healed.FORGOTTEN, subject=table.name, failed=table.table_id)
         gone = forget_table(table)
@@ -394,6 +399,7 @@ def report_failure(
     itself; else the one call to make next, after which you call this again with `outcome`. What is gone is forgotten.
     """
     found = app_called(app)
+    # With an outcome someone has looked already; without, they wait while the connector looks.
     connector = None if outcome else connector_of(found, is_hurried=True)
     report = Report(
         actor.user,

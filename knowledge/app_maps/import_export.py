@@ -128,6 +128,7 @@ def import_folder(folder: MapFolder, *, dry_run: bool = False) -> ImportedMaps:
     """Merge what a folder holds, all or nothing; with `dry_run`, say what that would do."""
     imported = ImportedMaps(dry_run, notes=list(folder.notes))
     with transaction.atomic():
+        # Once for all: `lock_app` would take it while the locks of earlier apps are held, and two imports may deadlock.
         take_turn()
         apps = {}
         for app_map in folder.maps:

@@ -24,7 +24,7 @@ from knowledge.app_maps.vocabulary import LearntEntity, map_told
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, AppWorkflow
 
 CALLS, SECONDS = 6, 6.0
-"""The budget for finding one row while someone is waiting."""
+"""The budget for finding one row while someone is waiting, and with the limits of the outside system. Decision 45."""
 ROWS_EACH = 5
 LIVES = 1.0
 """What it counts at most that rows of a table were asked for: less than any word."""
@@ -112,6 +112,7 @@ def look_up(name: str, tables: Sequence[AppTable]) -> RowSearch:
         connector, called = connectors[app.pk], name_field(table)
         if connector and called and table.table_id and app.app_id:
             _look_in(table, called, name, connector, search)
+            # What does not answer once would take the rest of the time with each further try.
             if search.errors:
                 connectors[app.pk] = None
     return search
@@ -185,6 +186,7 @@ def _overlap(request: str, said: set[str], name: str) -> float:
 def _tables_of_names_like(name: str) -> set[int]:
     """The tables of known rows whose names are like this one: `ACME Ltd` stands where `Acme Inc` does."""
     rows = list(AppEntity.objects.order_by("-last_seen").values_list("name", "table_id")[:NAMES_COMPARED])
+    # The newest only: each name costs a comparison, and someone is waiting.
     names = [one.casefold() for one, _ in rows]
     near = process.extract(name.casefold(), names, scorer=fuzz.token_set_ratio, score_cutoff=NAME_ALIKE)
     return {rows[place][1] for _, _, place in near}

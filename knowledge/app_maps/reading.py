@@ -35,6 +35,7 @@ from knowledge.vocabulary import Risk
 MAP_BYTES = 5 * 1024
 """What the map of one app may cost an agent."""
 LEFT_OUT_BYTES = 120
+"""Room for the line that says how much was left out."""
 PROBLEM_BYTES = 300
 AMBIGUOUS_SHOWN = 50
 
@@ -173,6 +174,7 @@ def within_bytes(known: AppMap, seen: "Seen", limit: int, *, app: App) -> ReadMa
     for name, keep in _WAYS.items():
         kept, known = _as_many(known, seen[name], keep, room)
         left_out[name] = len(seen[name]) - kept
+        # Where some of a kind still fit, none of the next has to leave.
         if kept or _size(known) <= room:
             break
     parts = ", ".join(f"{count} {name}" for name, count in left_out.items() if count)

@@ -75,6 +75,7 @@ def resolve_name(actor: Actor, *, name: LookedUp, app: AnApp | None = None, requ
     found = _find_things(name, scope)
     ranked = [] if found else rank_tables(name, request or "", scope)
     search = RowSearch()
+    # What the connector finds is learnt, so this takes a key that may write, though the operation reads. Decision 45.
     if not found and may_look_up(actor) and "write" in actor.scopes:
         search = look_up(name, [one.table for one in ranked])
         learn_rows(search)
@@ -201,6 +202,7 @@ def _fit(workflow: AppWorkflow, request: str, name: str) -> float:
 def _wordings(workflow: AppWorkflow) -> list[str]:
     """`add comment/note on [entity]` says two things; what stands in brackets is a name, and no word of it counts."""
     wordings = [""]
+    # Each word with slashes multiplies the wordings, so both are bounded.
     for word in one_line(re.sub(r"\[[^\[\]]*\]", " ", workflow.trigger)).split() or [workflow.name]:
         parts = [part for part in word.split("/") if part][:8]
         wordings = [f"{before} {part}".strip() for before in wordings[:16] for part in parts]

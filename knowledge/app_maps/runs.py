@@ -227,6 +227,7 @@ def _claim() -> AppRun | None:
     now = timezone.now()
     # A lease longer than any was taken before the clock was set back.
     free = Q(held_until=None) | Q(held_until__lt=now) | Q(held_until__gt=now + 2 * LEASE)
+    # Locked ones are passed over: another worker is taking them, and waiting for it would be in vain.
     runs = AppRun.objects.select_for_update(skip_locked=True, of=("self",)).filter(free, state__in=UNFINISHED)
     run = runs.order_by("pk").first()
     if run:
@@ -242,6 +243,7 @@ def _carry_on(run: AppRun) -> int:
         if connector is None:
             raise ConnectorError(f"No {run.connector} server is configured any more.")
         while _is_ours(run):
+            # Before each step: a run goes on for long, and who asked for it may lose the right meanwhile.
             _require_still_may(run)
             if run.left == []:
                 _finish(run, RunState.DONE)
@@ -284,6 +286,7 @@ def _find_work(run: AppRun, connector: Connector) -> None:
         with transaction.atomic():
             app = lock(run.app)
             _merge_tables_there_are(_report(run, app, Failure.TABLE_GONE, connector), there)
+            # What people use comes first, since a run may be stopped.
             entities = AppEntity.objects.filter(table__app=app).order_by("-last_seen", "pk")
             _advance(run, [["row", str(pk)] for pk in entities.values_list("pk", flat=True)])
         return
@@ -317,6 +320,7 @@ def _read_tables(run: AppRun, connector: Connector, pk: int) -> None:
 
 def _look_up_row(run: AppRun, connector: Connector, pk: int) -> None:
     entity = AppEntity.objects.filter(pk=pk).select_related("table__app").first()
+    # Not in the transaction of the step: the connector is asked, and no lock is held while an outside system answers.
     if entity and entity.table.table_id:
         with suppress(NotFound):  # It was forgotten meanwhile.
             climb(_report(run, entity.table.app, Failure.ROW_GONE, connector), connector, entity)

@@ -12,7 +12,7 @@ from knowledge.app_maps.learning import index_table, index_workflow
 from knowledge.models import App, AppTable, AppWorkflow
 
 ALIKE = 70.0
-"""Of 100: how alike two names are, of one field before and after, for nobody to have to confirm it."""
+"""Of 100: how alike two names are, of one field before and after, for nobody to have to confirm it. Decision 45."""
 TOLD = 5
 GONE_KEPT = 50
 
@@ -64,8 +64,10 @@ def replace_fields(table: AppTable, fields: Fields) -> SchemaChange:
         likely[before] = after
         if is_certain:
             change.renamed[before] = after
+            # An update of many rows looks for no signs of injection: empty, a sweep looks at them later. Decision 62.
             table.entities.filter(match_field=before).update(match_field=after, signs=None)
     table.fields = [{"name": name, **known} for name, known in fields.items()]
+    # The table remembers it, not the workflow: when the field is back, what names it is right again. Decision 45.
     gone = {**table.gone_fields, **likely}
     table.gone_fields = dict([one for one in gone.items() if one[0] not in fields][-GONE_KEPT:])
     table.save(update_fields=["fields", "gone_fields"])

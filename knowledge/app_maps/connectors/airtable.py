@@ -61,6 +61,7 @@ class Airtable(WebConnector):
         }
         reply = self.api.ask("GET", f"{_records(app_id, table_id)}?{urlencode(asked)}")
         rows = [self._row(one) for one in self._objects(reply, "records")] if reply is not None else []
+        # The value itself before what only begins with it.
         return sorted(rows, key=lambda row: len(str(row.values.get(field))))[:limit]
 
     def _tables(self, app_id: str) -> list[DiscoveredTable] | None:
@@ -92,6 +93,7 @@ def _field(field: Mapping[str, Any], tables: Mapping[str, str], *, is_primary: b
 
 def _formula(field: str, value: str, *, loosely: bool) -> str:
     """Return a condition in the language of Airtable's formulas, in which no text can end its quotation."""
+    # `& ""` makes a text of any value; a number or a list would equal none.
     name = "{" + _escape(field, "}") + "}"
     if loosely:
         return f'LEFT(LOWER({name} & ""), {len(value.lower())}) = {_enclose(value.lower())}'

@@ -59,6 +59,7 @@ class Budibase(WebConnector):
         path = f"tables/{quote(table_id, safe='')}/rows/search"
         asked = {
             "query": {"string" if loosely else "equal": {field: value}},
+            # The value itself before what only begins with it.
             "sort": {"column": field, "order": "ascending", "type": "string"},
             "paginate": True,
             "limit": min(limit, PAGE_ROWS),

@@ -47,6 +47,8 @@ class WebApi:
             ConnectorError: it cannot answer; the text says why, and what to do.
         """
         reply = self._patiently(lambda: self._send(method, path, json, {**self.headers, **(headers or {})}))
+        # A 404 that is no JSON comes from something else at this address. Taken for an answer, it would have rows and
+        # tables forgotten that are there.
         if reply.status_code == httpx.codes.NOT_FOUND and _is_json(reply):
             return None
         self._refuse(reply)
@@ -77,7 +79,8 @@ class WebApi:
 
     def _send(self, method: str, path: str, json: Any, headers: Mapping[str, str]) -> httpx.Response:
         timeout = httpx.Timeout(5.0 if self.is_hurried else 20.0, connect=3.0 if self.is_hurried else 10.0)
-        # A redirection is not followed: the key must not go anywhere else.
+        # A redirection is not followed: the key must not go anywhere else. Nor do a proxy or a .netrc of the
+        # environment count; its certificates do, because own authorities are common within companies.
         trusted = _trust(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
         with (
             httpx.Client(timeout=timeout, verify=trusted, follow_redirects=False, trust_env=False) as client,
@@ -88,6 +91,7 @@ class WebApi:
                 method,
                 f"{self.url}/{path}",
                 json=json,
+                # Unpacked, a reply may have a thousand times the size that the limit counts.
                 headers={"Accept-Encoding": "identity", **headers},
                 extensions=more,
             )
