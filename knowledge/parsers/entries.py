@@ -92,7 +92,10 @@ class SourceEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     key: Key = ""
-    """Its stable identity within the source. Where a person left it out: a digest of the content."""
+    """Its stable identity within the source. Where a person left it out: a digest of the content.
+
+    Made of its place and first words, because with the content as identity a corrected typo would remove an entry, with
+    all that hangs on it, and add another. Decision 8."""
     content: Content
     entry_type: EntryType = "fact"
     roles: Roles = ["all"]
@@ -107,7 +110,8 @@ class SourceEntry(BaseModel):
     triggers: Annotated[list[str], Field(max_length=20)] = []
     anchors: Annotated[list[str], Field(max_length=20)] = []
     origin: Annotated[str, Field(max_length=64)] = ""
-    """Digest of what the parser made, so that a person's edit is distinguished from a change of the source."""
+    """Digest of what the parser made, so that a person's edit is distinguished from a change of the source: all that a
+    three-way merge needs. Decision 8."""
     id: OrNothing[UUID] = None
     created_by: OrNothing[SourcePath] = None
     created_at: OrNothing[AwareDatetime] = None
@@ -171,6 +175,7 @@ def rewordings(gone: Sequence[SourceEntry], new: Sequence[SourceEntry]) -> dict[
     those in its key (Dice's coefficient of the words, each as often as it occurs). The most alike are paired first.
     """
     found: dict[str, str] = {}
+    # Backwards, so that of equal texts the first is found.
     by_text = {one.content: one.key for one in reversed(gone)}
     for one in new:
         if (old := by_text.pop(one.content, None)) is not None:
@@ -222,6 +227,7 @@ def generations(entries: Sequence[SourceEntry]) -> Iterator[list[SourceEntry]]:
     waiting, there = list(entries), set[str]()
     keys = {entry.key for entry in entries}
     while waiting:
+        # None is ready within a circle: then all are yielded, or this would never end.
         ready = [entry for entry in waiting if entry.parent not in keys or entry.parent in there] or waiting
         yield ready
         there |= {entry.key for entry in ready}
@@ -261,6 +267,7 @@ class Keys:
 
     def claim(self, *parts: str) -> str:
         """Return the parts joined by slashes, made unique within this source."""
+        # Leaves room for the number behind it.
         key = "/".join(part for part in parts if part)[: KEY_CHARS - 10] or "entry"
         self._seen[key] = self._seen.get(key, 0) + 1
         return key if self._seen[key] == 1 else f"{key}~{self._seen[key]}"

@@ -228,7 +228,7 @@ def _entry_edits(
     arrives = one.key in ids
     settings = {"id": ids[one.key]} if arrives else {}
     parent = _parent_of(one, written)
-    # Also where only the parent arrived: the name it had in this file is gone.
+    # Also where only the parent arrived: the name that it had in this file is replaced by its id.
     if parent is not None and (arrives or "parent_id" in one.members):
         arrived = parent.text("id") if parent.has_arrived else ""
         settings |= {"parent_id": parent_id} if (parent_id := ids.get(parent.key) or arrived) else {}
@@ -254,6 +254,7 @@ def _apply(text: str, edits: list[_Edit]) -> str:
     begins = [0]
     for line in text.splitlines(keepends=True):
         begins.append(begins[-1] + len(line))
+    # The last one first, so that the places of the others still hold.
     for edit in sorted(edits, key=lambda edit: (edit.start.line, edit.start.column), reverse=True):
         start, end = begins[edit.start.line] + edit.start.column, begins[edit.end.line] + edit.end.column
         # A value that was empty has no space before it yet: `id:`.

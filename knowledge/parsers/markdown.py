@@ -160,6 +160,7 @@ def _of_item(item: SyntaxTreeNode) -> Iterator[Statement]:
 
 def _of_rows(table: SyntaxTreeNode) -> Iterator[Statement]:
     (headings, *rows), (first, *_) = rows_of(table), (first_line(table),)
+    # The rows begin two lines below the headings: between them is a rule, which is no row of the tree.
     for number, row in enumerate(rows, first + 2):
         cells = zip(headings, row, strict=False)
         text = "; ".join(f"{heading}: {cell}" if heading else cell for heading, cell in cells if not _is_dash(cell))

@@ -103,7 +103,7 @@ def _bytes_of(path: Path, limit: int) -> bytes:
         os.close(descriptor)
         raise Invalid(f"{path.name} is not a plain file.", hint="Give the path of a readable file.")
     with os.fdopen(descriptor, "rb") as file:
-        return file.read(limit + 1)
+        return file.read(limit + 1)  # One more, by which `decode_text` sees that there is too much.
 
 
 def replace_text(path: Path, text: str) -> None:
@@ -115,12 +115,13 @@ def replace_text(path: Path, text: str) -> None:
     if path.is_symlink():
         raise Invalid(f"{path.name} is a link.", hint="Give the path of the file itself.")
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
+    # In the same folder: a file takes another's name in one step only within one file system.
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
             file.flush()
-            os.fsync(file.fileno())
+            os.fsync(file.fileno())  # Otherwise the name could stand for an empty file after a crash.
         Path(temporary).chmod(mode)
         Path(temporary).replace(path)
     except BaseException:

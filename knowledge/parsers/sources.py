@@ -228,6 +228,7 @@ def _move_below(source: ParsedSource, keys: Keys) -> Iterator[SourceEntry]:
     names = {entry.key: keys.claim(source.source_file, entry.key) for entry in source.entries}
     for entry in source.entries:
         moved = entry.model_copy(update={"key": names[entry.key], "parent": names.get(entry.parent, "")})
+        # The key counts in the fingerprint: with that of the old one, each entry would look edited.
         yield moved.model_copy(update={"origin": moved.fingerprint()})
 
 

@@ -12,7 +12,8 @@ from tree_sitter import Language, Parser, Tree
 
 from bigmind.core.errors import Invalid
 
-# Code takes a tenth of it.
+# Code takes a tenth of it; what is no code takes the square of its length, and is stopped. It is this thread's own
+# time, so that nothing is refused because the machine is busy.
 PARSE_SECONDS, PARSE_SECONDS_A_MEGABYTE = 0.2, 5
 READ_AHEAD = 64 * 1024
 GRAMMARS = {
