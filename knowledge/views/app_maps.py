@@ -222,6 +222,7 @@ def workflow_edit(request: HttpRequest, app_id: int, workflow_id: int) -> HttpRe
 def forgetting(request: HttpRequest, app_id: int, part: str = "app", part_id: int = 0) -> HttpResponse:
     """Ask once more, saying what goes; then forget it."""
     actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
+    # The operation refuses it as well, but only after people have read what would go and confirmed it.
     if part in {"app", "table"} and not may_clear(actor):
         raise Forbidden(_("Others rely on this map."), hint=_("Ask a curator to forget tables and apps."))
     named = _arguments_naming(shown, part, part_id)

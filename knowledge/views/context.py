@@ -98,6 +98,7 @@ def profile(request: HttpRequest) -> HttpResponse:
 
 def tokens_by_tier(markdown: str) -> tuple[int, int]:
     """Return what the profile (Tier 0) and the sessions with the facts (Tier 1) cost in a context."""
+    # Read from the text that agents receive, so that the page can count nothing else.
     parts = {"": "", "profile": "", "index": ""}
     part = ""
     for line in markdown.splitlines(keepends=True):

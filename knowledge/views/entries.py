@@ -36,6 +36,7 @@ from knowledge.views.entry_forms import EntryCorrection, NewEntryForm, correct, 
 from knowledge.views.triggers import triggers_of
 
 READ_CHARS = 4_000
+"""How much of an entry is read for its words in a list; it may have 64 KiB, and a list has many."""
 TITLE_CHARS = 110
 EXCERPT_CHARS = 280
 

@@ -89,6 +89,7 @@ def fact(request: HttpRequest, fact_id: int) -> HttpResponse:
     """Show one fact with where it comes from, and correct it."""
     actor = actor_of(request)
     facts = Fact.objects.of(actor.user).select_related("source_session", "superseded_by", "contradicted_by")
+    # Addresses have the owner's own number of a fact: ids would tell how much others store. Decision 32.
     shown = get_object_or_404(facts, pk__in=actor.user.ids_of(fact_id))
     form = FactCorrection(form_data(request), initial=model_to_dict(shown, FactCorrection.base_fields))
     corrected = form.carry_out(correct_fact, actor, fact_id=fact_id)

@@ -38,6 +38,7 @@ def own_thing(actor: Actor, kind: str, id: object) -> Any:
 
 def things_set_aside(user: User) -> QuerySet[Any, dict[str, Any]]:
     """Return what a person has set aside, of every kind, the latest first: kind, id, and since when."""
+    # One statement, because a page of the latest is cut from all kinds together. Ids are text in it: some are UUIDs.
     first, *others = (_since(own.rows(user), kind, own.archived_at) for kind, own in OWN.items())
     return first.union(*others, all=True).order_by("-since", "kind", "id_text")
 

@@ -238,6 +238,7 @@ def versions(request: HttpRequest, reference_id: UUID) -> HttpResponse:
     """Show what a reference said before, and what each change made different."""
     shown = read_reference(reference_id)
     kept = list(shown.versions.select_related("by").order_by("-number")[:VERSIONS_SHOWN])
+    # A version is the text before a change, so what it became is the next newer one, or the text of today.
     after = [text_of(shown), *(one.text for one in kept[:-1])]
     # Of a reference that never changed nothing is kept, and what it says now comes after nothing.
     rows = [{"version": one, "changes": changes(one.text, now)} for one, now in zip(kept, after, strict=False)]

@@ -104,7 +104,7 @@ class SearchResult:
 
 
 class NarrowedSearch(Search):
-    """A search whose answer is narrowed by links; what they say goes along with the next question."""
+    """A search whose answer is narrowed by links; what they say goes along with the next question. Decision 49."""
 
     def __init__(self, request: HttpRequest, user: User) -> None:
         super().__init__(request, user)
@@ -220,6 +220,8 @@ def _facet_label(name: str, value: str) -> str:
 def _doubt(actor: Actor, form: Search) -> Doubt:
     """Say who might know, by what they share, and never the person who asks."""
     question = str(form.asked["query"])
+    # One more than is shown, because the person who asks may be among them. Only people who share a word of the
+    # question are named: by meaning, ten of ten knew French cooking. Decision 49.
     known = search_directory(actor, query=question, limit=1 + PEOPLE_ASKED)
     others = [
         one
