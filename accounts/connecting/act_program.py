@@ -116,8 +116,9 @@ class TriggerSet:
             return
         matched, _, self._texts = content.partition(b"\n")
         if not config["key"] or sign(config["key"], matched) != signature.decode("ascii", "replace"):
-            self.age = OLD_SECONDS
+            self.age = OLD_SECONDS  # so that it is fetched again, however new the file is
             return
+        # What is signed has the digest of the texts, which are read only if something fires.
         told = json.loads(matched)
         self._digest = told["texts"]
         self.items, self.records = told["items"], bool(told["records"])
@@ -151,6 +152,7 @@ class Moment:
         """Return what the client should do, and what to tell its model."""
         if self.act is None:
             return {}
+        # A sub-agent's prompt is written by an agent, which must not let itself through.
         if self.act.moment == PROMPT and not self.agent:
             self._note_allowances()
         found = [(item, number) for item in self.set.items for number in self._firing(item, self.act)]
@@ -174,6 +176,7 @@ class Moment:
         if not item["p"]:
             return True
         if not hasattr(self, "_project"):
+            # Not at the top: it imports what sending needs, and most acts need none of it. Decision 54.
             self._project = _fold(__import__("bigmind_hook").find_repository(self.folder)[0])
         return self._project in item["p"]
 
@@ -199,6 +202,7 @@ class Moment:
         pages = ", ".join(text["page"] for text in strictest if text["page"])
         named = ", ".join(item["h"] for one, item in told if one == level)
         assert self.act is not None
+        # Advice that cannot be remembered would hold the act each time, so it is only told.
         if self.act.moment != BEFORE or (level == 1 and not remembers):
             blocks = level == 3 and self.act.moment == PROMPT
             return self._block(_heading(3, named, pages) + said) if blocks else self._context(said)
@@ -266,6 +270,7 @@ class Moment:
         try:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
+                # Beyond the limit only what fired, by which an entry's triggers are judged.
                 if self.fired or file.tell() < LOG_BYTES:
                     file.write(json.dumps(line).encode() + b"\n")
         except OSError:
@@ -346,6 +351,7 @@ def _refresh(config: Json, age: float) -> None:
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     command = [sys.executable, "-I", "-S", os.path.join(own, "bigmind_hook.py"), config["client"], "Triggers"]
     try:
+        # Noted first, because acts follow each other fast, and one of them is enough to fetch.
         _write_private(asked, b"")
         _start(command)
     except (OSError, NotImplementedError):
@@ -359,6 +365,7 @@ def _start(command: list[str]) -> None:
         flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS
         subprocess.Popen(command, creationflags=flags, close_fds=True)  # noqa: S603 - it is this program's neighbour
         return
+    # Not by `subprocess`, whose import the act would wait for. In a group of its own, because it outlives this program.
     nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
     os.posix_spawn(command[0], command, os.environ, file_actions=nothing, setpgroup=0)
 

@@ -89,6 +89,7 @@ def carry_out(changes: Sequence[FileChange], records: ChangeRecords) -> None:
         except BigMindError:
             for earlier, record, made in reversed(done):
                 _take_back(earlier, record, made, records)
+            # `_write` keeps the record before it changes the file: it may be there without the change.
             _remember(change.found, known, records)
             raise
 
@@ -191,6 +192,7 @@ def _mode_for(part: ClientFile, found: FoundFile) -> int:
         return (found.mode if found.mode is not None else 0o600) & ~OTHERS_MODE
     if found.mode is not None:
         return found.mode
+    # The umask can only be read by setting it.
     umask = os.umask(OTHERS_MODE)
     os.umask(umask)
     return 0o666 & ~umask

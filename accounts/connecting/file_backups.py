@@ -53,6 +53,7 @@ class ChangeRecords:
 
     def keep(self, found: FoundFile, record: ChangeRecord) -> None:
         """Write the record of a file before the file is changed."""
+        # The content first: a description without it says that there was no file, and disconnecting would remove it.
         backup = find_file(self.backup_of(found))
         if backup.content != record.before:
             replace_file(backup, record.before, mode=PRIVATE)

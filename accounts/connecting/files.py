@@ -129,6 +129,7 @@ def fingerprint_of(content: bytes | None) -> str:
 
 
 def _exchange(found: FoundFile, content: bytes, mode: int) -> None:
+    # Beside it: only within one file system a file takes the place of another in one step.
     descriptor, name = tempfile.mkstemp(prefix=f".{found.real.name}.", dir=found.real.parent)
     temporary = Path(name)
     try:
@@ -138,6 +139,7 @@ def _exchange(found: FoundFile, content: bytes, mode: int) -> None:
             os.fsync(file.fileno())
         temporary.chmod(mode)
         _keep_owner(found, temporary)
+        # As late as possible: clients write these files, too, and no lock keeps them from it.
         _require_unchanged(found)
         temporary.replace(found.real)
     finally:

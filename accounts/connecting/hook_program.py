@@ -50,7 +50,7 @@ KINDS = {
 }
 """The kind of event that BigMind sees. `Ping` comes from `bigmind doctor`, `Triggers` from the program for acts."""
 
-# From the start of this file on. Starting Python takes 20 to 30 ms more.
+# From the start of this file on; a prompt waits for its slowest hook in full. Starting Python takes 20 to 30 ms more.
 SECONDS = {
     "prompt": 0.25,
     "tool": 0.25,
@@ -66,6 +66,7 @@ CAPTURES = {"stop", "compact", "end"}
 KEPT = {"start", "stop", "compact", "end"}
 """What waits in the spool. A prompt is in the messages of the next capture, and nobody wants its recall later."""
 REFUSED_FOR_GOOD = {400, 413, 422}
+"""Answers that the same event would get again. After another one (the key, BigMind itself) it waits in the spool."""
 
 SENT_KEYS = {
     "session_id", "sessionId", "conversation_id", "hook_event_name", "cwd", "source", "reason", "trigger", "prompt",
@@ -582,6 +583,7 @@ def post(config: Json, body: bytes, seconds: float) -> tuple[int, bytes]:
     host, port = _host_and_port(place, 443 if scheme == "https" else 80)
     if scheme not in {"http", "https"} or not host:
         raise ValueError("the address is not one of http or https")
+    # HTTP/1.0, so that nothing answers in chunks, which `_read_answer` does not read.
     head = (
         f"POST {slash}{prefix}/hooks/{config['client']}/ HTTP/1.0\r\nHost: {place}\r\n"
         f"Authorization: Bearer {config['key']}\r\nContent-Type: application/json\r\nAccept: application/json\r\n"
@@ -789,6 +791,7 @@ def take_notes(config: Json) -> list[str]:
         os.rename(name, f"{name[: -len('jsonl')]}{time.time_ns():020d}.jsonl")
     with suppress(OSError):
         begins = f"{config['client']}."
+        # The oldest alone: one event takes no more than `ACTS`, and later ones take the others.
         names = sorted(name for name in os.listdir(folder) if name.startswith(begins) and name != f"{begins}jsonl")
         return [os.path.join(folder, name) for name in names[:1]]
     return []
@@ -937,6 +940,7 @@ class HookRun:
                 raise ValueError("what answers is not BigMind")
             self.answer = answer
             keep_settings(self.config, settings)
+            # A stop went without its messages: the place stays, so that the next compaction or end brings them.
             self.settle(has_messages=self.kind != "stop")
             flush(self.config, min(self.until, time.monotonic() + FLUSH_SECONDS.get(self.kind, 0)))
         else:

@@ -22,7 +22,8 @@ PROGRAM_FILE = "bigmind_hook.py"
 ACT_FILE = "bigmind_act.py"
 """What clients start for an act. It stands beside the other, and is small, because it is started so often."""
 NO_PROCESS = {"prompt", "tool"}
-"""What Claude Code may send by itself: nothing is lost if it is not delivered, and no transcript is read for it."""
+"""What Claude Code may send by itself: nothing is lost if it is not delivered, and no transcript is read for it.
+Decision 31."""
 
 
 @dataclass(frozen=True)
