@@ -41,6 +41,7 @@ def count_try(name: str, address: str) -> None:
         TooMany: there were as many within a quarter of an hour. It says when the next one is welcome.
     """
     name_digest, place = digest_of_name(name), network_of(address)
+    # By the place, because all names that are tried from there are counted together.
     _one_at_a_time(place or name_digest)
     from_there = _counting().filter(address=place)
     _require_fewer(from_there.filter(name_digest=name_digest), TRIES)
@@ -140,6 +141,7 @@ def let_address_try_again(actor: Actor, address: str) -> None:
     actor.require("admin")
     if not address.isprintable():
         raise Invalid.of("address", "is not an address", hint="Press the button beside one of those that are listed.")
+    # Those without an address are guesses at passwords and codes of signed-in users, and of no one place.
     SignInTry.objects.filter(address=address).exclude(address="").delete()
 
 

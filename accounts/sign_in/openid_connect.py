@@ -2,6 +2,7 @@
 
 django-allauth trusts an id_token that came over TLS from the provider without looking at its signature, and sends no
 nonce. Here the signature is always looked at, by algorithms that need the provider's private key, and so is the nonce.
+Otherwise a mistake in the provider's address would be all that stands between a stranger and a sign-in. Decision 17.
 """
 
 import secrets
@@ -39,6 +40,7 @@ class Protocol(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         """
         signed = self._read_claims(app, kwargs["response"].get("id_token", ""))
         user_info = self._fetch_user_info(token.token) if "userinfo_endpoint" in self.openid_config else {}
+        # OpenID Connect Core, 5.3.2: otherwise another person's claims could stand beside a good signature.
         if user_info and user_info.get("sub") != signed["sub"]:
             raise OAuth2Error("The provider speaks of two people.")
         provider = self.get_provider()

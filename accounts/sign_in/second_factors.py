@@ -109,10 +109,11 @@ def set_up_second_factor(user: User, enrolment: Enrolment, *, code: str) -> list
         Invalid: the code is wrong.
     """
     try:
-        with transaction.atomic():
+        with transaction.atomic():  # a savepoint, so that the transaction can go on after the IntegrityError
             TOTP.activate(user, enrolment.secret)
     except IntegrityError as error:
         raise Conflict("You have a second factor already.", hint="Remove it first to set up another app.") from error
+    # After the activation, whose row keeps the code as accepted; the refusal takes the row back.
     if not _app_made(user, code):
         raise _wrong_code()
     codes: list[str] = RecoveryCodes.activate(user).generate_codes()
@@ -200,11 +201,13 @@ def _app_made(user: User, code: str) -> bool:
     if row is None:
         return False
     secret, counters = _decrypt(row), list(yield_hotp_counters_from_time())
+    # Rows that an older version has written hold the last counter alone.
     accepted = row.data.get("accepted", [row.data.get("last_counter", 0)])
     last = max((counter for counter in accepted if counter <= max(counters)), default=0)
     for counter in counters:
         is_it = constant_time_compare(digits, format_hotp_value(hotp_value(secret, counter)))
         if is_it and counter > last:
+            # In the row and not, as django-allauth has it, in a cache, which may be one of each process. Decision 17.
             row.data["accepted"] = [counter, *accepted][:ACCEPTED_KEPT]
             row.save(update_fields=["data"])
             row.record_usage()

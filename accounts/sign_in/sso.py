@@ -60,6 +60,7 @@ def admit(identity: Identity, *, address: str) -> User:
         Forbidden: nobody may come in this way; it says why.
         TooMany: they were refused too often.
     """
+    # Outside the transaction, which a refusal takes back: the attempt still counts.
     count_try(f"sso {identity.subject}", address)
     with transaction.atomic():
         user = _admit(identity)
@@ -69,6 +70,7 @@ def admit(identity: Identity, *, address: str) -> User:
 
 def _admit(identity: Identity) -> User:
     _require_domain(identity)
+    # In this order: a linked user needs no verified address any more, and an existing one is not made a second time.
     user = _find_linked_user(identity) or _link_user(identity) or _accept_invitation(identity) or _newcomer(identity)
     if not user.is_active:
         raise Forbidden("Your user here is deactivated.", hint=ASK)
@@ -118,7 +120,7 @@ def _link_user(identity: Identity) -> User | None:
     _require_verified_email(identity)
     found = list(User.objects.filter(email__iexact=identity.email, is_email_vouched=True)[:2])
     if len(found) != 1:
-        return None
+        return None  # of several people none can be chosen: `_make` refuses
     (user,) = found
     if SocialAccount.objects.filter(user=user, provider=identity.issuer).exists():
         # The provider knows the owner of the address by another id: it was given to someone else, perhaps.
@@ -193,7 +195,7 @@ def _with_role_of_groups(user: User, identity: Identity) -> User:
             return set_role(user, role)
     except Conflict:
         log.warning("The last admin stays one, whatever the groups say.", user=str(user.pk))
-        return User.objects.get(pk=user.pk)
+        return User.objects.get(pk=user.pk)  # as it is stored, whatever the refused change left on the object
 
 
 def _text(claim: object) -> str:
