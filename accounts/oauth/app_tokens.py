@@ -2,6 +2,7 @@
 
 A person who lets an app in makes a key for it, whose text nobody knows; the app's tokens open it. So whatever holds for
 keys holds for apps: scopes, the usage log, who wrote what, the rate limit, and that a revoked one is refused at once.
+Decision 13.
 """
 
 from collections.abc import Collection
@@ -60,6 +61,7 @@ def let_in(
     if beyond:
         raise Forbidden(f"You may not permit what you may not do: {', '.join(beyond)}.")
     now = timezone.now()
+    # As short as the code: an app that never exchanges it leaves no key behind (`forget_expired_tokens`).
     made = create_key(actor.user, label=str(app), scopes=scopes, toolsets=toolsets, expires_at=now + CODE_LASTS)
     made.key.app = app
     made.key.save(update_fields=["app"])
@@ -71,8 +73,8 @@ def let_in(
 def find_token(text: str, *kinds: str, app: ConnectedApp | None = None) -> AppToken | None:
     """Return the token of this text if it is good; of another app it is as if there were none.
 
-    A code or refresh token that was exchanged before is in two hands: then the app's access ends altogether, also where
-    the token has expired since.
+    A code or refresh token that was exchanged before is in two hands (RFC 6749, 4.1.2 and 10.4): then the app's access
+    ends altogether, also where the token has expired since.
     """
     tokens = AppToken.objects.select_related("key__user", "key__app").filter(digest=digest_of(text), kind__in=kinds)
     token = (tokens.filter(key__app=app) if app else tokens).first()
@@ -92,7 +94,7 @@ def is_good(token: AppToken) -> bool:
         and key.state == "active"
         and key.user is not None
         and key.user.is_active
-        and token.resource == oauth_address()
+        and token.resource == oauth_address()  # it was given for one address, which a new public URL is not
     )
 
 
@@ -107,12 +109,14 @@ def exchange(token: AppToken, *, scopes: Collection[str] = ()) -> Pair | None:
     if beyond:
         raise Invalid(f"These scopes were not permitted: {', '.join(beyond)}.")
     now = timezone.now()
+    # The update decides, not what was read: of two exchanges at once one finds the row.
     if not AppToken.objects.filter(pk=token.pk, exchanged_at=None).update(exchanged_at=now):
         revoke_key(token.key)
-        return None
+        return None  # no error, which would take the revocation back with the transaction
     narrowed = [scope for scope in SCOPES if scope in (scopes or token.scopes)]
     ApiKey.objects.filter(pk=token.key_id).update(expires_at=now + REFRESH_LASTS)
     access = _new_token(token.key, AppToken.Type.ACCESS, narrowed, token.resource, now + ACCESS_LASTS)
+    # Only the access token is narrowed: the next refresh token permits what this one did (RFC 6749, 6).
     refresh = _new_token(token.key, AppToken.Type.REFRESH, token.scopes, token.resource, now + REFRESH_LASTS)
     return Pair(access, refresh, tuple(narrowed), int(ACCESS_LASTS.total_seconds()))
 

@@ -22,6 +22,7 @@ DOCUMENT_SECONDS = 5.0
 READ_AGAIN_AFTER = timedelta(hours=1)
 FETCHES_PER_MINUTE = 20
 REFUSAL_KEPT = 60
+"""Seconds. Otherwise anyone could have us call an address again and again by naming it as a client id."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def is_document_address(client_id: str) -> bool:
     """Whether a client id is the address of a document, as the specification wants them to look."""
     try:
         parts = urlsplit(client_id)
-        _ = parts.port
+        _ = parts.port  # `urlsplit` checks the port only when asked for it
     except ValueError:
         return False
     return (

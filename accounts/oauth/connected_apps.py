@@ -21,6 +21,7 @@ CLIENT_ID_CHARS = 500
 
 def app_called(client_id: str) -> ConnectedApp | None:
     """Return the app of this client id, if there is one."""
+    # A NUL character would be an error of the database, not an app that is unknown.
     if len(client_id) > CLIENT_ID_CHARS or not client_id.isprintable():
         return None
     return ConnectedApp.objects.filter(client_id=client_id).first()
@@ -49,6 +50,7 @@ def introduce_app(client_id: str, *, name: str, redirect_uris: Sequence[str], ad
         TooMany: too many were introduced lately.
     """
     redirects = require_redirects(list(redirect_uris))
+    # Counting and adding are one step: otherwise many requests at once would all find room.
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('introduce-app', 0))")
     require_room(address)

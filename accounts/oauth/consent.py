@@ -49,7 +49,7 @@ def unseal(text: str) -> tuple[ConsentRequest, ConnectedApp]:
     try:
         values = signing.loads(text, salt=_SALT, max_age=ASKED_FOR)
         asked = ConsentRequest(**{**values, "scopes": tuple(values["scopes"])})
-    except (signing.BadSignature, TypeError, KeyError) as error:
+    except (signing.BadSignature, TypeError, KeyError) as error:  # the last two: a version with other fields sealed it
         raise Invalid("This request of an app is too old, or not one of ours.") from error
     app = app_called(asked.client_id)
     if app is None:

@@ -47,7 +47,7 @@ def _require_redirect(uri: str) -> None:
         raise Invalid(f"redirect_uris: {echo(shown)} must be an address of {REDIRECT_CHARS:,} characters or fewer.")
     try:
         parts = urlsplit(uri)
-        _ = parts.port
+        _ = parts.port  # `urlsplit` checks the port only when asked for it
     except ValueError as error:
         raise Invalid(f"redirect_uris: {echo(shown)} is no address.") from error
     if "#" in uri or "@" in parts.netloc or "*" in uri:
