@@ -107,6 +107,7 @@ def _note_use(key: ApiKey, *, by: str) -> None:
     assert user is not None
     ApiKey.objects.filter(pk=key.pk).update(last_used_at=now, last_used_by=by[:200] or key.last_used_by)
     type(user).objects.filter(pk=user.pk).update(last_seen=now)
+    # The kept row still has the earlier use: with it, each call until it is dropped would write again.
     KNOWN_KEYS.forget()
 
 

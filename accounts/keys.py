@@ -50,6 +50,7 @@ def key_with_digest(digest: str) -> ApiKey | None:
     """
     if key := recall_key(digest):
         return key
+    # Both from before the question: a row that changes while it is asked for must not be kept.
     read_at, changes = monotonic(), KNOWN_KEYS.changes
     with connection.cursor() as cursor:
         cursor.execute(_statement(), [digest])

@@ -37,6 +37,7 @@ def delete_user(user: User) -> dict[str, int]:
     Raises:
         Conflict: this is the last admin, and nobody could manage the instance any more.
     """
+    # The only user may go: nobody is left who would miss an admin.
     if User.objects.exclude(pk=user.pk).exists():
         require_another_admin(user)
     erased = Erased({"what": "person", "person": str(user.pk)})
@@ -61,6 +62,7 @@ def preview_deletion(user: User) -> dict[str, int]:
         Conflict: this user cannot be deleted.
     """
     with transaction.atomic():
+        # Another object of the same row: Django takes the id from the one that it deletes.
         counts = delete_user(User.objects.get(pk=user.pk))
         transaction.set_rollback(True)
     return counts

@@ -35,6 +35,7 @@ def head_of_audit() -> AuditHead | None:
 def move_head(event: AuditEvent, *, is_first: bool) -> None:
     """Note a row as the last one. A missing head is created with the first row only: later it means tampering."""
     head = AuditHead.seal_last(event.number, event.seal)
+    # An update of a deleted head changes no row: it stays missing, and is reported.
     if is_first:
         head.save(force_insert=True)
     else:
@@ -56,7 +57,7 @@ def head_in(text: str) -> AuditHead:
     number, last, seal = (*text.strip().split("."), "", "")[:3]
     if not (number.isascii() and number.isdigit() and last and seal):
         raise Invalid.of("head", "must be a number and two seals with points between, as the log has it")
-    return AuditHead(number=int(number[:18]), last=last, seal=seal)
+    return AuditHead(number=int(number[:18]), last=last, seal=seal)  # more digits than 18 fit no bigint
 
 
 def missing_ends(elsewhere: Mapping[str, AuditHead] = MappingProxyType({})) -> Iterator[tuple[int, str]]:
@@ -99,6 +100,7 @@ def _keep_outside(head: AuditHead) -> None:
     # Logs go where the owner of the database does not reach, as soon as they are collected.
     log.info("The audit log has a new last row.", head=head_text(head))
     before = _outside()
+    # The lock ended with the commit: the process that wrote a later row may have come first.
     if not settings.AUDIT_HEAD_FILE or (before and before.number >= head.number):
         return
     path = Path(settings.AUDIT_HEAD_FILE)
@@ -137,6 +139,7 @@ def audit(event: str, *, about: User | None = None, by: User | None = None, **de
     """
     actor = acting()
     who = by or (actor.user if actor else None)
+    # Until the commit: two rows at once would have the same number, and seal the same row before them.
     wait_for_turn(_TURNS, "audit")
     last, head = AuditEvent.objects.order_by("-number").first(), head_of_audit()
     noted = AuditEvent(

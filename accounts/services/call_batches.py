@@ -1,7 +1,7 @@
 """The usage log in batches: a process that serves writes down the reads of the last moment together.
 
-A row may be lost in a crash, as it could be before: nobody waited until it had reached the disk. What a write changed
-is sent with its row, so that one is written at once.
+Rows of the last moment may be lost in a crash; no reply waits until one has reached the disk anyway. What a write
+changed is sent with its row, so that one is written at once. Decision 63.
 """
 
 from collections import deque

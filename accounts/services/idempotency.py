@@ -36,6 +36,7 @@ def once(
         Conflict: the key was used for another operation or with other arguments, or the reply is gone.
     """
     fingerprint = _fingerprint(operation, arguments)
+    # The row comes before the work: the unique index lets a second call wait here until the first has ended.
     kept, is_first = KeptReply.objects.get_or_create(
         user=actor.user,
         idempotency_key=idempotency_key,

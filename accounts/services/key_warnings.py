@@ -28,6 +28,7 @@ def warn_of_ending_keys(now: datetime | None = None) -> int:
     warnings = [warning for key in ending.select_related("user") if (warning := _warning(key, moment))]
     known = set(Alert.objects.filter(key__in=[warning.key for warning in warnings]).values_list("key", "kind"))
     new = [warning for warning in warnings if (warning.key_id, warning.kind) not in known]
+    # Another worker may be at it, too: `alert_once_for_a_key` keeps one of each.
     Alert.objects.bulk_create(new, ignore_conflicts=True)
     return len(new)
 

@@ -1,7 +1,7 @@
 """A cache of recent key look-ups, so that a serving process does not look up the key of every call.
 
 The database tells every process that listens when a key or its user changes (migration 0031), and a row is forgotten
-after half a second in any case: also where nobody can listen, as behind some pools.
+after half a second in any case: also where nobody can listen, as behind some pools. Decision 63.
 """
 
 from collections.abc import Iterator, Sequence

@@ -158,6 +158,7 @@ async def follow_overrides() -> None:
     past_pool = True
     while True:
         with suppress(psycopg.Error, OSError):
+            # The other address is tried next, unless this one connects: then it is the one to come back to.
             parameters, past_pool = listening_parameters(past_pool=past_pool), not past_pool
             async with await psycopg.AsyncConnection.connect(**parameters) as ear:
                 past_pool = not past_pool
@@ -177,6 +178,7 @@ async def _follow(ear: psycopg.AsyncConnection[Any]) -> None:
         await ear.execute(f"LISTEN {OF_KEYS}")
     known = None
     while True:
+        # After LISTEN, so that no change falls between, and each time: the notice does not say what changed.
         rows = await (await ear.execute("SELECT name, value FROM accounts_settingoverride")).fetchall()
         if rows != known:
             _take_over(rows)
@@ -194,6 +196,7 @@ def _in_force(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """Yield what counts of the choices, by the names of Django's settings."""
     for name, value in rows:
         field = Environment.model_fields.get(name)
+        # The environment wins, so that who deploys by files can rely on them. Decision 52.
         if field is None or not live_name(field) or name in environment().model_fields_set:
             continue
         try:

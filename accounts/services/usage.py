@@ -135,6 +135,7 @@ class Outcomes:
 def outcomes(calls: "QuerySet[Call]", *, reader: User | None = None) -> Outcomes:
     """Count how calls ended, and say which operations were called: what is withheld from a reader is left out."""
     rows = list(calls.order_by().values_list("operation", "outcome", "user").annotate(calls=Count("pk")))
+    # Operations first: an outcome is counted only among those that are shown, so that no difference tells the others.
     operations = parts_for(((row[0], row[2]) for row in rows), reader)
     ends = parts_for(((row[1], row[2]) for row in rows if row[0] in operations), reader)
     counted: Counter[str] = Counter()

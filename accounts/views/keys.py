@@ -196,6 +196,7 @@ def hand_over(new: NewKey, **chosen: str) -> HttpResponse:
     page = _page_of(new.key)
     query = urlencode({name: value for name, value in chosen.items() if value}, safe=",")
     response = redirect(f"{page}?{query}" if query else page)
+    # Not in the session, whose rows are in the database: the text of a key is stored nowhere here.
     response.set_cookie(
         COOKIE,
         new.text,

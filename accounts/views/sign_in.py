@@ -100,6 +100,7 @@ def who_waits(request: HttpRequest) -> tuple[User, PendingSignIn] | None:
     user = User.objects.filter(pk=waiting.user, is_active=True).first()
     # A clock that was set back must not make it last longer.
     is_late = abs(time.time() - waiting.since) > WAITS_SECONDS
+    # A password that was changed meanwhile takes the first step back, as it ends sessions.
     if user is None or is_late or user.get_session_auth_hash() != waiting.password_state:
         del request.session[_WAITING]
         return None
