@@ -32,6 +32,7 @@ def _approve(request: DecisionRequest) -> Review:
     require_despite(request, entry)
     importance = request.edits.get("importance", entry.importance)
     if needs_second_approval(actor, entry, importance=importance):
+        # With edits it is another text, of which this curator is the first to approve again.
         if entry.endorsed_by_id == actor.user.pk and not request.edits:
             raise Conflict(f"You have approved {entry.handle} already.", hint="A second curator has to agree.")
         changes = {**request.edits, "endorsed_by_id": actor.user.pk}

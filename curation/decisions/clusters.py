@@ -98,7 +98,7 @@ def decide_cluster(
     entry = CompanyEntry.objects.get(pk=holds)
     settle(entry, kept)
     with one_batch():
-        # The others are settled first, so that none of them blocks the one that is kept.
+        # Rejected ones go first, so that none of them blocks the one that is kept; merges last, into what is approved.
         decisions = [_reject(actor, entry, other, notes) for other in others if other.fate == "reject"]
         if not entry.is_approved:
             beside = sorted({*despite, *kept})
@@ -142,6 +142,7 @@ def _approve(
         losing=losing,
     )
     if not approved.entry.is_approved:
+        # It takes back the first approval, too: a cluster is decided as a whole or not at all.
         raise Conflict(
             f"{entry.handle} needs the approval of two curators.",
             hint="Approve it by itself first. When a colleague has agreed, decide about the others.",

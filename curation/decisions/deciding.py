@@ -117,6 +117,7 @@ def approve_global(
     review = ACTIONS[action](
         DecisionRequest(actor, entry, notes.strip(), into, into_revision, edits, frozenset(despite or ()))
     )
+    # Asked of the index as the decision leaves it: a refusal takes the decision back with the transaction.
     _require_golden_questions(review, losing or ())
     Claim.objects.filter(entry=entry).delete()
     return Decision(review.entry, review)
@@ -141,6 +142,7 @@ def decide_many(
     """
     actor.require("curate")
     done = Decisions()
+    # Within a transaction (a call with an idempotency key has one) all these entries stay locked to its end.
     wait_for_pairs()
     for entry_id in sorted(set(entry_ids)):
         try:
@@ -173,6 +175,7 @@ def approve_at_once(actor: Actor, entry: CompanyEntry, *, notes: str = "") -> Re
 
 def _require_golden_questions(review: Review, losing: Collection[int]) -> None:
     """Refuse a decision that changed what is approved if golden questions lose their items by it."""
+    # All steps of the batch: a merge changes the entry that it is merged into.
     steps = Review.objects.filter(batch=review.batch).select_related("entry")
     changed = [
         step.entry

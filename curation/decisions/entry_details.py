@@ -120,6 +120,7 @@ def readable_entry(actor: Actor, entry_id: int) -> CompanyEntry:
     Raises:
         NotFound: there is none, or it is another user's proposal that is not published.
     """
+    # This condition alone keeps proposals apart: no row-level security stands behind it. Decision 41.
     readable = CompanyEntry.objects.readable_by(actor.user, curator=may_decide(actor))
     entry = readable.select_related(*READ_WITH_ENTRY).filter(pk=entry_id).first()
     if entry is None:

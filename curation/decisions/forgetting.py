@@ -182,7 +182,7 @@ def _maps(source: WithdrawnSource, work: _Work) -> None:
 def _documentation(source: WithdrawnSource, work: _Work) -> None:
     """Erase the references that it imported. One that others wrote too is archived instead, for people to check."""
     rows = Reference.objects.filter(Q(pk__in=source.ids_worded_last(Kind.REFERENCE)) | Q(pk__in=source.references))
-    rows = rows.filter(edited_at=None)
+    rows = rows.filter(edited_at=None)  # what a person has edited since has that person's words
     of_others = source.of_others_too(Kind.REFERENCE)
     shared = list(rows.filter(pk__in=of_others, removed_at=None))
     work.forgotten.references += len(shared) + _erase(rows.exclude(pk__in=of_others), Kind.REFERENCE, work)
@@ -270,7 +270,10 @@ first; sessions are erased last, because the rest is found by them."""
 
 
 def _proposals(work: _Work) -> None:
-    """Put the collected company entries back into the queue. Their history stays, and agents no longer get them."""
+    """Put the collected company entries back into the queue. Their history stays, and agents no longer get them.
+
+    They are not erased: people agreed to them, and one poisoned session must not undo what others decided. Decision 19.
+    """
     work.forgotten.proposals = len(work.approved)
     work.erased.quarantined = [handle_of(Kind.COMPANY, str(number)) for number in work.approved]
     work.told += [Exposure(Kind.COMPANY.value, str(number)) for number in work.approved]

@@ -129,6 +129,7 @@ def record(
     before = None if is_new else snapshot(entry)
     for name, value in _with_provenance(entry, changes or {}).items():
         setattr(entry, name, value)
+    # Both are derived, and so in no snapshot: an undo, too, has them made of the text that it brings back.
     entry.digest = digest(entry.content)
     entry.warnings = list(dict.fromkeys(found.kind for found in suspicions_about(entry) if found.is_warning))
     entry.revision = 1 if is_new else entry.revision + 1

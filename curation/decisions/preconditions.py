@@ -104,6 +104,7 @@ def require_may_edit(request: DecisionRequest, entry: CompanyEntry) -> None:
 
 def require_despite(request: DecisionRequest, entry: CompanyEntry) -> None:
     """Refuse a new text that may contradict approved entries, unless the curator named those in `despite`."""
+    # A copy: whether it is refused is decided before the locked entry changes.
     edited = copy(entry)
     for name, value in request.edits.items():
         setattr(edited, name, value)

@@ -43,6 +43,7 @@ def set_trigger_level(
         raise Conflict(f"{entry.handle} has no triggers that are approved.", hint="Edit it: there they are added.")
     team, wanted = clean_name(team) if team else "", TriggerLevel(level)
     said = [f"For {team or 'everyone'}: {wanted.label.lower()}.", _say_counted(actor, entry)]
+    # Lowering a level needs no second person: it only lets agents go on.
     if _ORDER.index(wanted) > _ORDER.index(level_of(entry.trigger_levels, team)):
         require_may_approve(actor, entry)
         said.append(try_triggers(actor, entry.triggers).in_words)

@@ -32,6 +32,7 @@ def undo(request: DecisionRequest) -> Review:
         # Undoing over a later change would silently discard that change.
         if entry.revision != review.after["revision"]:
             raise Conflict(f"{entry.handle} has changed since.", hint="Reopen it instead.", entry_id=entry.pk)
+        # Contradictions are not asked about: what comes back is what a curator had decided. Decision 28.
         before = fields_before(review)
         # Undoing must not get around the rule against approving your own proposal.
         if before["status"] == Status.APPROVED or {"title", "content"} & review.changed.keys():
