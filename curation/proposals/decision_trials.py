@@ -105,6 +105,7 @@ def _try_out(
     ids = {change.entry.pk for change in changes}
     known = read_company_passages(space) if space else []
     texts = [one.text for change in changes for one in (change.before, change.after) if one]
+    # Lost ones, too: the decision may find their items again.
     concerned = find_concerned(ids, texts, lost=True)
 
     def ask() -> tuple[list[CompanyPassage], dict[int, int | None]]:

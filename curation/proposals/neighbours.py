@@ -17,13 +17,15 @@ from knowledge.models import UNDECIDED, CompanyEntry, Kind
 from knowledge.services.contradictions import contradictions, differs_in_a_word, may_say_same
 
 NEAR_FROM = 0.5
-"""The similarity from which two texts are about the same. Less similar ones are neither shown nor compared."""
+"""The similarity from which two texts are about the same. Less similar ones are neither shown nor compared.
+Decision 28."""
 SAME_MEANING, SAME_WORDS = 0.75, 0.8
 """The similarity from which a proposal may say the same as another, if neither denies the other or has other numbers.
 What is approved is compared more strictly (`overlaps.SAME_FROM`): nobody is asked about it without a reason."""
 SAME_BUT_A_WORD = 0.9
 """The same for two that differ in one word in one place, which may name two things."""
 FEW_WORDS = 5
+"""A content of fewer words says too little by itself, and is compared together with its title."""
 NEAREST = 3
 MOST = 8
 CANDIDATES = 12
@@ -165,6 +167,7 @@ def measure_nearness(entry: CompanyEntry) -> Nearness:
     }
     with connection.cursor() as cursor:
         cursor.execute(_NEAREST, parameters)
+        # The last row is the count of spaces, whatever was found.
         *rows, (_, spaces, _) = cursor.fetchall()
     near = [row for row in rows if max(row[1:]) >= NEAR_FROM]
     cosines, words = ({number: row[part] for number, *row in near} for part in (0, 1))

@@ -23,6 +23,7 @@ SAME_FROM = 0.92
 COMPARED = 2_000
 """Up to this many approved entries are all compared each day; beyond, only those changed since the day before."""
 CHANGED_WITHIN = timedelta(hours=36)
+"""More than the day between two runs, so that one that comes late leaves nothing out."""
 MOST_COMPARED = 200
 """How many proposals are compared in one go; the next sweep continues."""
 AGAIN_BY_MEANING = timedelta(minutes=10)
@@ -70,6 +71,7 @@ def unsettle(entry_id: int, *, since: datetime) -> None:
 def settle(entry: CompanyEntry, others: Iterable[int]) -> None:
     """Note that a curator keeps an entry beside others on purpose, so that the pairs are not found again."""
     now = timezone.now()
+    # One row for a pair, whichever of the two is at hand: the higher number is the entry.
     Overlap.objects.bulk_create(
         [Overlap(entry_id=max(entry.pk, pk), other_id=min(entry.pk, pk), settled_at=now) for pk in others],
         update_conflicts=True,
@@ -102,6 +104,7 @@ def compare(entry: CompanyEntry) -> None:
     pairs = [one for one in [*near.approved, *near.waiting] if _is_pair(entry, one)]
     found = {one.entry.pk for one in pairs}
     known: QuerySet[Overlap] = Overlap.objects.filter(Q(entry=entry) | Q(other=entry))
+    # A settled pair stays, so that it is not asked about again when it is found once more.
     known.filter(settled_at=None).exclude(Q(entry__in=found) | Q(other__in=found)).delete()
     Overlap.objects.bulk_create(
         [

@@ -106,10 +106,12 @@ def _lines_told(actor: Actor, entry: CompanyEntry) -> Iterator[tuple[str, str, s
     """Read kind, id, title and text of each line; the title is that of company knowledge that the actor may read."""
     assert entry.proposed_by_id
     assert entry.source_session_id
+    # Ids of other kinds may be no numbers, and would end the cast with an error.
     number = Case(When(kind=Kind.COMPANY, then=Cast("source_id", BigIntegerField())), output_field=BigIntegerField())
     readable = CompanyEntry.objects.readable_by(actor.user, curator=False).filter(pk=OuterRef("number"))
     with rls_scope(entry.proposed_by_id):
         lines = lines_until(entry.proposed_by_id, entry.source_session_id, entry.created_at).annotate(
             number=number, title=Coalesce(Subquery(readable.values("title")[:1]), Value(""))
         )
+        # Read here: what is read when it is iterated would be out of the proposer's scope.
         return iter(list(lines.values_list("kind", "source_id", "title", "text")[:LINES_READ]))

@@ -238,6 +238,7 @@ def _usual_rows(
     return _lines(_usual(reader, category, proposer, project, form), reader)[at : at + limit[0]]
 
 
+# What the SQL depends on comes in a tuple, which `FixedQuery` takes as part of the form; other values are parameters.
 _ROWS = FixedQuery(_usual_rows)
 
 
@@ -259,6 +260,7 @@ def _place_in(asked: QueueFilters, actor: Actor, entry: CompanyEntry) -> tuple[i
 
 @cache
 def _place_statement(queue: Repeated, one: Repeated, order: str, behind: int) -> Repeated:
+    # The parameters of `one` stand behind all those of the queue, which its statement did not know of.
     return Repeated(_place_sql(queue, one, order), (*queue.changing, *(behind + place for place in one.changing)))
 
 
@@ -376,6 +378,7 @@ _PLACED = """
 SELECT count(*) FILTER (WHERE {compared}), count(*)
 FROM ({waiting}) AS waiting ({named}), ({one}) AS one ({named})
 """
+# Rows are compared column by column, so that what is ordered downwards has its two sides exchanged.
 _COMPARED = {
     "risk": "(waiting.own, one.danger, one.importance, waiting.created_at, waiting.pk)"
     " < (one.own, waiting.danger, waiting.importance, one.created_at, one.pk)",

@@ -5,5 +5,5 @@ compared with all passages in one product of matrices first, by the formula that
 passage comes near the end of an answer, or its words change the weights of others, the answer is made in both worlds as
 the search makes it: same weights, late interaction, order, floor and turns.
 
-Only company knowledge is ranked again. What else a question finds is in its outline, by its scores.
+Only company knowledge is ranked again. What else a question finds is in its outline, by its scores. Decision 57.
 """

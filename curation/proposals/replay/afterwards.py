@@ -39,6 +39,7 @@ def ask_afterwards(
 ) -> Answer:
     """Make changes in the index, return what `ask` finds there then, and take everything back."""
     space = space or active_space()[0]
+    # Before the transaction: an embedder may take seconds, and what is rewritten inside is locked.
     made = _embed(changes, space)
     try:
         return _ask_within(changes, ask, space, made)
@@ -74,6 +75,7 @@ def _embed(changes: Sequence[EntryChange], space: EmbeddingSpace | None) -> dict
     for start in range(0, len(missing), 100):
         part = dict(islice(missing.items(), start, start + 100))
         try:
+            # Repeated without a pause, because a page waits for it.
             embedded = embed_batch(provider(), list(part.values()), sleep=lambda _: None)
         except EmbedderError:
             continue
@@ -112,6 +114,7 @@ def _rewrite(change: EntryChange, space: EmbeddingSpace | None, made: Mapping[st
     PassageVector.objects.bulk_create(
         PassageVector(passage=one, space=space, kind=Kind.COMPANY, vector=vector) for one, vector, _ in known
     )
+    # Late interaction reads the tokens from there, also in the trial.
     CachedVector.objects.bulk_create(
         [CachedVector(space=space, digest=one.digest, vector=vector, tokens=tokens) for one, vector, tokens in known],
         ignore_conflicts=True,

@@ -98,6 +98,7 @@ class PassageIndex:
             for word in one.lexemes:
                 by_word.setdefault(word, []).append(row)
         empty = np.zeros(dimensions, dtype=np.float32)
+        # What halfvec_send writes: two numbers of two bytes (dimensions, unused), then half floats, big-endian.
         read = [np.frombuffer(one.vector, dtype=">f2", offset=4) if one.vector else empty for one in passages]
         vectors = np.array(read, dtype=np.float32)
         return cls(

@@ -38,6 +38,7 @@ def find_near(
     questions: Sequence[ReplayedQuestion], cosines: Scores, keywords: tuple[Scores, Scores], index: PassageIndex
 ) -> list[int]:
     """Return the questions whose answers the changed passages may affect."""
+    # What follows estimates by the formula of “blend”; ranks of another recipe are known only when all are made.
     if live.SEARCH_FUSION != "blend":
         return list(range(len(questions)))
     is_near = np.zeros(len(questions), dtype=bool)
