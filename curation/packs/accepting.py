@@ -93,6 +93,7 @@ def accept_update(
         outcome.waits_for_second = True
         return outcome
     before = pack.accepted
+    # First: a question that this version drops must not refuse it, and its item is found by what is here still.
     _unpin_questions(pack, before, waiting)
     steps = [_carry_out(actor, pack, waiting, line, outcome) for line in _in_order(lines)]
     _require_golden(steps, losing or ())
@@ -139,6 +140,8 @@ def roll_back(actor: Actor, *, name: PackName, losing: Losing | None = None) -> 
     before = versions.filter(state=PackVersion.State.ACCEPTED).exclude(pk=last.pk).first()
     outcome, note = PackOutcome(pack, last.version), f"Rolled back: pack {name} {last.version}."
     _unpin_questions(pack, last, before)
+    # The steps are taken back, not the older document applied: it knows nothing of edits made here (decision 66). The
+    # last step first, because it may have taken the text that an earlier one gave up.
     made = Review.objects.filter(pk__in=last.steps).order_by("-pk")
     steps = [taken for step in made if (taken := _take_back(actor, step, note, outcome))]
     _require_golden(steps, losing or ())
@@ -209,6 +212,7 @@ def _carry_out(actor: Actor, pack: Pack, version: PackVersion, line: LineChange,
         return _edit(actor, line.after, note)
     outcome.added += 1
     entry = line.after
+    # Its number was one to try it with (`reviewing.NOT_STORED`); to be stored it is proposed, then approved, like any.
     entry.pk, entry.status, entry.owner = None, Status.PENDING, actor.user
     entry.verified_at = entry.decided_at = None
     record(actor, entry, Action.PROPOSE, notes=f"It came in. {note}", batch=uuid4())
@@ -220,7 +224,7 @@ def _edit(actor: Actor, after: CompanyEntry, note: str) -> Review:
     entry, now = entry_to_change(after.pk), timezone.now()
     changes: dict[str, Any] = {name: getattr(after, name) for name in (*CARRIED, "brought_by")}
     if changes["triggers"] != entry.triggers:
-        changes["trigger_levels"] = {}
+        changes["trigger_levels"] = {}  # they were decided for other triggers
     changes |= {"verified_at": now, "review_after": entry.review_date_after(now)}
     step = record(actor, entry, Action.EDIT, notes=note, changes=changes)
     settle_complaints(Kind.COMPANY, entry.pk)

@@ -253,7 +253,10 @@ def require_trust(file: PackFile) -> PackKey:
 
 
 def provenance_of(pack: Pack, public_key: str) -> str:
-    """Return the label of each line from a pack: who signed it, and its name."""
+    """Return the label of each line from a pack: who signed it, and its name.
+
+    It names no version, so that an update does not touch the lines that it leaves as they are. Decision 66.
+    """
     return f"{pack.signer}, pack {pack.name} (key {public_key[:BEGINNING]})"
 
 
@@ -291,4 +294,5 @@ def _refusing(model: type[Part], told: Any) -> Part:
 
 
 def _refuse_constant(name: str) -> NoReturn:
+    """Refuse NaN and Infinity, which Python reads, and which neither JSON nor the database knows."""
     raise ValueError(name)

@@ -181,6 +181,7 @@ def read_lines(actor: Actor, pack: Pack, version: PackVersion, document: PackDoc
     for number, item in enumerate(document.entries, start=1):
         line = _line_of(item, known.get(item.key), old.get(item.key), said, number)
         if line is not None and line.after is not None and not line.left:
+            # Not entries of the pack itself: the version brings them along as they belong together.
             against = [near for near in contradicting(line.after) if near.entry.pk not in kept]
             line = _with(line, suspicions=suspicions_about(line.after), against=against)
         if line is not None:

@@ -19,7 +19,7 @@ SECONDS = 30.0
 MOST_FILES = 500
 PULL_SECONDS = 60.0
 _OPTIONS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-C")
-"""Hooks of a repository are never run."""
+"""Hooks of a repository are never run; `core.fsmonitor` may name a program as well."""
 
 
 def read_source(source: str, *, name: str = "", pinned: str = "") -> SignedPack:
@@ -100,11 +100,12 @@ def _is_folder(path: Path) -> bool:
 def _read_file(path: Path) -> bytes:
     """Return what is in a file, if it is one: a link, a device or a pipe is not read."""
     try:
+        # O_NONBLOCK: to open a pipe would wait until someone writes to it.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise Invalid.of("source", "is no plain file")
-            return file.read(MOST_BYTES + 1)
+            return file.read(MOST_BYTES + 1)  # one more than may be: `open_pack` refuses it
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "it has no name that a file may have"
         raise Invalid.of("source", f"cannot be read: {why}") from None
@@ -132,7 +133,8 @@ def _read_folder(folder: Path, name: str, pinned: str) -> SignedPack:
         named = ", ".join(names)
         raise Invalid.of("source", f"holds several packs ({named})", hint="Name the file of one of them.")
     for _, _, path in sorted(found, reverse=True):
-        # Its texts are read only here: of the newest, if its key is trusted.
+        # Its texts are read only here: of the newest, if its key is trusted. If not, its Conflict ends the search: an
+        # older version by a trusted key is not what was asked for.
         try:
             return read_pack(_read_file(path))
         except Invalid as error:

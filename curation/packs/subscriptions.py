@@ -85,6 +85,7 @@ def subscribe(actor: Actor, *, source: str = "", content: bytes | None = None) -
         Invalid: it cannot be read.
     """
     actor.require("curate")
+    # Before the transaction: an address may take half a minute, and the lock would be held as long.
     signed = read_pack(content) if content is not None else read_source(source.strip())
     signer = signed.signer
     with transaction.atomic():
@@ -173,6 +174,7 @@ def _fetch(pack: Pack, content: bytes | None, *, again: bool) -> PackNews:
             wait_for_turn(LOCK, pack.name)
             news = _take(pack, signed, again=again)
     except BigMindError as error:
+        # Outside the transaction that failed, so that the page “Packs” can say why.
         Pack.objects.filter(pk=pack.pk).update(checked_at=timezone.now(), trouble=str(error))
         raise
     Pack.objects.filter(pk=pack.pk).update(checked_at=timezone.now(), trouble=behind)
