@@ -34,6 +34,7 @@ LIST_SECONDS = 240.0
 LIST_BYTES = 256 * 1024 * 1024
 _TOO_SLOW = "It answers too slowly."
 _BACK_SOON = frozenset({408, 425, 429})
+"""Refusals (time-out, too early, too many) that the same request need not get again."""
 
 Answer = TypeVar("Answer", bound=BaseModel)
 

@@ -102,6 +102,7 @@ def keep_copies(server: CompanyServer, entries: Sequence[UpstreamEntry], *, unre
     removed = _remove([copy.entry_id for number, copy in known.items() if number not in wanted])
     new = [entry for entry in entries if entry.id not in known]
     changed = [entry for entry in entries if entry.id in known and _differs(known[entry.id], entry)]
+    # After the removals, before anything is written: each text that is given up is free by then.
     rows = [known[entry.id].entry for entry in changed]
     _make_room(rows)
     made = [_write_copy(CompanyEntry(is_copy=True, status=Status.APPROVED), entry) for entry in new]
@@ -111,6 +112,7 @@ def keep_copies(server: CompanyServer, entries: Sequence[UpstreamEntry], *, unre
         _write_copy(row, entry).save()
         _copy(row, server, entry).save()
     _settle(server, [*zip(made, new, strict=True), *zip(rows, changed, strict=True)])
+    # New ones together, because a first synchronization brings all that the company knows.
     index_new(Kind.COMPANY, [Indexed(row.pk, row.text, row.project) for row in made], owner=None)
     for row in rows:
         index_company_entry(row)

@@ -69,6 +69,7 @@ def sync_now() -> Synced:
         Conflict: there is none.
     """
     forget_other_servers()
+    # Without a lease: beside a worker, the keys of `send_waiting` and the lock of `keep_copies` let nothing be doubled.
     return _round(_require_server())
 
 
@@ -174,6 +175,8 @@ def _link(url: str) -> str:
 def _read(server: CompanyServer, wire: CompanyWire, mark: str) -> Kept:
     """Copy the company's approved entries, unless the mark says that nothing has changed."""
     kept = Kept(unreadable=server.unreadable)
+    # All of it, because a cursor over changes would miss what leaves or commits late (decision 15). The mark is older
+    # than the list: what changes in between has another mark, and is read the next time.
     if mark != server.mark:
         entries, unreadable = read_entries(wire.read_approved())
         with transaction.atomic():
