@@ -109,6 +109,7 @@ def _call_webhook(delivery: Delivery) -> None:
     target = target_of(delivery.webhook) if delivery.webhook else environment_webhook()
     if target is None:
         raise DeliveryFailed("No webhook is configured any more.")
+    # Each attempt has the same id, by which a receiver drops what arrives twice.
     answer = send_to(target, delivery.pk, delivery.body)
     if not 200 <= answer.status < 300:
         raise DeliveryFailed(f"It answered with the status {answer.status}.")

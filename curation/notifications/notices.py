@@ -140,7 +140,7 @@ def _in_words(review: Review, subject: str) -> str:
 
 
 def _people_concerned(entry: CompanyEntry, *commenters: UUID | None, but: UUID | None) -> dict[UUID, NoticeReason]:
-    """Return whom an entry concerns, each with the first reason why."""
+    """Return whom an entry concerns, each with one reason: they proposed it, or else own it, or else commented."""
     reasons = [(one, NoticeReason.COMMENTED) for one in commenters]
     reasons += [(entry.owner_id, NoticeReason.OWNED), (entry.proposed_by_id, NoticeReason.PROPOSED)]
     # An entry that was just undone has its ids as they are kept in the history.

@@ -62,6 +62,7 @@ def list_webhooks(actor: Actor) -> "QuerySet[Webhook]":
     actor.require("admin")
     waiting = Q(deliveries__delivered_at=None, deliveries__given_up_at=None)
     failed = Q(deliveries__delivered_at=None, deliveries__given_up_at__isnull=False)
+    # A webhook without deliveries is joined with a row of nulls, which would count as one that waits.
     return Webhook.objects.annotate(
         waiting=Count("deliveries", filter=waiting & Q(deliveries__isnull=False)),
         failed=Count("deliveries", filter=failed),

@@ -218,6 +218,7 @@ def _entry(
     fields = exported.model_dump(exclude={*PEOPLE, "source_session", "superseded_by", "reviews", "comments"})
     named = {name: people.get(getattr(exported, name) or "") for name in PEOPLE}
     session = sessions.get(exported.source_session)
+    # A document may name any session: an entry must not lead to one of someone else.
     is_theirs = session is not None and session.user == named["proposed_by"]
     return CompanyEntry(
         **fields, **named, digest=digest(exported.content), source_session=session if is_theirs else None

@@ -97,7 +97,7 @@ def import_bundle(
 def _propose(importer: Actor, place: str, draft: CompanyDraft, report: MovedIn) -> None:
     arguments = {**draft.model_dump(), "origin": "imported", "evidence": f"Imported: {place}."}
     try:
-        with transaction.atomic():
+        with transaction.atomic():  # a savepoint: what is refused takes nothing of the others back
             proposal = carry_out(promote_to_global, importer, arguments)
     except BigMindError as error:
         report.refused.append(f"{place}: {error}")

@@ -148,6 +148,7 @@ def _as_documentation(told: _Pages) -> None:
     drafts = [draft for page in told.pages for draft in _references_of(page)]
     arguments: dict[str, Any] = {"collection": collection, "drafts": drafts, "source": told.source}
     try:
+        # Tried as if it were complete: that names what the source no longer has, also where it is to stay.
         gone = import_references(told.actor, **arguments, complete=True, dry_run=True)
         removes = told.is_whole and told.choice.removes
         done = import_references(told.actor, **arguments, title=_title(collection, title), complete=removes)

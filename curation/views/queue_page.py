@@ -108,7 +108,7 @@ def entry_screen(
     actor, question = actor_of(request), QueueQuestion(request)
     actor.require("curate")
     briefing = gather_briefing(actor, entry_id=entry_id)
-    # A page that is only read ahead tells nobody that it is under review.
+    # A page that is only read ahead (decision 48) tells nobody that it is under review.
     is_opened = request.method != "HEAD" and "X-Read-Ahead" not in request.headers
     claim = look_at(actor, entry=briefing.entry) if is_opened else None
     filters = question.attempt(lambda _: question.filters()) or {}
