@@ -28,7 +28,7 @@ from knowledge.services.expert_questions import answer_question, ask_expert
 from knowledge.services.exposures import tally_servings
 from knowledge.services.feedback import give_feedback
 from knowledge.services.people_index import change_sharing
-from tests.curation.factories import approved_entry, propose
+from tests.curation.factories import decide_at_latest, propose
 from tests.curation.packs import FROM, key_of, pack_line, packed
 from tests.factories import make_agent, make_user
 from tests.knowledge.factories import make_chunk, make_draft, make_fact, make_hypothesis, make_note
@@ -258,7 +258,11 @@ def _decide_on_company_knowledge(users: dict[str, User], agents: dict[str, Actor
     curator = Actor.of(users["jonas"])
     authors = cycle([agents["priya"], agents["tomas"], agents["nora"]])
     approved = [
-        approved_entry(author, curator=curator, category=category, title=title, content=content, importance=8)
+        decide_at_latest(
+            curator,
+            entry_id=propose(author, category=category, title=title, content=content, importance=8).pk,
+            action="approve",
+        ).entry
         for author, (category, title, content) in zip(authors, ENTRIES, strict=False)
     ]
     embed_pending()

@@ -51,7 +51,7 @@ from bigmind.core.replicas import answer_read, note_failure, read_alias, read_cu
 def read():
     asked.append(read_alias())
     with read_cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())" if len(asked) == 1 else "SELECT 1")
+        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())" if asked == ["replica"] else "SELECT 1")
 
 def page():
     try:
