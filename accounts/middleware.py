@@ -12,6 +12,7 @@ from accounts.models import User
 from accounts.sign_in.second_factors import has_second_factor, must_have_second_factor
 from accounts.sign_in.sign_ins import note_sign_in
 from accounts.views.sign_in import came_by_sso
+from bigmind.core.program_paths import is_for_programs
 from bigmind.core.read_only import is_read_only
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -53,7 +54,7 @@ class SignInMiddleware:
 class SecondFactorMiddleware:
     """Redirects people who must set up a second factor to that page, and lets them see nothing else.
 
-    Who came from the company's own sign-in has one there. Keys are no browsers: nothing below `/api/` asks who is here.
+    Who came from the company's own sign-in has one there. Keys are no browsers: what they open asks nobody.
     """
 
     OPEN = frozenset(
@@ -68,7 +69,7 @@ class SecondFactorMiddleware:
 
     def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
         """Redirect to that page; None lets the view answer."""
-        if settings.REQUIRE_MFA == "nobody" or request.path_info.startswith("/api/"):
+        if settings.REQUIRE_MFA == "nobody" or is_for_programs(request.path_info):
             return None
         assert request.resolver_match is not None
         is_open = request.resolver_match.view_name in self.OPEN

@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bigmind.core.errors import TooMany
+from bigmind.core.program_paths import FOR_PROGRAMS, is_for_programs
 from bigmind.environment import environment
 from bigmind.transports.fair_pool import NobodyWaits, People, fair_pool, share_of
 
@@ -27,8 +28,7 @@ IMPORT_BYTES = 4 * 1024 * 1024
 BODY_BYTES = 8 * 1024 * 1024
 LIMITS: Mapping[str, int] = {
     "/api/v1/import/": IMPORT_BYTES,
-    "/api/": REST_BYTES,
-    "/hooks/": REST_BYTES,
+    **dict.fromkeys(FOR_PROGRAMS, REST_BYTES),
     "": BODY_BYTES,
 }
 """The largest body for each route; the first that an address begins with counts."""
@@ -185,7 +185,7 @@ def _slow_routes() -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def _too_many(path: str, refusal: TooMany) -> Response:
     retry = {"Retry-After": str(refusal.retry_after)}
-    if not path.startswith("/api/"):
+    if not is_for_programs(path):
         return PlainTextResponse(f"{refusal} {refusal.hint}\n", 429, retry)
     # Imported here, because Django must be set up first.
     from bigmind.transports.rest.problems import problem_of
@@ -203,12 +203,12 @@ def _limit(path: str) -> int:
 
 def _needs_to_be_known(scope: Scope, size: int) -> bool:
     """Whether more would be read of a stranger than is read of anybody; of REST without a key, that is nothing."""
-    is_rest = scope["path"].startswith(("/api/", "/hooks/")) and scope["method"] not in {"GET", "HEAD", "OPTIONS"}
-    return size > STRANGERS_BYTES or (is_rest and size > 0 and "authorization" not in Headers(scope=scope))
+    needs_key = is_for_programs(scope["path"]) and scope["method"] not in {"GET", "HEAD", "OPTIONS"}
+    return size > STRANGERS_BYTES or (needs_key and size > 0 and "authorization" not in Headers(scope=scope))
 
 
 async def _is_known(scope: Scope) -> bool:
-    """Whether a request shows a key that opens something, or the session of someone who is signed in."""
+    """Whether a request shows what its path takes: a key that opens something, or the session of who is signed in."""
     # Imported here, because Django must be set up first.
     from django.conf import settings
 
@@ -218,7 +218,7 @@ async def _is_known(scope: Scope) -> bool:
 
     headers = Headers(scope=scope)
     check: Callable[[str], bool]
-    if scope["path"].startswith("/api/"):
+    if is_for_programs(scope["path"]):
         shown, check = headers.get("authorization", ""), is_key_of_somebody
     else:
         cookies = cookie_parser(headers.get("cookie", ""))
@@ -241,7 +241,7 @@ def _busy(path: str) -> Response:
 
 
 def _refusal(path: str, status: int, code: str, detail: str, *, hint: str) -> Response:
-    if not path.startswith("/api/"):
+    if not is_for_programs(path):
         return Response(f"{detail} {hint}\n", status, media_type="text/plain")
     # Imported here, because Django must be set up first.
     from bigmind.transports.rest.problems import problem

@@ -1,5 +1,6 @@
 """What somebody without a key can do to the server: nothing that others notice. Over raw sockets."""
 
+import json
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -7,18 +8,24 @@ from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic, sleep
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import httpx
 import psutil
 import pytest
+from django.conf import settings
+from django.test import Client
 
-from tests.factories import make_key
+from knowledge.models import Chunk, Session
+from tests.capture.hooking import choose_mode
+from tests.factories import make_key, make_user
 from tests.half_open import attacking
 from tests.half_open import connect as half_open
 from tests.serving import Served, end_its_database_sessions, serving
 
 MIB = 1024 * 1024
 TCP_ESTABLISHED = 1
+JSON = {"Content-Type": "application/json"}
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -81,7 +88,7 @@ def test_a_head_that_comes_byte_by_byte_puts_nothing_off(hurried):
     assert monotonic() - begun < 10
 
 
-@pytest.mark.parametrize("path", ["/mcp", "/api/v1/facts/", "/api/v1/import/"])
+@pytest.mark.parametrize("path", ["/mcp", "/api/v1/facts/", "/api/v1/import/", "/hooks/codex/"])
 def test_without_a_key_no_body_is_waited_for(hurried, path):
     served, _ = hurried
     size = 900_000
@@ -89,15 +96,16 @@ def test_without_a_key_no_body_is_waited_for(hurried, path):
         assert b" 401 " in connection.recv(4096).split(b"\r\n")[0]
 
 
+@pytest.mark.parametrize("path", ["/api/v1/facts/", "/hooks/codex/"])
 @pytest.mark.parametrize("key", ["Bearer bm_wrong", "Basic YTpi"])
-def test_with_a_wrong_key_no_large_body_is_waited_for(hurried, key):
+def test_with_a_wrong_key_no_large_body_is_waited_for(hurried, key, path):
     served, _ = hurried
-    head = f"POST /api/v1/facts/ HTTP/1.1\nHost: HOST\nAuthorization: {key}\nContent-Length: 900000\n\n"
+    head = f"POST {path} HTTP/1.1\nHost: HOST\nAuthorization: {key}\nContent-Length: 900000\n\n"
     with connect(served, head) as connection:
         assert b" 401 " in connection.recv(4096).split(b"\r\n")[0]
 
 
-@pytest.mark.parametrize("path", ["/", "/api/v1/facts/", "/nowhere/", "/mcp"])
+@pytest.mark.parametrize("path", ["/", "/api/v1/facts/", "/hooks/codex/", "/nowhere/", "/mcp"])
 def test_sixty_unfinished_bodies_of_eight_megabytes_take_no_memory(hurried, path):
     served, process = hurried
     before = psutil.Process(process.pid).memory_info().rss
@@ -253,6 +261,49 @@ def test_a_key_opens_the_way_for_a_large_body(hurried):
     assert small.status_code == 400
     assert large.status_code == 413
     assert "1,048,576" in large.text
+
+
+def test_a_session_does_not_stand_for_the_key_of_a_hook(hurried):
+    served, _ = hurried
+    browser = Client()
+    browser.force_login(make_user())
+    cookie = f"{settings.SESSION_COOKIE_NAME}={browser.cookies[settings.SESSION_COOKIE_NAME].value}"
+    head = f"POST /hooks/codex/ HTTP/1.1\nHost: HOST\nCookie: {cookie}\nContent-Length: 900000\n\n"
+    with connect(served, head) as connection:
+        assert b" 401 " in connection.recv(4096).split(b"\r\n")[0]
+
+
+def test_a_long_report_of_a_hook_is_stored_whole(hurried):
+    served, _ = hurried
+    user = make_user()
+    choose_mode(user, "automatic")
+    headers = JSON | {"Authorization": f"Bearer {make_key(user, scopes={'read', 'write'}).text}"}
+    address, start = f"{served.url}/hooks/claude-code/", {"session_id": "s-1", "hook_event_name": "SessionStart"}
+    httpx.post(address, json=start, headers=headers, timeout=30)
+    said = [{"role": ("user", "assistant")[at % 2], "text": f"{at} " + "naïve 🧠 " * 440} for at in range(16)]
+    told = {"event_id": str(uuid4()), "closing": {"headline": "Moved the ledger", "messages": said}}
+    report = {"session_id": "s-1", "hook_event_name": "SessionEnd", "reason": "other", "bigmind": told}
+    body = json.dumps(report).encode()
+
+    without_key = httpx.post(address, content=body, headers=JSON, timeout=30)
+    answer = httpx.post(address, content=body, headers=headers, timeout=30)
+
+    assert len(body) > 64 * 1024
+    assert answer.status_code == 200
+    assert Session.objects.get().one_liner == "Moved the ledger"
+    assert Chunk.objects.filter(content__contains="naïve 🧠").exists()
+    assert without_key.status_code == 401
+    assert without_key.headers["Content-Type"] == "application/problem+json"
+
+
+def test_a_report_that_is_too_large_is_refused_with_a_problem(hurried):
+    served, _ = hurried
+    headers = JSON | {"Authorization": f"Bearer {make_key().text}"}
+
+    answer = httpx.post(f"{served.url}/hooks/codex/", content=b"x" * (2 * MIB), headers=headers, timeout=30)
+
+    assert answer.status_code == 413
+    assert answer.headers["Content-Type"] == "application/problem+json"
 
 
 def test_as_many_files_may_be_open_as_the_machine_allows(hurried):

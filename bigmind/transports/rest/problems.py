@@ -24,13 +24,13 @@ from rest_framework.exceptions import (
 from accounts.authentication import CHALLENGE
 from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound, ReadOnly, TooMany
 from bigmind.core.metrics import DATABASE_ERRORS
+from bigmind.core.program_paths import is_for_programs
 from bigmind.core.read_only import is_refused_write
 from bigmind.observability.logging import current_request_id
 from bigmind.views import errors
 
 CONTENT_TYPE = "application/problem+json"
 RETRY_SECONDS = 5
-FOR_PROGRAMS = ("/api/", "/hooks/")
 
 TITLES: dict[str, str] = {
     "malformed": "The request cannot be read",
@@ -90,7 +90,7 @@ class StaleCopy(APIException):
 
 def is_rest(request: HttpRequest) -> bool:
     """Whether a request comes from a program with a key: it is refused with a problem, and not with a page."""
-    return request.path_info.startswith(FOR_PROGRAMS)
+    return is_for_programs(request.path_info)
 
 
 def problem(
