@@ -23,7 +23,6 @@ FINDITER = frozenset({"finditer"})
 # Whose callers cut what they give to it, and to how many characters.
 BOUNDED = {
     "bigmind.core.screening.secret_formats._BEFORE": 100,
-    "bigmind.core.screening.secret_formats._HEADLESS": 400,
     "bigmind.core.screening.labelled_secrets._ASSIGNED": 1_200,
     "bigmind.core.screening.labelled_secrets._FOLLOWING": 1_200,
     "bigmind.core.screening.labelled_secrets._SPOKEN": 1_200,

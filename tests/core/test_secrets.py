@@ -18,7 +18,7 @@ ADVERSARIAL = (
     "key ", "token=:token=", "secret:", "password ", "password is ", "a://b:c", "eyJ", "eyJaaaaaaaaa.", "ghp_", "sk-a",
     "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "AAAAAAAAAAAAAAAAAAAA\n", "MII", "Bearer ", "curl -u ",
     "mysql x ", "cred a:", "aaaaaaa:bbbbbbbbb@", "_", "a", "api key (", "<token>", "password:\n",
-    "SG.aaaaaaaaaaaaaaaaaaaa.",
+    "SG.aaaaaaaaaaaaaaaaaaaa.", "Private-MAC: a", "aaaaaaaaaaaaaaaa+aaaaaaa\n-----END PRIVATE KEY-----",
 )  # fmt: skip
 MAKER = Maker(7)
 AWS_KEY = "AKIA" + MAKER.of("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)
@@ -97,6 +97,52 @@ def test_a_private_key_is_one_secret_and_a_mention_of_its_frame_is_none(kind):
 
     assert redact(f"Before.\n{key}\nAfter.") == "Before.\n[secret removed: private key]\nAfter."
     assert _kinds(f"Files that begin with -----BEGIN {kind}----- are refused by the hook.") == []
+
+
+def _pem_lines() -> list[str]:
+    return MAKER.pem("RSA PRIVATE KEY").replace("\n-----END", f"\n{MAKER.base64(8)}\n-----END").splitlines()[1:]
+
+
+PGP = [MAKER.base64(48) for _ in range(30)] + [
+    MAKER.base64(9),
+    "=" + MAKER.base64(3),
+    "-----END PGP PRIVATE KEY BLOCK-----",
+]
+PUTTY = [MAKER.base64(48) for _ in range(14)] + [MAKER.base64(6), "Private-MAC: " + MAKER.of("0123456789abcdef", 64)]
+
+
+@pytest.mark.parametrize("lines", [_pem_lines(), PGP, PUTTY], ids=["PEM", "PGP", "PuTTY"])
+@pytest.mark.parametrize(
+    "between", ["\n", "\r\n", "\\n", "\\r\\n", "\\\\n", " ", "\n    ", "\n> ", '" +\n  "', '\\n" +\n"']
+)
+def test_of_a_private_key_whose_beginning_was_cut_off_nothing_is_left(lines: list[str], between: str) -> None:
+    whole = between.join(lines)
+
+    assert redact(f"What is left: {whole} Keep it.") == "What is left: [secret removed: private key] Keep it."
+    for cut in range(1, len(lines[0]) + 40, 7):
+        assert redact(whole[cut:]).lstrip('n\\"+> \r\n') == "[secret removed: private key]"
+
+
+def test_private_lines_of_putty_are_removed_with_the_frame_as_a_whole() -> None:
+    frame = "PuTTY-User-Key-File-3: ssh-rsa\nEncryption: none\nComment: me\nPublic-Lines: 2\nAAAAB3NzaC1yc2EA\nAAAD"
+    text = "\n".join([frame, "Private-Lines: 15", *PUTTY])
+
+    left = redact(text)
+
+    assert not [line for line in PUTTY if line in left]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It ends with -----END PRIVATE KEY-----.",
+        "https://example.com/some/very/long/path/that/leads/to/where/it/is ends with -----END PRIVATE KEY-----",
+        "Misunderstandings about internationalization and telecommunications\n-----END PRIVATE KEY-----",
+        "The line Private-MAC: 0011 is the last one of a file of PuTTY.",
+    ],
+)
+def test_an_end_of_a_private_key_that_is_only_mentioned_is_none(text: str) -> None:
+    assert _kinds(text) == []
 
 
 @pytest.mark.parametrize("piece", ADVERSARIAL)

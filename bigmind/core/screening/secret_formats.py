@@ -31,7 +31,14 @@ _FRAMELESS = re.compile(
     r"(?:MII[A-Za-z0-9+/]{1,5}(?:IBAAKCA[QgI]|BADANBgkqhkiG9w0BAQEFAASC)|b3BlbnNzaC1rZXktdjEA|MC4CAQAwBQYDK2V|MHcCAQEEI"
     r"|MIG[HT]AgEA|MGgCAQEE|MHQCAQEEI)" + _LINES
 )
-_HEADLESS = re.compile(r"(?:[A-Za-z0-9+/=]{16,76}(?:\s{1,4}|\\n)){1,200}\Z")
+# The lines before an end, of a text that is read backwards: looked for forwards, they would be tried at each place. The
+# `n` of an escaped line end then counts as a letter of the line before. The last line may be short, as may be the
+# checksum of a PGP key below it, and what is left of the first one where the text begins.
+_SPACE_BEFORE = r"(?:\s|[nr]?\\{1,2}|[\"'`,>|]|\+(?![A-Za-z0-9/=])){1,40}+"
+_SHORT = rf"(?![A-Za-z0-9+/=]{{16}})[A-Za-z0-9+/=]{{1,15}}+{_SPACE_BEFORE}"
+_HEADLESS = re.compile(
+    rf"{_SPACE_BEFORE}(?:{_SHORT}){{0,2}}+(?:[A-Za-z0-9+/=]{{16,}}+(?:{_SPACE_BEFORE})?+)*+(?:[A-Za-z0-9+/=]{{1,15}}\Z)?"
+)
 _ENCODED_FRAME = re.compile(r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{60,}+")
 
 
@@ -286,7 +293,7 @@ def _is_strictly_random(token: str) -> bool:
 
 def find_private_keys(text: str) -> Iterator[Secret]:
     """Find private keys in PEM, OpenSSH, PGP and PuTTY form. A frame that is mentioned without a body is none."""
-    if "PRIVATE KEY" in text or "PuTTY-User-Key" in text:
+    if "PRIVATE KEY" in text or "PuTTY-User-Key" in text or "Private-MAC" in text:
         yield from _find_framed(text)
         yield from _find_headless(text)
     for match in _FRAMELESS.finditer(text):
@@ -311,8 +318,11 @@ def _find_framed(text: str) -> Iterator[Secret]:
 
 
 def _find_headless(text: str) -> Iterator[Secret]:
-    """Find bodies whose beginning was cut off."""
+    """Find bodies whose beginning was cut off. What stands between two ends is read once."""
+    done = 0
     for end in _END.finditer(text):
-        body = _HEADLESS.search(text[max(0, end.start() - 400) : end.start()])
-        if body and len(body[0]) >= BODY_CHARS:
-            yield Secret(KIND, end.start() - len(body[0]), end.end())
+        before, done = text[done : end.start()], end.end()
+        lines = _HEADLESS.match(before[::-1])
+        body = before[len(before) - lines.end() :].lstrip(" \t\r\n\"'`,>|\\") if lines else ""
+        if len(body) >= BODY_CHARS and not is_plain(body):
+            yield Secret(KIND, end.start() - len(body), end.end())
