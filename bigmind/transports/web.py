@@ -186,7 +186,7 @@ def _slow_routes() -> tuple[tuple[str, tuple[str, ...]], ...]:
 def _too_many(path: str, refusal: TooMany) -> Response:
     retry = {"Retry-After": str(refusal.retry_after)}
     if not is_for_programs(path):
-        return PlainTextResponse(f"{refusal} {refusal.hint}\n", 429, retry)
+        return PlainTextResponse(f"{refusal}\n", 429, retry)
     # Imported here, because Django must be set up first.
     from bigmind.transports.rest.problems import problem_of
 

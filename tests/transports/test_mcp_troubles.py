@@ -10,6 +10,7 @@ from mcp import MCPError
 
 from accounts.actor import Actor
 from bigmind.asgi import application, lifespan
+from bigmind.core.errors import TooMany
 from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.protocol_errors import as_protocol_error
@@ -81,6 +82,13 @@ def test_a_database_that_went_away_is_a_tool_error_that_says_so(monkeypatch: pyt
     assert result["isError"]
     assert "database does not answer" in result["content"][0]["text"]
     assert "10.0.0.7" not in str(result)
+
+
+def test_whoever_called_too_often_is_told_once_when_to_come_back() -> None:
+    error = as_protocol_error(TooMany("Too many calls are waiting.", retry_after=5), REQUEST_ID)
+
+    assert error.message == "Too many calls are waiting. Try again in 5 s."
+    assert error.data == {"code": "too_many", "retryAfter": 5, "requestId": REQUEST_ID}
 
 
 def test_a_protocol_error_passes_as_it_is() -> None:

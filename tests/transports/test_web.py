@@ -1,5 +1,6 @@
 """Pages and REST as the running server hands them to Django."""
 
+import json
 import socket
 from urllib.parse import urlsplit
 
@@ -7,7 +8,8 @@ import anyio
 import httpx
 from starlette.types import Message, Receive, Scope, Send
 
-from bigmind.transports.web import WholeRequests
+from bigmind.core.errors import TooMany
+from bigmind.transports.web import WholeRequests, _too_many
 from tests.serving import Served
 
 
@@ -87,6 +89,16 @@ def test_a_request_that_breaks_off_is_not_handed_on() -> None:
     ]
 
     assert anyio.run(lambda: _handed_on(*pieces)) == []
+
+
+def test_whoever_asked_too_often_is_told_once_when_to_come_back() -> None:
+    refusal = TooMany("Too many requests are waiting.", retry_after=5)
+
+    page, report = _too_many("/memory/facts/", refusal), _too_many("/hooks/codex/", refusal)
+
+    assert bytes(page.body) == b"Too many requests are waiting. Try again in 5 s.\n"
+    assert json.loads(bytes(report.body))["hint"] == "Try again in 5 s."
+    assert page.headers["Retry-After"] == report.headers["Retry-After"] == "5"
 
 
 def test_a_header_with_an_underscore_cannot_pass_for_the_proxys() -> None:

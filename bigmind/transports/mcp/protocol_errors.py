@@ -26,9 +26,8 @@ def as_protocol_error(error: Exception, request_id: str) -> MCPError:
     if is_refused_write(error):
         error = ReadOnly()
     if isinstance(error, TooMany):
-        told = f"{error} {error.hint}"
         about = {"code": error.code, "retryAfter": error.retry_after, "requestId": request_id}
-        return ProtocolError(types.INVALID_REQUEST, told, about)
+        return ProtocolError(types.INVALID_REQUEST, str(error), about)
     if isinstance(error, BigMindError):
         return MCPError(types.INVALID_PARAMS, str(error), {"code": error.code, "requestId": request_id})
     if isinstance(error, BadKey):
