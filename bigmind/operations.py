@@ -109,15 +109,21 @@ def find_operation(name: str) -> Operation | None:
     return CATALOGUE.get(name.strip().rpartition("__")[2].replace("-", "_").lower())
 
 
+def find_named(operation: Operation, arguments: Mapping[str, Any]) -> Operation | None:
+    """Return the operation that a call names to be performed in its place, if any."""
+    named = arguments.get("tool") if operation.performs_others else None
+    target = find_operation(named) if isinstance(named, str) else None
+    return None if target is None or target.performs_others else target
+
+
 def operation_to_perform(operation: Operation, arguments: Mapping[str, Any]) -> tuple[Operation, dict[str, Any]]:
     """Return the operation that a call names to be performed in its place, with its arguments; else the call itself.
 
     Arguments beside `tool` are taken for those of the tool: agents send them flat as well.
     """
     sent = dict(arguments)
-    named = sent.get("tool") if operation.performs_others else None
-    target = find_operation(named) if isinstance(named, str) else None
-    if target is None or target.performs_others:
+    target = find_named(operation, arguments)
+    if target is None:
         return operation, sent
     inner = operation.forgive({"arguments": sent.get("arguments")}).get("arguments") or {}
     if not isinstance(inner, dict):

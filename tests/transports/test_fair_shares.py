@@ -14,9 +14,11 @@ from typing import Any
 import httpx
 import pytest
 from django.db import connection, transaction
+from mcp.types import CallToolRequestParams
 
 from bigmind.core.errors import TooMany
 from bigmind.transports.fair_pool import FairPool, NobodyWaits, People, share_of
+from bigmind.transports.mcp.tools import is_slow
 from bigmind.transports.shared_load import AtWork
 from bigmind.transports.web import _is_slow
 from tests.copies import serving_copy
@@ -247,6 +249,24 @@ def test_whose_turn_it_is_follows_from_what_was_shown_before() -> None:
 )
 def test_what_counts_as_slow(method: str, path: str, query: bytes, slow: bool) -> None:
     assert _is_slow({"method": method, "path": path, "query_string": query}) is slow
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "slow"),
+    [
+        ("memory_recall", {}, True),
+        ("mcp__bigmind__memory-recall", {}, True),
+        ("search_memory", {"query": "tea"}, True),
+        ("memory_list_facts", {}, False),
+        ("nothing", {}, False),
+        *(("memory_use_tool", {"tool": tool}, True) for tool in ("memory_recall", "mcp__bigmind__memory_recall")),
+        *(("mcp__bigmind__memory_use_tool", {"tool": tool}, True) for tool in ("memory-recall", " Memory_Recall ")),
+        *(("memory_use_tool", {"tool": tool}, False) for tool in ("memory_list_facts", "memory_use_tool", 7, None)),
+        ("memory_use_tool", {"find": "write a note"}, False),
+    ],
+)
+def test_a_call_of_a_slow_tool_is_slow_however_it_is_named(name: str, arguments: dict[str, Any], slow: bool) -> None:
+    assert is_slow(CallToolRequestParams(name=name, arguments=arguments)) is slow
 
 
 @pytest.fixture
