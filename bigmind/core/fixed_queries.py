@@ -109,7 +109,8 @@ class _Compiled:
         used: set[int] = set()
         self._sources = [_source_of(parameter, marks, used) for parameter in parameters]
         self._constants = [*parameters]
-        if begins := next((at for at, mark in marks.items() if sql.endswith(f" OFFSET {mark}")), None):
+        begins = next((at for at, mark in marks.items() if sql.endswith(f" OFFSET {mark}")), None)
+        if begins is not None:
             # Django writes it into the SQL.
             sql = f"{sql.removesuffix(str(marks[begins]))}%s"
             self._sources.append(lambda values: values[begins])

@@ -58,6 +58,15 @@ def test_a_slice_begins_where_each_call_says() -> None:
     ]
 
 
+def test_where_a_slice_begins_may_be_the_first_of_the_values() -> None:
+    user = make_user("mia")
+    for number in range(3):
+        Fact.objects.create(user=user, fact=f"Nr. {number}", digest=str(number), category="constraint")
+    asked = FixedQuery(lambda at, user_id: Fact.objects.filter(user=user_id).order_by("digest")[at : at + 2])
+
+    assert [[fact.digest for fact in asked(at, user.pk)] for at in (1, 2, 0)] == [["1", "2"], ["2"], ["0", "1"]]
+
+
 def test_an_array_may_be_asked_for_by_a_query() -> None:
     mia, bob = make_user("mia"), make_user("bob")
     for user in (mia, bob):
