@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -132,11 +133,27 @@ class HookFolder:
 
 
 def write_program(folder: Path) -> None:
-    """Write the hook program and the modules that screen texts into a folder."""
-    for name, content in _contents().items():
+    """Write the hook program and the modules that screen texts into a folder, in the place of those of before."""
+    contents = _contents()
+    for name, content in contents.items():
         found = find_file(folder / name)
         if found.content != content:
             replace_file(found, content, mode=0o644)
+    for package in (SCREENING, TRIGGERS):
+        _remove_former(folder / package, {Path(name).stem for name in contents if name.startswith(f"{package}/")})
+
+
+def _remove_former(package: Path, modules: set[str]) -> None:
+    """Remove modules that a former version wrote into a package of BigMind's own, and what Python compiled of them.
+
+    What is a link may be somebody's, and whatever is no module of Python is not BigMind's. What stays does no harm.
+    """
+    if package.is_symlink():
+        return
+    for path in (*package.glob("*.py"), *package.glob("__pycache__/*.pyc")):
+        if path.name.partition(".")[0] not in modules and path.is_file() and not path.is_symlink():
+            with suppress(OSError):
+                path.unlink()
 
 
 def _contents() -> dict[str, bytes]:

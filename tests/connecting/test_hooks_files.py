@@ -375,6 +375,39 @@ def test_the_python_of_a_command_stays_while_it_is_there(home: Home, tmp_path: P
     assert Path(folder.program("codex", home.machine).python).is_file()
 
 
+def test_an_upgrade_removes_the_modules_of_a_former_version_and_nothing_else(tmp_path: Path) -> None:
+    folder, elsewhere = HookFolder(tmp_path / "hooks"), tmp_path / "mine.py"
+    folder.write(HookConfig("codex", "http://localhost:7700", places=["user"]))
+    written = {path for path in folder.folder.rglob("*") if path.is_file()}
+    former = [folder.folder / package / "named.py" for package in ("bigmind_screening", "bigmind_triggers")]
+    former.append(folder.folder / "bigmind_screening/__pycache__/named.cpython-311.pyc")
+    kept = [folder.folder / name for name in ("named.py", "bigmind_screening/notes.txt", "mine/named.py")]
+    kept += [folder.folder / "bigmind_screening/__pycache__/values.cpython-311.pyc", elsewhere]
+    for path in (*former, *kept):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("# Of before.\n")
+    link = folder.folder / "bigmind_screening/linked.py"
+    link.symlink_to(elsewhere)
+
+    folder.renew()
+
+    assert not [path for path in former if path.exists()]
+    assert {path for path in folder.folder.rglob("*") if path.is_file()} == {*written, *kept, link} - {elsewhere}
+    assert elsewhere.read_text() == "# Of before.\n"
+
+
+def test_modules_in_a_folder_that_is_a_link_stay(tmp_path: Path) -> None:
+    folder, theirs = HookFolder(tmp_path / "hooks"), tmp_path / "theirs"
+    theirs.mkdir()
+    folder.folder.mkdir()
+    (theirs / "named.py").write_text("# Theirs.\n")
+    (folder.folder / "bigmind_screening").symlink_to(theirs)
+
+    folder.write(HookConfig("codex", "http://localhost:7700", places=["user"]))
+
+    assert (theirs / "named.py").read_text() == "# Theirs.\n"
+
+
 def test_the_last_client_takes_the_program_with_it(tmp_path: Path) -> None:
     folder = HookFolder(tmp_path / "hooks")
     folder.write(HookConfig("codex", "http://localhost:7700", places=["user", "/engine"]))
