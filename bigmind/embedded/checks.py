@@ -23,7 +23,7 @@ from bigmind.core.change_notifications import hears, listening_parameters
 from bigmind.core.read_only import is_read_only
 from bigmind.core.roles import OWNS_TABLES, is_pooled, owner_alias
 from bigmind.embedded.database import OLDEST_SERVER, pending_migrations, vector_advice, vector_version
-from bigmind.embedded.home import CannotStart, free_bytes, reason_for, running_on
+from bigmind.embedded.home import CannotStart, free_bytes, reason_for, running_on, start_command
 from bigmind.embedded.listeners import listen
 from bigmind.environment import Environment, unknown_variables
 from bigmind.observability import health
@@ -37,7 +37,7 @@ PATIENCE_SECONDS = 3
 WORKER_PATIENCE_SECONDS = 6
 COMFORTABLE_FREE_BYTES = 1024**3
 OF_THE_DATABASE = ("database", "wall", "vector", "migrations", "writes", "clock", "changes", "partitions")
-START = "Start BigMind: make run"
+START = f"Start BigMind: {start_command()}"
 SESSION_CALLS = 4
 HANDSHAKE = {
     "jsonrpc": "2.0",

@@ -17,6 +17,7 @@ FOLDERS = ("logs", "run", "queue", "queue/in", "queue/processed", "queue/control
 IN_MEMORY = Path("/dev/shm")  # noqa: S108 - files in it get unpredictable names
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 ELSEWHERE = "choose another folder with BIGMIND_HOME"
+SOURCES = Path(__file__).resolve().parents[2]
 
 
 class CannotStart(Exception):
@@ -29,6 +30,11 @@ class Running:
 
     pid: int
     url: str
+
+
+def start_command(sources: Path = SOURCES) -> str:
+    """Return what starts BigMind here: only a clone has a Makefile."""
+    return "make run" if (sources / "Makefile").is_file() else "bigmind up"
 
 
 def prepare_home(home: Path) -> None:

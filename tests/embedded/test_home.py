@@ -15,6 +15,7 @@ from bigmind.embedded.home import (
     prepare_home,
     running_on,
     share_folder,
+    start_command,
 )
 from tests.embedded.conftest import NOBODY, as_root_only
 from tests.embedded.instance import command
@@ -25,6 +26,13 @@ def test_a_home_is_made_and_closed_to_others(home: Path) -> None:
 
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
     assert (home / "queue" / "in").is_dir()
+
+
+def test_whoever_has_no_clone_is_not_told_to_make_anything(tmp_path: Path) -> None:
+    installed = start_command(tmp_path)
+    (tmp_path / "Makefile").touch()
+
+    assert (installed, start_command(tmp_path), start_command()) == ("bigmind up", "make run", "make run")
 
 
 def test_a_home_that_was_open_is_closed(home: Path) -> None:

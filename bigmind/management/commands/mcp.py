@@ -17,10 +17,11 @@ from accounts.services.setting_overrides import follow_in_background, load_overr
 from bigmind.core.errors import Invalid
 from bigmind.core.rls import deny_by_default
 from bigmind.core.roles import forget_owner
+from bigmind.embedded.home import start_command
 from bigmind.transports.mcp.request_context import ClientName, Identify, parse_structured, parse_toolsets, this_machine
 from bigmind.transports.mcp.stdio import serve_stdio
 
-NOT_RUNNING = "BigMind is not running: start it with `make run`."
+NOT_RUNNING = f"BigMind is not running: start it with `{start_command()}`."
 NO_KEY = "Set BIGMIND_API_KEY to your key. Only in personal mode does the owner need none."
 ANSWER_WITHIN_SECONDS = 3
 
@@ -87,6 +88,6 @@ def _identification(key: str) -> Identify:
 def _as_owner(client: ClientName) -> Actor:
     owner = User.objects.filter(role=Role.ADMIN, is_active=True).order_by("created_at").first()
     if owner is None:
-        raise BadKey("BigMind has no user yet: start it once with `make run`.")
+        raise BadKey(f"BigMind has no user yet: start it once with `{start_command()}`.")
     agent = note_agent(owner, client_name=client.name, client_version=client.version, host=this_machine())
     return Actor.of(owner, agent=agent)
