@@ -110,6 +110,9 @@ def require_despite(request: DecisionRequest, entry: CompanyEntry) -> None:
         setattr(edited, name, value)
     if entry.is_approved and edited.text == entry.text:
         return
+    if edited.text != entry.text:
+        # The revision that it would be: the vectors that were stored of this one are those of the text now.
+        edited.revision += 1
     against = {one.entry: one.contradictions for one in contradicting(edited)}
     if edited.text == entry.text:
         # A curator was shown these beside the proposal, as one cluster: one decision must not pass over the other.

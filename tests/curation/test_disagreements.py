@@ -11,7 +11,9 @@ from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from curation.decisions.deciding import decide_many
 from curation.proposals.briefing import brief
+from curation.proposals.overlaps import compare_proposals
 from knowledge.models import CompanyEntry, Status
+from knowledge.services.embedding import embed_pending
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
 
@@ -75,6 +77,21 @@ def test_nothing_contradicts_on_the_way_by_edit_merge_or_restore() -> None:
     ):
         with pytest.raises(Conflict, match="may contradict"):
             decide(entry, action, **said)
+
+
+def test_a_proposal_approved_with_edits_is_compared_by_its_new_text() -> None:
+    # Other titles, and the same rule often: the texts share few words, and are near in meaning alone.
+    known = approved_entry(
+        title="Releases, rollbacks, migrations, hotfixes, emergencies", content=" ".join([NEVER] * 3)
+    )
+    entry = propose(title="Kitchen, lunches, bicycles, parking, holidays", content="Backups run at night.")
+    embed_pending()
+    compare_proposals()
+
+    with pytest.raises(Conflict, match=f"may contradict.*{known.handle}"):
+        decide(entry, content=" ".join([ANYONE] * 3))
+
+    assert status_of(entry) == Status.PENDING
 
 
 def test_many_at_once_are_asked_for_the_second_step_one_by_one() -> None:
