@@ -10,9 +10,9 @@ from accounts.authentication import actor_of
 from accounts.services.erasures import as_file, get_erasure, list_erasures, person_in
 from bigmind.core.errors import NotFound
 from bigmind.core.pagination import page_of
+from bigmind.web.pages import offset_in
 
 REPORTS_ON_A_PAGE = 50
-MOST_REPORTS = 10**9
 
 
 @never_cache
@@ -20,9 +20,7 @@ MOST_REPORTS = 10**9
 @require_safe
 def erasures(request: HttpRequest) -> HttpResponse:
     """List what was erased, the newest first."""
-    actor, offset = actor_of(request), request.GET.get("offset", "")
-    start = min(int(offset), MOST_REPORTS) if offset.isdecimal() and len(offset) < 10 else 0
-    page = page_of(list_erasures(actor), limit=REPORTS_ON_A_PAGE, offset=start)
+    page = page_of(list_erasures(actor_of(request)), limit=REPORTS_ON_A_PAGE, offset=offset_in(request))
     rows = [
         {
             "report": report,

@@ -46,6 +46,7 @@ from bigmind.core.pagination import page_of
 from bigmind.core.sentences import in_language
 from bigmind.core.text import clean_name
 from bigmind.core.translation import _, gettext_lazy, write_number
+from bigmind.web.pages import offset_in
 
 SCOPES = {
     "read": gettext_lazy("read: recall what is remembered"),
@@ -65,7 +66,6 @@ COOKIE = "bigmind_new_key"
 WAITS_SECONDS = 300
 
 KEYS_ON_A_PAGE = 50
-MOST_KEYS = 10**9
 TOOLSET_NAMES = re.compile(r"[a-z_]+(,[a-z_]+)*")
 
 
@@ -239,10 +239,9 @@ def keys(request: HttpRequest) -> HttpResponse:
     own, apps = mine.filter(app=None), mine.exclude(app=None).select_related("app")
     working, ended = own.filter(pk__in=_usable()), own.exclude(pk__in=_usable())
     shown = {"ended": ended, "apps": apps, "everyone": list_keys()}.get(show, working)
-    offset = request.GET.get("offset", "")
     context = {
         "show": show,
-        "page": page_of(shown, limit=KEYS_ON_A_PAGE, offset=min(int(offset), MOST_KEYS) if offset.isdecimal() else 0),
+        "page": page_of(shown, limit=KEYS_ON_A_PAGE, offset=offset_in(request)),
         "counts": {"working": working.count(), "ended": ended.count(), "apps": apps.filter(pk__in=_usable()).count()},
         "ending": keys_ending_soon(actor.user),
         "soon": timezone.now() + KEYS_END_SOON,

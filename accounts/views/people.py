@@ -30,6 +30,7 @@ from bigmind.core.errors import BigMindError, Conflict, Invalid
 from bigmind.core.pagination import page_of
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy, ngettext
+from bigmind.web.pages import offset_in
 
 ROLES = {
     Role.MEMBER: gettext_lazy("member: remembers, recalls and proposes"),
@@ -40,7 +41,6 @@ ROLES = {
 PEOPLE_ON_A_PAGE = 50
 KEYS_SHOWN = 20
 ALERTS_SHOWN = 10
-MOST_PEOPLE = 10**6
 
 PersonAction = Callable[[HttpRequest, Actor, User], HttpResponse]
 
@@ -149,9 +149,8 @@ class DeleteForm(RefusableForm):
 @require_safe
 def people(request: HttpRequest) -> HttpResponse:
     """List everyone, who is invited, who is locked out, and what each role may do."""
-    actor, offset = actor_of(request), request.GET.get("offset", "")
-    start = min(int(offset), MOST_PEOPLE) if offset.isdecimal() else 0
-    page = page_of(services.list_people(actor), limit=PEOPLE_ON_A_PAGE, offset=start)
+    actor = actor_of(request)
+    page = page_of(services.list_people(actor), limit=PEOPLE_ON_A_PAGE, offset=offset_in(request))
     locked = lockouts_of(page.items)
     context = {
         "page": page,

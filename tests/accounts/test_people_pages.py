@@ -278,3 +278,12 @@ def test_somebody_who_is_gone_answers_404(browser: Client, ada: User) -> None:
     ada.delete()
 
     assert browser.get(address).status_code == 404
+
+
+@pytest.mark.parametrize("offset", ["9" * 5_000, "-1", "x", "²"])
+def test_an_address_that_says_any_position_shows_the_list(client, offset):
+    client.force_login(make_user(role=Role.ADMIN))
+
+    shown = {name: client.get(reverse(name), {"offset": offset}).status_code for name in ("people", "keys", "erasures")}
+
+    assert shown == {"people": 200, "keys": 200, "erasures": 200}
