@@ -1,7 +1,7 @@
 """Tables of curation: decisions, claims, comments, golden questions, packs, notices, subscriptions and deliveries."""
 
 from .claims import CLAIM_LASTS, Claim
-from .comments import Comment
+from .comments import FORMER_USER, Comment
 from .golden_questions import GoldenQuestion
 from .notifications import LETTER, PAUSE, Channel, Delivery, Frequency, Notice, NoticeReason, Subscription
 from .overlaps import Comparison, Overlap

@@ -6,6 +6,8 @@ from django.utils import timezone
 from accounts.models import User
 from knowledge.models import CompanyEntry
 
+FORMER_USER = "a former user"
+
 
 class Comment(models.Model):
     """One comment on an entry."""
@@ -24,4 +26,4 @@ class Comment(models.Model):
     @property
     def by_name(self) -> str:
         """The name of the author, also when the account is deleted."""
-        return str(self.by) if self.by else "a former user"
+        return str(self.by) if self.by else FORMER_USER

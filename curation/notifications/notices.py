@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from django.db.models import Count, QuerySet, Subquery, Value
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.expressions import CombinedExpression
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Concat, Left, Substr
 from django.utils import timezone
 from django.utils.text import Truncator
 from pydantic import Field
@@ -16,7 +16,7 @@ from accounts.models import Role, User
 from accounts.services.alerts import mark_alerts_seen, unseen_alerts
 from bigmind.core.read_only import is_read_only
 from bigmind.core.text import echo, one_line
-from curation.models import Action, Comment, Notice, NoticeReason, Review, Subscription
+from curation.models import FORMER_USER, Action, Comment, Notice, NoticeReason, Review, Subscription
 from knowledge.models import CompanyEntry
 
 from .webhook_messages import queue_webhook
@@ -88,6 +88,25 @@ def take_words_back(entries: Iterable[int]) -> None:
         Notice.objects.filter(pk=notice.pk).update(text=notice_text(text))
 
 
+def take_author_from_notices(user: User) -> None:
+    """Replace the name of a user in the notices of what they decided and commented, and nothing else in them.
+
+    Call this while the history still has their name.
+    """
+    for notice in Notice.objects.filter(review__by_id_kept=user.pk).select_related("entry", "review"):
+        text = _without_author(notice)
+        if text != notice.text:
+            Notice.objects.filter(pk=notice.pk).update(text=text)
+    for name in {str(user), user.username}:
+        namesakes = User.objects.filter(Q(display_name=name) | Q(username=name))
+        # A notice of a comment does not say whose it is: it is of the last one that somebody of this name had made.
+        last = Comment.objects.filter(by__in=namesakes, entry=OuterRef("entry"), created_at__lte=OuterRef("created_at"))
+        notices = Notice.objects.annotate(author=Subquery(last.order_by("-created_at").values("by")[:1]))
+        notices = notices.filter(review=None, author=user.pk, text__startswith=f"{name} commented on ")
+        without = Concat(Value(FORMER_USER), Substr("text", len(name) + 1))
+        notices.update(text=Left(without, NOTICE_CHARS))
+
+
 def reasons_muted_by(user: User) -> list[str]:
     """Return the reasons of which a user wants to hear nothing."""
     subscription = getattr(user, "subscription", None)
@@ -137,6 +156,21 @@ def mark_seen(actor: Actor) -> int:
 def _in_words(review: Review, subject: str) -> str:
     into = review.entry.superseded_by.handle if review.entry.superseded_by else "another entry"
     return f"{subject} {_DONE[review.action].format(by=review.by_name, into=into)}"
+
+
+def _without_author(notice: Notice) -> str:
+    """Return the text of a notice of a decision without the name of who decided. Title and reason may have it, too."""
+    review, text = notice.review, notice.text
+    if review is None or review.action not in _DONE:
+        return text
+    before = _DONE[review.action].partition("{by}")[0].rpartition("}")[2]
+    name = one_line(review.by_name)
+    # Behind the title, and before the reason. Where the words of others were taken back, there is neither.
+    start = text.find(before, max(0, text.find(f"({notice.entry.handle})")))
+    if start < 0:
+        return text
+    kept, rest = text[: start + len(before)], text[start + len(before) :]
+    return notice_text(f"{kept}{FORMER_USER}{rest.removeprefix(name)}") if rest.startswith(name) else text
 
 
 def _people_concerned(entry: CompanyEntry, *commenters: UUID | None, but: UUID | None) -> dict[UUID, NoticeReason]:

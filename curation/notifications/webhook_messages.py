@@ -1,14 +1,21 @@
 """What webhooks are told: the messages about decisions and about the head of the audit log, and who gets them."""
 
+from datetime import timedelta
+
 from django.conf import settings
+from django.db.models import Min
 from django.utils import timezone
 
+from accounts.models import User
 from accounts.services.audit import head_of_audit, head_text
 from bigmind.core.background import after_commit
-from curation.models import Channel, Delivery, Review, Webhook
+from curation.models import FORMER_USER, Channel, Delivery, Review, Webhook
 
 from .webhook_requests import AUDIT_HEAD
 from .webhooks import webhooks_for
+
+QUEUED_WITHIN = timedelta(minutes=10)
+"""How long after its step a message is queued at most: both are written in one transaction."""
 
 
 def queue_webhook(review: Review) -> None:
@@ -16,7 +23,7 @@ def queue_webhook(review: Review) -> None:
 
     The message names the entry and links to it; the text of the entry does not leave this instance.
     """
-    event = f"company.{review.action}"
+    event = _event_of(review)
     receivers = _receivers(event)
     if not receivers:
         return
@@ -39,6 +46,25 @@ def queue_webhook(review: Review) -> None:
         Delivery(channel=Channel.WEBHOOK, event=event, body=body, webhook=webhook) for webhook in receivers
     )
     after_commit("curation.tasks.deliver_pending")
+
+
+def take_author_from_webhooks(user: User) -> None:
+    """Replace the name of a user in the messages about their decisions, also in those that wait to be sent."""
+    messages = Delivery.objects.filter(channel=Channel.WEBHOOK)
+    oldest = messages.aggregate(first=Min("created_at"))["first"]
+    if oldest is None:
+        return
+    reviews = Review.objects.filter(by_id_kept=user.pk, created_at__gte=oldest - QUEUED_WITHIN).select_related("entry")
+    # A message does not say of which step it is: event, moment and entry are those of one.
+    names = {(_event_of(one), one.created_at.isoformat(), one.entry.handle): one.by_name for one in reviews}
+    for message in messages.filter(body__data__by__in=set(names.values())):
+        body, data = message.body, message.body["data"]
+        if names.get((body["type"], body["timestamp"], data["handle"])) == data["by"]:
+            Delivery.objects.filter(pk=message.pk).update(body={**body, "data": {**data, "by": FORMER_USER}})
+
+
+def _event_of(review: Review) -> str:
+    return f"company.{review.action}"
 
 
 def queue_audit_head() -> bool:
