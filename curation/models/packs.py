@@ -90,6 +90,13 @@ class PackVersion(models.Model):
     endorsed_by = models.ForeignKey(
         User, models.SET_NULL, null=True, blank=True, related_name="+", help_text="The first of four eyes."
     )
+    endorsed_lines = ArrayField(
+        models.CharField(max_length=100),
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="The keys of the lines that the first of four eyes accepted.",
+    )
     decided_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
     decided_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)

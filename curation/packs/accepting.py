@@ -54,6 +54,8 @@ class PackOutcome:
     withdrawn: int = 0
     left: list[LeftAsIs] = field(default_factory=list)
     waits_for_second: bool = False
+    differs_from: str = ""
+    """Who had accepted other lines of it first, and has to accept these, too."""
 
 
 @transaction.atomic
@@ -69,7 +71,8 @@ def accept_update(
 ) -> PackOutcome:
     """Accept the version that waits, as a curator who has reviewed it: its lines are company knowledge from now on.
 
-    Each line becomes a decision in the history of its entry. In an enterprise two curators accept what is important.
+    Each line becomes a decision in the history of its entry. In an enterprise two curators accept what is important,
+    and the same lines of it: who accepts others than the first one did is the first to accept these.
 
     Args:
         keep: Lines that stay as they are here, such as one's own edits.
@@ -89,8 +92,7 @@ def accept_update(
     outcome = PackOutcome(pack, waiting.version)
     lines = list(_lines_to_carry_out(actor, pack, waiting, outcome, set(keep or ()), set(anyway or ())))
     _require_despite(lines, set(despite or ()))
-    if _waits_for_second(actor, waiting, lines):
-        outcome.waits_for_second = True
+    if _waits_for_second(actor, waiting, lines, outcome):
         return outcome
     before = pack.accepted
     # First: a question that this version drops must not refuse it, and its item is found by what is here still.
@@ -272,8 +274,10 @@ def _require_despite(lines: Iterable[LineChange], despite: Collection[int]) -> N
     )
 
 
-def _waits_for_second(actor: Actor, version: PackVersion, lines: Iterable[LineChange]) -> bool:
+def _waits_for_second(actor: Actor, version: PackVersion, lines: Iterable[LineChange], outcome: PackOutcome) -> bool:
     """Record the first approval of what two people must approve; return whether the second is missing.
+
+    An approval of other lines counts for nothing here, as one of another text of an entry does.
 
     Raises:
         Conflict: it is the same curator again.
@@ -281,12 +285,16 @@ def _waits_for_second(actor: Actor, version: PackVersion, lines: Iterable[LineCh
     important = any(max(line.entry.importance, line.after.importance) >= FOUR_EYES_FROM for line in lines if line.after)
     if settings.BIGMIND_MODE != "enterprise" or not important:
         return False
-    if version.endorsed_by_id == actor.user.pk:
-        raise Conflict("You have accepted it already.", hint="A second curator has to agree.")
-    if version.endorsed_by_id:
+    keys = sorted(line.key for line in lines)
+    if version.endorsed_by_id and version.endorsed_lines == keys:
+        if version.endorsed_by_id == actor.user.pk:
+            raise Conflict("You have accepted it already.", hint="A second curator has to agree.")
         return False
-    version.endorsed_by = actor.user
-    version.save(update_fields=["endorsed_by"])
+    if version.endorsed_by_id != actor.user.pk:
+        outcome.differs_from = str(version.endorsed_by or "")
+    version.endorsed_by, version.endorsed_lines = actor.user, keys
+    version.save(update_fields=["endorsed_by", "endorsed_lines"])
+    outcome.waits_for_second = True
     return True
 
 

@@ -118,6 +118,12 @@ class PackUpdate:
         return {**kinds, "left": sum(bool(line.left) for line in self.lines), "overwritten": overwritten}
 
     @property
+    def left_by_first(self) -> list[str]:
+        """The keys of the lines that the first of two curators left out. The second one has to accept the same."""
+        accepted = self.version.endorsed_lines if self.version.endorsed_by_id else []
+        return [line.key for line in self.lines if accepted and not line.left and line.key not in accepted]
+
+    @property
     def despite(self) -> list[int]:
         """The approved entries that lines of it may contradict."""
         return sorted({near.entry.pk for line in self.lines if not line.left for near in line.against})

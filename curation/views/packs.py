@@ -202,7 +202,9 @@ def reviewing(request: HttpRequest, actor: Actor, name: str) -> HttpResponse:
         except Conflict as refusal:
             refused = refusal
     update = review_update(actor, name=name)
-    context = {"update": update, "pack": update.pack, "refused": refused, "ticked": _ticks_of(request)}
+    context: dict[str, Any] = {"update": update, "pack": update.pack, "refused": refused, "ticked": _ticks_of(request)}
+    if request.method != "POST":
+        context["ticked"]["keep"] = update.left_by_first
     context |= {"sections": sections_for(actor, current="packs")}
     return render(request, "curation/pack_review.html", context, status=409 if refused else 200)
 
@@ -328,7 +330,13 @@ def _decide(request: HttpRequest, actor: Actor, name: str) -> HttpResponse:
         tell(request, _("%(version)s is rejected. The next version will be offered.") % {"version": wanted["version"]})
         return redirect("pack", name)
     outcome = carry_out(accept_update, actor, {**wanted, **_ticks_of(request)})
-    if outcome.waits_for_second:
+    if outcome.differs_from:
+        tell(
+            request,
+            _("%(first)s had accepted other lines of it. A second curator has to accept the lines that you accepted.")
+            % {"first": outcome.differs_from},
+        )
+    elif outcome.waits_for_second:
         tell(request, _("You have accepted it. A second curator has to accept it, too: it is important."))
     else:
         _tell_outcome(request, _("%(version)s is accepted") % {"version": outcome.version}, outcome)

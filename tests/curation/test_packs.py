@@ -335,6 +335,33 @@ def test_in_an_enterprise_two_curators_accept_what_is_important(curator, setting
     assert CompanyEntry.objects.approved().count() == 1
 
 
+def test_the_second_curator_accepts_the_lines_that_the_first_one_accepted_or_both_are_asked_again(
+    curator, client, settings
+):
+    settings.BIGMIND_MODE = "enterprise"
+    other, first = make_actor(curator=True), curator
+    trusting()
+    lines = [pack_line(key="a", title="A", content="Doors are green.", importance=9)]
+    lines += [pack_line(key="b", title="B", content="Lunch is at noon.")]
+    subscribe(first, content=packed(entries=lines))
+    accept_update(first, name=NAME, version="1.0.0", keep=["b"])
+
+    # The page begins with what the first one chose; whoever chooses otherwise is the first of two again.
+    client.force_login(other.user)
+    review = reverse("pack-review", args=[NAME])
+    page = client.get(review).text
+    told = client.post(review, {"version": "1.0.0", "accept": "1"}, follow=True).text
+
+    assert 'name="keep" value="b" checked' in page
+    assert f"{first.user} had accepted other lines of it." in told
+    assert not CompanyEntry.objects.exists()
+
+    with pytest.raises(Conflict, match="second curator"):
+        accept_update(other, name=NAME, version="1.0.0")
+    accept_update(first, name=NAME, version="1.0.0")
+    assert set(CompanyEntry.objects.approved().values_list("title", flat=True)) == {"A", "B"}
+
+
 @pytest.mark.parametrize(
     ("source", "says"),
     [

@@ -200,6 +200,7 @@ def _update_as_json(update: PackUpdate) -> dict[str, Any]:
                 "left": line.left or None,
                 "overwrites_edit": line.overwrites,
                 "reads_like_instruction": line.is_dangerous,
+                "left_by_first": line.key in update.left_by_first,
                 "fields": [{"field": label, "before": now, "after": then} for label, now, then in line.fields],
             }
             for line in update.lines
@@ -214,7 +215,8 @@ def _in_words(done: Any) -> str:
         return "\n".join(_update_in_words(done))
     if isinstance(done, PackOutcome):
         if done.waits_for_second:
-            return f"{done.pack.name} {done.version}: a second curator has to accept it."
+            other = f" {done.differs_from} had accepted other lines." if done.differs_from else ""
+            return f"{done.pack.name} {done.version}: a second curator has to accept the same lines.{other}"
         counts = f"{done.added} approved, {done.changed} changed, {done.withdrawn} archived"
         return "\n".join([f"{done.pack.name} {done.version}: {counts}.", *(f"Left: {why}" for why in done.left)])
     if isinstance(done, PackNews):
@@ -230,6 +232,7 @@ def _update_in_words(update: PackUpdate) -> list[str]:
     for line in update.lines:
         marks = [line.left and f"left: {line.left}", "overwrites your edit" if line.overwrites else ""]
         marks += ["reads like an instruction" if line.is_dangerous else ""]
+        marks += ["left out by the first curator" if line.key in update.left_by_first else ""]
         marks += [f"may contradict {near.entry.handle}" for near in line.against]
         told.append(f"\n{line.kind} {line.key} {line.title}" + "".join(f" ({mark})" for mark in marks if mark))
         pairs = [(now, then) for _, now, then in line.fields] or [
