@@ -1,7 +1,5 @@
 """What BigMind decides for django-allauth: how second factors are stored, and who may sign in by a provider."""
 
-import base64
-from functools import lru_cache
 from urllib.parse import urlsplit
 
 from allauth.core.exceptions import ImmediateHttpResponse
@@ -9,9 +7,6 @@ from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialLogin
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
-from cryptography.fernet import Fernet
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 from django.http import HttpRequest
 
@@ -21,8 +16,9 @@ from accounts.sign_in.sso import Identity, admit
 from accounts.views.sign_in import enter
 from accounts.views.sso import show_sign_in_error
 from accounts.views.sso_set_up import show_tested_sign_in
+from bigmind.core.encryption import decrypt, encrypt
 
-PURPOSE = b"bigmind: secrets of second factors"
+PURPOSE = "bigmind: secrets of second factors"
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
@@ -30,15 +26,15 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
 
     def encrypt(self, text: str) -> str:
         """Encrypt a secret with a key that is derived from the secret key of this instance."""
-        return _cipher(settings.SECRET_KEY).encrypt(text.encode()).decode()
+        return encrypt(text, purpose=PURPOSE)
 
     def decrypt(self, encrypted_text: str) -> str:
-        """Return the secret.
+        """Return the secret, also where it was encrypted with an earlier secret key that is a fallback.
 
         Raises:
             cryptography.fernet.InvalidToken: it was encrypted with another secret key.
         """
-        return _cipher(settings.SECRET_KEY).decrypt(encrypted_text.encode()).decode()
+        return decrypt(encrypted_text, purpose=PURPOSE)
 
     def get_totp_issuer(self) -> str:
         """Name this instance: people have codes of many places in one app."""
@@ -47,12 +43,6 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
     def get_totp_label(self, user: User) -> str:
         """Name the person as they sign in."""
         return f"{self.get_totp_issuer()}:{user.username}"
-
-
-@lru_cache(maxsize=2)
-def _cipher(secret_key: str) -> Fernet:
-    key = HKDF(algorithm=SHA256(), length=32, salt=None, info=PURPOSE).derive(secret_key.encode())
-    return Fernet(base64.urlsafe_b64encode(key))
 
 
 class CompanySignInAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]

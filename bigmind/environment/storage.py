@@ -60,7 +60,8 @@ class Storage(InstanceSettings):
     secret_key_fallbacks: SecretStr = Field(
         default=SecretStr(""),
         description="Earlier secret keys of this BigMind, separated by spaces: what they signed or sealed stays "
-        "valid. What they encrypted does not: second factors have to be set up again.",
+        "valid, and what they encrypted, such as second factors, can be read. Without the key it was set up with a "
+        "second factor has to be set up again.",
     )
 
     keep_told_days: int = Field(

@@ -384,6 +384,21 @@ def test_another_secret_key_is_said_in_words_and_not_as_an_error(ada: User, sett
     assert "the secret key of this BigMind has changed" in page.text
 
 
+def test_a_code_is_right_after_the_secret_key_changed_while_the_one_before_is_a_fallback(
+    ada: User, settings: Any
+) -> None:
+    enrolment, codes = with_second_factor(ada)
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = "another key, after the first one was renewed"
+    by_code, by_recovery_code = sign_in(), sign_in()
+
+    by_code.post(CODE, {"code": code_of(enrolment.secret)})
+    by_recovery_code.post(CODE, {"code": codes[0]})
+
+    assert is_signed_in(by_code)
+    assert is_signed_in(by_recovery_code)
+
+
 def test_the_admin_shows_no_secret_and_takes_no_factor_away(ada: User) -> None:
     with_second_factor(ada)
     root = Client()
