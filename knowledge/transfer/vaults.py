@@ -32,6 +32,10 @@ from .import_receipts import MovedIn
 
 MANIFEST_FORMAT = "bigmind-vault"
 PATH_CHARS = 1_000
+NAME_BYTES = 255
+"""How long file systems take the name of a file or folder. They count bytes, of which a character takes up to four."""
+ENDING_BYTES = 20
+"""How long what stands behind the last point may be, to stay where a name is cut."""
 NOT_IN_NAMES = re.compile(r'[<>:"|?*\\/#^\[\]%\x00-\x1f]')
 ENDINGS = (".md", ".markdown", ".canvas", ".base")
 """The only files that are written into a vault: nothing that a program runs or reads as its settings."""
@@ -327,19 +331,32 @@ def _safe_path(place: str) -> str:
     return path.as_posix() if is_plain else f"{'/'.join(_safe(part) for part in path.parts if part != '/')}.md"
 
 
+def _cut_name(name: str, *, number: str = "") -> str:
+    """Return the name of a file or folder, cut before its ending where it is longer than file systems take it."""
+    ending = PurePosixPath(name).suffix
+    ending = ending if len(ending.encode()) <= ENDING_BYTES else ""
+    stem, room = name.removesuffix(ending).encode(), NAME_BYTES - len(f"{number}{ending}".encode())
+    # A character of which only some bytes have room is left out.
+    cut = stem.decode() if len(stem) <= room else stem[:room].decode(errors="ignore").rstrip(". ")
+    return f"{cut}{number}{ending}"
+
+
 def free_path(path: str, source: str, taken: dict[str, int]) -> str:
     """Return the path, or one like it where another note has this one, whatever the case of its letters.
+
+    Names that no file system takes are cut.
 
     Args:
         taken: The paths that are in use, each with the last number that was tried behind it: thousands of one name
             would otherwise each try all of them.
     """
+    path = "/".join(map(_cut_name, path.split("/")))
     pure, tried, wanted = PurePosixPath(path), path, path.casefold()
     vault = _safe(source.partition(":")[2]) if source else ""
     if wanted in taken and vault:
-        tried = f"{vault}/{path}"
+        tried = f"{_cut_name(vault)}/{path}"
     while tried.casefold() in taken:
         taken[wanted] += 1
-        tried = pure.with_name(f"{pure.stem} ({taken[wanted]}){pure.suffix}").as_posix()
+        tried = pure.with_name(_cut_name(pure.name, number=f" ({taken[wanted]})")).as_posix()
     taken[tried.casefold()] = 1
     return tried

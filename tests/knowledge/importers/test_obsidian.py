@@ -161,6 +161,21 @@ def test_notes_written_here_that_were_edited_in_obsidian_come_back_as_themselves
     assert dict(Note.objects.values_list("key", "content")) == {"rule": "Archive it twice.", "other: one": "Reply."}
 
 
+def test_names_that_are_too_long_for_a_file_are_cut_between_characters(tmp_path):
+    actor = make_actor()
+    for number, last in enumerate("ab"):
+        make_note(actor, f"{number}", domain=f"{'部' * 150}/deploys", key=f"x{'布' * 180}{last}")
+    make_note(actor, "Plain.", domain="Work", key="x" * 170 + ".")
+
+    call_command("memory_export_to", "obsidian", str(tmp_path / "Brain"), "--user", actor.user.username)
+
+    written = {path.read_text(): path.relative_to(tmp_path / "Brain") for path in (tmp_path / "Brain").rglob("*.md")}
+    assert written["0"].as_posix() == f"{'部' * 85}/deploys/x{'布' * 83}.md"
+    assert written["1"].as_posix() == f"{'部' * 85}/deploys/x{'布' * 82} (2).md"
+    assert written["Plain."].as_posix() == f"Work/{'x' * 170}.md"
+    assert _bring(actor, tmp_path / "Brain").added == {"notes": 0}
+
+
 def test_a_long_note_is_divided_and_whole_again_outside(tmp_path):
     actor = make_actor()
     text = "".join(f"Line {number} of a long note.\n" for number in range(9_000))
