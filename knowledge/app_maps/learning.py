@@ -99,15 +99,35 @@ def learn_app(
     return merge_map(app_map)
 
 
+def correct_app(
+    actor: Actor,
+    *,
+    app: NewName,
+    app_id: OutsideId = "",
+    entities: Entities | None = None,
+    workflows: Workflows | None = None,
+) -> Learnt:
+    """Replace what the map has of rows and workflows by what a person says of them, who saw all of it.
+
+    What they left empty is cleared.
+    """
+    app_map = map_told(app, app_id=app_id, entities=entities or (), workflows=workflows or ())
+    return merge_map(app_map, clears=True)
+
+
 @transaction.atomic
-def merge_map(app_map: AppMap) -> Learnt:
-    """Merge what was learnt about one app. Others who merge into the same app wait."""
+def merge_map(app_map: AppMap, *, clears: bool = False) -> Learnt:
+    """Merge what was learnt about one app. Others who merge into the same app wait.
+
+    Args:
+        clears: Whether what is said of a row or workflow is all there is to say, and not only what somebody found out.
+    """
     app, is_new = lock_app(app_map.name, app_map.app_id)
     learnt = Learnt(app.name, app.app_id, is_new=is_new)
     _merge_app(app, app_map, learnt)
     tables = _merge_tables(app, app_map, learnt)
-    _merge_entities(app, tables, app_map.entities, learnt)
-    _merge_workflows(app, tables, app_map.workflows, learnt)
+    _merge_entities(app, tables, app_map.entities, learnt, clears=clears)
+    _merge_workflows(app, tables, app_map.workflows, learnt, clears=clears)
     if learnt.changed and not is_new:
         app.version += 1
     app.save()
@@ -255,7 +275,9 @@ def _by_id(table_id: str) -> str:
     return f"id {table_id}"
 
 
-def _merge_entities(app: App, tables: Mapping[str, AppTable], reported: Sequence[LearntEntity], learnt: Learnt) -> None:
+def _merge_entities(
+    app: App, tables: Mapping[str, AppTable], reported: Sequence[LearntEntity], learnt: Learnt, *, clears: bool
+) -> None:
     wanted = {fold_name(one.name) for one in reported}
     rows = AppEntity.objects.filter(table__app=app, look_up__in=wanted)
     known = {(row.table_id, row.look_up): row for row in rows}
@@ -269,7 +291,7 @@ def _merge_entities(app: App, tables: Mapping[str, AppTable], reported: Sequence
             entity.rename(one.name)
             known[table.pk, entity.look_up] = entity
         entity.table = table
-        changed = _take(entity, one, ("row_id", "match_field", "match_value"))
+        changed = _take(entity, one, ("row_id", "match_field", "match_value"), clears=clears)
         _see(entity, _day_of(one))
         entity.save()
         if is_new:
@@ -282,7 +304,7 @@ def _merge_entities(app: App, tables: Mapping[str, AppTable], reported: Sequence
 
 
 def _merge_workflows(
-    app: App, tables: Mapping[str, AppTable], reported: Iterable[LearntWorkflow], learnt: Learnt
+    app: App, tables: Mapping[str, AppTable], reported: Iterable[LearntWorkflow], learnt: Learnt, *, clears: bool
 ) -> None:
     known = list(app.workflows.order_by("pk"))
     for one in reported:
@@ -293,7 +315,7 @@ def _merge_workflows(
             workflow = AppWorkflow(app=app, table=table)
             workflow.rename(one.name)
             known.append(workflow)
-        changed = _take(workflow, one, ("trigger", "steps", "field"))
+        changed = _take(workflow, one, ("trigger", "steps", "field"), clears=clears)
         if table and workflow.table_id != table.pk:
             workflow.table, changed = table, True
         workflow.last_seen = timezone.now()
@@ -314,9 +336,10 @@ def _workflow_meant(
     return exact[0] if exact else others[0] if len(others) == 1 else None
 
 
-def _take(row: Named, reported: Any, names: Iterable[str]) -> bool:
-    """Take over what is said and differs; what is left empty stays. Return whether anything did."""
-    fresh = {name: getattr(reported, name) for name in names if getattr(reported, name) not in {"", getattr(row, name)}}
+def _take(row: Named, reported: Any, names: Iterable[str], *, clears: bool) -> bool:
+    """Take over what is said and differs; what is left empty stays, or is cleared. Return whether anything did."""
+    said = {name: getattr(reported, name) for name in names if clears or getattr(reported, name)}
+    fresh = {name: value for name, value in said.items() if value != getattr(row, name)}
     for name, value in fresh.items():
         setattr(row, name, value)
     return bool(fresh)

@@ -23,7 +23,7 @@ from knowledge.app_maps.files.archives import pack
 from knowledge.app_maps.finding import connector_of
 from knowledge.app_maps.forgetting import forget_in_app, may_clear, require_may_clear, set_default_app
 from knowledge.app_maps.import_export import export_maps, import_folder, read_uploaded_maps
-from knowledge.app_maps.learning import learn_app
+from knowledge.app_maps.learning import correct_app
 from knowledge.app_maps.reading import fields_of, get_app, list_apps, select_by_risk
 from knowledge.app_maps.runs import bootstrap_apps, cancel_run, rebuild_app, resume_run
 from knowledge.app_maps.schema_changes import problems_in
@@ -189,7 +189,9 @@ def entity_edit(request: HttpRequest, app_id: int, entity_id: int) -> HttpRespon
     entity = get_object_or_404(AppEntity, pk=entity_id, table__app=shown)
     form = EntityForm(form_data(request), initial=initial_of_entity(entity))
     where = {"app": shown.name, "app_id": shown.app_id}
-    learnt = form.attempt(lambda values: carry_out(learn_app, actor, {**where, "entities": [form.row(values, entity)]}))
+    learnt = form.attempt(
+        lambda values: carry_out(correct_app, actor, {**where, "entities": [form.row(values, entity)]})
+    )
     if learnt:
         tell(request, f"Saved: {entity.name}.")
         return redirect("app-map", shown.pk)
@@ -207,7 +209,7 @@ def workflow_edit(request: HttpRequest, app_id: int, workflow_id: int) -> HttpRe
     form = WorkflowForm(form_data(request), initial=initial_of_workflow(workflow))
     where = {"app": shown.name, "app_id": shown.app_id}
     learnt = form.attempt(
-        lambda values: carry_out(learn_app, actor, {**where, "workflows": [{**values, **_name_and_table(workflow)}]})
+        lambda values: carry_out(correct_app, actor, {**where, "workflows": [{**values, **_name_and_table(workflow)}]})
     )
     if learnt:
         tell(request, f"Saved: {workflow.name}.")

@@ -91,6 +91,23 @@ def test_a_row_and_a_workflow_are_corrected(client):
     assert (AppWorkflow.objects.get().trigger, AppWorkflow.objects.get().steps) == ("note on [entity]", "open\nwrite")
 
 
+def test_what_is_emptied_in_the_form_is_cleared_and_what_an_agent_leaves_out_stays(client):
+    app = _learn()
+    client.force_login(make_actor().user)
+
+    row = {"row_id": "ro_0", "match_field": "", "match_value": ""}
+    client.post(reverse("app-map-entity", args=[app.pk, AppEntity.objects.get().pk]), row)
+    told = {"trigger": "add comment on [entity]", "steps": "", "field": ""}
+    client.post(reverse("app-map-workflow", args=[app.pk, AppWorkflow.objects.get().pk]), told)
+    learnt = {"entities": [{"name": "Elicit", "table": "Clients"}], "workflows": [{"name": "add_comment"}]}
+    carry_out(learn_app, make_actor(), {"app": "CRM", **learnt})
+
+    entity, workflow = AppEntity.objects.get(), AppWorkflow.objects.get()
+    assert (entity.row_id, entity.match_field, entity.match_value) == ("ro_0", "", "")
+    assert (workflow.trigger, workflow.steps, workflow.field) == ("add comment on [entity]", "", "")
+    assert AppWorkflow.objects.get().app.version == app.version + 2
+
+
 def test_what_cannot_be_stored_is_said_beside_the_form(client):
     app = _learn()
     client.force_login(make_actor().user)
