@@ -169,12 +169,12 @@ def unlink_key(key: ApiKey) -> ApiKey:
     return key
 
 
-@transaction.atomic
 def team_names() -> list[str]:
     """Return the teams that people are in, by name; of very many the first."""
     return list(User.objects.exclude(team="").order_by("team").values_list("team", flat=True).distinct()[:TEAMS])
 
 
+@transaction.atomic
 def adopt_orphan_keys() -> list[ApiKey]:
     """Give each usable key that came without a user one of its own (seed 004: existing keys are migrated on start).
 

@@ -268,6 +268,14 @@ def test_keys_without_a_user_get_one_each_on_start_and_keep_working() -> None:
     assert User.objects.filter(role=Role.ADMIN).count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
+def test_keys_are_adopted_in_one_transaction_whoever_asks() -> None:
+    key = make_key().key
+    ApiKey.objects.update(user=None)
+
+    assert adopt_orphan_keys() == [key]
+
+
 def test_a_key_that_has_ended_is_not_adopted() -> None:
     key = make_key().key
     ApiKey.objects.update(user=None)
