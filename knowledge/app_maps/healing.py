@@ -12,7 +12,16 @@ from accounts.models import Agent, User
 from bigmind.core.errors import Invalid
 from bigmind.core.text import echo, mention, one_line
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredRow
-from knowledge.app_maps.finding import app_called, apps_called, connector_of, entities_called, entity_of, lock, table_of
+from knowledge.app_maps.finding import (
+    app_called,
+    apps_called,
+    connector_of,
+    entities_called,
+    entity_of,
+    lock,
+    table_of,
+    take_turn,
+)
 from knowledge.app_maps.forgetting import forget_app, forget_entity, forget_table, may_clear
 from knowledge.app_maps.learning import index_entity, index_table, to_learnt_table
 from knowledge.app_maps.lookups import may_look_up, values_of
@@ -350,6 +359,8 @@ def _ask_for_app(app: App, why: str = "") -> Mended:
 
 @transaction.atomic
 def _app_found(report: Report, app_id: str) -> Mended:
+    # Whoever gives another app this id meanwhile is waited for: the database would refuse the second one.
+    take_turn()
     app = lock(report.app)
     before = app.app_id
     others = [one for one in apps_called(app_id) if one.app_id == app_id and one.pk != app.pk]

@@ -1,8 +1,11 @@
 """App maps: what is learnt, resolved, cut to size, mended and forgotten, and who may."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 
 from bigmind.core.errors import Conflict, Forbidden, Invalid, NotFound
@@ -343,3 +346,37 @@ def test_the_index_takes_the_same_number_of_queries_however_many_apps_there_are(
 
     assert index.total == 20
     assert index.ambiguous[0].found_in[:2] == ["app-0", "app-1"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_id_that_another_app_gets_meanwhile_is_refused_in_words():
+    _learn(app="CRM")
+    told = {"app": "CRM", "failure": "app_gone", "outcome": "found", "found_id": "app_new"}
+
+    def report():
+        try:
+            return carry_out(report_failure, make_actor(), told)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            carry_out(learn_app, make_actor(), {"app": "Sales", "app_id": "app_new"})
+            reported = threads.submit(report)
+            _wait_until_someone_waits()
+
+        with pytest.raises(Invalid, match="is the id of “Sales”"):
+            reported.result(30)
+
+
+def _wait_until_someone_waits():
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    until = time.monotonic() + 30
+    with connection.cursor() as cursor:
+        while time.monotonic() < until:
+            cursor.execute("SELECT pg_stat_clear_snapshot()")
+            cursor.execute(waiting)
+            if cursor.fetchone()[0]:
+                return
+            time.sleep(0.02)
+    raise AssertionError("nobody waited")
