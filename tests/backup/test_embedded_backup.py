@@ -8,7 +8,8 @@ import httpx
 import pytest
 
 from tests.embedded.conftest import folder  # noqa: F401
-from tests.embedded.instance import Console, Instance, command
+from tests.embedded.console import Console
+from tests.embedded.instance import Instance, command
 
 SMALL = {"BIGMIND_EMBEDDING_PROVIDER": "hashing", "BIGMIND_WEB_PROCESSES": "1"}
 

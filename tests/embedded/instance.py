@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -27,28 +27,6 @@ PARTS = {
     "postgres": "postgresql",
 }
 LAST_READY_LINE = "Ctrl-C stops it. The data stays."
-RUN_COMMANDS = """
-import json, os, sys
-from io import StringIO
-import django
-django.setup()
-from django.core.management import CommandError, call_command
-from bigmind.environment import environment
-for line in sys.stdin:
-    words, variables = json.loads(line)
-    os.environ.update(variables)
-    environment.cache_clear()
-    printed, code, refusal = StringIO(), 0, ""
-    try:
-        call_command(*words, stdout=printed)
-    except CommandError as refused:
-        code, refusal = refused.returncode, str(refused)
-    except SystemExit as ended:
-        code = ended.code
-    for name in variables:
-        del os.environ[name]
-    print(json.dumps([code, printed.getvalue(), refusal]), flush=True)
-"""
 
 
 class Instance:
@@ -133,34 +111,6 @@ class Instance:
         return re.search(r"bm_\w+", self.printed).group()
 
 
-class Console(AbstractContextManager["Console"]):
-    """A process on a home that runs commands, one after the other: to start takes longer than what most of them do."""
-
-    def __init__(self, home: Path, **variables: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", RUN_COMMANDS],
-            cwd=ROOT,
-            env=environment(home, **variables, DJANGO_SETTINGS_MODULE="bigmind.settings"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end, with some variables of its own."""
-        print(json.dumps([arguments, variables]), file=self._process.stdin, flush=True)
-        code, printed, refusal = json.loads(self._process.stdout.readline())
-        return subprocess.CompletedProcess(arguments, code, printed, refusal)
-
-    def doctor(self, **variables: str) -> dict[str, str]:
-        """Return what the doctor finds: the status of each check."""
-        return _statuses(self.run("doctor", "--json", **variables))
-
-    def __exit__(self, *_: object) -> None:
-        """End the process."""
-        self._process.communicate()
-
-
 def environment(home: Path, **variables: str) -> dict[str, str]:
     """Return the variables of a person's shell, with nothing of the tests in it."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("BIGMIND_", "DJANGO_"))}
@@ -181,11 +131,8 @@ def command(home: Path, *arguments: str, **variables: str) -> subprocess.Complet
 
 def doctor(home: Path, **variables: str) -> dict[str, str]:
     """Return what the doctor finds: the status of each check."""
-    return _statuses(command(home, "doctor", "--json", **variables))
-
-
-def _statuses(examined: subprocess.CompletedProcess[str]) -> dict[str, str]:
-    return {check["name"]: check["status"] for check in json.loads(examined.stdout)["checks"]}
+    checks = json.loads(command(home, "doctor", "--json", **variables).stdout)["checks"]
+    return {check["name"]: check["status"] for check in checks}
 
 
 def free_port() -> int:

@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.embedded.instance import LAST_READY_LINE, Console, Instance, command, eventually, free_port
+from tests.embedded.console import Console
+from tests.embedded.instance import LAST_READY_LINE, Instance, command, eventually, free_port
 
 
 @dataclass
@@ -77,9 +78,7 @@ def _ask(instance: Instance, key: str, method: str, path: str, body: dict[str, A
 
 
 def _made(console: Console, *arguments: str) -> str:
-    done = console.run(*arguments)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip().splitlines()[-1]
+    return console.command(*arguments).strip().splitlines()[-1]
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,8 @@ from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.programs import programs_for, server_account
 from bigmind.environment import environment
 from tests.backup.conftest import database, on_database
-from tests.embedded.instance import Console, Instance, command, eventually, free_port
+from tests.embedded.console import Console
+from tests.embedded.instance import Instance, command, eventually, free_port
 from tests.prepared import copy_prepared_home
 
 Refused = Callable[[Instance], str]
@@ -137,9 +138,14 @@ def test_a_start_on_nothing_makes_the_database_and_all_that_is_in_it(instance: I
 
 def test_the_doctor_finds_a_running_bigmind_well(running: Instance) -> None:
     with Console(running.home, BIGMIND_PORT=str(running.port)) as console:
-        keyless = console.doctor()
-        found = console.doctor(BIGMIND_API_KEY=running.key)
-        wrong = console.doctor(BIGMIND_API_KEY="bm_wrong", BIGMIND_WEB_PROCESSES="1")
+        keyless, found, wrong = (
+            {name: check["status"] for name, check in console.doctor(**variables).items()}
+            for variables in (
+                {},
+                {"BIGMIND_API_KEY": running.key},
+                {"BIGMIND_API_KEY": "bm_wrong", "BIGMIND_WEB_PROCESSES": "1"},
+            )
+        )
 
     assert set(keyless.values()) == set(found.values()) == {"ok"}
     assert {name for name, status in wrong.items() if status == "problem"} == {"sessions"}

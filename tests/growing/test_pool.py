@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.embedded.console import Console
 from tests.embedded.instance import Instance, eventually
 from tests.growing.server import PASSWORD, TwoRoles, two_roles
-from tests.growing.shell import Shell, shell_of
 from tests.pool import SESSIONS, Pool
 
 PEOPLE, FACTS = 5, 4
@@ -32,14 +31,12 @@ def pooled() -> Iterator[tuple[Instance, Pool, TwoRoles]]:
                 instance.hurry()
 
 
-def test_everybody_reads_what_is_theirs_and_nothing_fails(
-    pooled: tuple[Instance, Pool, TwoRoles], tmp_path: Path
-) -> None:
+def test_everybody_reads_what_is_theirs_and_nothing_fails(pooled: tuple[Instance, Pool, TwoRoles]) -> None:
     instance, pool, server = pooled
     variables = {**server.variables, "BIGMIND_DATABASE_URL": pool.url}
     names = [f"person{number}" for number in range(PEOPLE)]
-    with shell_of(instance.home, tmp_path / "shell", **variables) as shell:
-        keys = [shell.add_person(name) for name in names]
+    with Console(instance.home, **variables) as console:
+        keys = [console.add_person(name) for name in names]
 
     with ThreadPoolExecutor(PEOPLE) as threads:
         told = list(threads.map(lambda person: _live(instance.url, *person), zip(names, keys, strict=True)))
@@ -55,7 +52,7 @@ def test_everybody_reads_what_is_theirs_and_nothing_fails(
 
 @pytest.fixture(scope="module")
 def examined(
-    pooled: tuple[Instance, Pool, TwoRoles], tmp_path_factory: pytest.TempPathFactory
+    pooled: tuple[Instance, Pool, TwoRoles],
 ) -> tuple[Checks, Checks]:
     """What the doctor finds as it should be, and where the owner of the tables goes through the pool as well."""
     instance, pool, server = pooled
@@ -63,14 +60,13 @@ def examined(
     address = pool.url.replace("@", f":{PASSWORD}@")
     variables = {**server.variables, "BIGMIND_DATABASE_URL": address, "BIGMIND_PORT": str(instance.port)}
     through_it = {**variables, "BIGMIND_DATABASE_OWNER_URL": f"{pool.url}?application_name=owner"}
-    folder = tmp_path_factory.mktemp("examined")
     with (
-        shell_of(instance.home, folder / "past", **variables) as past_the_pool,
-        shell_of(instance.home, folder / "through", **through_it) as through_the_pool,
+        Console(instance.home, **variables) as past_the_pool,
+        Console(instance.home, **through_it) as through_the_pool,
     ):
         # Each waits for what does not come.
         with ThreadPoolExecutor(2) as threads:
-            past, through = threads.map(Shell.doctor, (past_the_pool, through_the_pool))
+            past, through = threads.map(Console.doctor, (past_the_pool, through_the_pool))
         return past, through
 
 

@@ -14,10 +14,10 @@ import httpx
 import pytest
 
 from bigmind.file_cache import FileCache
+from tests.embedded.console import Console
 from tests.embedded.instance import Instance, eventually
 from tests.growing.replica import Replica, replicated
 from tests.growing.server import TwoRoles
-from tests.growing.shell import Shell, shell_of
 
 UNFILTERED = """
 import json
@@ -81,7 +81,7 @@ print("true")
 class Growing:
     """A primary, its replica, a BigMind that uses both, and the clients of two people."""
 
-    shell: Shell
+    console: Console
 
     def __init__(self, server: TwoRoles, replica: Replica, folder: Path) -> None:
         self.server, self.replica = server, replica
@@ -107,7 +107,7 @@ class Growing:
         self.ada, self.bea = (self._client(name) for name in ("ada", "bea"))
 
     def _client(self, name: str) -> httpx.Client:
-        key = self.shell.add_person(name)
+        key = self.console.add_person(name)
         base = f"{self.instance.url}/api/v1/"
         return httpx.Client(base_url=base, headers={"Authorization": f"Bearer {key}"}, timeout=60)
 
@@ -131,7 +131,7 @@ def growing() -> Iterator[Growing]:
         growing = Growing(server, replica, folder)
         try:
             growing.instance.start()
-            with shell_of(growing.instance.home, folder / "shell", **growing.variables) as growing.shell:
+            with Console(growing.instance.home, **growing.variables) as growing.console:
                 growing.welcome()
                 _store(growing.ada, "Ada has a key.")
                 _store(growing.bea, "Bea has a key.")
@@ -256,13 +256,13 @@ def test_a_read_that_the_replica_breaks_off_is_answered_by_the_primary(growing: 
 
 def _run(growing: Growing, script: str) -> Any:
     """Run a script in a process of BigMind, and return what it prints."""
-    done = growing.shell.run(script)
+    done = growing.console.run(code=script)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def test_a_page_shows_what_its_form_just_stored(growing: Growing) -> None:
-    link = growing.shell.command("sign_in_link", "ada")
+    link = growing.console.command("sign_in_link", "ada")
     with httpx.Client(base_url=growing.instance.url, follow_redirects=True, timeout=60) as browser:
         _submit(browser, re.search(r"http\S+", link)[0], {})
         with growing.held_back():
@@ -286,7 +286,7 @@ def test_a_replica_that_is_killed_costs_nobody_an_answer(growing: Growing) -> No
     answers = [growing.bea.get("facts/").status_code for _ in range(20)]
     searched = growing.bea.get("search/", params={"query": "lantern"}).status_code
     _store(growing.bea, "Bea writes on.")
-    told, examined = _told(growing), growing.shell.doctor()["replica"]["status"]
+    told, examined = _told(growing), growing.console.doctor()["replica"]["status"]
     ready = httpx.get(f"{growing.instance.url}/readyz").status_code
     growing.replica.start()
 

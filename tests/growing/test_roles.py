@@ -12,9 +12,9 @@ from psycopg.errors import InsufficientPrivilege
 from bigmind.core.roles import ONLY_GROWS
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments
+from tests.embedded.console import Console
 from tests.embedded.instance import Instance, eventually
 from tests.growing.server import APPLICATION, PASSWORD, TwoRoles, two_roles
-from tests.growing.shell import Shell, shell_of
 from tests.torture.writes import client_of
 
 TAKEN = (
@@ -40,11 +40,10 @@ def running() -> Iterator[tuple[Instance, TwoRoles]]:
 
 
 @pytest.fixture(scope="module")
-def shell(running: tuple[Instance, TwoRoles], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+def console(running: tuple[Instance, TwoRoles]) -> Iterator[Console]:
     instance, server = running
-    folder = tmp_path_factory.mktemp("commands") / "shell"
-    with shell_of(instance.home, folder, **server.variables, BIGMIND_PORT=str(instance.port)) as shell:
-        yield shell
+    with Console(instance.home, **server.variables, BIGMIND_PORT=str(instance.port)) as console:
+        yield console
 
 
 @pytest.fixture
@@ -153,10 +152,10 @@ def test_every_table_that_only_grows_is_kept_from_the_application(application: p
 
 
 @pytest.mark.parametrize("server", ["asgi", "wsgi"])
-def test_a_process_that_serves_forgets_the_owner(shell: Shell, server: str) -> None:
+def test_a_process_that_serves_forgets_the_owner(console: Console, server: str) -> None:
     ask = "import os; from bigmind.core.roles import owner; print(owner().alias, *os.environ)"
 
-    before, told = shell.run(ask).stdout, shell.run(f"import bigmind.{server}; {ask}").stdout
+    before, told = (console.run(code=code).stdout for code in (ask, f"import bigmind.{server}; {ask}"))
 
     assert before.startswith("owner ")
     assert "BIGMIND_DATABASE_OWNER_URL" in before
@@ -164,8 +163,8 @@ def test_a_process_that_serves_forgets_the_owner(shell: Shell, server: str) -> N
     assert "BIGMIND_DATABASE_OWNER_URL" not in told
 
 
-def test_the_doctor_says_which_role_it_is(shell: Shell) -> None:
-    checks = shell.doctor()
+def test_the_doctor_says_which_role_it_is(console: Console) -> None:
+    checks = console.doctor()
 
     assert checks["wall"]["status"] == "ok"
     assert f"{APPLICATION} reads and writes rows, and may do no more" in checks["wall"]["found"]
@@ -173,7 +172,7 @@ def test_the_doctor_says_which_role_it_is(shell: Shell) -> None:
 
 
 def test_a_text_is_removed_from_what_only_grows_and_the_files_of_the_tables_by_whoever_may(
-    running: tuple[Instance, TwoRoles], shell: Shell, rest: httpx.Client
+    running: tuple[Instance, TwoRoles], console: Console, rest: httpx.Client
 ) -> None:
     instance, server = running
     secret, other = "sk-Depot-9931-gate", "sk-Ferry-4417-door"
@@ -190,7 +189,7 @@ def test_a_text_is_removed_from_what_only_grows_and_the_files_of_the_tables_by_w
 
     looked = _post(browser, "/scrub/", {"text": secret, "why": "leaked", "where": "everywhere", "do": "preview"})
     done = _post(browser, "/scrub/", {"text": secret, "why": "leaked", "where": "everywhere", "do": "remove"})
-    cleaned = shell.command("scrub", "--why", "leaked", "--yes", "--vacuum", "--json", said=f"{other}\n")
+    cleaned = console.command("scrub", "--why", "leaked", "--yes", "--vacuum", "--json", said=f"{other}\n")
 
     assert "It stands in" in looked.text
     assert "Removed from" in done.text
@@ -203,8 +202,8 @@ def test_a_text_is_removed_from_what_only_grows_and_the_files_of_the_tables_by_w
     assert len(files) > 100
     assert [path.name for path in files if secret.encode() in (raw := path.read_bytes()) or other.encode() in raw] == []
     assert "[removed" in "".join(rows)
-    assert shell.command("curation_verify")
-    assert shell.command("audit_verify")
+    assert console.command("curation_verify")
+    assert console.command("audit_verify")
 
 
 def _post(browser: httpx.Client, path: str, fields: dict[str, str]) -> httpx.Response:
