@@ -29,8 +29,8 @@ SLOW_TESTS := $(foreach name,mcp_* oauth* *hostile floods fuzzing commands deplo
 # And what is about hostile input, thousands of rows, or how time grows with a text.
 SLOW_WORDS := -k "not hostile and not thousand and not time_grows"
 
-# Tests wait half of their time, for servers and browsers, so four processes keep two cores busy.
-PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 2)')
+# Three processes keep two cores busy with browsers and servers; four took longer.
+PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 # A file stays in one process, which makes its world once; files of one folder follow each other and share a browser.
 TOGETHER = -m "not torture and not clients" -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 # What measures how soon something happens runs by itself, afterwards. Where ARGS pick none of a half, pytest says 5.
@@ -49,7 +49,7 @@ help: ## Say what can be made
 run: $(VENV)/.run ## Run BigMind on http://localhost:7700, until Ctrl-C
 	@exec $(BIN)/bigmind up
 
-test: $(VENV)/.dev ## Run every test but the long ones, two processes for each core; ARGS="-k words" picks some
+test: $(VENV)/.dev ## Run every test but the long ones, three processes for two cores; ARGS="-k words" picks some
 	$(BIN)/python -m pytest $(TOGETHER) $(ARGS)
 
 test-fast: $(VENV)/.dev ## Run what answers soon: no browsers, servers, upgrades, backups, sweeps; ARGS as above
