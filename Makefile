@@ -23,9 +23,10 @@ TYPESCRIPT_CLIENT := tests/transports/typescript/node_modules/.package-lock.json
 SLOW_FOLDERS := $(addprefix tests/,browser embedded growing backup torture)
 SLOW_TESTS := $(foreach name,mcp_* oauth* *hostile floods fuzzing commands deployment before_keys health tracing web \
 	first_conversation *_flows second_wall routes isolation* parity admin own_documentation reference_import paging \
-	agent_mistakes page_defences use_tool secrets api_examples,'*/transports/test_$(name).py') $(foreach name,sso* linear_time \
+	agent_mistakes page_defences use_tool secrets api_examples two_worlds private_rows languages help metrics \
+	echoed_names api_pages,'*/transports/test_$(name).py') $(foreach name,sso* linear_time \
 	search_at_scale help_checks help_trees *hostile* seed_commands abstention minilm clients binding hooks_program \
-	deliveries_in_a_backlog,'*/test_$(name).py')
+	deliveries_in_a_backlog scrub passport export_pages,'*/test_$(name).py')
 # And what is about hostile input, thousands of rows, or how time grows with a text.
 SLOW_WORDS := -k "not hostile and not thousand and not time_grows"
 
