@@ -12,13 +12,12 @@ from bigmind.core.injections import has_warnings
 from bigmind.core.text import Told
 from bigmind.core.token_counts import cut_to_tokens
 from knowledge.app_maps.files.text import write_reply
-from knowledge.kinds import UNTITLED
+from knowledge.kinds import KINDS, UNTITLED
 from knowledge.models.injection_signs import signs_of
 from knowledge.search.excerpts import excerpt_of
 
 register = template.Library()
 
-SHARED_TIERS = ("kb", "G", "docs", "apps")
 TITLE_TOKENS = 12
 LINE_CHARS = 240
 UNREVIEWED = "unreviewed"
@@ -93,14 +92,15 @@ def hit_label(hit: Any) -> Told:
     """
     handle = handle_of(hit.kind, hit.id)
     by = f"approved by {texts.quote(str(hit.approver))}" if hit.approver else _by(hit.owner)
-    shown = hit.role or (by if hit.tier in SHARED_TIERS else "")
+    is_shared = KINDS[hit.kind].is_shared
+    shown = hit.role or (by if is_shared else "")
     session = f"session {hit.session_id[:8]}" if hit.kind == "chunk" and hit.session_id else ""
     named = hit.title.removeprefix(f"[{handle}] ")
     title = "" if named in hit.excerpt or named in UNTITLED else _quote(named)
     alike = f"and {hit.alike} alike" if hit.alike else ""
     against = f"(contradicted by the newer {hit.contradicted_by})" if hit.contradicted_by else ""
-    reviewed = "" if hit.tier not in SHARED_TIERS or hit.approver else UNREVIEWED
-    flag = _flag(hit) if hit.tier in SHARED_TIERS else ""
+    reviewed = UNREVIEWED if is_shared and not hit.approver else ""
+    flag = _flag(hit) if is_shared else ""
     project = texts.quote(hit.project) if hit.project else ""
     stale = "" if hit.approver else _say_stale(hit.freshness)
     where = (session, alike, project, title, against)
