@@ -92,8 +92,11 @@ def test_each_operation_says_what_it_is_for_what_it_refuses_and_who_may(name: st
     assert {"400", "401", "403", "404", "422", "429", "500", "503"} <= set(operation["responses"])
 
 
-def test_every_operation_has_an_example() -> None:
-    assert set(ARGUMENTS) == set(CATALOGUE)
+def test_every_operation_that_takes_something_has_an_example() -> None:
+    take_nothing = {name for name, one in CATALOGUE.items() if not one.arguments.model_json_schema().get("required")}
+
+    assert set(ARGUMENTS) <= set(CATALOGUE)
+    assert set(CATALOGUE) - set(ARGUMENTS) <= take_nothing
 
 
 @pytest.mark.parametrize("name", CATALOGUE)

@@ -45,7 +45,6 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     },
     "memory_list_facts": {"category": "preference", "limit": 5},
     "memory_deprecate_fact": {"fact_id": 12, "reason": "The team moved to another test runner."},
-    "memory_get_instructions": {},
     "memory_append_chunk": {
         "session_id": SESSION,
         "role": "user",
@@ -54,7 +53,6 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     },
     "memory_erase_session": {"session_id": SESSION},
     "memory_erase_chunk": {"chunk_id": 12},
-    "memory_get_capture": {},
     "memory_set_capture": {"mode": "ask", "keep_days": 30},
     "memory_forget_conversation": {"conversation_id": 12},
     "memory_set_fact_triggers": {"fact_id": 12, "triggers": ["command: git push --force"]},
@@ -83,9 +81,6 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "preferences": "Short answers. Show commands, not screenshots.",
         "pinned_facts": ["Works in Europe/Berlin."],
     },
-    "memory_get_profile": {},
-    "memory_get_profile_url": {},
-    "memory_open_profile": {},
     "knowledge_set": {
         "domain": "email",
         "key": "dymon-packages",
@@ -112,7 +107,6 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "kb_delete": {"id": ENTRY},
     "kb_bulk_import": {"entries": [{"content": "Write tests alongside code, not after.", "tags": ["testing"]}]},
     "kb_rebuild_embeddings": {"batch_size": 100, "clear_cache": False},
-    "kb_stats": {},
     "lesson_for": {"error": "Error: connect ECONNREFUSED 127.0.0.1:5432\n    at connect (/srv/shop/db.js:12:5)"},
     "memory_semantic_search": {"query": "why did we choose blue-green deploys", "limit": 5},
     "memory_recall": {"query": "why did we choose blue-green deploys", "max_tokens": 300},
@@ -160,14 +154,12 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "memory_withdraw_proposal": {"entry_id": 142, "notes": "C17 says it already."},
     "memory_discuss_global": {"entry_id": 142, "text": "The platform team has agreed."},
     "memory_list_queue": {"why": "proposed", "limit": 5},
-    "memory_weekly_letter": {},
     "memory_brief_curator": {"entry_id": 142},
     "memory_claim_global": {"entry_id": 142},
     "memory_approve_global": {"entry_id": 142, "action": "approve", "revision": 1, "notes": "As in ADR 7."},
     "memory_approve_many": {"entry_ids": [142], "action": "reject", "revisions": {"142": 1}, "notes": "Too vague."},
     "golden_pin": {"question": "How do we roll back a deploy?", "kind": "company", "id": "142", "within": 3},
     "golden_list": {"lost": True, "limit": 5},
-    "golden_check": {},
     "golden_unpin": {"golden_id": 7},
     "anchors_list": {"limit": 5},
     "anchors_report": {
@@ -186,7 +178,6 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "statistics": {"sessions": 812, "facts": 240},
     },
     "directory_forget_instance": {"instance_id": INSTANCE},
-    "app_list": {},
     "app_get": {"app": "CRM"},
     "app_resolve": {"name": "Elicit", "app": "CRM", "request": "add a comment on Elicit"},
     "app_bootstrap": {
@@ -236,10 +227,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "app_rebuild": {"app": "CRM", "tables": [{"name": "Clients", "table_id": "ta_xyz789"}]},
     "app_export": {"layout": "file"},
     "app_import": {"files": {"crm.yaml": "app:\n  name: CRM\n  appId: app_abc123\n"}, "dry_run": True},
-    "memory_get_stats": {},
     "memory_health_check": {"stale_days": 90},
     "memory_vacuum": {"older_than_days": 90, "dry_run": True},
-    "memory_export": {},
     "memory_import": {
         "document": {
             "format": "bigmind-memory",
