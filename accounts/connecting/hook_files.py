@@ -146,7 +146,7 @@ def write_program(folder: Path) -> None:
 def _remove_former(package: Path, modules: set[str]) -> None:
     """Remove modules that a former version wrote into a package of BigMind's own, and what Python compiled of them.
 
-    What is a link may be somebody's, and whatever is no module of Python is not BigMind's. What stays does no harm.
+    What is a link may be someone's, and what is no module of Python is not BigMind's. What stays does no harm.
     """
     if package.is_symlink():
         return

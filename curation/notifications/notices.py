@@ -99,7 +99,7 @@ def take_author_from_notices(user: User) -> None:
             Notice.objects.filter(pk=notice.pk).update(text=text)
     for name in {str(user), user.username}:
         namesakes = User.objects.filter(Q(display_name=name) | Q(username=name))
-        # A notice of a comment does not say whose it is: it is of the last one that somebody of this name had made.
+        # A notice of a comment does not say whose it is: it is of the last one by someone of this name.
         last = Comment.objects.filter(by__in=namesakes, entry=OuterRef("entry"), created_at__lte=OuterRef("created_at"))
         notices = Notice.objects.annotate(author=Subquery(last.order_by("-created_at").values("by")[:1]))
         notices = notices.filter(review=None, author=user.pk, text__startswith=f"{name} commented on ")

@@ -359,7 +359,7 @@ def _ask_for_app(app: App, why: str = "") -> Mended:
 
 @transaction.atomic
 def _app_found(report: Report, app_id: str) -> Mended:
-    # Whoever gives another app this id meanwhile is waited for: the database would refuse the second one.
+    # Wait for another report that gives an app this id: the database would refuse the second one.
     take_turn()
     app = lock(report.app)
     before = app.app_id

@@ -120,7 +120,7 @@ def merge_map(app_map: AppMap, *, clears: bool = False) -> Learnt:
     """Merge what was learnt about one app. Others who merge into the same app wait.
 
     Args:
-        clears: Whether what is said of a row or workflow is all there is to say, and not only what somebody found out.
+        clears: Whether what is said of a row or workflow is all there is to say, and not only what someone found out.
     """
     app, is_new = lock_app(app_map.name, app_map.app_id)
     learnt = Learnt(app.name, app.app_id, is_new=is_new)
