@@ -12,8 +12,8 @@ from django.http import HttpRequest
 
 from accounts.models import User
 from accounts.sign_in.openid_connect import CompanyProvider, provider_for
-from accounts.sign_in.sso import Identity, admit
-from accounts.views.sign_in import enter
+from accounts.sign_in.sso import Identity, admit, require_fresh
+from accounts.views.sign_in import enter_by_sso
 from accounts.views.sso import show_sign_in_error
 from accounts.views.sso_set_up import show_tested_sign_in
 from bigmind.core.encryption import decrypt, encrypt
@@ -58,13 +58,18 @@ class CompanySignInAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Decide what happens to a user that the provider has authenticated, instead of django-allauth's own pages."""
-        claims = sociallogin.claims
-        if claims.get("nonce") != sociallogin.state["data"]["nonce"]:
+        claims, begun = sociallogin.claims, sociallogin.state["data"]
+        if claims.get("nonce") != begun["nonce"]:
             raise OAuth2Error("The id_token belongs to another sign-in.")
-        if sociallogin.state["data"].get("is_test"):
-            raise ImmediateHttpResponse(show_tested_sign_in(request, Identity.of(settings.OIDC_ISSUER, claims), claims))
-        user = admit(Identity.of(settings.OIDC_ISSUER, claims), address=request.META.get("REMOTE_ADDR", ""))
-        raise ImmediateHttpResponse(enter(request, user, door="sso", wanted=sociallogin.state.get("next") or "/"))
+        identity = Identity.of(settings.OIDC_ISSUER, claims)
+        if begun["is_test"]:
+            raise ImmediateHttpResponse(show_tested_sign_in(request, identity, claims))
+        require_fresh(identity, since=begun["fresh_since"])
+        user = admit(identity, address=request.META.get("REMOTE_ADDR", ""))
+        wanted = sociallogin.state.get("next") or "/"
+        raise ImmediateHttpResponse(
+            enter_by_sso(request, user, wanted=wanted, authenticated_at=identity.authenticated_at)
+        )
 
     def on_authentication_error(
         self,

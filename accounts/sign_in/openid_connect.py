@@ -6,6 +6,7 @@ Otherwise a mistake in the provider's address would be all that stands between a
 """
 
 import secrets
+import time
 from typing import TYPE_CHECKING, Any
 
 from allauth.socialaccount.adapter import get_adapter
@@ -95,7 +96,8 @@ class CompanyProvider(OpenIDConnectProvider):  # type: ignore[misc]
         """Send a browser to the provider. What the address says of scopes and parameters is not passed on.
 
         Args:
-            again: Ask the provider to let them sign in again, also where they are signed in there.
+            again: Ask the provider to let them sign in again, also where they are signed in there. The address can be
+                changed on the way, so what comes back is checked (`require_fresh`).
             is_test: Nobody is to be signed in by it; an admin wants to see who would be.
         """
         nonce = secrets.token_urlsafe(24)
@@ -104,7 +106,7 @@ class CompanyProvider(OpenIDConnectProvider):  # type: ignore[misc]
             request,
             process="login",
             next_url=wanted,
-            data={"nonce": nonce, "is_test": is_test},
+            data={"nonce": nonce, "is_test": is_test, "fresh_since": time.time() if again else 0.0},
             auth_params={"nonce": nonce, **anew},
         )
         return response

@@ -1,5 +1,6 @@
 """Who may sign in by the company's own sign-in: existing people, invited people, and nobody by mistake."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from accounts.services.alerts import tell
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 
 from .attempts import count_try, forget_tries
+from .openid_connect import CLOCKS_DIFFER_SECONDS
 
 ASK = "Ask an admin of this BigMind."
 
@@ -33,6 +35,8 @@ class Identity:
     name: str = ""
     username: str = ""
     groups: frozenset[str] = field(default_factory=frozenset)
+    authenticated_at: float = 0.0
+    """When they showed the provider who they are, by the clock; 0 where it does not say."""
 
     @classmethod
     def of(cls, issuer: str, claims: Mapping[str, Any]) -> "Identity":
@@ -47,6 +51,7 @@ class Identity:
             name=_text(claims.get("name")),
             username=_text(claims.get("preferred_username")),
             groups=frozenset([groups] if isinstance(groups, str) else filter(_is_text, groups or [])),
+            authenticated_at=_moment(claims.get("auth_time")),
         )
 
 
@@ -75,6 +80,20 @@ def _admit(identity: Identity) -> User:
     if not user.is_active:
         raise Forbidden("Your user here is deactivated.", hint=ASK)
     return _with_role_of_groups(user, identity)
+
+
+def require_fresh(identity: Identity, *, since: float) -> None:
+    """Refuse a sign-in that was to confirm who sits there, unless they showed it to the provider since then.
+
+    Raises:
+        Forbidden: the provider let them through because they were signed in there, or does not say.
+    """
+    if identity.authenticated_at >= since - CLOCKS_DIFFER_SECONDS:
+        return
+    raise Forbidden(
+        f"{settings.OIDC_NAME} does not say that you have just signed in there.",
+        hint="It must heed `max_age` and send `auth_time`. With two-factor authentication here, a code is enough.",
+    )
 
 
 @dataclass(frozen=True)
@@ -200,6 +219,15 @@ def _with_role_of_groups(user: User, identity: Identity) -> User:
 
 def _text(claim: object) -> str:
     return claim.strip()[:254] if isinstance(claim, str) else ""
+
+
+def _moment(claim: object) -> float:
+    """Return a moment of the past, in seconds; 0 for what is none, such as milliseconds."""
+    try:
+        moment = float(claim)  # type: ignore[arg-type]  # some providers write numbers as text
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+    return moment if moment <= time.time() + CLOCKS_DIFFER_SECONDS else 0.0
 
 
 def _is_text(claim: object) -> bool:

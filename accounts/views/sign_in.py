@@ -51,12 +51,9 @@ class PendingSignIn:
 
 
 def enter(request: HttpRequest, user: User, *, door: Door, wanted: str) -> HttpResponse:
-    """Sign a user in and turn to the page they wanted; ask for a code first where they have a second factor.
-
-    Anyone who comes from the company's own sign-in is not asked: that one has second factors of its own.
-    """
+    """Sign a user in and turn to the page they wanted; ask for a code first where they have a second factor."""
     wanted = _first_page(user, wanted)
-    if door == "sso" or not has_second_factor(user):
+    if not has_second_factor(user):
         sign_in_as(request, user, door=door)
         return redirect(wanted)
     # Anyone who was signed in here before is not any more, and nothing of their session goes on.
@@ -64,6 +61,18 @@ def enter(request: HttpRequest, user: User, *, door: Door, wanted: str) -> HttpR
     waiting = PendingSignIn(str(user.pk), user.get_session_auth_hash(), door, wanted, time.time())
     request.session[_WAITING] = asdict(waiting)
     return redirect("sign-in-code")
+
+
+def enter_by_sso(request: HttpRequest, user: User, *, wanted: str, authenticated_at: float) -> HttpResponse:
+    """Sign in a user whom the company's own sign-in vouches for, and turn to the page they wanted.
+
+    No code is asked for: the provider has second factors of its own.
+    """
+    wanted = _first_page(user, wanted)
+    sign_in_as(request, user, door="sso")
+    # The provider asks for nothing in a browser that is signed in there: what counts is when it last asked.
+    note_confirmed(request, authenticated_at)
+    return redirect(wanted)
 
 
 def _first_page(user: User, wanted: str) -> str:
@@ -81,9 +90,9 @@ def sign_in_as(request: HttpRequest, user: User, *, door: Door) -> None:
     note_confirmed(request)
 
 
-def note_confirmed(request: HttpRequest) -> None:
-    """Remember that who sits at this browser has just shown that they are this user."""
-    request.session[CONFIRMED] = time.time()
+def note_confirmed(request: HttpRequest, at: float | None = None) -> None:
+    """Remember that who sits at this browser has shown that they are this user: now, or then."""
+    request.session[CONFIRMED] = time.time() if at is None else at
 
 
 def came_by_sso(request: HttpRequest) -> bool:

@@ -23,7 +23,7 @@ from bigmind.core.errors import Forbidden
 from bigmind.core.translation import _
 from bigmind.web.pages import own_page
 
-CLAIMS_SHOWN = ("sub", "email", "email_verified", "name", "preferred_username")
+CLAIMS_SHOWN = ("sub", "email", "email_verified", "name", "preferred_username", "auth_time")
 
 
 @own_page

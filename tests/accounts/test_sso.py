@@ -1,5 +1,6 @@
 """The company's own sign-in, against a provider that runs beside the tests: who comes in, and who does not."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,7 +10,7 @@ import pytest
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.core.cache import cache
 from django.test import Client
-from django.urls import reverse
+from django.urls import reverse, reverse_lazy
 from pydantic import ValidationError
 
 from accounts.models import Alert, Invitation, Role, User
@@ -49,7 +50,7 @@ def provider(settings: Any) -> Iterator[OutsideProvider]:
 
 def go_there(client: Client, wanted: str = "/keys/", *, address: str = "") -> str:
     """Follow the button to the provider, which sends back; return the address with the code."""
-    there = client.get(address or reverse("sso"), {"next": wanted})
+    there = client.get(address or reverse("sso", query={"next": wanted}))
     assert there.status_code == 302, there.text
     back = httpx.get(there["Location"])
     parts = urlsplit(back.headers["Location"])
@@ -465,3 +466,56 @@ def test_settings_are_read_as_people_write_them(tmp_path: Any) -> None:
     assert said.oidc_secret == "hush"
     assert said.oidc_domains == ("example.com", "example.org")
     assert said.oidc_role_of_groups == {"brains": "curator", "chiefs": "admin"}
+
+
+CONFIRMS = reverse_lazy("system-setting", args=["gaps"])
+
+
+def come_as_admin(provider: OutsideProvider, authenticated_ago: float | None) -> Client:
+    """Sign in by a provider that was asked nothing in this browser: it says when someone signed in there, or not."""
+    invited(role=Role.ADMIN)
+    provider.claims["auth_time"] = None if authenticated_ago is None else time.time() - authenticated_ago
+    client, _ = come()
+    return client
+
+
+def come_again(client: Client) -> Any:
+    """Follow the button of the page that asks for a confirmation, all the way."""
+    page = client.get(client.get(CONFIRMS)["Location"])
+    return client.get(go_there(client, address=page.context["again"]))
+
+
+@pytest.mark.parametrize(("ago", "status"), [(10, 200), (20 * 60, 302), (None, 302), (-3600, 302)])
+def test_a_sign_in_confirms_only_when_the_provider_has_just_asked(
+    provider: OutsideProvider, ago: float | None, status: int
+) -> None:
+    client = come_as_admin(provider, ago)
+
+    assert client.get(CONFIRMS).status_code == status
+
+
+def test_whoever_signs_in_again_at_the_provider_has_confirmed(provider: OutsideProvider) -> None:
+    client = come_as_admin(provider, 3600)
+    provider.claims["auth_time"] = str(int(time.time()))
+
+    answer = come_again(client)
+
+    assert (provider.asked[-1]["prompt"], provider.asked[-1]["max_age"]) == ("login", "0")
+    assert answer["Location"] == CONFIRMS
+    assert client.get(CONFIRMS).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [None, "soon", [1], 10**400, float("nan"), time.time() - 600, time.time() * 1000],
+    ids=["none", "a word", "a list", "huge", "no number", "earlier", "milliseconds"],
+)
+def test_a_provider_that_did_not_ask_again_confirms_nothing(provider: OutsideProvider, claim: Any) -> None:
+    client = come_as_admin(provider, 3600)
+    provider.claims["auth_time"] = claim
+
+    page = come_again(client)
+
+    assert page.status_code == 403
+    assert "Example Inc. does not say that you have just signed in there." in page.text
+    assert client.get(CONFIRMS).status_code == 302
