@@ -7,7 +7,7 @@ import ipaddress
 import json
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -30,7 +30,7 @@ ANSWER_BYTES = 8 * 1024 * 1024
 PAGE = 100
 MOST_PAGES = 500
 LIST_SECONDS = 240.0
-"""How long reading one list may take: shorter than the lease (`server.LEASE`), so that two workers never overlap."""
+"""How long reading one list may take."""
 LIST_BYTES = 256 * 1024 * 1024
 _TOO_SLOW = "It answers too slowly."
 _BACK_SOON = frozenset({408, 425, 429})
@@ -63,11 +63,13 @@ class CompanyWire:
     url: str
     key: str = field(repr=False)
     may_be_plain: bool = False
+    before_each: Callable[[], None] | None = field(default=None, repr=False)
+    """Called before each request: for a round of many, which must not lose its lease in between."""
 
     @classmethod
-    def from_settings(cls) -> "CompanyWire":
+    def from_settings(cls, before_each: Callable[[], None] | None = None) -> "CompanyWire":
         """Return a client for the server that the settings name."""
-        return cls(settings.COMPANY_URL, settings.COMPANY_KEY, settings.COMPANY_PLAIN_HTTP)
+        return cls(settings.COMPANY_URL, settings.COMPANY_KEY, settings.COMPANY_PLAIN_HTTP, before_each)
 
     def register(self, identity: UUID, registration: dict[str, Any]) -> UpstreamRegistration:
         """Register this instance, or update its registration.
@@ -146,6 +148,8 @@ class CompanyWire:
         body: dict[str, Any] | None = None,
         headers: dict[str, str] | None = None,
     ) -> Any:
+        if self.before_each:
+            self.before_each()
         address, host = self._check_address()
         sent = {
             "Authorization": f"Bearer {self.key}",

@@ -151,13 +151,13 @@ def _body_of(entry: CompanyEntry) -> dict[str, object]:
 
 def _update(dispatch: Dispatch, proposal: UpstreamProposal) -> bool:
     """Store the status of a proposal at the company; return whether it was decided since."""
-    if all(getattr(dispatch, name) == getattr(proposal, name) for name in _STATUS_FIELDS):
+    known, new = ({name: getattr(one, name) for name in _STATUS_FIELDS} for one in (dispatch, proposal))
+    # Two rounds may read the same decision at once, and one of them tells of it.
+    if known == new or not Dispatch.objects.filter(pk=dispatch.pk, **known).update(**new, told_at=None):
         return False
-    for name in _STATUS_FIELDS:
-        setattr(dispatch, name, getattr(proposal, name))
+    for name, value in new.items():
+        setattr(dispatch, name, value)
     is_decided = proposal.decided_at is not None
-    dispatch.told_at = None
-    dispatch.save(update_fields=[*_STATUS_FIELDS, "told_at"])
     if is_decided:
         _notify(dispatch)
     return is_decided

@@ -3,6 +3,7 @@
 import socket
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import structlog
@@ -24,7 +25,7 @@ from .outgoing_proposals import company_server, hear_decisions, send_waiting
 
 HEARTBEAT = timedelta(minutes=5)
 LEASE = timedelta(minutes=5)
-"""How long one worker leases the server. If it is killed, the next one takes over after that."""
+"""How long one worker leases the server, from each of its requests on. If it is killed, the next one takes over."""
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 2, 5, 15, 30, 60))
 """How long to wait after each failure in a row; the last one from then on."""
 
@@ -138,8 +139,15 @@ def _claim_server() -> CompanyServer | None:
     return server
 
 
+def _renew_lease(server: CompanyServer) -> None:
+    """Lease the server for longer, unless it was made due meanwhile: a new proposal does not wait for a long list."""
+    until = timezone.now() + LEASE
+    if CompanyServer.objects.filter(pk=server.pk, not_before=server.not_before).update(not_before=until):
+        server.not_before = until
+
+
 def _round(server: CompanyServer) -> Synced:
-    wire = CompanyWire.from_settings()
+    wire = CompanyWire.from_settings(before_each=partial(_renew_lease, server))
     sent = heard = 0
     kept = Kept()
     try:

@@ -1,7 +1,7 @@
 """A company server for tests of the laptop's side: it answers as BigMind's REST API does, and fails when told to."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
@@ -28,6 +28,7 @@ class Company:
     loses_answers: bool = False
     is_away: bool = False
     headers: dict[str, str] = field(default_factory=dict)
+    meanwhile: Callable[[], None] | None = None
     numbers: Iterator[int] = field(default_factory=lambda: count(100))
 
     def approve(self, **said: Any) -> dict[str, Any]:
@@ -114,6 +115,8 @@ def _handler(company: Company) -> type[BaseHTTPRequestHandler]:
             path = parts.path.removeprefix("/api/v1/")
             company.asked.append((method, "instances" if "instances" in path else path))
             company.keys.append(self.headers["Authorization"])
+            if company.meanwhile:
+                company.meanwhile()
             if company.is_away:
                 self.close_connection = True
                 self.connection.close()

@@ -4,7 +4,8 @@ import gzip
 import tracemalloc
 import zlib
 from collections.abc import Iterator
-from datetime import timedelta
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from io import StringIO
 from time import monotonic
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -103,6 +105,46 @@ def test_the_scheduler_reports_every_few_minutes_and_not_in_between(company: Com
     rounds.append(sync_if_due())
 
     assert [done is not None for done in rounds] == [True, False, True]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_round_renews_its_lease_with_each_request_unless_it_was_made_due(company: Company, ada: Actor) -> None:
+    proposing(ada)
+    company.approve()
+    leases = list[datetime]()
+
+    def note_lease() -> None:
+        with closing(connection):
+            leases.append(CompanyServer.objects.get().not_before)
+            if len(leases) == 3:
+                CompanyServer.objects.update(not_before=datetime(2026, 1, 1, tzinfo=UTC))
+
+    company.meanwhile = note_lease
+    CompanyServer.objects.update(not_before=timezone.now())
+    sync_if_due()
+    company.meanwhile = None
+
+    registered, proposed, heard, listed = leases
+    assert registered < proposed < heard
+    assert listed.year == 2026
+    assert listed < registered
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_rounds_that_read_the_same_decision_one_tells_of_it(company: Company, ada: Actor) -> None:
+    proposing(ada)
+    sync_now()
+    company.decide("rejected", "We have that.")
+
+    def read_it_first() -> None:
+        if company.asked[-1] == ("GET", "company/mine/") and company.asked_for(*company.asked[-1]) == 1:
+            with closing(connection):
+                sync_now()
+
+    company.meanwhile = read_it_first
+    sync_now()
+
+    assert Notice.objects.filter(user=ada.user).count() == 1
 
 
 def test_a_failure_is_kept_and_the_next_try_comes_later_each_time(company: Company, ada: Actor) -> None:
