@@ -1,13 +1,15 @@
 """Digests by e-mail, as often as a user likes: decisions, alerts about their keys, and for curators the queue."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone, translation
 
 from accounts.actor import Actor
@@ -23,6 +25,19 @@ from curation.proposals.queue import QueueSummary, queue_summary, waiting
 
 SHOWN = 10
 ADDRESS_CHARS = 254
+
+
+@dataclass(frozen=True)
+class News:
+    """What a digest tells of one kind: the first ten, and how many there are."""
+
+    shown: Sequence[Any] = ()
+    count: int = 0
+
+    @property
+    def more(self) -> int:
+        """How many are only counted."""
+        return self.count - len(self.shown)
 
 
 def subscription_of(user: User) -> Subscription:
@@ -96,13 +111,13 @@ def _write_to(person: User, summary: QueueSummary, now: datetime) -> bool:
     if pause is None or not _is_time(since, pause, alerts, now):
         return False
     notices = Notice.objects.filter(user=person, seen_at=None).select_related("entry").order_by("created_at")
-    news = list(notices.filter(created_at__gt=since)[:SHOWN] if since else notices[:SHOWN])
+    news = _news(notices, since)
     queue = _news_of_queue(person, summary, since)
-    packs = _updates_of_packs(person, since)
-    if not (news or alerts or queue or packs):
+    packs = _news(PackVersion.objects.waiting_for(person), since) if person.role != Role.MEMBER else News()
+    if not (news.count or alerts or queue or packs.count):
         return False
     with translation.override(language_of(person)):
-        subject = _subject(len(alerts), len(news), queue, len(packs))
+        subject = _subject(len(alerts), news.count, queue, packs.count)
         context = {"subject": subject, "person": person, "alerts": alerts, "notices": news, "queue": queue}
         context["packs"] = packs
         parts = render_mail("curation/mail/digest", context)
@@ -128,12 +143,11 @@ def _news_of_queue(person: User, summary: QueueSummary, since: datetime | None) 
     return {"summary": summary, "entries": list(entries[:SHOWN])} if is_news else None
 
 
-def _updates_of_packs(person: User, since: datetime | None) -> list[PackVersion]:
-    """Return the updates of packs that came since the last digest, for a curator."""
-    if person.role == Role.MEMBER:
-        return []
-    waiting = PackVersion.objects.waiting_for(person)
-    return list((waiting.filter(created_at__gt=since) if since else waiting)[:SHOWN])
+def _news(rows: "QuerySet[Any]", since: datetime | None) -> News:
+    """Return what came since the last digest, which is the only one that mentions it."""
+    new = rows.filter(created_at__gt=since) if since else rows
+    shown = list(new[:SHOWN])
+    return News(shown, len(shown) if len(shown) < SHOWN else new.count())
 
 
 def _subject(alerts: int, notices: int, queue: dict[str, object] | None, packs: int) -> str:

@@ -366,6 +366,26 @@ def test_a_person_is_written_once_a_day_what_was_decided(mail_server: None) -> N
     assert f"/company/{entry.pk}/" in letter.body
 
 
+def test_a_digest_counts_what_it_does_not_show_and_the_next_one_begins_behind_it(mail_server: None) -> None:
+    author = make_actor(make_user(email="ada@example.com"))
+    entry = propose(author, title="Health")
+    Notice.objects.bulk_create(Notice(user=author.user, entry=entry, text=f"Notice {each}.") for each in range(13))
+
+    send_digests()
+    Notice.objects.create(user=author.user, entry=entry, text="Notice of the next day.")
+    send_digests(timezone.now() + timedelta(days=1, minutes=1))
+    deliver_pending()
+
+    first, second = mail.outbox
+    assert "13 decisions and comments" in first.subject
+    assert first.body.count("Notice ") == 10
+    for text in (first.body, first.alternatives[0].content):
+        assert "and 3 more" in text
+        assert "/notices/" in text
+    assert second.body.count("Notice ") == 1
+    assert "more" not in second.body
+
+
 def test_a_curator_is_written_what_waits_with_a_link_to_each(mail_server: None) -> None:
     make_user("eve", role="curator", email="eve@example.com")
     entry = propose(title="Health <b>")
