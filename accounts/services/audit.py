@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import starmap
+from itertools import chain, starmap
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,11 +20,13 @@ from accounts.actor import acting
 from accounts.models import AuditEvent, AuditHead, User
 from accounts.models.audit import KEYED, REMOVED
 from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.batches import in_batches
 from bigmind.core.errors import Invalid
 
 log = structlog.get_logger()
 
 _TURNS = 7731
+READ_AT_ONCE = 500
 
 
 def head_of_audit() -> AuditHead | None:
@@ -173,7 +175,7 @@ def find_broken_events(elsewhere: Mapping[str, AuditHead] = MappingProxyType({})
         elsewhere: Heads that were kept in other places, by what to call the place.
     """
     number, seal, keyed = 0, "", False
-    for event in AuditEvent.objects.order_by("number").iterator(chunk_size=500):
+    for event in chain.from_iterable(in_batches(AuditEvent.objects.all(), READ_AT_ONCE, by="number")):
         if event.number != number + 1:
             missing = f"rows {number + 1} to {event.number - 1} are" if event.number > number + 2 else "a row is"
             yield BrokenEvent(event.number, f"{missing} missing before it")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice
+from itertools import chain
 from typing import Any
 
 from django.apps import apps
@@ -21,6 +21,7 @@ from psycopg import sql
 from accounts.models import AuditEvent, ErasureReport, KeptReply, User
 from accounts.models.audit import REMOVED
 from accounts.services.erasures import sign_document
+from bigmind.core.batches import in_batches
 from bigmind.core.masking import PrivateModel
 from bigmind.core.rls import token_of
 from bigmind.core.text import digest, texts_in
@@ -108,12 +109,11 @@ def _in_model(
     model: type[Model], columns: "Sequence[Field[Any, Any]]", needles: Sequence[Needle], whose: User | None
 ) -> Iterator[Place]:
     # No manager of the model's own: it may leave rows out.
-    rows = model._base_manager.order_by()
+    rows = model._base_manager.all()
     if whose and issubclass(model, PrivateModel):
         rows = rows.filter(**{model.owned_by: whose})
     names = [one.attname for one in columns]
-    stored = rows.values_list("pk", *names).iterator(chunk_size=READ_AT_ONCE)
-    while some := list(islice(stored, READ_AT_ONCE)):
+    for some in in_batches(rows.values_list("pk", *names), READ_AT_ONCE):
         # Compared together first: most rows have nothing.
         if not may_stand_in(letters_of(SEPARATOR.join(_join(row[1:]) for row in some)), needles):
             continue
@@ -165,7 +165,7 @@ def note_places(found: Sequence[Place], needles: Sequence[Needle]) -> Rows:
 def replace_in_browser_sessions(needles: Sequence[Needle], mark: Mark, *, dry_run: bool) -> int:
     """Replace it in the sessions of browsers, which are compressed; return in how many it stands."""
     found = 0
-    for row in BrowserSession.objects.iterator():
+    for row in chain.from_iterable(in_batches(BrowserSession.objects.all(), READ_AT_ONCE)):
         kept, times = _replace(row.get_decoded(), needles, mark.full)
         found += bool(times)
         if times and not dry_run:

@@ -1,5 +1,6 @@
 """`audit_verify`: check that neither the audit log nor a report of an erasure was altered."""
 
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ from accounts.models import AuditEvent, AuditHead, ErasureReport
 from accounts.services.audit import events_without_key, find_broken_events, head_in
 from accounts.services.erasures import as_file, check_report
 from bigmind.backup.making import backups_in
+from bigmind.core.batches import in_batches
 from bigmind.core.signed_documents import SignatureVerdict
 from bigmind.management.base import OperatorCommand, Refused
+
+READ_AT_ONCE = 100
 
 
 class Command(OperatorCommand):
@@ -43,7 +47,7 @@ class Command(OperatorCommand):
         broken = [{"line": event.number, "why": event.why} for event in find_broken_events(heads)]
         reports = [
             report.pk
-            for report in ErasureReport.objects.order_by("pk").iterator(chunk_size=100)
+            for report in chain.from_iterable(in_batches(ErasureReport.objects.all(), READ_AT_ONCE))
             if check_report(as_file(report)) is SignatureVerdict.CHANGED
         ]
         if options["json"]:
