@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Annotated
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import Case, F, Func, Q, Value, When
 from django.utils import timezone
 from pydantic import BeforeValidator, Field
 
@@ -222,7 +222,11 @@ def _count(actor: Actor, fingerprint: str, answer: Lesson | None) -> int:
     else:
         asked, _ = LessonAsked.objects.get_or_create(fingerprint=fingerprint)
         # Once the number may be shown to everyone, further digests would only be traces of people.
-        people = asked.people if me in asked.people or len(asked.people) > COLLEAGUES else [*asked.people, me]
+        is_enough = Q(people__contains=[me]) | Q(people__len__gt=COLLEAGUES)
+        # In the database, because others may ask about the same error at the same moment.
+        column = LessonAsked._meta.get_field("people")
+        with_me = Func(F("people"), Value(me), function="array_append", output_field=column)
+        people = Case(When(is_enough, then=F("people")), default=with_me)
         LessonAsked.objects.filter(pk=asked.pk).update(
             times=F("times") + 1, last_asked=timezone.now(), entry=answer.entry if answer else None, people=people
         )

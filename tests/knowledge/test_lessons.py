@@ -2,8 +2,12 @@
 
 import hashlib
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from time import sleep
 
 import pytest
+from django.db import connection, transaction
 
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
@@ -187,6 +191,30 @@ def test_how_often_is_told_once_three_others_asked(settings):
     counts = [lesson_for(actor, error=TRACE).asked_before for actor in asking]
 
     assert counts == [0, 0, 0, 0, 0, 0, 6, 7, 8, 9]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_people_who_ask_at_once_all_are_counted():
+    _add(make_actor(), LESSON)
+    lesson_for(make_actor(), error=TRACE)
+    actors = [make_actor() for _ in range(3)]
+    begun = threading.Barrier(len(actors))
+
+    def ask(actor):
+        try:
+            # Each has read the row before any of them has written it.
+            with transaction.atomic():
+                begun.wait(30)
+                lesson_for(actor, error=TRACE)
+                sleep(0.2)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(actors)) as threads:
+        list(threads.map(ask, actors))
+
+    asked = LessonAsked.objects.get()
+    assert (asked.times, len(asked.people)) == (4, 4)
 
 
 def test_nobody_learns_that_others_met_an_error_nobody_wrote_about():
