@@ -236,7 +236,7 @@ def forgetting(request: HttpRequest, app_id: int, part: str = "app", part_id: in
         "app": shown,
         "kind": part,
         "named": list(named.values())[-1] if named else shown.name,
-        **_counts(shown, named),
+        **_counts(shown, table_id=part_id if part == "table" else None),
     }
     return render(request, "knowledge/app_forget.html", context)
 
@@ -248,7 +248,7 @@ def rebuilding(request: HttpRequest, app_id: int) -> HttpResponse:
     actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
     require_may_clear(actor)
     if request.method != "POST":
-        context = {"app": shown, "can_rebuild": connector_of(shown) is not None, **_counts(shown, {})}
+        context = {"app": shown, "can_rebuild": connector_of(shown) is not None, **_counts(shown)}
         return render(request, "knowledge/app_rebuild.html", context)
     begun = rebuild_app(actor, app=shown.app_id or shown.name)
     if begun.run:
@@ -341,8 +341,8 @@ def _name_and_table(workflow: AppWorkflow) -> dict[str, str]:
     return {"name": workflow.name, "table": workflow.table.name if workflow.table else ""}
 
 
-def _counts(shown: App, named: dict[str, str]) -> dict[str, Any]:
+def _counts(shown: App, *, table_id: int | None = None) -> dict[str, Any]:
     entities = AppEntity.objects.filter(table__app=shown)
-    if "table" in named:
-        entities = entities.filter(table__in=shown.tables.filter(table_id=named["table"]))
+    if table_id is not None:
+        entities = entities.filter(table=table_id)
     return {"entities": entities.count(), "tables": shown.tables.count()}

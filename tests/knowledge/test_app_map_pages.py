@@ -138,6 +138,19 @@ def test_members_forget_rows_and_curators_tables_and_apps(client):
     assert not App.objects.exists()
 
 
+@pytest.mark.parametrize("table_id", ["ta_crm", ""])
+def test_forgetting_a_table_says_how_many_rows_go_with_it(client, table_id):
+    app = _learn(rows=("Elicit", "Acme"))
+    AppTable.objects.update(table_id=table_id)
+    other = AppTable.objects.create(app=app, name="Orders", look_up="orders")
+    AppEntity.objects.create(table=other, name="Another", look_up="another")
+    client.force_login(make_actor(curator=True).user)
+
+    page = client.get(reverse("app-map-forget-part", args=[app.pk, "table", app.tables.get(name="Clients").pk]))
+
+    assert "2 rows that agents learnt go with it" in page.text
+
+
 def test_building_anew_is_asked_about_and_begun_by_curators(client, settings):
     settings.BUDIBASE_URL, settings.BUDIBASE_API_KEY = "http://127.0.0.1:9", "key"
     App.objects.filter(pk=_learn().pk).update(connector="budibase")
