@@ -142,7 +142,8 @@ def decide_many(
     """
     actor.require("curate")
     done = Decisions()
-    # Within a transaction (a call with an idempotency key has one) all these entries stay locked to its end.
+    # Within a transaction (a call with an idempotency key has one) all these entries stay locked to its end. Without
+    # one this keeps nothing locked, and needs not: each entry is decided in a transaction of its own.
     wait_for_pairs()
     for entry_id in sorted(set(entry_ids)):
         try:

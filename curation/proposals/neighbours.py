@@ -37,7 +37,7 @@ NEAR = "near:"
 
 # In one statement, because every entry that a curator opens asks it: what is approved and near in meaning or words, the
 # proposals that are near in meaning, the newest proposals; and of each the share of the words of the shorter text that
-# the longer one has, too. The last row says whether there was a vector to compare with.
+# the longer one has, too. The row without a number says whether there was a vector to compare with.
 _NEAREST = """
 WITH space AS (SELECT id FROM knowledge_embeddingspace WHERE name = %(space)s AND active_since IS NOT NULL),
 asked AS (
@@ -167,10 +167,10 @@ def measure_nearness(entry: CompanyEntry) -> Nearness:
     }
     with connection.cursor() as cursor:
         cursor.execute(_NEAREST, parameters)
-        # The last row is the count of spaces, whatever was found.
-        *rows, (_, spaces, _) = cursor.fetchall()
-    near = [row for row in rows if max(row[1:]) >= NEAR_FROM]
-    cosines, words = ({number: row[part] for number, *row in near} for part in (0, 1))
+        found = {number: scores for number, *scores in cursor.fetchall()}
+    spaces, _ = found.pop(None)
+    near = {number: scores for number, scores in found.items() if max(scores) >= NEAR_FROM}
+    cosines, words = ({number: scores[part] for number, scores in near.items()} for part in (0, 1))
     return Nearness(entry, cosines, words, fallback=not spaces, compared=own)
 
 

@@ -10,7 +10,9 @@ from bigmind.core.errors import Conflict
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from curation.decisions.deciding import decide_many
+from curation.proposals import neighbours
 from curation.proposals.briefing import brief
+from curation.proposals.neighbours import neighbours_of
 from curation.proposals.overlaps import compare_proposals
 from knowledge.models import CompanyEntry, Status
 from knowledge.services.embedding import embed_pending
@@ -42,6 +44,18 @@ def test_what_contradicts_an_approved_entry_is_not_approved_in_passing() -> None
     assert status_of(entry) == Status.PENDING
     assert refused.value.details["despite"] == [known.pk]
     assert f"despite=[{known.pk}]" in refused.value.hint
+
+
+def test_neighbours_are_found_in_whatever_order_the_database_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    known, entry = approved_entry(content=NEVER), propose(content=ANYONE)
+    as_usual = neighbours_of(entry)
+    backwards = f"SELECT * FROM ({neighbours._NEAREST}) AS found (id, cosine, words) ORDER BY id NULLS FIRST"
+    monkeypatch.setattr(neighbours, "_NEAREST", backwards)
+
+    found = neighbours_of(entry)
+
+    assert [one.entry for one in found.approved] == [known]
+    assert (found.approved, found.fallback) == (as_usual.approved, as_usual.fallback)
 
 
 def test_it_is_approved_by_naming_what_it_contradicts() -> None:
