@@ -1,4 +1,4 @@
-"""docs/architecture.md and CONTRIBUTING.md name what is there: files, folders, functions, classes and constants."""
+"""docs/architecture.md, docs/decisions and CONTRIBUTING.md name what is there: files, folders, functions, classes."""
 
 import ast
 import re
@@ -17,8 +17,10 @@ _NAMED = re.compile(r"`([\w./]+\.py):([\w.]+)`")
 _RULE = re.compile(r"^\| (?P<rule>[^|]+) \| `(?P<file>[^`]+\.py)` \| `(?P<name>[\w.]+)` \|$", re.M)
 _FOLDER = re.compile(r"^\| `(?P<folder>[\w/]+)` \| (?P<purpose>[^|]+) \|$", re.M)
 _QUOTED = re.compile(r"`([\w.][\w./-]*)`")
+_MODULE = re.compile(r"`(\w+\.py)`")
 _RULES = _RULE.findall(PAGE)
 _STEPS = _NAMED.findall(PAGE)
+_DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 
 
 @pytest.mark.parametrize(("file", "name"), sorted({*_STEPS, *((file, name) for _, file, name in _RULES)}))
@@ -69,10 +71,32 @@ def test_a_target_in_contributing_is_in_the_makefile(target):
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.M)
 
 
+@pytest.mark.parametrize("page", _DECISIONS, ids=lambda page: page.stem)
+def test_what_a_decision_names_is_there(page):
+    text = page.read_text()
+    # What has no ending may be something else than a path, such as a key of a protocol.
+    files = [path for path in _QUOTED.findall(text) if path.split("/")[0] in TOP and Path(path).suffix]
+    gone = [path for path in files if not (ROOT / path).is_file()]
+    gone += [f"{file}:{name}" for file, name in _NAMED.findall(text) if not _has(file, name)]
+    gone += [module for module in _MODULE.findall(text) if module not in _modules()]
+
+    assert not gone, f"{page.name} names {', '.join(gone)}: `git log --follow` says what became of it."
+
+
 def test_a_name_that_is_gone_is_noticed():
     assert "store_fact" in _names_in("knowledge/services/facts.py")
     assert "stored_fact" not in _names_in("knowledge/services/facts.py")
     assert "Actor.require" in _names_in("accounts/actor.py")
+
+
+def _has(file, name):
+    return (ROOT / file).is_file() and name in _names_in(file)
+
+
+@cache
+def _modules():
+    """Return the names of all modules, for pages that name one without its folder."""
+    return {path.name for top in {*APPS, "tests", "benchmarks"} for path in (ROOT / top).rglob("*.py")}
 
 
 @cache
