@@ -129,20 +129,62 @@ def record(
     before = None if is_new else snapshot(entry)
     for name, value in _with_provenance(entry, changes or {}).items():
         setattr(entry, name, value)
-    # Both are derived, and so in no snapshot: an undo, too, has them made of the text that it brings back.
-    entry.digest = digest(entry.content)
-    entry.warnings = list(dict.fromkeys(found.kind for found in suspicions_about(entry) if found.is_warning))
+    derive_from_text(entry)
     entry.revision = 1 if is_new else entry.revision + 1
     _save(entry)
     index_company_entry(entry)
-    batch = batch or new_batch()
-    review = _write(actor, entry, action, notes=notes, before=before, batch=batch, undoes=undoes)
+    last = entry.reviews.order_by("-number").first()
+    review = make_review(actor, entry, action, last=last, before=before, notes=notes, batch=batch, undoes=undoes)
+    review.save(force_insert=True)
     note_writings(Kind.COMPANY, [entry.pk], made=False)
     if entry.is_undecided:
         after_commit("curation.tasks.compare_proposals")
     elif not is_new:
         Comparison.objects.filter(entry=entry).delete()
     tell_of_review(review)
+    return review
+
+
+def derive_from_text(entry: CompanyEntry) -> None:
+    """Set what follows from the text. It is in no snapshot: an undo has it made of the text that it brings back."""
+    entry.digest = digest(entry.content)
+    entry.warnings = list(dict.fromkeys(found.kind for found in suspicions_about(entry) if found.is_warning))
+
+
+def make_review(
+    actor: Actor,
+    entry: CompanyEntry,
+    action: Action,
+    *,
+    last: Review | None,
+    before: dict[str, Any] | None,
+    after: dict[str, Any] | None = None,
+    notes: str = "",
+    batch: UUID | None = None,
+    undoes: Review | None = None,
+) -> Review:
+    """Return the sealed review that follows the last one of an entry, not yet stored.
+
+    Args:
+        before: The snapshot before the action; None for a new entry.
+        after: The snapshot after it. Default: of the entry as it is.
+    """
+    review = Review(
+        entry=entry,
+        number=last.number + 1 if last else 1,
+        action=action,
+        by=actor.user,
+        by_id_kept=actor.user.pk,
+        by_name=str(actor.user),
+        agent_name=str(actor.agent or ""),
+        notes=notes,
+        before=before,
+        after=after or snapshot(entry),
+        undoes=undoes,
+        batch=batch or new_batch(),
+    )
+    # The seal covers every field above, so it is set last, and no field is changed again.
+    review.seal = review.seal_after(last.seal if last else "")
     return review
 
 
@@ -194,37 +236,6 @@ def _with_provenance(entry: CompanyEntry, changes: dict[str, Any]) -> dict[str, 
     worded = any(changes.get(name, getattr(entry, name)) != getattr(entry, name) for name in ("title", "content"))
     signed = entry.brought_by.removesuffix(EDITED_HERE)
     return {"brought_by": f"{signed}{EDITED_HERE}", **changes} if worded and signed else changes
-
-
-def _write(
-    actor: Actor,
-    entry: CompanyEntry,
-    action: Action,
-    *,
-    notes: str,
-    before: dict[str, Any] | None,
-    batch: UUID,
-    undoes: Review | None,
-) -> Review:
-    last = entry.reviews.order_by("-number").first()
-    review = Review(
-        entry=entry,
-        number=last.number + 1 if last else 1,
-        action=action,
-        by=actor.user,
-        by_id_kept=actor.user.pk,
-        by_name=str(actor.user),
-        agent_name=str(actor.agent or ""),
-        notes=notes,
-        before=before,
-        after=snapshot(entry),
-        undoes=undoes,
-        batch=batch,
-    )
-    # The seal covers every field above, so it is set last, and the row is never saved again.
-    review.seal = review.seal_after(last.seal if last else "")
-    review.save(force_insert=True)
-    return review
 
 
 def _save(entry: CompanyEntry) -> None:

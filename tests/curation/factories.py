@@ -5,13 +5,11 @@ from string import ascii_lowercase
 from typing import Any
 
 from accounts.actor import Actor
-from bigmind.core.text import digest
 from curation.decisions.deciding import Decision, approve_global
-from curation.decisions.history import snapshot
+from curation.decisions.history import derive_from_text, make_review, snapshot
 from curation.decisions.preconditions import fields_of_approval
 from curation.models import Action, Review
 from curation.proposals.proposals import promote_to_global
-from curation.proposals.screening import suspicions_about
 from knowledge.models import CompanyEntry
 from knowledge.services.company import index_company_entry
 from tests.factories import make_actor
@@ -35,28 +33,10 @@ def approved_entry(actor: Actor | None = None, *, curator: Actor | None = None, 
     proposed = snapshot(entry)
     for name, value in {**fields_of_approval(curator, entry, notes=""), "revision": 2}.items():
         setattr(entry, name, value)
-    entry.digest = digest(entry.content)
-    entry.warnings = list(dict.fromkeys(found.kind for found in suspicions_about(entry) if found.is_warning))
+    derive_from_text(entry)
     entry.save(force_insert=True)
-    steps = [(Action.PROPOSE, author, None, proposed), (Action.APPROVE, curator, proposed, snapshot(entry))]
-    reviews = [
-        Review(
-            entry=entry,
-            number=number,
-            action=action,
-            by=actor.user,
-            by_id_kept=actor.user.pk,
-            by_name=str(actor.user),
-            agent_name=str(actor.agent or ""),
-            before=before,
-            after=after,
-        )
-        for number, (action, actor, before, after) in enumerate(steps, 1)
-    ]
-    seal = ""
-    for review in reviews:
-        review.seal = seal = review.seal_after(seal)
-    Review.objects.bulk_create(reviews)
+    step = make_review(author, entry, Action.PROPOSE, last=None, before=None, after=proposed)
+    Review.objects.bulk_create([step, make_review(curator, entry, Action.APPROVE, last=step, before=proposed)])
     index_company_entry(entry)
     return entry
 
