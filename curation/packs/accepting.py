@@ -1,6 +1,6 @@
 """Accepting an update of a pack, rejecting it, taking it back, and ending a subscription: each line is a decision."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 from uuid import uuid4
@@ -101,13 +101,17 @@ def accept_update(
     _require_golden(steps, losing or ())
     import_documentation(actor, pack, waiting, before)
     _pin_questions(actor, pack, waiting, outcome)
+    _note_accepted(actor, pack, waiting, steps)
+    audit("pack_accepted", pack=name, version=version, entries=_counts(outcome))
+    return outcome
+
+
+def _note_accepted(actor: Actor, pack: Pack, waiting: PackVersion, steps: Sequence[Review]) -> None:
     waiting.state, waiting.steps = PackVersion.State.ACCEPTED, [step.pk for step in steps]
     waiting.decided_by, waiting.decided_at = actor.user, timezone.now()
     waiting.save()
     pack.title = document_of(waiting).title
     pack.save(update_fields=["title"])
-    audit("pack_accepted", pack=name, version=version, entries=_counts(outcome))
-    return outcome
 
 
 @transaction.atomic
