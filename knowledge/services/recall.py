@@ -32,7 +32,10 @@ GROUPS: tuple[tuple[int, frozenset[str]], ...] = (
 """The tiers that are searched apart, and how many hits of each are shown in turn.
 
 One search over everything keeps the best 200 passages: an import of ten thousand with the words of the question would
-leave no room for the one fact that answers.
+leave no room for the one fact that answers. A round is nine hits, so the ten that are shown by default have some of
+each group. What people remember themselves comes first and thrice, because nobody else can say it; what was imported,
+of which there is most, once. How many exactly is a choice: with one of each the tests of recall pass as well, and with
+nine of each a flood drowns the fact.
 """
 COMPANY_GROUP = next(number for number, (_, tiers) in enumerate(GROUPS) if KINDS[Kind.COMPANY].tier in tiers)
 SAME_PROJECT = 0.1

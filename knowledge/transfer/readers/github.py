@@ -186,6 +186,7 @@ def _score(comment: _Comment, issue: _Issue, number: int) -> int:
     if lowered.startswith(SAYS_NOTHING) and len(plain) < 120:
         return 0
     is_question = plain.endswith("?") or (plain.count("?") and not SOLVED.search(plain[:COMMENT_CHARS]))
+    # A strong sign counts two, a weak one one, and a question takes away more than one strong sign gives.
     return (
         2 * (comment.association in MAINTAINERS)
         + 2 * bool(comment.author and comment.author == issue.closed_by)

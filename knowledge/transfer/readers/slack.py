@@ -226,7 +226,7 @@ def _is_answer(reply: Mapping[str, Any], people: Mapping[str, str]) -> bool:
 
 
 def _agreement(reply: Mapping[str, Any], asker: str) -> int:
-    """How many agreed with a reply by a reaction; that of who asked counts thrice."""
+    """How many agreed with a reply by a reaction; that of who asked counts thrice, because they have tried it."""
     found = 0
     listed = reply.get("reactions")
     for reaction in listed if isinstance(listed, list) else []:
