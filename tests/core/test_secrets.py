@@ -1,6 +1,7 @@
 """Secrets in texts: what is caught, what is left alone, what the policy makes of it, and that no message repeats it."""
 
 import random
+from base64 import b64encode
 from time import process_time
 
 import pytest
@@ -283,3 +284,156 @@ def test_a_login_is_noticed_however_it_is_written(text: str) -> None:
 )
 def test_what_only_speaks_of_logins_is_none(text: str) -> None:
     assert not find_secrets(text)
+
+
+def _in_base64(frame: str) -> str:
+    return b64encode(MAKER.pem(frame).encode()).decode()
+
+
+ENCODED = _in_base64("PRIVATE KEY")
+SIGNATURE = MAKER.of("0123456789abcdef", 64)
+PHRASE = "ocean violin marble garden yellow candle forest bridge silver window winter harbor"
+RANDOM = "kJ8dK2mQz7Lw4XvR9tYbN3pQeUiO5aSdF6gH"
+FRAMELESS = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC" + RANDOM + RANDOM
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("The api_key: kJhGfDsAqWeRtYuIoPzXcVbNm", "kJhGfDsAqWeRtYuIoPzXcVbNm"),
+        ("DB_PASSWORD=83920174", "83920174"),
+        ("DB_PASSWORD=Harbour774", "Harbour774"),
+        ("DB_PASSWORD=kJhGfDsAqWeRtYuIoP", "kJhGfDsAqWeRtYuIoP"),
+        ("DB_PASSWORD=dragon7-lake", "dragon7-lake"),
+        ("Zugangsdaten: anna / Winter2024", "Winter2024"),
+        ("| User | Note | Password |\n|---|---|---|\n| root | | toor123X |", "toor123X"),
+        ("| admin | Pass-Harbour9! |", "Pass-Harbour9!"),
+        ("| ops@acme.io | Harbour-9! |", "Harbour-9!"),
+        ("admin mdp: Quai9-b", "Quai9-b"),
+        ("admin mdp Quai9-b!", "Quai9-b!"),
+        ("mail ops@acme.io mdp Quai9-b", "Quai9-b"),
+        ("Login: opsbot - Sup3rTide2024", "Sup3rTide2024"),
+        ("Login: opsbot ; Sup3rTide2024", "Sup3rTide2024"),
+        ("Log in as the operator with Harbour9!", "Harbour9!"),
+        ("İİİİ password: Tr0ub4dor&3", "Tr0ub4dor&3"),
+        ("İ PASSWORD=Tr0ub4dor&3", "Tr0ub4dor&3"),
+        ('password: "sea gull 42x17!"', "sea gull 42x17!"),
+        ('password: "sea gull 4k2x!"', "sea gull 4k2x!"),
+        ("Use Basic b3BzOkhhcmJvdXI5IQ== here.", "b3BzOkhhcmJvdXI5IQ=="),
+        ("Authorization: Custom kJ8dK2mQz7Lw4XvR9tYb", "kJ8dK2mQz7Lw4XvR9tYb"),
+        (f"https://b.s3.amazonaws.com/x?X-Amz-Signature={SIGNATURE}", SIGNATURE),
+        ("https://kJ8dK2mQz7Lw4XvR9tYb3@git.internal/r.git", "kJ8dK2mQz7Lw4XvR9tYb3"),
+        ("Google app password: qbcd efgh ijkl mnop", "qbcd efgh ijkl mnop"),
+        (f"seed phrase: {PHRASE}", PHRASE),
+        ("DB_PASSWORD=Harbour=9x!", "Harbour=9x!"),
+        ("See password Harbour774 there.", "Harbour774"),
+        ("See password harbour774lighthouse there.", "harbour774lighthouse"),
+        ("client_secret: Harbour774", "Harbour774"),
+        ("The token is kJ8dK2mQz7Lw4XvR9t", "kJ8dK2mQz7Lw4XvR9t"),
+        ("The client secret is Harbour-77442", "Harbour-77442"),
+        (f"x {FRAMELESS}", FRAMELESS),
+        (f"tls.pem: {ENCODED}", ENCODED),
+    ],
+    ids=lambda text: text[:30],
+)
+def test_a_secret_is_removed_whole_and_nothing_beside_it(text: str, secret: str) -> None:
+    assert [text[found.start : found.end] for found in find_secrets(text)] == [secret]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "POSTGRES_PASSWORD=password1",
+        "DB_PASSWORD=aaaaaaa1",
+        "apiKey = goToMyAppUrl",
+        "api_key: XMLHTTPRequestJSONParser",
+        "password = settings2.database.password",
+        "password: OPS_V2_LOGIN",
+        "password=abcdef123456",
+        "token: abcdefghijklmnopqrstuvwxyz0123456789",
+        "password = dbPassword1",
+        "api_key: v2beta9",
+        "Send the key, such as EXAMPLE7Kq2vN8xR4tW9zB3mD6fH1jL5, with each call.",
+        "The token in the picture is AAAAAAAABBBBBBBBccccccccdddd1122.",
+        "How keys are rotated is told in Guides-Rotate-Keys-sha256-TLS12-Overview.",
+        "Each key is read by src/Ops4/V2x/Keys9a/Store3b/Reader7 once.",
+        "Try curl -u user:x1y2 https://localhost/",
+        "password: /run/secrets/db1",
+        "password: 20241127-093015",
+        "password: yes+no",
+        "pw: 10*60*60*24",
+        "Log in on the host / Server2019 only.",
+        "| Benutzer | Kennwort_2024 |\n|---|---|\n| anna | siehe Tresor |",
+        "| What to do | Who |\n|---|---|\n| Change the password before you hand it over | Ann |\n| node-7b | Bob |",
+        "| Sprint9! | done by | admin |",
+        "| Service | Password rotated |\n|---|---|\n| db | v1.2 |",
+        "| Service | Password rotated |\n|---|---|\n| db | 20241127 |",
+        "| account plan | Sprint9! |",
+        "| User | Password |\n|---|---|\n| root | ${ROOT_LOGIN1} |",
+        "| User | Password |\n|---|---|\n| root | LastPass |",
+        "Sign-in page / i18n:Login-title is missing",
+        "The root cause, p: Chapter9-b",
+        "The admin password page Form9-b opens",
+        "- Release9-b of the user service",
+        "The admin area - Release9-b",
+        "Open the account, user/login: Form9-b",
+        "Ask ops@acme.io about Release9-b",
+        "with Release9-b the login changed",
+        "Log in on the host with Chrome9-b",
+        "The admin page opens with Harbour9!",
+        "Login: form / V2-b",
+        "Login: email / Sign-Up",
+        "Login: mail / Ada9@acme.io",
+        "Login: ops / $OPS_Pass1",
+        "| admin | (see #12) |",
+        f"The token is explained in {'a long chapter about lists ' * 4}before {RANDOM}.",
+        f"These are key points:\n{RANDOM}",
+        "Use Basic b3BzOnNlY3JldA== here.",
+        "Use Basic ZGVwbG95OmRlcGxveQ== here.",
+        "Use Basic b3BzOng5 here.",
+        "Use Basic AWE6YmNk here.",
+        "Use Basic YTpiAWNk here.",
+        "The form is ://user:pass1word@host.",
+        "https://kJ8dK2mQz7Lw4XvR9tYb3@o1.ingest.sentry.io/42",
+        "https://example.com:8443/@ops/page",
+        "postgres://deploy:deploy@db/x",
+        "redis://x:q9@cache",
+        "The app token: used once each hour",
+        "The app asks people for it. Password: four long word here",
+        "recovery phrase: write down these twelve words and keep them with your other papers safe",
+        'token: "scope=read9Kq2x"',
+        "api_key: user:42:profile:v2x9k",
+        'password: "see RFC-99999x for more details"',
+        'password: "documentation-of-the-customer-portal RFC-99999x here"',
+        'password: "8+ letters or digits"',
+        'token: "see RFC-48213x"',
+        "See password chapter77 of the handbook.",
+        "See password Ab1xyz there.",
+        "See password Harbour!Gate there.",
+        "api_key: Harbour77",
+        "client secret: ab12cd",
+        "The token is harbour774gate",
+        "See token kJ8dK2mQz7Lw4XvR9t there.",
+        "See client secret Harbour-77442 there.",
+        "GOCSPX-Client-Secret-of-Portal",
+        "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",
+        "AKIA" + "AABBCCAABBCABACB",
+        "eyJhbGciOiJIUzI1NiJ9.example-payload-22.sig",
+        "s.getUserNameFromProviders",
+        "shop_live_aaaaaaaaaaaaaaaaaaaaaaa1b",
+        "`x-----END PRIVATE KEY-----` is the frame.",
+        "kJ8dK2mQz7Lw4XvR9\n-----END PRIVATE KEY-----",
+        "| admin | #12 |",
+        "The client secret is chapter2024.",
+        f"tls.crt: {_in_base64('CERTIFICATE')}",
+    ],
+    ids=lambda text: text[:30],
+)
+def test_what_only_looks_like_a_secret_is_none(text: str) -> None:
+    assert _kinds(text) == []
+
+
+def test_a_token_in_a_password_is_told_by_its_form() -> None:
+    token = "ghp_" + MAKER.of("ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789", 36)
+
+    assert _kinds(f"password=deploy:{token}") == ["GitHub token"]

@@ -11,6 +11,7 @@ from .values import Secret, is_mixed, is_password, is_placeholder, is_plain, is_
 
 NEAR_CHARS = 100
 VALUE_CHARS = 400
+PASSWORD_CHARS = 128
 REACH_CHARS = 1_200
 """How far from a name the beginning of its value is looked for."""
 SPOKEN_CHARS = 300
@@ -157,8 +158,8 @@ def find_named(text: str) -> Iterator[Secret]:
     if any(stem in lowered for stem in _STEMS):
         values = _Values(text, lowered)
         for name in map(_read_name, _NAME.finditer(lowered)):
-            value, near = _find_value(values, name), values.near(name) if values.has_tokens else None
-            if (value or near) and not _names_other(lowered, name):
+            if not _names_other(lowered, name):
+                value, near = _find_value(values, name), values.near(name) if values.has_tokens else None
                 yield from filter(None, (value, near))
     yield from _beside_access_keys(text)
 
@@ -289,7 +290,8 @@ _OF_SENTENCES = frozenset(
 
 
 def _is_secret(value: str, name: _Named, *, spoken: bool, close: bool = True) -> bool:
-    if len(value) > (128 if name.is_password else 400) or (not name.is_password and _is_a_chain(value)):
+    # A text may name a password ten thousand times, each with a long value.
+    if len(value) > PASSWORD_CHARS if name.is_password else _is_a_chain(value):
         return False
     if " " in value and not _is_sentence_like_password(value, name):
         return False
@@ -338,7 +340,7 @@ def find_addresses(text: str) -> Iterator[Secret]:
             for match in pattern.finditer(text):
                 if is_password(match["p"].rstrip(".,;")):
                     yield Secret("password", *match.span("p"))
-    for match in _SIGNED.finditer(text) if "=" in text else ():
+    for match in _SIGNED.finditer(text):
         if is_token(match["p"], at_least=32):
             yield Secret("signature of a signed URL", *match.span("p"))
 
@@ -371,8 +373,8 @@ def _last_at(text: str, found: re.Match[str]) -> int:
 
 
 def is_default(user: str, password: str) -> bool:
-    """Whether a password is what documentation and containers use: the name of the user, or that of the service."""
-    return password.lower() == user.lower() or len(password) < 3
+    """Whether a password is what documentation and containers use: the name of the user."""
+    return password.lower() == user.lower()
 
 
 def _in_headers(text: str) -> Iterator[Secret]:
@@ -390,9 +392,8 @@ def _in_headers(text: str) -> Iterator[Secret]:
 def _is_login(token: str) -> bool:
     """Whether it is a user name and a password in base64."""
     try:
-        user, colon, password = a2b_base64(token + "=" * (-len(token) % 4)).decode().partition(":")
+        user, _, password = a2b_base64(token + "=" * (-len(token) % 4)).decode().partition(":")
     except ValueError:
         return False
-    return bool(colon and user.isprintable() and password.isprintable()) and not (
-        is_placeholder(password) or is_default(user, password)
-    )
+    is_text = user.isprintable() and password.isprintable()
+    return is_text and not (is_placeholder(password) or is_default(user, password))

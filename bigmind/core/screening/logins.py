@@ -68,7 +68,7 @@ def find_logins(text: str) -> Iterator[Secret]:
     column, begin = -1, 0
     for line in text.split("\n"):
         if line.count("|") >= 2:
-            cells = [_word_at(match, begin) for match in _CELL.finditer(line) if match[0].strip() or column < 0]
+            cells = [_word_at(match, begin) for match in _CELL.finditer(line)]
             named = next((place for place, cell in enumerate(cells) if _names_password(cell)), -1)
             column = named if named >= 0 else column
             yield from _in_row(cells, column) if named < 0 else ()
@@ -91,8 +91,10 @@ def _names_password(cell: _Word) -> bool:
 
 def _in_row(cells: Sequence[_Word], column: int) -> Iterator[Secret]:
     for place, cell in enumerate(cells):
+        if " " in cell.text:
+            continue
         user = cells[place - 1].text if place else ""
-        in_column = place == column and " " not in cell.text and len(cell.text) >= 5 and _kinds(cell.text) >= 2
+        in_column = place == column and len(cell.text) >= 5 and _kinds(cell.text) >= 2
         beside = bool(user.lower() in _ACCOUNTS or _MAIL.fullmatch(user)) and _is_strong(cell.text)
         if (in_column and not is_stand_in(cell.text) and not cell.text.isalpha()) or beside:
             yield Secret("password", cell.start, cell.end)
@@ -117,7 +119,7 @@ def _ends_login(value: str, before: Sequence[_Word]) -> bool:
         is_clear = bool(named - {"pass", "p"}) and (before[-1].whole.endswith((":", "=")) or _has_symbol(value))
         return is_clear or bool(context & _CONTEXT) or any(_MAIL.fullmatch(word.text) for word in before)
     last = before[-1]
-    if last.text in _BETWEEN or last.whole in _BETWEEN:
+    if last.whole in _BETWEEN:
         return len(before) > 1 and _is_pair(before[-2].text, value, before[:-2])
     if last.whole.endswith((":", "/", ",")) and not last.names & _CONTEXT:
         return _is_pair(last.text.rstrip(":/"), value, before[:-1])
@@ -146,7 +148,7 @@ def _is_chosen(value: str) -> bool:
     # In “Login form: LoginForm.tsx:120” a place in a file stands where a password would.
     if any(sign in _OF_CODE for sign in value) or _TECHNICAL.fullmatch(value) or _MAIL.fullmatch(value):
         return False
-    return any(char.isalpha() for char in value) and not is_stand_in(value)
+    return not is_stand_in(value)
 
 
 def _is_strong(value: str) -> bool:

@@ -305,16 +305,13 @@ def find_private_keys(text: str) -> Iterator[Secret]:
 
 
 def _find_framed(text: str) -> Iterator[Secret]:
-    done = 0
     for begin in _BEGIN.finditer(text):
-        if begin.start() < done:
-            continue
         body = _BODY.match(text, begin.end())
         if body is None or len(body["key"]) < BODY_CHARS:
             continue
         end = _END.match(text, body.end())
-        done = end.end() if end else body.start("key") + len(body["key"].rstrip(" \n\r\"'`,"))
-        yield Secret(KIND, begin.start(), done)
+        last = end.end() if end else body.start("key") + len(body["key"].rstrip(" \n\r\"'`,"))
+        yield Secret(KIND, begin.start(), last)
 
 
 def _find_headless(text: str) -> Iterator[Secret]:

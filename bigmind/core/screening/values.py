@@ -70,8 +70,6 @@ def is_placeholder(value: str) -> bool:
 
 def _repeats(value: str) -> bool:
     """Whether it repeats one short piece, as `0000` and `1234567890123456789012` do."""
-    if len(value) < 4 or len(set(value)) > 10:
-        return False
     return len(set(value)) <= 2 or any(value[n:] == value[:-n] for n in range(1, min(10, len(value) // 2) + 1))
 
 
@@ -90,10 +88,8 @@ def is_plain(value: str) -> bool:
 def _is_jumbled(value: str) -> bool:
     """Whether upper and lower case alternate more often than in any name."""
     letters = "".join(filter(str.isalpha, value))
-    if len(letters) < 16 or letters.islower() or letters.isupper():
-        return False
     changes = sum(one.islower() and two.isupper() for one, two in pairwise(letters))
-    return changes * 5 >= len(letters)
+    return len(letters) >= 16 and changes * 5 >= len(letters)
 
 
 def is_reference(value: str) -> bool:
@@ -103,8 +99,8 @@ def is_reference(value: str) -> bool:
 
 def is_sequence(value: str) -> bool:
     """Whether it follows the order of the alphabet or of the digits, like `abcdef123456`."""
-    steps = sum(ord(two) - ord(one) == 1 or one + two == "90" for one, two in pairwise(value))
-    return len(value) < 32 and steps * 10 >= (len(value) - 1) * 7
+    steps = sum(ord(two) - ord(one) == 1 for one, two in pairwise(value))
+    return steps * 10 >= (len(value) - 1) * 7
 
 
 def is_stand_in(value: str) -> bool:
@@ -112,20 +108,13 @@ def is_stand_in(value: str) -> bool:
     return is_placeholder(value) or is_sequence(value) or is_reference(value) or bool(_NAME_OF_ONE.fullmatch(value))
 
 
-def looks_random(value: str, *, at_least: int = 16) -> bool:
-    """Whether a machine probably generated this: letters and digits, or both cases, in no order."""
+def is_token(value: str, *, at_least: int = 12) -> bool:
+    """Whether this can be a key or a token: a machine made it, of letters and digits or both cases, in no order."""
+    # The cheap checks come first: a hostile text may name a secret ten thousand times.
     if len(value) < at_least or is_plain(value):
         return False
     # The most that a text of n characters can reach is log2(n) bits, so short ones get a bound in proportion.
-    return entropy(value) >= min(3.0, 0.75 * log2(len(value)))
-
-
-def is_token(value: str, *, at_least: int = 12) -> bool:
-    """Whether this can be a key or a token."""
-    # The cheap checks come first: a hostile text may name a secret ten thousand times.
-    if len(value) < at_least or is_reference(value):
-        return False
-    return looks_random(value, at_least=at_least) and not is_stand_in(value)
+    return entropy(value) >= min(3.0, 0.75 * log2(len(value))) and not is_stand_in(value)
 
 
 def is_mixed(token: str) -> bool:
@@ -142,7 +131,7 @@ def is_password(value: str, *, spoken: bool = False) -> bool:
         return False
     if value.isdigit():
         return not spoken
-    if not is_plain(value) and any(char.isdigit() for char in value) and any(char.isalpha() for char in value):
+    if not is_plain(value) and any(char.isalpha() for char in value):
         return not spoken or not _is_numbered_words(value)
     # Within the value: signs around it are quotes and brackets, as in `redis://:<password>@localhost`.
     return len(value) >= 8 and bool(_SYMBOL.search(value[1:-1])) and any(char.isalpha() for char in value)
