@@ -335,7 +335,7 @@ def _values(here: Clause, there: Clause, compared: _Compared) -> Iterator[str]:
     is_first = one[0] == here.content[0] and other[0] == there.content[0]
     is_alternative = bool(_groups_of(here, one) & _groups_of(there, other)) and not is_first
     is_held = _holds_one(here, one, compared) and _holds_one(there, other, compared)
-    if is_alternative or is_held or (is_first and _are_owners(here, one, there, other)):
+    if is_alternative or is_held or _are_owners(here, one, there, other):
         yield _both(here, there)
 
 

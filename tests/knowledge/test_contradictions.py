@@ -43,6 +43,35 @@ def test_no_rule_disagrees_with_itself(text: str) -> None:
     assert contradictions(text, f"# {text}\n\n{text}") == []
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Commit messages must name a ticket.", "Commit messages may leave out the ticket."),
+        ("Use only Rust in the gateway.", "Use Rust and Go in the gateway."),
+        ("Only Ada may approve invoices.", "Ada or Grace may approve invoices."),
+        ("Every release is signed.", "Every release except hotfixes is signed."),
+        ("Team Falcon owns billing.", "Team Heron owns billing."),
+        ("The billing service is owned by team Falcon.", "The billing service is owned by team Heron."),
+        ("The office is in Dublin.", "The office is in Lisbon."),
+        ("Answer in German.", "Answer in English."),
+    ],
+)
+def test_these_cannot_both_hold(older: str, newer: str) -> None:
+    assert all(_both_ways(Pair("", "contradiction", older, newer, "")))
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Never log tokens.", "Never log passwords unless masked."),
+        ("Two-factor codes are required.", "Two-factor codes are not optional."),
+        ("Backups run for 30 minutes.", "Backups run at 80 %."),
+    ],
+)
+def test_these_can_both_hold(older: str, newer: str) -> None:
+    assert not any(_both_ways(Pair("", "compatible", older, newer, "")))
+
+
 def test_a_hint_quotes_both_sides() -> None:
     (hint,) = contradictions("Deploy on any weekday, after the tests.", "Never deploy on Fridays.")
 
