@@ -1,7 +1,7 @@
 """The documents that are generated: what BigMind does, what can be set, and the contract of the wire."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bigmind.core.operations import Operation
@@ -14,6 +14,7 @@ from bigmind.observability.metrics import describe_metrics
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.reference_pages import Argument, arguments_in_words, toolsets
 from bigmind.transports.rest.routes import ROOT
+from knowledge.transfer.foreign_imports import COLUMNS
 from knowledge.transfer.readers.formats import WRITTEN
 from knowledge.transfer.readers.items import FIELDS
 
@@ -80,7 +81,17 @@ def formats_document() -> str:
     fields = [f"| {kind} | {', '.join(f'`{name}`' for name in names)} |" for kind, names in FIELDS.items()]
     known = ["| item | fields |", "|---|---|", *fields]
     parts = [GENERATED, "# Memory in other formats", _ABOUT_FORMATS, "\n".join(table), _ABOUT_FIELDS, "\n".join(known)]
-    return "\n\n".join([*parts, _ABOUT_PROVENANCE]) + "\n"
+    return "\n\n".join([*parts, _ABOUT_LEFT_OUT, "\n".join(_left_out()), _ABOUT_PROVENANCE]) + "\n"
+
+
+def _left_out() -> Iterator[str]:
+    """Yield the table of the columns that stay here, those with one reason in one row."""
+    by_reason: dict[str, list[str]] = {}
+    for copied in COLUMNS:
+        for name, why in copied.left_out.items():
+            by_reason.setdefault(why, []).append(f"`{copied.model._meta.model_name}.{name}`")
+    yield from ("| stays here | why |", "|---|---|")
+    yield from (f"| {', '.join(names)} | {why} |" for why, names in by_reason.items())
 
 
 def refusals_document() -> str:
@@ -126,8 +137,9 @@ OKF is version 0.2 of the Open Knowledge Format. `verified` and `status` in a fi
 nothing here."""
 _ABOUT_FIELDS = """\
 “Every field” means these. Where a format has no field of its own for one, it stands in its metadata, its front matter
-or an observation under `bigmind`. Links between facts (superseded, similar, contradicted) and what was set aside are
-in BigMind's own document alone."""
+or an observation under `bigmind`. Triggers keep their level where you import them yourself; an agent's import starts
+them at `advise`, because only you decide how far they go."""
+_ABOUT_LEFT_OUT = "What else BigMind knows of an item is in its own document (`memory_export`) alone, or in none:"
 _ABOUT_PROVENANCE = """\
 ## Signed provenance
 

@@ -4,6 +4,7 @@ from django.db import transaction
 
 from accounts.actor import Actor
 from bigmind.core.errors import Conflict, Forbidden
+from bigmind.core.screening.policy import add_notice
 from bigmind.core.text import clean_name
 from knowledge.anchors.grammar import Anchors
 from knowledge.models import Entry, Fact, TriggerLevel
@@ -17,6 +18,17 @@ def level_of(levels: dict[str, str], team: str) -> TriggerLevel:
     """Return the level of triggers for a team: the one decided for it, else that for everyone; else they only count."""
     decided = levels.get(team) or levels.get("")
     return TriggerLevel(decided) if decided in TriggerLevel.values else TriggerLevel.SHADOW
+
+
+def level_brought(actor: Actor, level: str) -> TriggerLevel:
+    """Return the level at which triggers of a fact start that are imported at another one.
+
+    An agent that may not decide a level does not decide it by an import either.
+    """
+    if actor.key and level != TriggerLevel.ADVISE:
+        add_notice(f"Imported triggers at `{level}` start at `advise`: only the user decides how far triggers go.")
+        return TriggerLevel.ADVISE
+    return TriggerLevel(level)
 
 
 @transaction.atomic

@@ -1,6 +1,6 @@
 """Export: everything a user owns as one document, which `imports` takes back without loss."""
 
-from datetime import date, datetime
+from datetime import datetime
 from typing import Annotated, Any, Literal, Self, cast
 from uuid import UUID
 
@@ -22,18 +22,24 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from accounts.actor import Actor
 from accounts.models import Profile, Sharing, User
 from accounts.people.profiles import get_profile
-from accounts.vocabulary import JobTitle
 from bigmind.core.columns import ColumnCopy
 from bigmind.core.private_row_numbers import NumberWritten, number_in
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.text import check_content
-from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
-from knowledge.anchors.grammar import Anchors
+from bigmind.core.vocabulary import LongText, Moment
 from knowledge.models import Chunk, Fact, Feedback, Hypothesis, Note, Session, ShownHeadline, Summary, Usefulness
+from knowledge.transfer.columns import (
+    ChunkColumns,
+    FactColumns,
+    HypothesisColumns,
+    NoteColumns,
+    ProfileColumns,
+    SessionColumns,
+    SummaryColumns,
+)
 from knowledge.transfer.readers.bundles import MEMBERS
 from knowledge.transfer.readers.long_messages import split_long_messages
 from knowledge.transfer.readers.memory_drafts import FactProvenance
-from knowledge.vocabulary import CategoryName, Domain, Key, Role, TriggerLevelName, Triggers
 
 LAST_PLACE = 2**31 - 1
 _PLACE_TAKEN = PydanticCustomError("place_taken", "is that of an earlier chunk. Give each chunk a place of its own")
@@ -56,34 +62,20 @@ class _ExportedModel(BaseModel):
         return cast("Self", cls.model_construct(**told, **other))
 
 
-class ExportedProfile(_ExportedModel):
+class ExportedProfile(ProfileColumns, _ExportedModel):
     """Who the user is."""
 
-    role: JobTitle = ""
-    preferences: LongText = ""
-    pinned_facts: list[Content] = []
     updated_at: Moment | None = None
 
 
-class ExportedFact(_ExportedModel):
+class ExportedFact(FactColumns, _ExportedModel):
     """One fact. `id`, `superseded_by`, `similar_to` and `contradicted_by` refer to each other within the document."""
 
     id: NumberWritten
-    category: CategoryName
-    fact: Content
-    confidence: Confidence = 1.0
-    project: Project = ""
     source_session: UUID | None = Field(default=None, validation_alias="source_session_id")
     superseded_by: NumberWritten | None = Field(default=None, validation_alias="superseded_by_id")
     similar_to: NumberWritten | None = Field(default=None, validation_alias="similar_to_id")
     contradicted_by: NumberWritten | None = Field(default=None, validation_alias="contradicted_by_id")
-    valid_from: Moment | None = None
-    valid_until: Moment | None = None
-    triggers: Triggers = []
-    trigger_level: TriggerLevelName = "advise"
-    anchors: Anchors = []
-    deprecated_at: Moment | None = None
-    deprecation_reason: LongText = ""
     created_at: Moment
     updated_at: Moment | None = None
     provenance: FactProvenance = {}
@@ -95,38 +87,24 @@ class _CanBeSetAside(_ExportedModel):
     set_aside_at: Moment | None = None
 
 
-class ExportedChunk(_CanBeSetAside):
+class ExportedChunk(ChunkColumns, _CanBeSetAside):
     """One flagged exchange."""
 
     seq: Annotated[int, Field(ge=1, le=LAST_PLACE)]
-    role: Role
-    content: Content
-    flag_reason: LongText = ""
     created_at: Moment
 
 
-class ExportedSummary(_ExportedModel):
+class ExportedSummary(SummaryColumns, _ExportedModel):
     """The narrative of a session."""
 
-    summary: LongText = ""
-    key_facts: list[Content] = []
-    code_refs: list[Content] = []
     created_at: Moment
 
 
-class ExportedSession(_CanBeSetAside):
+class ExportedSession(SessionColumns, _CanBeSetAside):
     """One conversation, with its summary and its chunks. `proof` says that the id was the user's own."""
 
     id: UUID
     proof: Annotated[str, Field(max_length=100, pattern="^[A-Za-z0-9_-]*$")] = ""
-    project: Project = ""
-    started_at: Moment
-    ended_at: Moment | None = None
-    one_liner: Annotated[LongText, Field(max_length=120)] = ""
-    topics: Tags = []
-    outcome: LongText = ""
-    importance: Importance = 5
-    auto_closed: bool = False
     summary: ExportedSummary | None = None
     chunks: list[ExportedChunk] = []
 
@@ -162,17 +140,11 @@ class ExportedSession(_CanBeSetAside):
         return chunks
 
 
-class ExportedHypothesis(_CanBeSetAside):
+class ExportedHypothesis(HypothesisColumns, _CanBeSetAside):
     """One belief."""
 
-    hypothesis: Content
-    confidence: Confidence = 0.7
-    status: Literal["open", "confirmed", "refuted", "abandoned"] = "open"
-    resolution: LongText = ""
-    project: Project = ""
     session: UUID | None = Field(default=None, validation_alias="session_id")
     created_at: Moment
-    check_on: date | None = None
     resolved_at: Moment | None = None
 
     @field_validator("resolved_at")
@@ -188,14 +160,9 @@ class ExportedHypothesis(_CanBeSetAside):
 _Told = Annotated[str, AfterValidator(check_content), Field(max_length=1_000)]
 
 
-class ExportedNote(_CanBeSetAside):
+class ExportedNote(NoteColumns, _CanBeSetAside):
     """One note. `provenance` says from which source and file it came, if an import made it."""
 
-    domain: Domain
-    key: Key
-    content: Content
-    project: Project = ""
-    expires_at: Moment | None = None
     created_at: Moment
     updated_at: Moment
     provenance: Annotated[dict[_Told, _Told | int], Field(max_length=20)] = {}

@@ -15,9 +15,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.actor import Actor, acts
-from accounts.models import Agent
+from accounts.models import Agent, Profile
 from accounts.people.profiles import get_profile
 from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.columns import ColumnCopy
 from bigmind.core.private_row_numbers import number_of
 from bigmind.core.text import digest, one_line, show_hidden
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
@@ -26,8 +27,18 @@ from knowledge.services.chunks import head_of, text_of
 from knowledge.services.hypotheses import index_hypothesis
 from knowledge.services.notes import index_note
 from knowledge.services.sessions import index_session
+from knowledge.services.trigger_levels import level_brought
+from knowledge.transfer.columns import (
+    ChunkColumns,
+    FactColumns,
+    HypothesisColumns,
+    NoteColumns,
+    ProfileColumns,
+    SessionColumns,
+    SummaryColumns,
+)
 from knowledge.transfer.readers.formats import ImportFormat
-from knowledge.transfer.readers.items import OWN
+from knowledge.transfer.readers.items import FIELDS, OWN
 from knowledge.transfer.readers.memory_drafts import (
     ChunkDraft,
     CompanyDraft,
@@ -48,6 +59,61 @@ from .vaults import NoteImport
 
 D = TypeVar("D", bound=MemoryDraft)
 BATCH = 500
+_PLACE = "the formats of other programs"
+_OWNER = "Whoever imports it owns it."
+_NUMBER = "An import numbers its rows itself."
+_LINK = "Links between facts are in BigMind's own document alone."
+_SET_ASIDE = "What was set aside stays here."
+COLUMNS = (
+    ColumnCopy(_PLACE, Profile, {"user": _OWNER, "updated_at": "It is that of the import."}, FIELDS["profile"]),
+    ColumnCopy(
+        _PLACE,
+        Session,
+        {
+            "user": _OWNER,
+            "agent": "It is that of the import, so that the import can be undone.",
+            "conversation": "It tells connections to one instance apart, and ends with them.",
+            "set_aside_at": _SET_ASIDE,
+        },
+        ("id", *FIELDS["session"]),
+    ),
+    ColumnCopy(_PLACE, Summary, {"created_at": "The end of its session stands for it."}, FIELDS["session"]),
+    ColumnCopy(_PLACE, Chunk, {"id": _NUMBER, "user": _OWNER, "set_aside_at": _SET_ASIDE}, FIELDS["chunk"]),
+    ColumnCopy(
+        _PLACE,
+        Fact,
+        {
+            "id": _NUMBER,
+            "user": _OWNER,
+            "digest": "It follows from the text.",
+            "superseded_by": _LINK,
+            "similar_to": _LINK,
+            "contradicted_by": _LINK,
+            "anchor_checks": "The next check of a repository makes them.",
+            "deprecated_at": _SET_ASIDE,
+            "deprecation_reason": _SET_ASIDE,
+        },
+        ("source_session", "provenance", *FIELDS["fact"]),
+    ),
+    ColumnCopy(
+        _PLACE,
+        Hypothesis,
+        {"id": _NUMBER, "user": _OWNER, "set_aside_at": _SET_ASIDE},
+        FIELDS["hypothesis"],
+    ),
+    ColumnCopy(
+        _PLACE,
+        Note,
+        {
+            "id": _NUMBER,
+            "user": _OWNER,
+            "provenance": "It names a file that a note follows, and that file does not go along.",
+            "set_aside_at": _SET_ASIDE,
+        },
+        FIELDS["note"],
+    ),
+)
+"""What is carried out as the fields of items, and back as the drafts that these are made of."""
 
 
 def report_of(reading: Reading, format: ImportFormat, *, dry_run: bool) -> MovedIn:
@@ -125,74 +191,95 @@ class _ForeignImport:
             profile = get_profile(self.actor)
             is_new = profile.is_empty
             if is_new:
-                profile.role, profile.preferences = draft.role, draft.preferences
-                profile.pinned_facts = list(draft.pinned_facts)
+                for name, value in ProfileColumns.values(draft).items():
+                    setattr(profile, name, value)
                 is_new = not profile.is_empty
                 profile.save()
-            elif (draft.role, draft.preferences) != (profile.role, profile.preferences):
-                self.report.keep("profile")
+            else:
+                self._keep("profile", ProfileColumns.different(profile, draft))
             self.report.count("profile", added=is_new, unchanged=not is_new)
 
     def sessions(self, drafts: Iterable[SessionDraft]) -> None:
         """Add sessions that are new, and to those that are known the messages that they lack."""
         for batch in _batches(drafts):
-            there = Session.objects.of(self.user).in_bulk([self._id(draft.source_id) for draft in batch])
+            mine = Session.objects.of(self.user).select_related("summary")
+            there = mine.in_bulk([self._id(draft.source_id) for draft in batch])
             for draft in batch:
                 known = there.get(self._id(draft.source_id))
                 session = known or self._new_session(draft)
+                # A conversation of another program goes on, and then has another end and another outcome each time.
+                if known and draft.source_id.startswith(OWN):
+                    self._keep(f"session {session.handle}", _different_session(session, draft))
                 there[session.pk] = session
                 self.report.count("sessions", added=known is None, unchanged=known is not None)
                 self._chunks(session, draft.chunks)
 
     def facts(self, drafts: Iterable[FactDraft]) -> None:
         """Add facts whose text is not there, whether it still holds or was set aside."""
-        for batch in _batches(drafts):
-            # Backwards, so that the first of equal texts stays; `told` has them in their order again.
-            fresh = {digest(draft.fact): draft for draft in reversed(batch)}
-            mine = Fact.objects.of(self.user).filter(digest__in=fresh)
-            for known in mine.values_list("digest", flat=True):
-                fresh.pop(known, None)
-            self._look_up(draft.session for draft in fresh.values())
-            told = [*reversed(fresh.items())]
-            facts = Fact.objects.bulk_create(self._fact(text, draft) for text, draft in told)
+        for batch in _batches(self._at_levels(drafts)):
+            told = [(digest(draft.fact), draft) for draft in batch]
+            mine = Fact.objects.of(self.user).filter(digest__in={text for text, _ in told})
+            # Of several with one text the current one comes last, and stays.
+            rows = {fact.digest: fact for fact in mine.order_by("deprecated_at")}
+            # Backwards, so that the first of equal texts stays; `fresh` has them in their order again.
+            first = {text: draft for text, draft in reversed(told) if text not in rows}
+            fresh = [*reversed(first.items())]
+            self._look_up(draft.session for _, draft in fresh)
+            facts = Fact.objects.bulk_create(self._fact(text, draft) for text, draft in fresh)
             # Inserting sets `updated_at` to now, which would make all of them the newest.
-            for fact, (_, draft) in zip(facts, told, strict=True):
+            for fact, (_, draft) in zip(facts, fresh, strict=True):
                 fact.updated_at = draft.updated_at or fact.updated_at
             Fact.objects.bulk_update(facts, ["updated_at"])
             self._index(Kind.FACT, [fact for fact in facts if fact.is_current], "fact")
             self.report.count("facts", added=len(facts), unchanged=len(batch) - len(facts))
+            rows |= {fact.digest: fact for fact in facts}
+            for text, draft in told:
+                different = FactColumns.different(rows[text], draft)
+                # Texts that differ in their spaces alone are one fact.
+                self._keep(f"fact F{rows[text].number}", [name for name in different if name != "fact"])
 
     def hypotheses(self, drafts: Iterable[HypothesisDraft]) -> None:
         """Add beliefs whose words are not there."""
         for draft in drafts:
-            is_new = not Hypothesis.objects.filter(user=self.user, hypothesis=draft.hypothesis).exists()
-            self.report.count("hypotheses", added=is_new, unchanged=not is_new)
-            if is_new:
-                self._look_up([draft.session])
-                told = draft.model_dump(exclude={"session", "created_at", "resolved_at"})
-                made = draft.created_at or timezone.now()
-                ended = None if draft.status == "open" else draft.resolved_at or timezone.now()
-                belief = Hypothesis.objects.create(
-                    user=self.user, session=self._own.get(draft.session), created_at=made, resolved_at=ended, **told
-                )
-                index_hypothesis(belief, made=True)
+            known = Hypothesis.objects.filter(user=self.user, hypothesis=draft.hypothesis).order_by("id").last()
+            self.report.count("hypotheses", added=known is None, unchanged=known is not None)
+            if known:
+                self._keep(f"hypothesis H{known.number}", HypothesisColumns.different(known, draft))
+                continue
+            self._look_up([draft.session])
+            belief = Hypothesis.objects.create(
+                user=self.user,
+                session=self._own.get(draft.session),
+                created_at=draft.created_at or timezone.now(),
+                resolved_at=None if draft.status == "open" else draft.resolved_at or timezone.now(),
+                **HypothesisColumns.values(draft),
+            )
+            index_hypothesis(belief, made=True)
 
     def notes(self, drafts: Iterable[NoteDraft]) -> None:
         """Add notes whose address is free."""
         for draft in drafts:
             made = draft.created_at or draft.updated_at or timezone.now()
-            fields = {"content": draft.content, "project": draft.project, "expires_at": draft.expires_at}
+            moments = {"created_at": made, "updated_at": draft.updated_at or made}
             note, is_new = Note.objects.get_or_create(
-                user=self.user,
-                domain=draft.domain,
-                key=draft.key,
-                defaults={**fields, "created_at": made, "updated_at": draft.updated_at or made},
+                user=self.user, domain=draft.domain, key=draft.key, defaults=NoteColumns.values(draft) | moments
             )
             self.report.count("notes", added=is_new, unchanged=not is_new)
             if is_new:
                 index_note(note, made=True)
-            elif note.content != draft.content:
-                self.report.keep(f"note {note}")
+            else:
+                self._keep(f"note {note}", NoteColumns.different(note, draft))
+
+    def _keep(self, what: str, different: Sequence[str]) -> None:
+        """Tell of something that is there, and of which the source says something else."""
+        if different:
+            self.report.keep(f"{what} ({', '.join(different)})")
+
+    def _at_levels(self, drafts: Iterable[FactDraft]) -> Iterator[FactDraft]:
+        """Yield the drafts of facts with the levels that their triggers may have here."""
+        for draft in drafts:
+            level = level_brought(self.actor, draft.trigger_level)
+            yield draft if level == draft.trigger_level else draft.model_copy(update={"trigger_level": level})
 
     def _id(self, source_id: str) -> UUID:
         """The id that a conversation gets here: stable for this person, so that importing twice adds nothing."""
@@ -206,17 +293,15 @@ class _ForeignImport:
         return uuid5(self.user.pk, own)
 
     def _new_session(self, draft: SessionDraft) -> Session:
-        told = {"one_liner", "project", "started_at", "topics", "outcome", "importance", "auto_closed"}
+        ended_at = max(draft.started_at, draft.ended_at or draft.started_at)
         session = Session.objects.create(
             id=self._id(draft.source_id),
             user=self.user,
             agent=self.actor.agent,
-            ended_at=max(draft.started_at, draft.ended_at or draft.started_at),
-            **draft.model_dump(include=told),
+            **SessionColumns.values(draft) | {"ended_at": ended_at},
         )
-        if draft.summary or draft.key_facts or draft.code_refs:
-            told = {"summary", "key_facts", "code_refs"}
-            Summary.objects.create(session=session, **draft.model_dump(include=told))
+        if any((narrative := SummaryColumns.values(draft)).values()):
+            Summary.objects.create(session=session, **narrative)
             Summary.objects.filter(session=session).update(created_at=session.ended_at)
         index_session(session, made=True)
         return session
@@ -226,7 +311,7 @@ class _ForeignImport:
         last = max(there.values(), default=0)
         fresh = [draft for draft in drafts if (draft.role, draft.content) not in there]
         chunks = Chunk.objects.bulk_create(
-            Chunk(session=session, user=self.user, seq=seq, **draft.model_dump(exclude={"created_at"}))
+            Chunk(session=session, user=self.user, seq=seq, **ChunkColumns.values(draft))
             for seq, draft in enumerate(fresh, start=last + 1)
         )
         for chunk, draft in zip(chunks, fresh, strict=True):
@@ -236,16 +321,14 @@ class _ForeignImport:
         self.report.count("chunks", added=len(chunks), unchanged=len(drafts) - len(chunks))
 
     def _fact(self, text: str, draft: FactDraft) -> Fact:
-        told = {"fact", "category", "confidence", "valid_from", "valid_until", "deprecated_at", "deprecation_reason"}
         session = self._own.get(draft.session)
         return Fact(
             user=self.user,
             digest=text,
             source_session=session,
-            project=draft.project or (session.project if session else ""),
             created_at=_not_ahead(draft.created_at),
             provenance=self._provenance(draft),
-            **draft.model_dump(include=told),
+            **FactColumns.values(draft) | {"project": draft.project or (session.project if session else "")},
         )
 
     def _provenance(self, draft: FactDraft) -> dict[str, Any]:
@@ -267,6 +350,13 @@ class _ForeignImport:
             [Indexed(row.pk, getattr(row, text), row.project, moment=row.created_at) for row in rows],
             owner=self.user,
         )
+
+
+def _different_session(session: Session, draft: SessionDraft) -> list[str]:
+    different = SessionColumns.different(session, draft)
+    different += SummaryColumns.different(session.narrative or Summary(), draft)
+    # One without a headline is given one on the way out.
+    return [name for name in different if name != "one_liner" or session.one_liner]
 
 
 def _passage_of(chunk: Chunk, session: Session) -> Indexed:

@@ -22,6 +22,7 @@ from knowledge.services.fact_index import index_fact
 from knowledge.services.hypotheses import index_hypothesis
 from knowledge.services.notes import index_note
 from knowledge.services.sessions import index_session
+from knowledge.services.trigger_levels import level_brought
 
 from .exports import (
     LAST_PLACE,
@@ -105,7 +106,8 @@ def _import_files(actor: Actor, document: MemoryDocument, *, dry_run: bool) -> I
                 raise _DryRunRollback
     except _DryRunRollback:
         pass
-    return Imported(dry_run, report.added, report.unchanged, report.refused, report.notices)
+    kept = [f"Says otherwise here, and stays: {what}." for what in report.kept]
+    return Imported(dry_run, report.added, report.unchanged, report.refused, report.notices + kept)
 
 
 def _import(actor: Actor, document: MemoryDocument, imported: Imported) -> None:
@@ -236,6 +238,7 @@ def _import_fact(actor: Actor, told: ExportedFact, sessions: Mapping[UUID | None
         defaults={
             **told.model_dump(exclude={"id", *_LINKS, "deprecated_at", "updated_at"}),
             "source_session": sessions.get(told.source_session),
+            "trigger_level": level_brought(actor, told.trigger_level),
         },
     )
     if is_new and told.updated_at:

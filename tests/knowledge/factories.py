@@ -5,6 +5,8 @@ from functools import partial
 from itertools import count
 from typing import Any
 
+from django.db.models import Model
+
 from accounts.actor import Actor
 from bigmind.core.text import digest, normalise
 from knowledge.models import Chunk, CompanyEntry, Fact, Hypothesis, Kind, Note, Reference, Session
@@ -110,3 +112,12 @@ def make_reference(name: str = "", *, collection: str = "helios", **told: Any) -
     draft = make_draft(name, **told)
     import_references(make_actor(curator=True), collection=collection, drafts=[draft])
     return Reference.objects.get(collection__slug=collection, key=draft.key)
+
+
+def columns_at_default(row: Model) -> set[str]:
+    """The columns that say no more than in a row of which nothing was said."""
+    return {
+        field.name
+        for field in row._meta.concrete_fields
+        if not field.primary_key and getattr(row, field.attname) in (None, "", [], {}, field.get_default())
+    }

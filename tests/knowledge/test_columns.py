@@ -36,16 +36,17 @@ from knowledge.references import exports as reference_exports
 from knowledge.references import texts
 from knowledge.services import entry_exports, entry_imports, fact_succession
 from knowledge.services.facts import correct_fact
-from knowledge.transfer import exports
+from knowledge.transfer import exports, foreign_imports
 from knowledge.transfer.imports import import_memory
 from knowledge.transfer.passport import export_memory
 from knowledge.views import entry_forms, references
 from tests.curation.factories import approved_entry, decide_at_latest
 from tests.factories import make_actor
-from tests.knowledge.factories import make_fact, make_session
+from tests.knowledge.factories import columns_at_default, make_fact, make_session
 
 COPIES = (
     *exports.COLUMNS,
+    *foreign_imports.COLUMNS,
     *company_exports.COLUMNS,
     *vocabulary.COLUMNS,
     entry_exports.COLUMNS,
@@ -157,7 +158,7 @@ def test_entries_with_something_in_every_column_come_back_byte_for_byte(tmp_path
         created_by=author.user,
     )
     Entry.objects.update(created_at=LONG_AGO, updated_at=LONG_AGO + timedelta(days=1))
-    assert _columns_at_default(child) == set()
+    assert columns_at_default(child) == set()
     first = _exported_files(tmp_path / "first", "entries")
     Entry.objects.all().delete()
     Passage.objects.all().delete()
@@ -269,16 +270,7 @@ def _fill_every_column(actor) -> None:
     )
     for row in (Session.objects.get(), Summary.objects.get(), Fact.objects.get(pk=old.pk), chunk, belief, note):
         left_out = next(one.left_out for one in exports.COLUMNS if one.model is type(row))
-        assert _columns_at_default(row) - left_out.keys() == set(), f"Give {type(row).__name__} something of its own."
-
-
-def _columns_at_default(row: models.Model) -> set[str]:
-    """The columns that say no more than in a row of which nothing was said."""
-    return {
-        field.name
-        for field in row._meta.concrete_fields
-        if not field.primary_key and getattr(row, field.attname) in (None, "", [], {}, field.get_default())
-    }
+        assert columns_at_default(row) - left_out.keys() == set(), f"Give {type(row).__name__} something of its own."
 
 
 def _bytes_of(actor) -> str:

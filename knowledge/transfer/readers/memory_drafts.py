@@ -7,7 +7,7 @@ that is refused is named with its place, and the others go on.
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import (
@@ -21,15 +21,23 @@ from pydantic import (
     model_validator,
 )
 
-from accounts.vocabulary import JobTitle
 from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Invalid
 from bigmind.core.screening.policy import Screened, arriving, collect_notices, screen
 from bigmind.core.text import REFUSED, check_content, digest, one_line, show_hidden, texts_in
-from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
+from bigmind.core.vocabulary import Content, Importance, Moment, Tags
 from knowledge.parsers.entries import KEY_CHARS
+from knowledge.transfer.columns import (
+    ChunkColumns,
+    FactColumns,
+    HypothesisColumns,
+    NoteColumns,
+    ProfileColumns,
+    SessionColumns,
+    SummaryColumns,
+)
 from knowledge.transfer.readers.long_messages import split_long_messages
-from knowledge.vocabulary import CategoryName, CompanyCategoryName, Domain, Key, OneLiner, Role
+from knowledge.vocabulary import CompanyCategoryName, Domain, Key, OneLiner
 
 DRAFTS = 20_000
 """How much one import brings in at most."""
@@ -68,23 +76,15 @@ FactProvenance = Annotated[dict[str, Any], AfterValidator(_keepable)]
 """Where a fact came from: the source, its row or its file there, and what was signed of it."""
 
 
-class FactDraft(MemoryDraft):
+class FactDraft(FactColumns, MemoryDraft):
     """One atomic truth. `session` is the id of the conversation it comes from, as the source has it.
 
     `row` is what else the source says of it, and `file` the file that says it and is kept whole.
     """
 
-    fact: Content
-    category: CategoryName
-    confidence: Confidence = 1.0
-    project: Project = ""
     session: str = ""
-    valid_from: Moment | None = None
-    valid_until: Moment | None = None
     created_at: Moment | None = None
     updated_at: Moment | None = None
-    deprecated_at: Moment | None = None
-    deprecation_reason: LongText = ""
     row: ForeignRow = {}
     file: Annotated[str, Field(max_length=1_000), AfterValidator(check_content)] = ""
 
@@ -95,65 +95,39 @@ class FactDraft(MemoryDraft):
         return self
 
 
-class NoteDraft(MemoryDraft):
+class NoteDraft(NoteColumns, MemoryDraft):
     """One text at an address."""
 
     domain: Annotated[Domain, Screened]
     key: Annotated[Key, Screened]
-    content: Content
-    project: Project = ""
-    expires_at: Moment | None = None
     created_at: Moment | None = None
     updated_at: Moment | None = None
 
 
-class HypothesisDraft(MemoryDraft):
+class HypothesisDraft(HypothesisColumns, MemoryDraft):
     """One belief."""
 
-    hypothesis: Content
-    confidence: Confidence = 0.7
-    status: Annotated[str, Field(pattern="^(open|confirmed|refuted|abandoned)$")] = "open"
-    resolution: LongText = ""
-    project: Project = ""
     session: str = ""
-    check_on: date | None = None
     created_at: Moment | None = None
     resolved_at: Moment | None = None
 
 
-class ChunkDraft(MemoryDraft):
+class ChunkDraft(ChunkColumns, MemoryDraft):
     """One message worth keeping word for word."""
 
-    role: Role
-    content: Content
-    flag_reason: LongText = ""
     created_at: Moment | None = None
 
 
-class SessionDraft(MemoryDraft):
+class SessionDraft(SummaryColumns, SessionColumns, MemoryDraft):
     """One conversation. `source_id` is its id in the source, by which a later import knows it again."""
 
     source_id: Annotated[str, Field(min_length=1, max_length=200)]
     one_liner: OneLiner
-    project: Project = ""
-    started_at: Moment
-    ended_at: Moment | None = None
-    topics: Tags = []
-    outcome: LongText = ""
-    importance: Importance = 5
-    auto_closed: bool = False
-    summary: LongText = ""
-    key_facts: list[Content] = []
-    code_refs: list[Content] = []
     chunks: Annotated[list[ChunkDraft], BeforeValidator(split_long_messages)] = []
 
 
-class ProfileDraft(MemoryDraft):
+class ProfileDraft(ProfileColumns, MemoryDraft):
     """Who the user is."""
-
-    role: JobTitle = ""
-    preferences: LongText = ""
-    pinned_facts: list[Content] = []
 
 
 class CompanyDraft(MemoryDraft):

@@ -10,10 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bigmind.core.errors import Invalid
+from bigmind.core.screening.policy import collect_notices
 from bigmind.core.signed_documents import sign
 from curation.services.foreign_imports import import_bundle
-from knowledge.models import Fact, Note
+from knowledge.models import Fact, Hypothesis, Note, Session, Summary
 from knowledge.services.facts import deprecate_fact
+from knowledge.transfer.foreign_imports import COLUMNS
 from knowledge.transfer.github import FetchedFiles
 from knowledge.transfer.imports import import_memory
 from knowledge.transfer.passport import export_memory, files_for, write_items
@@ -23,11 +25,11 @@ from knowledge.transfer.readers.items import DRAFTS, FIELDS, Item
 from knowledge.transfer.readers.provenance import NAME, PURPOSE
 from knowledge.transfer.readers.uploads import read_files
 from tests.factories import make_actor
-from tests.knowledge.factories import make_fact
+from tests.knowledge.factories import columns_at_default, make_fact
 from tests.processor_time import holds_too_long, seconds_of
 
 from . import sources
-from .passports import fields_of, fill_memory
+from .passports import OWN, fields_of, fill_memory
 
 PROGRAMS = sorted(WRITTEN)
 MOMENTS = st.datetimes(datetime(2001, 1, 1), datetime(2026, 1, 1)).map(lambda at: at.isoformat() + "Z")
@@ -60,6 +62,9 @@ STRATEGIES = {
         "session": IDS,
         "valid_from": st.just("2000-01-01T00:00:00Z"),
         "valid_until": MOMENTS,
+        "triggers": st.lists(st.sampled_from(["command: rm -rf", "path: db/*", "error: no: space"]), unique=True),
+        "trigger_level": st.sampled_from(["off", "shadow", "ask", "block"]),
+        "anchors": st.lists(st.sampled_from(["acme/shop#a.py:f@3f2a1bc", "a.py"]), unique=True),
         "created_at": MOMENTS,
         "updated_at": MOMENTS,
     },
@@ -173,6 +178,75 @@ def test_a_memory_goes_to_a_program_and_comes_back_whole(program):
     assert (first.format, first.refused, lost) == (program, [], {})
     assert set(after) == set(before)
     assert not any((*again.added.values(), *home.added.values()))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("copied", COLUMNS, ids=lambda copied: copied.model.__name__)
+def test_the_memory_that_goes_around_says_something_in_every_column(copied):
+    fill_memory(make_actor())
+
+    silent = [columns_at_default(row) & set(copied.names()) - OWN for row in copied.model.objects.all()]
+
+    assert set() in silent
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_is_known_and_told_otherwise_stays_and_is_named(program):
+    ada, bob = fill_memory(make_actor()), make_actor()
+    theirs = _bundle("theirs", files_for(ada, program))
+    import_bundle(bob, theirs)
+    ours = {Fact: {"triggers": [], "confidence": 0.9}, Hypothesis: {"project": "shop"}, Note: {"content": "Later."}}
+    for model, values in ours.items():
+        model.objects.filter(user=bob.user, project="depot").update(**values)
+    Session.objects.filter(user=bob.user, project="depot").update(importance=2)
+    Summary.objects.filter(session__user=bob.user).delete()
+    before = fields_of(bob)
+
+    report = import_bundle(bob, theirs)
+
+    session, belief = Session.objects.get(user=bob.user, importance=2), Hypothesis.objects.get(user=bob.user)
+    fact = Fact.objects.get(user=bob.user, project="depot")
+    assert report.kept == [
+        f"session {session.handle} (importance, summary, key_facts, code_refs)",
+        f"fact F{fact.number} (confidence, triggers)",
+        f"hypothesis H{belief.number} (project)",
+        "note email/out/dymon: packages (content)",
+    ]
+    assert fields_of(bob) == before
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("program", ["bigmind", "mem0"])
+@pytest.mark.parametrize(("scopes", "level"), [(None, "block"), ({"read", "write"}, "advise")])
+def test_an_agent_decides_no_level_of_triggers_by_an_import(program, scopes, level):
+    bob = make_actor(scopes=scopes)
+    document = export_memory(fill_memory(make_actor()), program=program)
+
+    with collect_notices() as notices:
+        import_memory(bob, document=document)
+
+    fact = Fact.objects.of(bob.user).exclude(triggers=[]).get()
+    assert (fact.triggers, fact.trigger_level) == (["command: git push --force"], level)
+    assert any("only the user decides" in notice for notice in notices) == (level == "advise")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("said", "field"),
+    [
+        ({"triggers": ["whenever"]}, "triggers"),
+        ({"trigger_level": "fatal"}, "level"),
+        ({"anchors": ["/etc"]}, "anchors"),
+    ],
+)
+def test_triggers_and_anchors_of_a_file_are_those_that_an_agent_may_send(said, field):
+    fact = {"memory": "No force.", "metadata": {"bigmind": {"bigmind": "fact", "category": "constraint", **said}}}
+
+    report = import_bundle(make_actor(), _bundle("theirs", {"mem0.json": json.dumps([fact]).encode()}))
+
+    assert [field in line for line in report.refused] == [True]
+    assert not Fact.objects.exists()
 
 
 FOREIGN = {
