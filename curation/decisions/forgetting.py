@@ -184,7 +184,7 @@ def _documentation(source: WithdrawnSource, work: _Work) -> None:
     rows = Reference.objects.filter(Q(pk__in=source.ids_worded_last(Kind.REFERENCE)) | Q(pk__in=source.references))
     rows = rows.filter(edited_at=None)  # what a person has edited since has that person's words
     of_others = source.of_others_too(Kind.REFERENCE)
-    shared = list(rows.filter(pk__in=of_others, removed_at=None))
+    shared = list(rows.filter(pk__in=of_others, removed_at=None).select_for_update(no_key=True).order_by("pk"))
     work.forgotten.references += len(shared) + _erase(rows.exclude(pk__in=of_others), Kind.REFERENCE, work)
     work.told += [Exposure(Kind.REFERENCE.value, str(one.pk)) for one in shared]
     for one in shared[:LOOKED_AT]:

@@ -145,6 +145,10 @@ def import_references(
     known = {one.key: one for one in Reference.objects.filter(collection__slug=collection).only(*_KNOWN)}
     plan = _make_plan(items, known, origin=source, complete=complete)
     troubles = _fit_all(items, plan) + _find_repeated_keys(drafts)
+    if stored is not None:
+        # Screening takes a while, in which people edit: what they have edited since is theirs, and drifts.
+        known = _lock_planned(plan, known)
+        plan = _make_plan(items, known, origin=source, complete=complete)
     report = _report(collection, plan, troubles, dry_run=dry_run)
     if stored is not None:
         rebased = _describe(
@@ -193,7 +197,7 @@ def rewrite_names(collection: ReferenceCollection, references: Iterable[Referenc
 def keep_versions(references: Sequence[Reference], *, why: str, by: User | None) -> None:
     """Store the current texts of these references as versions. Call this before changing them.
 
-    Hold the lock of the collection or of the reference: two that count at once would give one number twice.
+    Hold their locks: two that count at once would give one number twice.
     """
     counted = ReferenceVersion.objects.filter(reference__in=[one.pk for one in references])
     last = dict(counted.values_list("reference").annotate(Max("number")))
@@ -226,7 +230,7 @@ def index_reference(reference: Reference) -> None:
 
 
 def remove_references(references: Sequence[Reference], *, by: User | None) -> None:
-    """Mark references as removed: they stay on record, but no search or lookup finds them."""
+    """Mark references, which are locked, as removed: they stay on record, but no search or lookup finds them."""
     keep_versions(references, why="removal", by=by)
     ids = [one.pk for one in references]
     Reference.objects.filter(pk__in=ids).update(removed_at=timezone.now(), edited_at=None, edited_by=None)
@@ -308,6 +312,18 @@ def _make_plan(
     return plan
 
 
+def _lock_planned(plan: _Plan, known: Mapping[str, Reference]) -> dict[str, Reference]:
+    """Lock the references that the plan rewrites or removes, and return all that are known, these as they are now.
+
+    Not those that drift: whoever decides on one locks the drift first, and then the reference.
+    """
+    planned = {*plan.changed, *plan.returned, *plan.removed}
+    # In one order, so that two who lock several do not wait for each other. Uses are counted meanwhile.
+    rows = Reference.objects.select_for_update(no_key=True).order_by("pk")
+    locked = rows.filter(pk__in=[known[key].pk for key in planned])
+    return {key: one for key, one in known.items() if key not in planned} | {row.key: row for row in locked}
+
+
 def _report(collection: str, plan: _Plan, troubles: list[str], *, dry_run: bool) -> ImportedReferences:
     keys = {
         "added": plan.added + plan.returned,
@@ -387,10 +403,11 @@ def _carry_out(
         fresh.append(made)
     for some in _batches(fresh):
         copy_new(some, unique="id")
-    rewritten = _rewrite(by, [known[key].pk for key in (*plan.changed, *plan.returned)], items, origin=origin)
+    rewritten = [known[key] for key in (*plan.changed, *plan.returned)]
+    _rewrite(by, rewritten, items, origin=origin)
     reindex([*fresh, *rewritten], collection)
     if plan.removed:
-        remove_references(list(Reference.objects.filter(pk__in=[known[key].pk for key in plan.removed])), by=by)
+        remove_references([known[key] for key in plan.removed], by=by)
     _open_drifts([known[key].pk for key in plan.drifted], items)
     same = [known[key] for key in plan.unchanged]
     # If the source is back at the text it had when a person edited it, there is nothing left to decide.
@@ -398,18 +415,15 @@ def _carry_out(
     _note_provenance(same, items, origin=origin)
 
 
-def _rewrite(by: User, ids: Sequence[UUID], items: Mapping[str, _SourceItem], *, origin: str) -> list[Reference]:
-    rows = list(Reference.objects.filter(pk__in=ids))
+def _rewrite(by: User, rows: Sequence[Reference], items: Mapping[str, _SourceItem], *, origin: str) -> None:
     keep_versions(rows, why="import", by=by)
     now = timezone.now()
     for row in rows:
         item = items[row.key]
-        if not row.edited_at:  # Someone may have edited it since the plan was made.
-            write_text(row, item.text)
+        write_text(row, item.text)
         row.digest, row.origin, row.removed_at, row.updated_at = item.digest, origin, None, now
     # `signs` are found in the texts as they are written (decision 62), and an upsert writes only what it names.
     _store(rows, [*FIELDS, "signs", "digest", "origin", "removed_at", "updated_at"])
-    return rows
 
 
 def _open_drifts(ids: Sequence[UUID], items: Mapping[str, _SourceItem]) -> None:

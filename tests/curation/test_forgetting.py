@@ -1,9 +1,11 @@
 """Forgetting a source: what a key, an agent or a session wrote goes everywhere, and nothing else does (T19)."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.actor import Actor
@@ -13,12 +15,14 @@ from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from curation.decisions.forgetting import forget_source
 from knowledge.models import CachedVector, CompanyEntry, Entry, Fact, Note, Passage, Reference, Session, Writing
+from knowledge.references.editing import update_reference
 from knowledge.services.context import get_context
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import store_fact
 from knowledge.transfer.passport import export_memory
 from tests.curation.factories import decide_at_latest, propose
 from tests.factories import make_actor, make_key, make_user
+from tests.lock_waits import wait_until_someone_waits
 
 pytestmark = pytest.mark.django_db
 
@@ -197,6 +201,29 @@ def test_documentation_that_a_key_reworded_goes_out_of_sight_until_people_looked
     assert not Passage.objects.filter(text__contains=WORD).exists()
     _import(careful, "As it should be.")
     assert Reference.objects.current().get().content == "As it should be."
+
+
+@pytest.mark.django_db(transaction=True)
+def test_documentation_that_a_person_edits_meanwhile_stays_in_sight() -> None:
+    careful, _ = acting_with_a_key(make_user(role="curator"), scopes=["read", "write", "curate"])
+    actor, key = acting_with_a_key(make_user(role="curator"), scopes=["read", "write", "curate"])
+    _import(careful, "As it should be.")
+    _import(actor, f"{WORD} instead")
+
+    def forget() -> int:
+        try:
+            return forget_source(actor, key=key.pk, dry_run=False).references
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            update_reference(careful, reference_id=Reference.objects.get().pk, content="As it is.")
+            forgetting = threads.submit(forget)
+            wait_until_someone_waits()
+        assert forgetting.result(30) == 0
+
+    assert Reference.objects.current().get().content == "As it is."
 
 
 def test_documentation_is_recalled_by_its_file_by_curators_alone() -> None:

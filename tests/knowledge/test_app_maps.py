@@ -1,6 +1,5 @@
 """App maps: what is learnt, resolved, cut to size, mended and forgotten, and who may."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -19,6 +18,7 @@ from knowledge.app_maps.runs import bootstrap_apps, rebuild_app
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, Healing, Passage
 from knowledge.services.semantic_search import semantic_search
 from tests.factories import make_actor
+from tests.lock_waits import wait_until_someone_waits
 
 pytestmark = pytest.mark.django_db
 FIELDS = {"Name": {"type": "string", "primary": True}, "Status": {"type": "options", "values": ["Active", "Lead"]}}
@@ -363,20 +363,7 @@ def test_an_id_that_another_app_gets_meanwhile_is_refused_in_words():
         with transaction.atomic():
             carry_out(learn_app, make_actor(), {"app": "Sales", "app_id": "app_new"})
             reported = threads.submit(report)
-            _wait_until_someone_waits()
+            wait_until_someone_waits()
 
         with pytest.raises(Invalid, match="is the id of “Sales”"):
             reported.result(30)
-
-
-def _wait_until_someone_waits():
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    until = time.monotonic() + 30
-    with connection.cursor() as cursor:
-        while time.monotonic() < until:
-            cursor.execute("SELECT pg_stat_clear_snapshot()")
-            cursor.execute(waiting)
-            if cursor.fetchone()[0]:
-                return
-            time.sleep(0.02)
-    raise AssertionError("nobody waited")

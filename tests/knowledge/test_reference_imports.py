@@ -1,8 +1,10 @@
 """Importing documentation again and again: what changed is told, what people wrote stays, what is gone is not found."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from django.db import connection, transaction
 
 from bigmind.core.argument_checks import validate_arguments
 from bigmind.core.errors import Invalid
@@ -12,6 +14,7 @@ from knowledge.references.imports import import_references
 from knowledge.references.search import search_knowledge
 from tests.factories import make_actor
 from tests.knowledge.factories import make_draft
+from tests.lock_waits import wait_until_someone_waits
 
 pytestmark = pytest.mark.django_db
 
@@ -108,6 +111,35 @@ def test_what_a_person_wrote_is_not_overwritten_and_waits_for_a_decision(curator
     assert counts(first) == counts(second) == (0, 0, 0, 0, 1)
     assert mine.summary == "Lists all users, newest first"
     assert (drift.before["summary"], drift.now["summary"]) == ("Lists", "Lists many users")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("drafts", "now"), [([make_draft("helios users list", summary="Lists users")], True), ([], False)]
+)
+def test_what_a_person_edits_while_an_import_runs_waits_for_a_decision(curator, drafts, now):
+    run(curator, make_draft("helios users list", summary="Lists"))
+    mine = Reference.objects.get()
+
+    def import_again():
+        try:
+            return run(curator, *drafts)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            update_reference(curator, reference_id=mine.pk, summary="Lists all users, newest first")
+            importing = threads.submit(import_again)
+            wait_until_someone_waits()
+        report = importing.result(30)
+
+    mine.refresh_from_db()
+    drift = ReferenceDrift.objects.get()
+    assert counts(report) == (0, 0, 0, 0, 1)
+    assert (mine.summary, mine.removed_at) == ("Lists all users, newest first", None)
+    assert (drift.before["summary"], bool(drift.now)) == ("Lists", now)
+    assert [version.why for version in mine.versions.all()] == ["edit"]
 
 
 def test_what_a_person_wrote_is_not_removed_either(curator):

@@ -1,0 +1,19 @@
+"""Waits for locks of the database: what two do at once is brought into an order by them."""
+
+import time
+
+from django.db import connection
+
+
+def wait_until_someone_waits() -> None:
+    """Return once a session of this database waits for a lock."""
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    until = time.monotonic() + 30
+    with connection.cursor() as cursor:
+        while time.monotonic() < until:
+            cursor.execute("SELECT pg_stat_clear_snapshot()")
+            cursor.execute(waiting)
+            if cursor.fetchone()[0]:
+                return
+            time.sleep(0.02)
+    raise AssertionError("nobody waited")
