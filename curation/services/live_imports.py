@@ -39,6 +39,7 @@ def import_repository(
     except NothingNew:
         return MovedIn(FORMAT, dry_run, notices=["Nothing has changed there since the last import."])
     report = import_bundle(actor, fetched, name=FORMAT, choice=choice, dry_run=dry_run)
+    report.notices += fetched.notices
     # After a refusal the next import has to read everything again, whatever GitHub says has changed.
     if not dry_run and not report.refused:
         cache.set(kept, fetched.etags, KEPT_SECONDS)

@@ -31,6 +31,8 @@ FILES_READ = 500
 FILE_BYTES = 1024 * 1024
 TIMELINES_READ = 300
 """Of how many of the newest issues the events are read: each takes a request, of 60 in an hour without a token."""
+EVENT_PAGES = 3
+NAMED = 20
 REPLY_BYTES = 32 * 1024 * 1024
 SECONDS_EACH = 60.0
 PAUSES = (1.0, 2.0, 4.0)
@@ -52,12 +54,14 @@ class NothingNew(Exception):
 class FetchedFiles:
     """Files in memory, as importers read them; `etags` are the marks of what was asked first of each list.
 
-    The marks are kept in place of the answers, in which private issues would lie in a cache. Decision 46.
+    The marks are kept in place of the answers, in which private issues would lie in a cache. Decision 46. `notices` say
+    what was not read.
     """
 
     name: str
     files: dict[str, bytes] = field(default_factory=dict)
     etags: dict[str, str] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
     others: int = 0
 
     def names(self) -> list[str]:
@@ -117,20 +121,28 @@ class _Api:
         fetched.etags = {what: mark for what, mark in marks.items() if mark}
         # The oldest first: what is opened meanwhile comes last, and moves no issue to a page that was read already.
         issues = self._list(f"{path}/issues?state=all&per_page={PAGE}&sort=created&direction=asc")
-        solved = [one for one in issues if _may_be_solved(one)]
-        timelines = {
-            str(one["number"]): self._list(f"{path}/issues/{one['number']}/timeline?per_page={PAGE}", pages=3)
-            for one in solved[-TIMELINES_READ:]
-        }
         documents = {
             REPOSITORY: {key: repository.get(key) for key in ("full_name", "html_url", "default_branch", "has_wiki")},
             "issues.json": issues,
             COMMENTS: self._list(f"{path}/issues/comments?per_page={PAGE}&sort=created&direction=asc"),
-            TIMELINES: timelines,
+            TIMELINES: self._timelines(path, [one["number"] for one in issues if _may_be_solved(one)], fetched),
         }
         fetched.files = {file: json.dumps(document).encode() for file, document in documents.items()}
         self._files(path, branch, fetched)
         return fetched
+
+    def _timelines(self, path: str, issues: list[int], fetched: FetchedFiles) -> dict[str, list[Any]]:
+        """Read what happened to the newest of these issues, and say of which something is missing."""
+        newest = issues[-TIMELINES_READ:]
+        read = {one: self._read_pages(f"{path}/issues/{one}/timeline?per_page={PAGE}", EVENT_PAGES) for one in newest}
+        long = [f"#{one}" for one, (_, is_whole) in read.items() if not is_whole]
+        if long:
+            named = f"{', '.join(long[:NAMED])}{' and others' if len(long) > NAMED else ''}"
+            most = f"{PAGE * EVENT_PAGES:,} events"
+            fetched.notices.append(f"Only the first {most} are read of {named}: what closed it may be missing.")
+        if older := len(issues) - len(newest):
+            fetched.notices.append(f"What closed the oldest issues is not read ({older:,}), only their comments.")
+        return {str(one): events for one, (events, _) in read.items()}
 
     def _files(self, path: str, branch: str, fetched: FetchedFiles) -> None:
         """Read the README and the markdown below `docs`."""
@@ -161,8 +173,18 @@ class _Api:
             raise Invalid(f"{self._host} answers with something else than {path}.", hint="Look at BIGMIND_GITHUB_URL.")
         return told
 
-    def _list(self, path: str, *, pages: int = PAGES) -> list[Any]:
-        """Return a whole list, page by page, as the header `Link` leads on. Without issues there is none."""
+    def _list(self, path: str) -> list[Any]:
+        """Return a whole list."""
+        found, is_whole = self._read_pages(path, PAGES)
+        if not is_whole:
+            raise Invalid(f"There are more than {PAGES * PAGE:,} items in {path.partition('?')[0]}.")
+        return found
+
+    def _read_pages(self, path: str, pages: int) -> tuple[list[Any], bool]:
+        """Return a list and whether it is whole, page by page, as the header `Link` leads on.
+
+        Without issues there is none.
+        """
         found: list[Any] = []
         asked = path
         for _ in range(pages):
@@ -173,10 +195,8 @@ class _Api:
             found += told
             asked = str(reply.links.get("next", {}).get("url") or "") if reply is not None else ""
             if not asked:
-                return found
-        if pages == PAGES:
-            raise Invalid(f"There are more than {PAGES * PAGE:,} items in {path.partition('?')[0]}.")
-        return found
+                return found, True
+        return found, False
 
     @property
     def _host(self) -> str:

@@ -185,6 +185,23 @@ def test_long_lists_are_read_page_by_page(server, monkeypatch):
     assert server.asked["/repos/acme/widgets/issues"] == 4  # The mark, and three pages.
 
 
+def test_what_is_not_read_of_many_events_is_told(server, monkeypatch):
+    monkeypatch.setattr(github, "PAGE", 2)
+    monkeypatch.setattr(github, "TIMELINES_READ", 3)
+    server.issues = [_issue(number, f"Number {number}") for number in (4, 5, 6, 7)]
+    closed = {"event": "closed", "commit_id": "0123456789abcdef"}
+    # Exactly as many as are read, one more, and one more that says what closed it.
+    server.timelines = {5: [closed] * 6, 6: [closed, *[{}] * 6], 7: [{}] * 6 + [closed], 4: [closed]}
+
+    report = import_repository(make_actor(curator=True), "acme/widgets")
+
+    assert report.added["entries"] == 2
+    assert report.notices[-2:] == [
+        "Only the first 6 events are read of #6, #7: what closed it may be missing.",
+        "What closed the oldest issues is not read (1), only their comments.",
+    ]
+
+
 def test_a_limit_is_waited_for_where_that_is_bearable(server):
     waits: list[float] = []
     server.troubles += [
