@@ -72,7 +72,6 @@ class Learnt:
             self.unchanged += 1
 
 
-@transaction.atomic
 def learn_app(
     actor: Actor,
     *,
@@ -88,15 +87,8 @@ def learn_app(
     Call this after a task that made you look something up, so that nobody has to again. A new app is added. What you
     leave out stays; repeating it is safe. Returns what was added, what changed, and how much was known.
     """
-    app_map = map_told(
-        app,
-        app_id=app_id,
-        aliases=aliases or (),
-        tables=tables or (),
-        entities=entities or (),
-        workflows=workflows or (),
-    )
-    return merge_map(app_map)
+    told = map_told(app, app_id=app_id, aliases=aliases, tables=tables, entities=entities, workflows=workflows)
+    return merge_map(told)
 
 
 def correct_app(
@@ -111,8 +103,7 @@ def correct_app(
 
     What they left empty is cleared.
     """
-    app_map = map_told(app, app_id=app_id, entities=entities or (), workflows=workflows or ())
-    return merge_map(app_map, clears=True)
+    return merge_map(map_told(app, app_id=app_id, entities=entities, workflows=workflows), clears=True)
 
 
 @transaction.atomic

@@ -221,27 +221,27 @@ def map_told(
     name: str,
     *,
     app_id: str = "",
-    aliases: Sequence[str] = (),
+    aliases: Sequence[str] | None = None,
     connector: str = "",
     server: str = "",
     bootstrapped_at: date | None = None,
     file: str = "",
-    tables: Sequence[LearntTable] = (),
-    entities: Sequence[LearntEntity] = (),
-    workflows: Sequence[LearntWorkflow] = (),
+    tables: Sequence[LearntTable] | None = None,
+    entities: Sequence[LearntEntity] | None = None,
+    workflows: Sequence[LearntWorkflow] | None = None,
 ) -> AppMap:
     """Return an app map of parts that have been checked already."""
     return AppMap.model_construct(
         name=name,
         app_id=app_id,
-        aliases=list(aliases),
+        aliases=list(aliases or ()),
         connector=connector,
         server=server,
         bootstrapped_at=bootstrapped_at,
         file=file,
-        tables=list(tables),
-        entities=list(entities),
-        workflows=list(workflows),
+        tables=list(tables or ()),
+        entities=list(entities or ()),
+        workflows=list(workflows or ()),
     )
 
 

@@ -73,32 +73,25 @@ def call_tool(context: RequestContext, params: types.CallToolRequestParams) -> t
 
 def is_slow(params: types.CallToolRequestParams) -> bool:
     """Return whether a call searches, or reads or writes much: it waits for others like it, and holds up none."""
-    operation = _find_meant(params.name)
+    operation = find_operation(params.name) or guess_operation(params.name)
     return operation is not None and (find_named(operation, params.arguments or {}) or operation).is_slow
-
-
-def _find_meant(name: str) -> Operation | None:
-    """Return the operation that a name stands for. A made-up one that can only mean reading is taken for it."""
-    operation = CATALOGUE.get(name) or find_operation(name)
-    if operation:
-        return operation
-    meant = guess_operation(name)
-    return meant if meant and meant.effect is Effect.READ else None
 
 
 def _read_call(context: RequestContext, params: types.CallToolRequestParams) -> tuple[Operation, dict[str, Any]]:
     """Return the operation that a call is for, and its arguments.
 
-    A made-up name that means writing is answered with the call to send: what a guess stored would have to be found and
-    taken back.
+    A made-up name that can only mean reading is taken for it. One that means writing is answered with the call to send:
+    what a guess stored would have to be found and taken back.
 
     Raises:
         MCPError: there is no such tool.
     """
     arguments = params.arguments or {}
-    operation = _find_meant(params.name)
+    operation = find_operation(params.name)
     if operation is None:
-        raise _no_such_tool(context, params.name, arguments, guess_operation(params.name))
+        operation = guess_operation(params.name)
+        if operation is None or operation.effect is not Effect.READ:
+            raise _no_such_tool(context, params.name, arguments, operation)
     return operation_to_perform(operation, arguments)
 
 
