@@ -81,10 +81,10 @@ def formats_document() -> str:
     fields = [f"| {kind} | {', '.join(f'`{name}`' for name in names)} |" for kind, names in FIELDS.items()]
     known = ["| item | fields |", "|---|---|", *fields]
     parts = [GENERATED, "# Memory in other formats", _ABOUT_FORMATS, "\n".join(table), _ABOUT_FIELDS, "\n".join(known)]
-    return "\n\n".join([*parts, _ABOUT_LEFT_OUT, "\n".join(_left_out()), _ABOUT_PROVENANCE]) + "\n"
+    return "\n\n".join([*parts, _ABOUT_LEFT_OUT, "\n".join(_columns_that_stay()), _ABOUT_PROVENANCE]) + "\n"
 
 
-def _left_out() -> Iterator[str]:
+def _columns_that_stay() -> Iterator[str]:
     """Yield the table of the columns that stay here, those with one reason in one row."""
     by_reason: dict[str, list[str]] = {}
     for copied in COLUMNS:

@@ -61,7 +61,7 @@ def import_reading(
 def import_own_document(actor: Actor, document: Any, *, dry_run: bool = False) -> MovedIn:
     """Import a document of memory_export. One invalid item refuses the whole document."""
     imported = carry_out(import_memory, actor, {"document": document, "dry_run": dry_run})
-    return MovedIn(OWN, dry_run, added=imported.added, unchanged=imported.known)
+    return MovedIn(OWN, dry_run, added=imported.added, unchanged=imported.known, notices=imported.notices)
 
 
 def import_bundle(

@@ -53,6 +53,11 @@ class FactColumns(CarriedColumns):
     deprecated_at: Moment | None = None
     deprecation_reason: LongText = ""
 
+    @classmethod
+    def different(cls, row: Model, told: BaseModel) -> list[str]:
+        """Return the columns that say otherwise. Texts that differ in their spaces alone are one fact."""
+        return [name for name in super().different(row, told) if name != "fact"]
+
 
 class SessionColumns(CarriedColumns):
     """Those of a session."""

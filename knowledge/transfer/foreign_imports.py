@@ -58,6 +58,7 @@ from .import_receipts import LOCK, MovedIn
 from .vaults import NoteImport
 
 D = TypeVar("D", bound=MemoryDraft)
+F = TypeVar("F", bound=FactColumns)
 BATCH = 500
 _PLACE = "the formats of other programs"
 _OWNER = "Whoever imports it owns it."
@@ -146,6 +147,12 @@ def move_in(actor: Actor, reading: Reading, format: ImportFormat, *, source: str
     return importer
 
 
+def at_level_brought(actor: Actor, told: F) -> F:
+    """Return a fact that is imported with the level that its triggers may have here."""
+    level = level_brought(actor, told.trigger_level)
+    return told if level == told.trigger_level else told.model_copy(update={"trigger_level": level})
+
+
 def bring_in_notes(
     actor: Actor, reading: Reading, format: ImportFormat, report: MovedIn, *, removes: bool = False
 ) -> None:
@@ -216,7 +223,7 @@ class _ForeignImport:
 
     def facts(self, drafts: Iterable[FactDraft]) -> None:
         """Add facts whose text is not there, whether it still holds or was set aside."""
-        for batch in _batches(self._at_levels(drafts)):
+        for batch in _batches(at_level_brought(self.actor, draft) for draft in drafts):
             told = [(digest(draft.fact), draft) for draft in batch]
             mine = Fact.objects.of(self.user).filter(digest__in={text for text, _ in told})
             # Of several with one text the current one comes last, and stays.
@@ -234,9 +241,7 @@ class _ForeignImport:
             self.report.count("facts", added=len(facts), unchanged=len(batch) - len(facts))
             rows |= {fact.digest: fact for fact in facts}
             for text, draft in told:
-                different = FactColumns.different(rows[text], draft)
-                # Texts that differ in their spaces alone are one fact.
-                self._keep(f"fact F{rows[text].number}", [name for name in different if name != "fact"])
+                self._keep(f"fact F{rows[text].number}", FactColumns.different(rows[text], draft))
 
     def hypotheses(self, drafts: Iterable[HypothesisDraft]) -> None:
         """Add beliefs whose words are not there."""
@@ -274,12 +279,6 @@ class _ForeignImport:
         """Tell of something that is there, and of which the source says something else."""
         if different:
             self.report.keep(f"{what} ({', '.join(different)})")
-
-    def _at_levels(self, drafts: Iterable[FactDraft]) -> Iterator[FactDraft]:
-        """Yield the drafts of facts with the levels that their triggers may have here."""
-        for draft in drafts:
-            level = level_brought(self.actor, draft.trigger_level)
-            yield draft if level == draft.trigger_level else draft.model_copy(update={"trigger_level": level})
 
     def _id(self, source_id: str) -> UUID:
         """The id that a conversation gets here: stable for this person, so that importing twice adds nothing."""

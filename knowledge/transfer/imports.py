@@ -1,6 +1,6 @@
 """Import: reads what `exports` wrote into the memory of a user, idempotently."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Annotated
@@ -22,8 +22,8 @@ from knowledge.services.fact_index import index_fact
 from knowledge.services.hypotheses import index_hypothesis
 from knowledge.services.notes import index_note
 from knowledge.services.sessions import index_session
-from knowledge.services.trigger_levels import level_brought
 
+from .columns import FactColumns, HypothesisColumns, NoteColumns, ProfileColumns, SessionColumns
 from .exports import (
     LAST_PLACE,
     ExportedChunk,
@@ -35,9 +35,9 @@ from .exports import (
     MemoryDocument,
     was_own,
 )
-from .foreign_imports import bring_in_notes, move_in, report_of
+from .foreign_imports import at_level_brought, bring_in_notes, move_in, report_of
 from .github import FetchedFiles
-from .import_receipts import LOCK
+from .import_receipts import KEPT_NAMED, LOCK
 from .readers.formats import AUTO
 from .readers.uploads import read_files
 
@@ -60,6 +60,11 @@ class Imported:
         """Count one item."""
         for name, counts in ((True, self.added), (False, self.known)):
             counts[kind] = counts.get(kind, 0) + (name is is_new)
+
+    def keep(self, what: str, different: Sequence[str]) -> None:
+        """Name something that is there, and of which the document says something else in these columns."""
+        if different and len(self.notices) < KEPT_NAMED:
+            self.notices.append(f"Says otherwise here, and stays: {what} ({', '.join(different)}).")
 
 
 class _DryRunRollback(Exception):
@@ -138,6 +143,8 @@ def _import_profile(actor: Actor, told: ExportedProfile | None, imported: Import
         # By a statement, here and below: saving a row sets its moments to now.
         if told.updated_at:
             Profile.objects.filter(pk=profile.pk).update(updated_at=told.updated_at)
+    else:
+        imported.keep("profile", ProfileColumns.different(profile, told))
     imported.count("profile", is_new=is_new)
 
 
@@ -153,6 +160,8 @@ def _import_session(actor: Actor, told: ExportedSession, imported: Imported) -> 
     known = _sessions_meant(actor, [told.id]).get(told.id)
     session = known or _new_session(actor, told)
     imported.count("sessions", is_new=known is None)
+    if known:
+        imported.keep(f"session {known.handle}", SessionColumns.different(known, told))
     if told.summary and not Summary.objects.filter(session=session).exists():
         Summary.objects.create(session=session, **told.summary.model_dump(exclude={"created_at"}))
         Summary.objects.filter(session=session).update(created_at=told.summary.created_at)
@@ -210,11 +219,13 @@ def _import_chunk(session: Session, told: ExportedChunk, seq: int) -> None:
 def _import_facts(
     actor: Actor, told: Iterable[ExportedFact], sessions: Mapping[UUID | None, Session], imported: Imported
 ) -> None:
-    told = list(told)
+    told = [at_level_brought(actor, one) for one in told]
     rows: dict[int | None, Fact] = {}
     for one in told:
         rows[one.id], is_new = _import_fact(actor, one, sessions)
         imported.count("facts", is_new=is_new)
+        if not is_new:
+            imported.keep(f"fact F{rows[one.id].number}", FactColumns.different(rows[one.id], one))
     # Facts refer to each other, so all have to be there first.
     for one in told:
         fact = rows[one.id]
@@ -238,7 +249,6 @@ def _import_fact(actor: Actor, told: ExportedFact, sessions: Mapping[UUID | None
         defaults={
             **told.model_dump(exclude={"id", *_LINKS, "deprecated_at", "updated_at"}),
             "source_session": sessions.get(told.source_session),
-            "trigger_level": level_brought(actor, told.trigger_level),
         },
     )
     if is_new and told.updated_at:
@@ -252,9 +262,11 @@ def _import_hypothesis(
     actor: Actor, told: ExportedHypothesis, sessions: Mapping[UUID | None, Session], imported: Imported
 ) -> None:
     same = Hypothesis.objects.filter(user=actor.user, hypothesis=told.hypothesis, created_at=told.created_at)
-    is_new = not same.exists()
-    imported.count("hypotheses", is_new=is_new)
-    if is_new:
+    known = same.first()
+    imported.count("hypotheses", is_new=known is None)
+    if known:
+        imported.keep(f"hypothesis H{known.number}", HypothesisColumns.different(known, told))
+    else:
         fields = told.model_dump(exclude={"session"})
         if told.status != "open":
             fields["resolved_at"] = told.resolved_at or timezone.now()
@@ -269,3 +281,5 @@ def _import_note(actor: Actor, told: ExportedNote, imported: Imported) -> None:
     imported.count("notes", is_new=is_new)
     if is_new:
         index_note(note, made=True)
+    else:
+        imported.keep(f"note {note}", NoteColumns.different(note, told))

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 from django.core.management import call_command
+from django.template.loader import render_to_string
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from accounts.models import Profile
 from bigmind.core.errors import Invalid
 from bigmind.core.screening.policy import collect_notices
 from bigmind.core.signed_documents import sign
@@ -17,7 +19,7 @@ from knowledge.models import Fact, Hypothesis, Note, Session, Summary
 from knowledge.services.facts import deprecate_fact
 from knowledge.transfer.foreign_imports import COLUMNS
 from knowledge.transfer.github import FetchedFiles
-from knowledge.transfer.imports import import_memory
+from knowledge.transfer.imports import Imported, import_memory
 from knowledge.transfer.passport import export_memory, files_for, write_items
 from knowledge.transfer.readers.bundles import bundle_of
 from knowledge.transfer.readers.formats import WRITTEN, format_of, read
@@ -214,6 +216,39 @@ def test_what_is_known_and_told_otherwise_stays_and_is_named(program):
         "note email/out/dymon: packages (content)",
     ]
     assert fields_of(bob) == before
+
+
+@pytest.mark.django_db
+def test_a_document_names_what_is_known_and_said_otherwise_here():
+    ada = fill_memory(make_actor())
+    document = export_memory(ada)
+    Fact.objects.filter(project="depot").update(triggers=[], confidence=0.9)
+    Hypothesis.objects.update(project="shop")
+    Note.objects.update(content="Later.")
+    Session.objects.filter(project="depot").update(importance=2)
+    Profile.objects.update(role="Chef")
+    before = fields_of(ada)
+
+    imported = import_memory(ada, document=document)
+
+    session, belief = Session.objects.get(importance=2), Hypothesis.objects.get()
+    kept = [
+        "profile (role)",
+        f"session {session.handle} (importance)",
+        f"fact F{Fact.objects.get(project='depot').number} (confidence, triggers)",
+        f"hypothesis H{belief.number} (project)",
+        "note email/out/dymon: packages (content)",
+    ]
+    assert imported.notices == [f"Says otherwise here, and stays: {what}." for what in kept]
+    assert fields_of(ada) == before
+
+
+def test_an_agent_reads_what_an_import_refused_and_what_it_left():
+    imported = Imported(dry_run=False, refused=["a.md: is not UTF-8."], notices=["Says otherwise here: note a/b."])
+
+    read = render_to_string("agent/imported.md", {"reply": imported}, using="agent")
+
+    assert read.splitlines()[1:] == ["- Refused: a.md: is not UTF-8.", "- Says otherwise here: note a/b."]
 
 
 @pytest.mark.django_db
