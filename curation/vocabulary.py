@@ -4,14 +4,18 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from bigmind.core.choices import OneOf
 from bigmind.core.handles import Handle
 from bigmind.core.screening.policy import NoSecrets
 from bigmind.core.text import check_content, clean_name
 from bigmind.core.token_counts import count_tokens
 from bigmind.core.vocabulary import RowId, SharedContent, SharedLongText
+from knowledge.kinds import KINDS
+from knowledge.models import Kind
 
 TITLE_CHARS = 80
 CONTENT_TOKENS = 500
+_PROMOTED = [kind for kind in Kind if KINDS[kind].promoted]
 
 
 def _within_tokens(text: str) -> str:
@@ -49,7 +53,8 @@ OriginName = Annotated[
     Field(description="Who says so; inferred: you."),
 ]
 KeepHere = Annotated[bool, Field(description="Not for a company server.")]
-SourceKind = Literal["fact", "chunk", "entry", "hypothesis", "company"]
+# The last two came later, and stand last in what clients have read.
+SourceKind = Annotated[str, OneOf(sorted(_PROMOTED, key=lambda kind: kind in {Kind.HYPOTHESIS, Kind.COMPANY}))]
 SourceId = Annotated[
     str,
     Handle(kind_in="source_kind"),

@@ -12,6 +12,7 @@ from django.utils import timezone
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from accounts.actor import Actor
+from bigmind.core.choices import OneOf
 from bigmind.core.handles import handle_of
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.private_row_numbers import number_in
@@ -43,7 +44,8 @@ RepositoryName = Annotated[
 ]
 CommitId = Annotated[str, Field(pattern=r"^[0-9a-f]{7,64}$", description="The commit that was checked.")]
 AnchoredKind = Annotated[
-    Literal["company", "entry", "fact"],
+    str,
+    OneOf(sorted(kind for kind, row in KINDS.items() if row.anchored)),
     Field(description="company; entry: of the knowledge base; fact: the user's own."),
 ]
 

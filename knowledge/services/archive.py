@@ -1,6 +1,6 @@
 """Archive and restore anything that is remembered: hidden, but not lost."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from django.db import transaction
 from django.db.models import Model
@@ -8,17 +8,18 @@ from django.utils import timezone
 from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
+from bigmind.core.choices import OneOf
 from bigmind.core.errors import Invalid
 from bigmind.core.handles import Handle
 from bigmind.core.text import check_content, echo
 from bigmind.core.vocabulary import Reason
-from knowledge.kinds import KIND_OF_WORD, KINDS, index_own, lock_own
+from knowledge.kinds import KIND_OF_WORD, KINDS, OWN, index_own, lock_own
 from knowledge.models.base import CanBeSetAside
 from knowledge.shapes.upkeep import RememberedShape
 
 from .facts import deprecate_fact, own_fact, restore_fact
 
-KindName = Annotated[Literal["fact", "session", "chunk", "note", "hypothesis"], Field(description="What it is.")]
+KindName = Annotated[str, OneOf(OWN), Field(description="What it is.")]
 AnyId = Annotated[
     str,
     Handle(kind_in="kind"),

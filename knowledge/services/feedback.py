@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.choices import OneOf
 from bigmind.core.errors import NotFound
 from bigmind.core.handles import Handle
 from bigmind.core.rls import rls_bypass
@@ -28,7 +29,8 @@ STEP = {Usefulness.USEFUL: 0.05, Usefulness.OUTDATED: -0.1, Usefulness.WRONG: -0
 """How far one person's feedback moves the confidence of a shared entry."""
 
 RecalledKind = Annotated[
-    Literal["fact", "chunk", "summary", "note", "hypothesis", "entry", "company", "reference"],
+    str,
+    OneOf(kind for kind in Kind if KINDS[kind].takes_feedback),
     Field(description="Kind; a handle implies it."),
 ]
 

@@ -1,12 +1,14 @@
 """Semantic search: one question over everything the actor may see, by words and by meaning."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from accounts.actor import Actor
+from bigmind.core.choices import OneOf
 from bigmind.core.vocabulary import AsOf, Before, Limit, Offset, Project, Query, Since, Tags
-from knowledge.kinds import SEARCHED
+from knowledge.kinds import KINDS, SEARCHED
+from knowledge.models import Kind
 from knowledge.services.exposures import Exposure, serve_found
 from knowledge.services.hits import Hits, find
 from knowledge.services.question_periods import find_then, read_then
@@ -15,21 +17,7 @@ from knowledge.services.reply_budget import MaxTokens, within_tokens
 from knowledge.services.visibility import visible_things
 
 AnyKind = Annotated[
-    list[
-        Literal[
-            "fact",
-            "chunk",
-            "summary",
-            "note",
-            "hypothesis",
-            "entry",
-            "company",
-            "reference",
-            "app_table",
-            "app_entity",
-            "app_workflow",
-        ]
-    ],
+    list[Annotated[str, OneOf(kind for kind in Kind if KINDS[kind].is_searched)]],
     Field(description="Kinds to search. Default: all."),
 ]
 AllTags = Annotated[
