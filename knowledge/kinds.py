@@ -15,6 +15,7 @@ from django.utils.module_loading import import_string
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.handles import take_handles
 from bigmind.core.text import one_line
 from knowledge.models import (
     AUTO_CLOSED,
@@ -47,7 +48,11 @@ class OwnMemory:
         lock: Path of the function that returns the actor's own by its id, locked, or raises NotFound.
         index: Path of the function that writes the passages of one, or erases them when it is archived.
         erase: Path of the operation that erases one for good; it takes `<word>_id`.
+        part: Path of what a memory document has of the kind (`MemoryPart`).
         archived_at: The field that says since when one is archived.
+        part_of: The word of the kind that each is a part of: it is listed with that, and is no event of its own.
+        event_title: The fields that the timeline calls one by.
+        event: What came about then: `stored`.
     """
 
     rows: Rows
@@ -55,7 +60,11 @@ class OwnMemory:
     lock: str
     index: str
     erase: str
+    part: str = ""
     archived_at: str = "set_aside_at"
+    part_of: str = ""
+    event_title: tuple[str, ...] = ()
+    event: str = "stored"
 
 
 @dataclass(frozen=True)
@@ -67,6 +76,8 @@ class MemoryKind:
         word: What people call one; operations and addresses name the kinds of one's own by it.
         label: What people call all of them.
         route: The page about one.
+        section: Path of the section of an export of what everybody shares that has it (`ExportSection`).
+        browse_route: The page with all that everybody here sees; of one's own `own` names it.
         visible: What a user may find now: nothing that has expired or was archived since it was indexed.
         own: What it has besides when it belongs to one user; None when everybody here sees it.
         moment: The field that says how old one is.
@@ -78,10 +89,13 @@ class MemoryKind:
         title: What one is called.
         told: What a hit says besides: `session_id`, `role`, `domain`, `key`, `owner`, `approver`,
             `contradicted_by`, `validity`, `freshness`.
+        letter: What its handles begin with: `F12`; empty: with the name of the kind.
+        is_statement: Whether one is a single sentence: of many few matter to a question, and it is its own title.
         is_searched: Whether a search over everything looks for it.
         takes_feedback: Whether users and agents may say that one was useful, wrong or outdated, or cite it.
         promoted: The text that promoting one to company knowledge proposes; None: it cannot be promoted.
         project: The project of one that is promoted.
+        is_forgotten_apart: Whether forgetting a source has a step of its own for it, as more goes than the thing.
         session: The field with the session it was stored in, where it keeps that.
         index: Path of the function that writes the passages of one; of one's own `own` names it.
         searchable: All that must have passages, no matter whose; None: nothing can be said of the kind.
@@ -95,6 +109,8 @@ class MemoryKind:
     route: str
     visible: Rows
     own: OwnMemory | None = None
+    browse_route: str = ""
+    section: str = ""
     moment: str = "created_at"
     began: str = "created_at"
     lapses: bool = False
@@ -103,10 +119,13 @@ class MemoryKind:
     held: Callable[[User, datetime, datetime], QuerySet[Any]] | None = None
     title: Callable[[Any], str] = str
     told: Callable[[Any], dict[str, str]] = lambda thing: {}
+    letter: str = ""
+    is_statement: bool = False
     is_searched: bool = True
     takes_feedback: bool = True
     promoted: Callable[[Any], str] | None = None
     project: Callable[[Any], str] = lambda thing: thing.project
+    is_forgotten_apart: bool = False
     session: str = ""
     index: str = ""
     searchable: Callable[[], QuerySet[Any]] | None = None
@@ -120,6 +139,16 @@ class MemoryKind:
     def is_shared(self) -> bool:
         """Whether everybody here sees it. What is not shared belongs to the user who asks."""
         return self.own is None
+
+    @property
+    def plural(self) -> str:
+        """What replies call the number of them: `facts`."""
+        return self.label.lower().replace(" ", "_")
+
+    @property
+    def list_route(self) -> str:
+        """The page with all of the kind; empty where there is none."""
+        return self.own.list_route if self.own else self.browse_route
 
     @property
     def read_id(self) -> Callable[[str], Any]:
@@ -191,6 +220,8 @@ KINDS: dict[str, MemoryKind] = {
         word="fact",
         label="Facts",
         route="memory-fact",
+        letter="F",
+        is_statement=True,
         searchable=lambda: Fact.objects.current().select_related("user"),
         visible=lambda user: Fact.objects.of(user).current().select_related("contradicted_by", "superseded_by"),
         own=OwnMemory(
@@ -199,7 +230,9 @@ KINDS: dict[str, MemoryKind] = {
             lock="knowledge.services.facts.own_fact",
             index="knowledge.services.fact_index.index_fact",
             erase="knowledge.services.facts.erase_fact",
+            part="knowledge.transfer.imports.FACTS",
             archived_at="deprecated_at",
+            event_title=("fact",),
         ),
         held=lambda user, start, end: (
             Fact.objects.of(user).held(start, end).select_related("contradicted_by", "superseded_by")
@@ -219,6 +252,7 @@ KINDS: dict[str, MemoryKind] = {
         word="session",
         label="Sessions",
         route="memory-session",
+        is_forgotten_apart=True,
         searchable=lambda: _sessions_with_text(),
         visible=lambda user: Session.objects.of(user).in_view(),
         own=OwnMemory(
@@ -227,6 +261,9 @@ KINDS: dict[str, MemoryKind] = {
             lock="knowledge.services.sessions.lock_session",
             index="knowledge.services.sessions.index_session_and_chunks",
             erase="knowledge.services.sessions.erase_session",
+            part="knowledge.transfer.imports.SESSIONS",
+            event_title=("one_liner",),
+            event="began",
         ),
         moment="started_at",
         began="started_at",
@@ -241,6 +278,7 @@ KINDS: dict[str, MemoryKind] = {
         word="chunk",
         label="Chunks",
         route="memory-chunk",
+        is_forgotten_apart=True,
         searchable=lambda: Chunk.objects.filter(set_aside_at=None, session__set_aside_at=None).select_related(
             "session", "user"
         ),
@@ -253,6 +291,7 @@ KINDS: dict[str, MemoryKind] = {
             lock="knowledge.services.chunks.own_chunk",
             index="knowledge.services.chunks.index_chunk",
             erase="knowledge.services.chunks.erase_chunk",
+            part_of="session",
         ),
         tags="session__topics",
         title=lambda chunk: _headline(chunk.session),
@@ -275,6 +314,9 @@ KINDS: dict[str, MemoryKind] = {
             lock="knowledge.services.notes.lock_note",
             index="knowledge.services.notes.index_note",
             erase="knowledge.services.notes.erase_note",
+            part="knowledge.transfer.imports.NOTES",
+            event_title=("domain", "key"),
+            event="written",
         ),
         moment="updated_at",
         lapses=True,
@@ -286,6 +328,8 @@ KINDS: dict[str, MemoryKind] = {
         word="hypothesis",
         label="Hypotheses",
         route="memory-hypothesis",
+        letter="H",
+        is_statement=True,
         searchable=lambda: Hypothesis.objects.filter(set_aside_at=None).select_related("user"),
         visible=lambda user: Hypothesis.objects.filter(user=user, set_aside_at=None),
         own=OwnMemory(
@@ -294,6 +338,9 @@ KINDS: dict[str, MemoryKind] = {
             lock="knowledge.services.hypotheses.own_hypothesis",
             index="knowledge.services.hypotheses.index_hypothesis",
             erase="knowledge.services.hypotheses.erase_hypothesis",
+            part="knowledge.transfer.imports.HYPOTHESES",
+            event_title=("hypothesis",),
+            event="believed",
         ),
         promoted=lambda belief: f"{belief.hypothesis}\n\n{belief.resolution}".strip(),
         session="session",
@@ -304,6 +351,9 @@ KINDS: dict[str, MemoryKind] = {
         word="shared entry",
         label="Shared entries",
         route="kb-entry",
+        section="knowledge.services.entry_exports.SECTION",
+        is_forgotten_apart=True,
+        browse_route="kb",
         index="knowledge.services.entries.index_entry",
         searchable=lambda: Entry.objects.all(),
         visible=lambda user: Entry.objects.select_related("created_by"),
@@ -320,6 +370,10 @@ KINDS: dict[str, MemoryKind] = {
         word="company knowledge",
         label="Company knowledge",
         route="company-entry",
+        section="curation.services.company_exports.SECTION",
+        is_forgotten_apart=True,
+        browse_route="company",
+        letter="C",
         index="knowledge.services.company.index_company_entry",
         searchable=lambda: CompanyEntry.objects.approved(),
         visible=lambda user: CompanyEntry.objects.approved().select_related("owner", "decided_by", "copy__server"),
@@ -341,6 +395,9 @@ KINDS: dict[str, MemoryKind] = {
         word="documentation",
         label="Documentation",
         route="reference",
+        section="knowledge.references.exports.SECTION",
+        is_forgotten_apart=True,
+        browse_route="docs",
         index="knowledge.references.imports.index_reference",
         searchable=lambda: Reference.objects.current().select_related("collection"),
         visible=lambda user: Reference.objects.current().select_related("collection", "edited_by"),
@@ -355,6 +412,8 @@ KINDS: dict[str, MemoryKind] = {
         word="row of an app",
         label="Rows of apps",
         route="app-map-of-entity",
+        section="knowledge.app_maps.import_export.SECTION",
+        is_forgotten_apart=True,
         index="knowledge.app_maps.learning.index_entity",
         searchable=lambda: AppEntity.objects.select_related("table__app"),
         visible=lambda user: AppEntity.objects.select_related("table__app"),
@@ -369,6 +428,8 @@ KINDS: dict[str, MemoryKind] = {
         word="table of an app",
         label="Tables of apps",
         route="app-map-of-table",
+        section="knowledge.app_maps.import_export.SECTION",
+        is_forgotten_apart=True,
         index="knowledge.app_maps.learning.index_table",
         searchable=lambda: AppTable.objects.select_related("app"),
         visible=lambda user: AppTable.objects.select_related("app"),
@@ -383,6 +444,8 @@ KINDS: dict[str, MemoryKind] = {
         word="workflow of an app",
         label="Workflows of apps",
         route="app-map-of-workflow",
+        section="knowledge.app_maps.import_export.SECTION",
+        is_forgotten_apart=True,
         index="knowledge.app_maps.learning.index_workflow",
         searchable=lambda: AppWorkflow.objects.select_related("app"),
         visible=lambda user: AppWorkflow.objects.select_related("app"),
@@ -397,6 +460,7 @@ KINDS: dict[str, MemoryKind] = {
         word="person",
         label="People",
         route="directory",
+        is_forgotten_apart=True,
         index="knowledge.services.people_index.index_person",
         # The directory alone finds people, by what each of them shows.
         visible=lambda user: User.objects.none(),
@@ -407,9 +471,20 @@ KINDS: dict[str, MemoryKind] = {
 """In the order in which pages list them."""
 
 SEARCHED = [kind for kind, row in KINDS.items() if row.is_searched]
+STATEMENTS = frozenset(kind for kind, row in KINDS.items() if row.is_statement)
 KIND_OF_WORD = {row.word: Kind(kind) for kind, row in KINDS.items()}
+LISTED = {row.word: row for row in KINDS.values() if row.own and not row.own.part_of}
+"""The kinds of one's own that have a list, and grow, by themselves."""
 OWN: dict[str, OwnMemory] = {row.word: row.own for row in KINDS.values() if row.own}
 """The kinds of one's own, by the word that operations and addresses name them by: `session` is what has summaries."""
+
+for _kind, _row in KINDS.items():
+    take_handles(
+        _kind,
+        letter=_row.letter,
+        other_name=_row.word if _row.own and _row.word != _kind else "",
+        is_hexadecimal=_row.is_searched and _row.read_id is UUID,
+    )
 
 
 def lock_own(actor: Actor, name: str, id: object) -> Any:

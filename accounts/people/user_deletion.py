@@ -4,7 +4,7 @@ An app that keeps more of a user than goes with their rows has a module `service
 function here when it is ready (`AppConfig.ready`): this app knows nothing of the tables of those above.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,11 @@ _HOOKS: list[DeletionHook] = []
 def on_user_deletion(hook: DeletionHook) -> None:
     """Call this function with each user who is deleted, before their rows go."""
     _HOOKS.append(hook)
+
+
+def name_in_previews(models: Iterable[str]) -> None:
+    """Name rows of these models in what a deletion would delete, before those of this app."""
+    SHOWN_ALONE[:0] = models
 
 
 @transaction.atomic
@@ -68,10 +73,7 @@ def preview_deletion(user: User) -> dict[str, int]:
     return counts
 
 
-SHOWN_ALONE = (
-    *("Fact", "Session", "Chunk", "Summary", "Note", "Hypothesis", "Conversation", "ApiKey", "Agent", "Instance"),
-    *("ConnectedApp", "Notice", "SignIn"),
-)
+SHOWN_ALONE = ["ApiKey", "Agent", "Instance", "ConnectedApp", "Notice", "SignIn"]
 """What people know by its name. The rest of what goes, such as usage and receipts, is one figure."""
 
 

@@ -9,6 +9,7 @@ from benchmarks.retrieval.measures import DEPTH, NOTHING, Quality, mean_of, qual
 from benchmarks.retrieval.memory import Memory, remember
 from benchmarks.retrieval.recipes import FORMER, KEYWORD, RECIPES, SHIPPED, VECTOR, Bench, ask
 from benchmarks.retrieval.shapes import misspelt, shapes
+from knowledge.kinds import STATEMENTS
 from knowledge.search.abstention import count_strong
 
 Judged = dict[str, list[Quality]]
@@ -55,7 +56,7 @@ def _end_of_lists(memory: Memory, corpus: Corpus) -> str:
     for question in corpus.questions:
         items = ask(memory, question, limit=DEPTH).items
         documents = [memory.documents.get((item.kind, item.source_id), "") for item in items]
-        first = documents[: count_strong(items)]
+        first = documents[: count_strong(items, STATEMENTS)]
         lengths.append(len(first))
         found.append(_share(documents, question.answers, of=documents))
         shown.append(_share(first, question.answers, of=first))

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from bigmind.core.private_row_numbers import number_in
 
-LETTERS = {"F": "fact", "C": "company", "H": "hypothesis"}
-_HEXADECIMAL = {"session", "summary", "entry", "reference"}
+LETTERS: dict[str, str] = {}
+_HEXADECIMAL: set[str] = set()
 """Kinds whose ids may begin with a letter and go on with digits: `c1234567` is a session."""
-_OTHER_NAMES = {"session": "summary"}
+_OTHER_NAMES: dict[str, str] = {}
 """A summary has the id of its session."""
-_IN_WORDS = {"company": "a company entry", "entry": "a shared entry", "hypothesis": "a hypothesis"}
+_IN_WORDS = {"company": "a company entry", "entry": "a shared entry"}
 _LETTER = re.compile(r"([A-Za-z])[-# ]?(\d{1,19})")
 _KIND = re.compile(r"([A-Za-z_]{1,20})[:#] ?([0-9A-Fa-f-]{1,36})")
 _NUMBERED = re.compile(r"([A-Za-z_]{2,20})[:# ] ?([A-Za-z]?)(\d{1,19})")
@@ -28,6 +28,22 @@ class Handle:
     kind_in: str = ""
     defaults_to_ours: bool = False
     """Whether leaving it out means that of this conversation."""
+
+
+def take_handles(kind: str, *, letter: str = "", other_name: str = "", is_hexadecimal: bool = False) -> None:
+    """Read handles of a kind from now on. The registry of kinds says which there are: the core knows none.
+
+    Args:
+        letter: What its handles begin with; empty: with its name.
+        other_name: What it may be called besides.
+        is_hexadecimal: Whether its ids are UUIDs.
+    """
+    if letter:
+        LETTERS[letter] = kind
+    if other_name:
+        _OTHER_NAMES[other_name] = kind
+    if is_hexadecimal:
+        _HEXADECIMAL.update(name for name in (kind, other_name) if name)
 
 
 def id_in(text: str, kind: str) -> str:

@@ -20,6 +20,7 @@ from bigmind.web.forms import OperationForm
 from bigmind.web.pages import own_page, tell
 from curation.services.foreign_imports import import_own_document, import_reading
 from curation.services.page_imports import PageChoice
+from knowledge.kinds import KINDS
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.readers.formats import FORMATS, WRITTEN
 from knowledge.transfer.readers.uploads import read_upload
@@ -151,8 +152,8 @@ def _upload_session(request: HttpRequest) -> SessionBase:
 
 
 def _count_phrase(kind: str, number: int) -> str:
-    word = kind.removesuffix("s") if kind != "hypotheses" else "hypothesis"
-    return f"{number:,} {word if number == 1 else kind}"
+    words = {row.label.lower(): row.word for row in KINDS.values()}
+    return f"{number:,} {words.get(kind, kind.removesuffix('s')) if number == 1 else kind}"
 
 
 def _rows(report: MovedIn | None) -> list[dict[str, Any]]:

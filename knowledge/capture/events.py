@@ -13,15 +13,14 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from accounts.actor import Actor, acts
+from knowledge.kinds import KINDS
 from knowledge.models import (
     CaptureMode,
     Chunk,
     Conversation,
-    Fact,
     HookEvent,
     HookEventName,
     HookHealth,
-    Hypothesis,
     Kind,
     Session,
     Speaker,
@@ -438,12 +437,9 @@ def _reminder(occasion: _Occasion) -> str:
 
 def _has_stored(session: Session) -> bool:
     """Whether an agent stored something in a session, besides what hooks kept."""
-    return (
-        Fact.objects.filter(source_session=session).exists()
-        or session.chunks.exclude(flag_reason=CAPTURED).exists()
-        or Hypothesis.objects.filter(session=session).exists()
-        or Summary.objects.filter(session=session).exists()
-    )
+    stored = [row.model._default_manager.filter(**{row.session: session}) for row in KINDS.values() if row.session]
+    own = [rows.exclude(flag_reason=CAPTURED) if rows.model is Chunk else rows for rows in stored]
+    return Summary.objects.filter(session=session).exists() or any(rows.exists() for rows in own)
 
 
 def _close(occasion: _Occasion) -> None:

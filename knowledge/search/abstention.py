@@ -7,13 +7,12 @@ picks the hits; its thresholds were fitted on two corpora, each asked its own qu
 docs/decisions/0024 has the results.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import exp
 from operator import mul
 from statistics import fmean
 
-from knowledge.models import Kind
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.nearest_names import suggest_words
 from knowledge.search.relevance_weights import FLOOR as FLOOR_OF_LIST
@@ -28,8 +27,6 @@ ALL_WORDS = 0.8
 """Share of the question's words, the rare ones counting more, that is enough whatever a model makes of it."""
 WORDS_ALONE = 0.3
 """Share that a passage needs while its meaning is not known."""
-STATEMENTS = frozenset({Kind.FACT, Kind.HYPOTHESIS})
-"""Kinds of one sentence each: of many, few matter to a question, while long texts answer a little of it each."""
 GAP, GAP_SHARE = 0.08, 0.1
 """A statement is much weaker than the best one when it is below by the one and by this share of the best score.
 Chosen on all shapes of `benchmarks/retrieval` at once: with longer texts in the list, every gap that was tried cost
@@ -73,13 +70,16 @@ def is_answered(found: Findings) -> bool:
     return relevance_of(found) >= FLOOR_OF_LIST
 
 
-def count_strong(items: Sequence[Finding]) -> int:
+def count_strong(items: Sequence[Finding], statements: Collection[str]) -> int:
     """Return how many of the first findings are worth showing: those before one much weaker than the best.
 
     Only a list of nothing but statements ends early, when the meaning of each is known: a page that is always filled
     tells ten beliefs where one matters. docs/benchmarks.md has what that brings and costs.
+
+    Args:
+        statements: The kinds of one sentence each.
     """
-    if any(item.kind not in STATEMENTS or item.vector is None for item in items):
+    if any(item.kind not in statements or item.vector is None for item in items):
         return len(items)
     best = best_score(items)
     return next((number for number, item in enumerate(items) if is_much_weaker(item, best)), len(items))

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from bigmind.core.handles import handle_of
 from bigmind.core.periods import Period
-from knowledge.kinds import KINDS
+from knowledge.kinds import KINDS, STATEMENTS
 from knowledge.models import AskedForm, Entry, Kind, Note, Session
 from knowledge.models.injection_signs import signs_of
 from knowledge.search.abstention import Judgement, best_score, count_strong, is_answered, judge, name_relevance
@@ -133,7 +133,7 @@ def find(
         actor, query, things=things, is_narrowed=is_narrowed, project=project, then=then, limit=limit, offset=offset
     )
     is_known = is_answered(found)
-    shown = found.items[: count_strong(found.items)] if only_strong and not offset else found.items
+    shown = found.items[: count_strong(found.items, STATEMENTS)] if only_strong and not offset else found.items
     hits = hits_of(shown, actor, things, explain=explain, is_known=is_known)
     if not (offset or is_narrowed or is_known) and has_asked(actor, query):
         return Hits([], 0, limit, offset, asked_before=True)

@@ -8,10 +8,12 @@ from rapidfuzz import fuzz
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.columns import column_names
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.screening.policy import add_notice
 from bigmind.core.text import fold_name, mention
-from knowledge.models import CompanyEntry, Entry, Fact, Hypothesis, Note, Session
+from knowledge.kinds import KINDS
+from knowledge.models import Fact, Session
 
 EVERYWHERE = "everywhere"
 """Sent as a project, it says that a fact belongs to none, whatever its session is about."""
@@ -57,9 +59,8 @@ def spell_project(actor: Actor, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _spellings(user: User) -> list[str]:
-    own = (Session.objects.of(user), Fact.objects.of(user), Note.objects.of(user), Hypothesis.objects.filter(user=user))
-    shared = (Entry.objects.all(), CompanyEntry.objects.approved())
-    names = [rows.exclude(project="").order_by().values_list("project") for rows in (*own, *shared)]
+    rows = [row.readable(user) for row in KINDS.values() if "project" in column_names(row.model)]
+    names = [kind.exclude(project="").select_related(None).order_by().values_list("project") for kind in rows]
     return sorted(name for (name,) in names[0].union(*names[1:]))
 
 

@@ -100,7 +100,7 @@ class SearchResult:
     @property
     def is_statement(self) -> bool:
         """Whether it is one sentence, which then is its own title."""
-        return self.hit.kind in {"fact", "hypothesis"}
+        return KINDS[self.hit.kind].is_statement
 
 
 class NarrowedSearch(Search):
