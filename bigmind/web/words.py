@@ -145,6 +145,7 @@ NAMES = (
     gettext_noop("table of an app"),
     gettext_noop("workflow of an app"),
     gettext_noop("Facts"),
+    gettext_noop("Session"),
     gettext_noop("Sessions"),
     gettext_noop("Chunks"),
     gettext_noop("Notes"),

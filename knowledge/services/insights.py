@@ -32,7 +32,7 @@ from accounts.services.usage import (
     use_by_operation,
 )
 from bigmind.core.rls import rls_bypass
-from knowledge.kinds import KINDS
+from knowledge.kinds import KIND_OF_WORD, KINDS, LISTED
 from knowledge.models import CompanyEntry, Kind, Proof, Receipt, Serving, UnansweredQuestion
 from knowledge.services.effects import MeasuredEffect, effects_of
 from knowledge.services.exposures import comes_behind, count_said, number_told, read_last_citations
@@ -41,9 +41,9 @@ ITEMS_SHOWN = 20
 LONGEST_DAYS = 90
 SEARCHES = ("memory_recall", "memory_semantic_search", "memory_search_global", "kb_search")
 """The operations that agents ask, and whose unanswered questions are kept."""
-# Exchanges belong to their sessions.
-OWN = [Kind(kind) for kind, row in KINDS.items() if row.own and kind != Kind.CHUNK]
-SHARED = [Kind.COMPANY, Kind.ENTRY, Kind.REFERENCE]
+OWN = [KIND_OF_WORD[word] for word in LISTED]
+SHARED = [Kind(kind) for kind, row in KINDS.items() if row.is_shared and row.list_route]
+SHARED.sort(key=lambda kind: kind != Kind.COMPANY)  # What was decided comes first.
 """The kinds whose growth is counted, and the moment from which one counts."""
 
 Days = Annotated[int, Field(ge=1, le=LONGEST_DAYS, description="How many days back: calls are kept for 90.")]

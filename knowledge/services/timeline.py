@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from django.db.models import BigIntegerField, CharField, Count, F, OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.functions import Cast, Concat, Left, TruncDate
@@ -12,16 +12,21 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.choices import OneOf
+from bigmind.core.columns import column_names
 from bigmind.core.pagination import Page
 from bigmind.core.vocabulary import Offset, Project
-from knowledge.models import Category, CompanyEntry, Fact, Hypothesis, Note, Session
+from knowledge.kinds import LISTED
+from knowledge.models import Category, CompanyEntry, Fact, Hypothesis
 
 TITLE_CHARS = 300
 WEEKS = 26
 """So many weeks are in the strip above the list."""
 
+KINDS_OF_EVENTS = list(dict.fromkeys(("session", "decision", *LISTED, "company")))
 KindOfEvent = Annotated[
-    Literal["", "session", "decision", "fact", "note", "hypothesis", "company"],
+    str,
+    OneOf(["", *KINDS_OF_EVENTS]),
     Field(description="Only events of this kind; a decision is a fact of that category."),
 ]
 
@@ -116,21 +121,18 @@ def _events(user: User, kind: str, project: str) -> list[QuerySet[Any]]:
         old_id=Subquery(before.values("pk")[:1]),
         old=Subquery(before.annotate(text=Left("fact", TITLE_CHARS)).values("text")[:1]),
     )
-    hypotheses = Hypothesis.objects.of(user).filter(set_aside_at=None)
+    resolved = Hypothesis.objects.of(user).filter(set_aside_at=None).exclude(resolved_at=None)
     proposed = CompanyEntry.objects.own().proposed_by(user).exclude(decided_at=None)
-    rows: dict[str, list[QuerySet[Any]]] = {
-        "session": [_with_words(Session.objects.of(user).in_view(), "session", "began", "started_at", "one_liner")],
-        "decision": [
-            _with_words(facts.filter(category=Category.DECISION), "decision", "decided", "created_at", "fact")
-        ],
-        "fact": [_with_words(facts.exclude(category=Category.DECISION), "fact", "stored", "created_at", "fact")],
-        "note": [_with_words(Note.objects.of(user).current(), "note", "written", "created_at", "domain", "key")],
-        "hypothesis": [
-            _with_words(hypotheses, "hypothesis", "believed", "created_at", "hypothesis"),
-            _with_words(hypotheses.exclude(resolved_at=None), "hypothesis", "", "resolved_at", "hypothesis"),
-        ],
-        "company": [_with_words(proposed, "company", "", "decided_at", "title")],
+    rows = {
+        word: [_with_words(row.visible(user), word, row.own.event, row.began, *row.own.event_title)]
+        for word, row in LISTED.items()
+        if row.own
     }
+    decision = Q(category=Category.DECISION)
+    rows["fact"] = [_with_words(facts.exclude(decision), "fact", "stored", "created_at", "fact")]
+    rows["decision"] = [_with_words(facts.filter(decision), "decision", "decided", "created_at", "fact")]
+    rows["hypothesis"].append(_with_words(resolved, "hypothesis", "", "resolved_at", "hypothesis"))
+    rows["company"] = [_with_words(proposed, "company", "", "decided_at", "title")]
     chosen = rows[kind] if kind else [part for parts in rows.values() for part in parts]
     return [part.filter(project=project) for part in chosen] if project else chosen
 
@@ -138,7 +140,9 @@ def _events(user: User, kind: str, project: str) -> list[QuerySet[Any]]:
 def _with_words(rows: QuerySet[Any], kind: str, what: str, moment: str, *title: str) -> QuerySet[Any]:
     """Rows with their moment, kind and title. Without a word of its own an event is called by the row's status."""
     named = Concat(title[0], Value("/"), title[1], output_field=TextField()) if len(title) > 1 else F(title[0])
+    about = {} if "project" in column_names(rows.model) else {"project": Value("")}
     said: QuerySet[Any] = rows.order_by().annotate(
+        **about,
         at=F(moment),
         kind=Value(kind, output_field=CharField()),
         what=Cast(F("status") if not what else Value(what), TextField()),

@@ -19,6 +19,7 @@ from bigmind.web.charts import Bar, Chart, ListBehind, Ranking, Series, amount, 
 from bigmind.web.forms import Question, choice
 from bigmind.web.pages import Tab, own_page
 from bigmind.web.words import word_of
+from knowledge.kinds import KINDS
 from knowledge.services.exposures import PEOPLE_ASKED, SESSIONS_ASKED
 from knowledge.services.gaps import list_open_gaps
 from knowledge.services.insights import Insights, ItemUse, KnowledgeInsights, look_at_knowledge, look_at_use
@@ -268,15 +269,7 @@ def _growth(known: KnowledgeInsights, kind: str) -> Chart:
     """How one kind grew: each has a chart of its own, for a large one would press the others to the ground."""
     numbers = [day.numbers[kind] for day in known.growth]
     added = numbers[-1] - numbers[0]
-    routes = {
-        "Facts": "memory-facts",
-        "Sessions": "memory-sessions",
-        "Notes": "memory-notes",
-        "Hypotheses": "memory-hypotheses",
-        "Company knowledge": "company",
-        "Shared entries": "kb",
-        "Documentation": "docs",
-    }
+    route = next(row.list_route for row in KINDS.values() if row.label == kind)
     return Chart(
         word_of(kind),
         _("%(what)s today, %(added)s more than %(day)s.")
@@ -285,7 +278,7 @@ def _growth(known: KnowledgeInsights, kind: str) -> Chart:
         [Series(word_of(kind.lower()), numbers)],
         "area",
         nothing=_("There are none yet."),
-        links=[ListBehind(_("All of them"), reverse(routes[kind]))],
+        links=[ListBehind(_("All of them"), reverse(route))],
     )
 
 

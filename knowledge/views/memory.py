@@ -1,16 +1,24 @@
 """My memory: its sections, what a session start costs, what deserves a look, and the whole as one document."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import actor_of
+from accounts.models import User
+from bigmind.core.translation import _, write_number
 from bigmind.web.pages import own_page
-from knowledge.models import Chunk, Hypothesis, Session
+from bigmind.web.words import word_of
+from knowledge.kinds import KIND_OF_WORD, KINDS, LISTED, OWN
+from knowledge.models import Hypothesis, Session
 from knowledge.services.context import get_context
 from knowledge.services.context_budget import TOTAL_TOKENS
-from knowledge.services.insights import growth_of_memory
+from knowledge.services.insights import DayOfGrowth, growth_of_memory
 from knowledge.services.upkeep import check_health
 from knowledge.transfer.passport import export_memory, files_for, pack_files
 from knowledge.transfer.vaults import vault_files
@@ -36,14 +44,40 @@ def memory(request: HttpRequest) -> HttpResponse:
         request,
         "knowledge/memory.html",
         section="memory",
-        open_sessions=Session.objects.of(user).in_view().open().count(),
-        open_hypotheses=Hypothesis.objects.filter(user=user, set_aside_at=None, resolved_at=None).count(),
-        chunks=Chunk.objects.filter(user=user, set_aside_at=None, session__set_aside_at=None).count(),
-        growth={kind.lower(): [day.numbers[kind] for day in growth] for kind in growth[-1].numbers},
+        figures=[_figure(user, word, growth) for word in OWN],
         findings=[(finding, kind) for finding, kind in findings if finding.count],
         tokens=get_context(actor).tokens,
         limit=TOTAL_TOKENS,
     )
+
+
+@dataclass(frozen=True)
+class _Figure:
+    """How much of a kind there is now, and was on each of the last days; the page with all of it, where it has one."""
+
+    words: str
+    number: int
+    days: list[int]
+    address: str
+
+
+def _figure(user: User, word: str, growth: Sequence[DayOfGrowth]) -> _Figure:
+    row = KINDS[KIND_OF_WORD[word]]
+    days = [day.numbers[row.label] for day in growth if word in LISTED]
+    number = days[-1] if days else row.visible(user).count()
+    words = _words(user, word) or word_of(row.label.lower())
+    return _Figure(words, number, days, reverse(row.list_route) if days else "")
+
+
+def _words(user: User, word: str) -> str:
+    """Return what else is told of a kind; nothing of most."""
+    if word == "session":
+        begun = write_number(Session.objects.of(user).in_view().open().count())
+        return _("sessions, %(open_sessions)s open") % {"open_sessions": begun}
+    if word == "hypothesis":
+        begun = write_number(Hypothesis.objects.of(user).filter(set_aside_at=None, resolved_at=None).count())
+        return _("hypotheses, %(open_hypotheses)s open") % {"open_hypotheses": begun}
+    return ""
 
 
 @own_page

@@ -18,8 +18,9 @@ from accounts.models import User
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice
 from bigmind.web.pages import Tab
-from knowledge.kinds import KIND_OF_WORD, KINDS, OWN, MemoryKind
-from knowledge.models import Category, Fact, Hypothesis, Note, Session
+from bigmind.web.words import word_of
+from knowledge.kinds import KIND_OF_WORD, KINDS, LISTED, OWN, MemoryKind
+from knowledge.models import Category
 from knowledge.services.projects import projects_of
 
 CATEGORIES = [(name, name.capitalize()) for name in Category.values]
@@ -53,6 +54,11 @@ def word_for(kind: str) -> str:
     return _kind(kind).word
 
 
+def label_for(kind: str) -> str:
+    """Return what people call all of this kind."""
+    return _kind(kind).label
+
+
 def _kind(kind: str) -> MemoryKind:
     return KINDS[KIND_OF_WORD.get(kind, kind)]
 
@@ -73,18 +79,15 @@ class Within:
 
 @dataclass(frozen=True)
 class Counts:
-    """How much of each kind is in view, and how much was set aside."""
+    """How much of each kind is in view, by its word, and how much was set aside."""
 
-    facts: int
-    sessions: int
-    notes: int
-    hypotheses: int
+    in_view: dict[str, int]
     aside: int
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is remembered yet."""
-        return not (self.facts or self.sessions or self.notes or self.hypotheses or self.aside)
+        return not (any(self.in_view.values()) or self.aside)
 
 
 def memory_page(request: HttpRequest, template: str, *, section: str, **context: Any) -> HttpResponse:
@@ -105,18 +108,12 @@ def form_page(
 def counts_of(actor: Actor) -> Counts:
     """Count what is remembered, in one query."""
     user = actor.user
-    rows: dict[str, QuerySet[Any]] = {
-        "facts": Fact.objects.of(user).current(),
-        "sessions": Session.objects.of(user).in_view(),
-        "notes": Note.objects.of(user).current(),
-        "hypotheses": Hypothesis.objects.filter(user=user, set_aside_at=None),
-    }
-    counted = [_number_of(name, found) for name, found in rows.items()]
+    counted = [_number_of(word, row.visible(user)) for word, row in LISTED.items()]
     counted += [_number_of("aside", own.rows(user).exclude(**{own.archived_at: None})) for own in OWN.values()]
     numbers = Counter[str]()
     for name, number in counted[0].union(*counted[1:], all=True):
         numbers[name] += number
-    return Counts(**{name: numbers[name] for name in ("facts", "sessions", "notes", "hypotheses", "aside")})
+    return Counts({word: numbers[word] for word in LISTED}, numbers["aside"])
 
 
 def _number_of(name: str, rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -128,10 +125,7 @@ def _number_of(name: str, rows: QuerySet[Any]) -> QuerySet[Any]:
 def _sections(counts: Counts, *, current: str) -> list[Tab]:
     rows = (
         (_("Overview"), "memory", None),
-        (_("Facts"), "memory-facts", counts.facts),
-        (_("Sessions"), "memory-sessions", counts.sessions),
-        (_("Notes"), "memory-notes", counts.notes),
-        (_("Hypotheses"), "memory-hypotheses", counts.hypotheses),
+        *((word_of(row.label), row.list_route, counts.in_view[word]) for word, row in LISTED.items()),
         (_("Timeline"), "memory-timeline", None),
         (_("Profile"), "memory-profile", None),
         (_("Start context"), "memory-context", None),

@@ -4,7 +4,6 @@ from itertools import groupby
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
@@ -14,24 +13,19 @@ from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.charts import Chart, Series, amount, step_words
 from bigmind.web.forms import choice
 from bigmind.web.pages import own_page
+from bigmind.web.words import lazy_word
 from knowledge.kinds import NO_HEADLINE
-from knowledge.services.timeline import Event, Timeline, see_timeline
-from knowledge.views.pages import ProjectQuestion, address_of, memory_page
+from knowledge.services.timeline import KINDS_OF_EVENTS, Event, Timeline, see_timeline
+from knowledge.views.pages import ProjectQuestion, address_of, label_for, memory_page, word_for
 
-KINDS_OF_EVENT = [
-    ("session", gettext_lazy("Sessions")),
-    ("decision", gettext_lazy("Decisions")),
-    ("fact", gettext_lazy("Other facts")),
-    ("note", gettext_lazy("Notes")),
-    ("hypothesis", gettext_lazy("Hypotheses")),
-    ("company", gettext_lazy("Your proposals")),
-]
+LABELS = {
+    "decision": gettext_lazy("Decisions"),
+    "fact": gettext_lazy("Other facts"),
+    "company": gettext_lazy("Your proposals"),
+}
+"""Kinds of events that are called otherwise than what they are of."""
 WORDS = {
-    "began": gettext_lazy("Session"),
     "decided": gettext_lazy("Decision"),
-    "stored": gettext_lazy("Fact"),
-    "written": gettext_lazy("Note"),
-    "believed": gettext_lazy("Hypothesis"),
     "confirmed": gettext_lazy("Hypothesis confirmed"),
     "refuted": gettext_lazy("Hypothesis refuted"),
     "abandoned": gettext_lazy("Hypothesis abandoned"),
@@ -43,12 +37,18 @@ WORDS = {
     "deprecated": gettext_lazy("Company entry deprecated"),
     "superseded": gettext_lazy("Company entry replaced"),
 }
+"""What came about, where that is more than that something was stored."""
 
 
 class TimelineQuestion(ProjectQuestion):
     """Narrows the timeline. A week is chosen in the strip above the list."""
 
-    kind = choice(KINDS_OF_EVENT, blank=gettext_lazy("Everything"), required=False, label=gettext_lazy("Kind"))
+    kind = choice(
+        [(kind, LABELS.get(kind) or lazy_word(label_for(kind))) for kind in KINDS_OF_EVENTS],
+        blank=gettext_lazy("Everything"),
+        required=False,
+        label=gettext_lazy("Kind"),
+    )
     week = forms.CharField(
         required=False, label=gettext_lazy("Week from"), widget=forms.DateInput(attrs={"type": "date"})
     )
@@ -79,13 +79,12 @@ def timeline(request: HttpRequest) -> HttpResponse:
 
 def _row(event: Event) -> dict[str, object]:
     kind = "fact" if event.kind == "decision" else event.kind
-    address = reverse("company-entry", args=[event.id]) if kind == "company" else address_of(kind, event.id)
     return {
         "event": event,
         "kind": kind,
         "category": "decision" if event.kind == "decision" else "",
-        "word": WORDS.get(event.what, event.what),
-        "address": address,
+        "word": WORDS.get(event.what) or word_for(kind).capitalize(),
+        "address": address_of(kind, event.id),
         "title": event.title or NO_HEADLINE,
         "other": address_of("fact", event.other_id) if event.other_id else "",
         "newer": address_of("fact", event.newer_id) if event.newer_id else "",
