@@ -11,7 +11,6 @@ from curation.shapes.reviews import (
     CompanyEntryDetailShape,
     DecisionShape,
     DecisionsShape,
-    ForgottenShape,
     ProposalShape,
     WaitingPageShape,
 )
@@ -205,7 +204,7 @@ OPERATIONS: tuple[Operation, ...] = (
         name="memory_forget_source",
         title="Forget what a source wrote",
         call=forgetting.forget_source,
-        shape=ForgottenShape,
+        shape=forgetting.Forgotten,
         route="POST forget/",
         toolset="admin",
         other_effect=Effect.DESTROY,

@@ -1,5 +1,7 @@
 """Forgetting a source: deletes everything that a key, an agent, a session, an app or a file wrote, in one step."""
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -17,8 +19,9 @@ from bigmind.core.rls import rls_scope
 from bigmind.core.text import check_content
 from bigmind.core.vocabulary import RowId, Since
 from curation.models import Comment
+from curation.shapes.reviews import ForgottenShape
 from knowledge.app_maps.forgetting import forget_entity
-from knowledge.kinds import KINDS
+from knowledge.kinds import KINDS, MemoryKind
 from knowledge.models import (
     AppEntity,
     AppWorkflow,
@@ -29,7 +32,6 @@ from knowledge.models import (
     Kind,
     Passage,
     Reference,
-    Session,
 )
 from knowledge.references.imports import remove_references
 from knowledge.search.passages import erase_passages
@@ -37,6 +39,7 @@ from knowledge.services.exposures import Exposure
 from knowledge.services.gaps import forget_questions, questions_asked
 from knowledge.services.recent_questions import forget_asked
 from knowledge.services.withdrawals import handle_of, withdraw
+from knowledge.shapes.counts import count_all
 from knowledge.vocabulary import SomeSessionId
 
 from .withdrawn_sources import WHY, Meant, WithdrawnSource, ids_of_approved, quarantine, sources_of, tell_owners
@@ -58,30 +61,10 @@ LOOKED_AT = 50
 LEFT_TO_PEOPLE = [kind for kind in KINDS if kind is not Kind.COMPANY]
 """What a source only changed is named by its kind and id; a company entry by its handle, in a step of its own."""
 PROFILE = "memory_update_profile"
-
-
-@dataclass
-class ForgottenSource:
-    """How many items of each kind were forgotten, or would be. `look_at` names those that people have to check."""
-
-    dry_run: bool
-    facts: int = 0
-    chunks: int = 0
-    sessions: int = 0
-    hypotheses: int = 0
-    notes: int = 0
-    entries: int = 0
-    app_entities: int = 0
-    references: int = 0
-    questions: int = 0
-    feedback: int = 0
-    comments: int = 0
-    proposals: int = 0
-    open_sessions_told: int = 0
-    ended_sessions_told: int = 0
-    people_told: int = 0
-    look_at: list[str] = field(default_factory=list)
-    report: int | None = None
+_BY_DEFAULT = {Kind(kind): row for kind, row in KINDS.items() if not row.is_forgotten_apart}
+Forgotten = count_all(ForgottenShape, (row.plural for row in _BY_DEFAULT.values()))
+_TOLD = ("open_sessions_told", "ended_sessions_told", "people_told")
+_FORGOTTEN = [name for name in Forgotten.model_fields if name not in {"dry_run", "report", "look_at", *_TOLD}]
 
 
 @dataclass
@@ -89,24 +72,23 @@ class _Work:
     """One run of forgetting: the counts, the content of the report, and what sessions had received."""
 
     actor: Actor
-    forgotten: ForgottenSource
+    dry_run: bool
     erased: Erased
+    counts: Counter[str] = field(default_factory=Counter)
+    look_at: list[str] = field(default_factory=list)
     told: list[Exposure] = field(default_factory=list)
     sessions: list[Any] = field(default_factory=list)
     approved: list[int] = field(default_factory=list)
 
-    @property
-    def dry_run(self) -> bool:
-        return self.forgotten.dry_run
-
-    def count(self, what: str, number: int) -> None:
-        """Add to how many of a kind are forgotten."""
-        setattr(self.forgotten, what, getattr(self.forgotten, what) + number)
-
-    def look_at(self, what: str) -> None:
+    def leave_to_people(self, what: str) -> None:
         """Add an item that people have to check themselves, once."""
-        if what not in self.forgotten.look_at:
-            self.forgotten.look_at.append(what)
+        if what not in self.look_at:
+            self.look_at.append(what)
+
+    def reply(self, report: int | None) -> ForgottenShape:
+        """Return how many items of each kind were forgotten, or would be."""
+        counts: dict[str, Any] = {name: self.counts[name] for name in (*_FORGOTTEN, *_TOLD)}
+        return Forgotten(dry_run=self.dry_run, report=report, look_at=self.look_at, **counts)
 
 
 @transaction.atomic
@@ -121,7 +103,7 @@ def forget_source(
     origin: OriginOfSource = "",
     since: Since | None = None,
     dry_run: DryRun = True,
-) -> ForgottenSource:
+) -> ForgottenShape:
     """Forget everything that a key, agent, session, connected app or imported file wrote, ever or since a date.
 
     Call this first as is, which only counts; then with `dry_run` false, if the user agrees. Company knowledge it
@@ -129,7 +111,7 @@ def forget_source(
     number of a signed report; it cannot be undone.
     """
     meant = Meant(key, agent, session_id, app, source_file, origin, since)
-    work = _Work(actor, ForgottenSource(dry_run), Erased({"what": "source", **meant.said}))
+    work = _Work(actor, dry_run, Erased({"what": "source", **meant.said}))
     sources = list(sources_of(actor, meant))
     for source in sources:
         with rls_scope(source.user.pk):
@@ -137,46 +119,56 @@ def forget_source(
                 step(source, work)
     _proposals(work)
     _tell(work)
-    if not dry_run:
-        _report(work, {source.user for source in sources})
-    return work.forgotten
+    return work.reply(None if dry_run else _report(work, {source.user for source in sources}))
 
 
 def _own_things(source: WithdrawnSource, work: _Work) -> None:
-    """Of each kind of one's own what it wrote, or what was stored in the session that is meant.
+    """Erase of each kind of one's own what it wrote, or what was stored in the session that is meant."""
+    for kind, row in _BY_DEFAULT.items():
+        if row.own:
+            meant = _or_in_session(Q(pk__in=_keys(source.ids(kind), row)), source, row.session)
+            work.counts[row.plural] += _erase(row.own.rows(source.user).filter(meant), kind, work)
 
-    Chunks and sessions have steps of their own, because more of them goes.
-    """
-    for kind, row in KINDS.items():
-        if row.own and row.model not in (Chunk, Session):
-            meant = _or_in_session(Q(pk__in=source.numbers(kind)), source, row.session)
-            work.count(row.label.lower(), _erase(row.own.rows(source.user).filter(meant), Kind(kind), work))
+
+def _shared_things(source: WithdrawnSource, work: _Work) -> None:
+    """Erase of each shared kind what it added. What others wrote on as well is left to people."""
+    for kind, row in _BY_DEFAULT.items():
+        if row.is_shared:
+            of_others = source.of_others_too(kind)
+            rows = row.model._default_manager.filter(pk__in=_keys({*source.ids(kind)} - {*of_others}, row))
+            work.counts[row.plural] += _erase(rows, kind, work)
+            for id in of_others[:LOOKED_AT]:
+                work.leave_to_people(f"{kind} {id}")
+
+
+def _keys(ids: Iterable[str], row: MemoryKind) -> list[Any]:
+    return [row.read_id(id) for id in ids]
 
 
 def _chunks(source: WithdrawnSource, work: _Work) -> None:
     """Erase the exchanges that it flagged, and all exchanges of the sessions that are erased."""
     meant = Q(pk__in=source.numbers(Kind.CHUNK)) | Q(session__in=source.sessions)
-    work.forgotten.chunks += _erase(Chunk.objects.filter(meant, user=source.user), Kind.CHUNK, work)
+    work.counts["chunks"] += _erase(Chunk.objects.filter(meant, user=source.user), Kind.CHUNK, work)
 
 
 def _erase_shared(source: WithdrawnSource, work: _Work) -> None:
     """Erase the shared entries that it added, or that came from the file."""
     mine = Entry.objects.filter(pk__in=source.ids(Kind.ENTRY), created_by=source.user)
     rows = Entry.objects.filter(Q(pk__in=mine) | Q(pk__in=source.entries.values("pk")))
-    work.forgotten.entries += _erase(rows, Kind.ENTRY, work)
+    work.counts["entries"] += _erase(rows, Kind.ENTRY, work)
 
 
 def _maps(source: WithdrawnSource, work: _Work) -> None:
     """Erase what it added to app maps. A table or an app may hold the work of others, so people check these."""
     entities = AppEntity.objects.filter(pk__in=source.numbers(Kind.APP_ENTITY)).select_related("table__app")
     workflows = AppWorkflow.objects.filter(pk__in=source.numbers(Kind.APP_WORKFLOW))
-    work.forgotten.app_entities += entities.count()
+    work.counts["app_entities"] += entities.count()
     if not work.dry_run:
         for entity in entities:
             forget_entity(entity)
-    work.forgotten.app_entities += _erase(workflows, Kind.APP_WORKFLOW, work)
+    work.counts["app_entities"] += _erase(workflows, Kind.APP_WORKFLOW, work)
     for table in source.ids_touched(Kind.APP_TABLE):
-        work.look_at(f"{Kind.APP_TABLE} {table}")
+        work.leave_to_people(f"{Kind.APP_TABLE} {table}")
 
 
 def _documentation(source: WithdrawnSource, work: _Work) -> None:
@@ -185,10 +177,10 @@ def _documentation(source: WithdrawnSource, work: _Work) -> None:
     rows = rows.filter(edited_at=None)  # what a person has edited since has that person's words
     of_others = source.of_others_too(Kind.REFERENCE)
     shared = list(rows.filter(pk__in=of_others, removed_at=None).select_for_update(no_key=True).order_by("pk"))
-    work.forgotten.references += len(shared) + _erase(rows.exclude(pk__in=of_others), Kind.REFERENCE, work)
+    work.counts["references"] += len(shared) + _erase(rows.exclude(pk__in=of_others), Kind.REFERENCE, work)
     work.told += [Exposure(Kind.REFERENCE.value, str(one.pk)) for one in shared]
     for one in shared[:LOOKED_AT]:
-        work.look_at(f"{Kind.REFERENCE} {one.pk}")
+        work.leave_to_people(f"{Kind.REFERENCE} {one.pk}")
     if shared and not work.dry_run:
         remove_references(shared, by=work.actor.user)
 
@@ -197,8 +189,8 @@ def _erase_remarks(source: WithdrawnSource, work: _Work) -> None:
     """Erase its feedback, and its comments on company entries."""
     feedback = Feedback.objects.filter(pk__in=source.numbers("feedback"), user=source.user)
     comments = Comment.objects.filter(pk__in=source.numbers("comment"), by=source.user)
-    work.forgotten.feedback += feedback.count()
-    work.forgotten.comments += comments.count()
+    work.counts["feedback"] += feedback.count()
+    work.counts["comments"] += comments.count()
     work.erased.note("feedback", feedback.exclude(note="").values_list("note", flat=True))
     work.erased.note("comment", comments.values_list("text", flat=True))
     if not work.dry_run:
@@ -211,7 +203,7 @@ def _questions(source: WithdrawnSource, work: _Work) -> None:
     if source.since is None:
         return
     questions = questions_asked(source.user, since=source.since, until=source.until)
-    work.forgotten.questions += questions.count()
+    work.counts["questions"] += questions.count()
     work.erased.note("question", questions.values_list("text", flat=True))
     if not work.dry_run:
         forget_questions(questions)
@@ -223,9 +215,9 @@ def _note_changes(source: WithdrawnSource, work: _Work) -> None:
     for kind in LEFT_TO_PEOPLE:
         others = sorted(set(source.ids_touched(kind)) - set(source.ids(kind)))
         for id in others[:LOOKED_AT]:
-            work.look_at(f"{kind} {number_in(id)}")
+            work.leave_to_people(f"{kind} {number_in(id)}")
     if source.calls.filter(operation=PROFILE, outcome="ok").exists():
-        work.look_at("profile")
+        work.leave_to_people("profile")
 
 
 def _quarantine_derived(source: WithdrawnSource, work: _Work) -> None:
@@ -239,12 +231,12 @@ def _quarantine_derived(source: WithdrawnSource, work: _Work) -> None:
     # Its words may be part of the entry that it was merged into: only people can tell.
     merged = CompanyEntry.objects.filter(supersedes__in=rows).order_by("pk")
     for entry in [*rows[:LOOKED_AT], *merged[:LOOKED_AT]]:
-        work.look_at(entry.handle)
+        work.leave_to_people(entry.handle)
 
 
 def _sessions(source: WithdrawnSource, work: _Work) -> None:
     work.sessions += list(source.sessions.values_list("pk", flat=True))
-    work.forgotten.sessions += _erase(source.sessions, Kind.SUMMARY, work)
+    work.counts["sessions"] += _erase(source.sessions, Kind.SUMMARY, work)
 
 
 def _replies(source: WithdrawnSource, work: _Work) -> None:
@@ -255,6 +247,7 @@ def _replies(source: WithdrawnSource, work: _Work) -> None:
 _STEPS = (
     _own_things,
     _chunks,
+    _shared_things,
     _erase_shared,
     _maps,
     _documentation,
@@ -274,7 +267,7 @@ def _proposals(work: _Work) -> None:
 
     They are not erased: people agreed to them, and one poisoned session must not undo what others decided. Decision 19.
     """
-    work.forgotten.proposals = len(work.approved)
+    work.counts["proposals"] = len(work.approved)
     work.erased.quarantined = [handle_of(Kind.COMPANY, str(number)) for number in work.approved]
     work.told += [Exposure(Kind.COMPANY.value, str(number)) for number in work.approved]
     if not work.dry_run:
@@ -285,20 +278,16 @@ def _tell(work: _Work) -> None:
     """Notify the sessions that had received any of it, except those that are erased themselves."""
     heard = withdraw(work.told, why=WHY, but=work.sessions, dry_run=work.dry_run)
     work.erased.told = heard.counts
-    work.forgotten.open_sessions_told = heard.open
-    work.forgotten.ended_sessions_told = heard.ended
-    work.forgotten.people_told = len(heard.people)
+    work.counts.update(open_sessions_told=heard.open, ended_sessions_told=heard.ended, people_told=len(heard.people))
     if not work.dry_run:
         tell_owners(heard)
 
 
-def _report(work: _Work, users: set[User]) -> None:
-    counted = ("facts", "chunks", "sessions", "hypotheses", "notes", "entries", "app_entities", "references")
-    said = ("questions", "feedback", "comments", "proposals")
-    work.erased.counts = {name: getattr(work.forgotten, name) for name in (*counted, *said)}
+def _report(work: _Work, users: set[User]) -> int:
+    work.erased.counts = {name: work.counts[name] for name in _FORGOTTEN}
     whose = users.pop() if len(users) == 1 else None
     with acts(acting() or work.actor):
-        work.forgotten.report = report_erasure(work.erased, whose=whose).pk
+        return report_erasure(work.erased, whose=whose).pk
 
 
 def _or_in_session(written: Q, source: WithdrawnSource, session: str) -> Q:

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 from bigmind.core.pagination import ListShape
 from knowledge.shapes.base import Shape
 from knowledge.shapes.company import CompanyEntryShape
+from knowledge.shapes.counts import CountsShape
 
 
 class ProposalShape(Shape):
@@ -98,7 +99,7 @@ class WaitingPageShape(ListShape[WaitingShape]):
     """A page of the queue."""
 
 
-class ForgottenShape(Shape):
+class ForgottenShape(CountsShape):
     """What was forgotten, or would be."""
 
     dry_run: bool

@@ -2,7 +2,7 @@
 
 from bigmind.core.operations import Effect, Operation
 from knowledge.services import upkeep
-from knowledge.shapes.upkeep import HealthShape, InstructionsShape, ProfilePageShape, PrunedShape, StatsShape
+from knowledge.shapes.upkeep import HealthShape, InstructionsShape, ProfilePageShape, PrunedShape
 
 OPERATIONS = (
     Operation(
@@ -19,7 +19,7 @@ OPERATIONS = (
         name="memory_get_stats",
         title="Read statistics",
         call=upkeep.get_stats,
-        shape=StatsShape,
+        shape=upkeep.Stats,
         route="GET stats/",
         toolset="admin",
         template="stats.md",

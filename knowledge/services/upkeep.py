@@ -21,11 +21,13 @@ from bigmind.core.private_row_numbers import number_of
 from knowledge.kinds import KINDS
 from knowledge.models import Chunk, CompanyEntry, Fact, Hypothesis, Kind, Note, Passage, Session, Summary
 from knowledge.search.passages import erase_passages
+from knowledge.shapes.counts import count_all
 from knowledge.shapes.upkeep import FindingShape, HealthShape, ProfilePageShape, PrunedShape, StatsShape
 
 LOW_CONFIDENCE = 0.5
 SHOWN = 10
 
+Stats = count_all(StatsShape, (row.plural for row in KINDS.values() if row.own))
 StaleDays = Annotated[int, Field(ge=1, le=3650, description="Facts untouched for this many days are stale.")]
 OlderThanDays = Annotated[int, Field(ge=1, le=3650, description="Minimum age of a chunk, in days.")]
 DryRun = Annotated[bool, Field(description="True: only count. False: really delete.")]
@@ -47,7 +49,7 @@ def get_stats(actor: Actor) -> StatsShape:
     sessions, facts = Session.objects.of(user), Fact.objects.of(user)
     hypotheses = Hypothesis.objects.filter(user=user)
     first = sessions.order_by("started_at").first()
-    return StatsShape(
+    return Stats(
         sessions=sessions.count(),
         open_sessions=sessions.open().count(),
         summaries=Summary.objects.filter(session__user=user).count(),
@@ -61,6 +63,7 @@ def get_stats(actor: Actor) -> StatsShape:
         company_entries=CompanyEntry.objects.approved().count(),
         proposals=CompanyEntry.objects.proposed_by(user).undecided().count(),
         first_session_at=first.started_at if first else None,
+        **{row.plural: row.visible(user).count() for row in KINDS.values() if row.plural in Stats.added},
         database_bytes=_database_bytes() if settings.BIGMIND_MODE == "personal" or user.is_admin else None,
     )
 

@@ -6,9 +6,10 @@ from pydantic import Field
 
 from bigmind.core.private_row_numbers import NumberText
 from knowledge.shapes.base import Shape
+from knowledge.shapes.counts import CountsShape
 
 
-class StatsShape(Shape):
+class StatsShape(CountsShape):
     """How much is remembered."""
 
     sessions: int
