@@ -1,15 +1,14 @@
 """Export: everything a user owns as one document, which `imports` takes back without loss."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.core.signing import BadSignature, Signer
-from django.db.models import Prefetch
+from django.db.models import Prefetch, QuerySet
 from django.utils import timezone
 from pydantic import (
     AfterValidator,
-    BaseModel,
     ConfigDict,
     Field,
     PlainSerializer,
@@ -27,7 +26,7 @@ from bigmind.core.private_row_numbers import NumberWritten, number_in
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.text import check_content
 from bigmind.core.vocabulary import LongText, Moment
-from knowledge.models import Chunk, Fact, Feedback, Hypothesis, Note, Session, ShownHeadline, Summary, Usefulness
+from knowledge.models import Chunk, Feedback, Session, ShownHeadline, Summary, Usefulness
 from knowledge.transfer.columns import (
     ChunkColumns,
     FactColumns,
@@ -37,6 +36,7 @@ from knowledge.transfer.columns import (
     SessionColumns,
     SummaryColumns,
 )
+from knowledge.transfer.parts import CanBeSetAside, ExportedModel, add_parts, memory_parts
 from knowledge.transfer.readers.bundles import MEMBERS
 from knowledge.transfer.readers.long_messages import split_long_messages
 from knowledge.transfer.readers.memory_drafts import FactProvenance
@@ -48,27 +48,13 @@ _PROOFS = Signer(salt="knowledge.session", sep=":")
 document."""
 
 
-class _ExportedModel(BaseModel):
-    model_config = ConfigDict(from_attributes=True, extra="forbid")
-
-    @classmethod
-    def of(cls, row: object, **other: Any) -> Self:
-        """Return a row as it is stored, without asking whether it could be stored today.
-
-        What an earlier version accepted, or the removal of a text has left, is exported; an import validates it.
-        """
-        columns = {name: str(field.validation_alias or name) for name, field in cls.model_fields.items()}
-        told = {name: getattr(row, at) for name, at in columns.items() if name not in other}
-        return cast("Self", cls.model_construct(**told, **other))
-
-
-class ExportedProfile(ProfileColumns, _ExportedModel):
+class ExportedProfile(ProfileColumns, ExportedModel):
     """Who the user is."""
 
     updated_at: Moment | None = None
 
 
-class ExportedFact(FactColumns, _ExportedModel):
+class ExportedFact(FactColumns, ExportedModel):
     """One fact. `id`, `superseded_by`, `similar_to` and `contradicted_by` refer to each other within the document."""
 
     id: NumberWritten
@@ -83,24 +69,20 @@ class ExportedFact(FactColumns, _ExportedModel):
     model_config = ConfigDict(from_attributes=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
 
 
-class _CanBeSetAside(_ExportedModel):
-    set_aside_at: Moment | None = None
-
-
-class ExportedChunk(ChunkColumns, _CanBeSetAside):
+class ExportedChunk(ChunkColumns, CanBeSetAside):
     """One flagged exchange."""
 
     seq: Annotated[int, Field(ge=1, le=LAST_PLACE)]
     created_at: Moment
 
 
-class ExportedSummary(SummaryColumns, _ExportedModel):
+class ExportedSummary(SummaryColumns, ExportedModel):
     """The narrative of a session."""
 
     created_at: Moment
 
 
-class ExportedSession(SessionColumns, _CanBeSetAside):
+class ExportedSession(SessionColumns, CanBeSetAside):
     """One conversation, with its summary and its chunks. `proof` says that the id was the user's own."""
 
     id: UUID
@@ -140,7 +122,7 @@ class ExportedSession(SessionColumns, _CanBeSetAside):
         return chunks
 
 
-class ExportedHypothesis(HypothesisColumns, _CanBeSetAside):
+class ExportedHypothesis(HypothesisColumns, CanBeSetAside):
     """One belief."""
 
     session: UUID | None = Field(default=None, validation_alias="session_id")
@@ -160,7 +142,7 @@ class ExportedHypothesis(HypothesisColumns, _CanBeSetAside):
 _Told = Annotated[str, AfterValidator(check_content), Field(max_length=1_000)]
 
 
-class ExportedNote(NoteColumns, _CanBeSetAside):
+class ExportedNote(NoteColumns, CanBeSetAside):
     """One note. `provenance` says from which source and file it came, if an import made it."""
 
     created_at: Moment
@@ -168,7 +150,7 @@ class ExportedNote(NoteColumns, _CanBeSetAside):
     provenance: Annotated[dict[_Told, _Told | int], Field(max_length=20)] = {}
 
 
-class ExportedHeadline(_ExportedModel):
+class ExportedHeadline(ExportedModel):
     """The headline of one session that everybody here may see."""
 
     session: UUID = Field(validation_alias="session_id")
@@ -178,7 +160,7 @@ class ExportedHeadline(_ExportedModel):
     model_config = ConfigDict(from_attributes=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
 
 
-class ExportedSharing(_ExportedModel):
+class ExportedSharing(ExportedModel):
     """What the user lets everybody here see. Missing until they choose."""
 
     sections: list[ProfileSection] = []
@@ -190,7 +172,7 @@ class ExportedSharing(_ExportedModel):
 _SourceId = Annotated[str, Field(max_length=36)]
 
 
-class ExportedFeedback(_ExportedModel):
+class ExportedFeedback(ExportedModel):
     """Feedback of the user, or of an agent, on one item. `source_id` is its id in the BigMind that wrote this."""
 
     kind: Annotated[str, Field(max_length=20)]
@@ -201,7 +183,8 @@ class ExportedFeedback(_ExportedModel):
     settled_at: Moment | None = None
 
 
-class MemoryDocument(_ExportedModel):
+@add_parts
+class MemoryDocument(ExportedModel):
     """Everything a user owns. The format is versioned: a reader refuses a version it does not know.
 
     `sharing` and `feedback` describe the BigMind that wrote this. An import skips them: each BigMind has its own
@@ -226,74 +209,42 @@ class MemoryDocument(_ExportedModel):
 Document = Annotated[MemoryDocument, Field(description="What memory_export returned, whole or a part of it.")]
 
 
-_OWNER = "A document has one owner: who imports it."
-_NUMBER = "Nothing in a document refers to it, and an import numbers its rows itself."
-_AGENT = "An agent is a client that has signed in: an import makes up none that never did."
+OWNER = "A document has one owner: who imports it."
+NUMBER = "Nothing in a document refers to it, and an import numbers its rows itself."
+AGENT = "An agent is a client that has signed in: an import makes up none that never did."
 COLUMNS = (
-    ColumnCopy("memory_export", Profile, {"user": _OWNER}, ExportedProfile.model_fields),
-    ColumnCopy(
-        "memory_export",
-        Fact,
-        {
-            "user": _OWNER,
-            "digest": "It follows from the text.",
-            "anchor_checks": "The next check of a repository makes them.",
-        },
-        ExportedFact.model_fields,
-    ),
-    ColumnCopy(
-        "memory_export",
-        Session,
-        {
-            "user": _OWNER,
-            "agent": _AGENT,
-            "conversation": "It tells connections to this instance apart, and ends with them.",
-        },
-        ExportedSession.model_fields,
-    ),
+    ColumnCopy("memory_export", Profile, {"user": OWNER}, ExportedProfile.model_fields),
     ColumnCopy("memory_export", Summary, {"session": "It stands in its session."}, ExportedSummary.model_fields),
     ColumnCopy(
         "memory_export",
         Chunk,
-        {"id": _NUMBER, "user": _OWNER, "session": "It stands in its session."},
+        {"id": NUMBER, "user": OWNER, "session": "It stands in its session."},
         ExportedChunk.model_fields,
     ),
-    ColumnCopy("memory_export", Hypothesis, {"id": _NUMBER, "user": _OWNER}, ExportedHypothesis.model_fields),
-    ColumnCopy("memory_export", Note, {"id": _NUMBER, "user": _OWNER}, ExportedNote.model_fields),
     ColumnCopy(
         "memory_export",
         Sharing,
-        {"user": _OWNER, "curators_see_told": "Consent: the curators of one BigMind are not those of another."},
+        {"user": OWNER, "curators_see_told": "Consent: the curators of one BigMind are not those of another."},
         ExportedSharing.model_fields,
     ),
     ColumnCopy("memory_export", ShownHeadline, {}, ExportedHeadline.model_fields),
-    ColumnCopy(
-        "memory_export", Feedback, {"id": _NUMBER, "user": _OWNER, "agent": _AGENT}, ExportedFeedback.model_fields
-    ),
+    ColumnCopy("memory_export", Feedback, {"id": NUMBER, "user": OWNER, "agent": AGENT}, ExportedFeedback.model_fields),
 )
 
 
 def whole_memory(actor: Actor) -> MemoryDocument:
     """Return everything that is remembered of the user, as it is kept."""
-    user = actor.user
-    sessions = Session.objects.of(user).order_by("started_at", "id").select_related("summary")
-    sessions = sessions.prefetch_related(Prefetch("chunks", Chunk.objects.order_by("seq")))
-    profile = get_profile(actor)
+    user, profile = actor.user, get_profile(actor)
+    parts: dict[str, Any] = {name: part.write(user) for name, part in memory_parts().items()}
     return MemoryDocument(
         exported_at=timezone.now(),
         profile=None if profile.is_empty else ExportedProfile.of(profile),
-        sessions=[_export_session(session) for session in sessions],
-        facts=[ExportedFact.of(fact) for fact in Fact.objects.of(user).order_by("created_at", "id")],
-        hypotheses=[
-            ExportedHypothesis.of(belief)
-            for belief in Hypothesis.objects.filter(user=user).order_by("created_at", "id")
-        ],
-        notes=[ExportedNote.of(note) for note in Note.objects.of(user).order_by("domain", "key")],
         sharing=_export_sharing(user),
         feedback=[
             ExportedFeedback.of(said, verdict=Usefulness(said.verdict))
             for said in Feedback.objects.filter(user=user).order_by("created_at")
         ],
+        **parts,
     )
 
 
@@ -323,7 +274,14 @@ def _export_sharing(user: User) -> ExportedSharing | None:
     )
 
 
-def _export_session(session: Session) -> ExportedSession:
+def sessions_of(user: User) -> "QuerySet[Session]":
+    """Return a user's sessions, with what a document has of each."""
+    sessions = Session.objects.of(user).order_by("started_at", "id").select_related("summary")
+    return sessions.prefetch_related(Prefetch("chunks", Chunk.objects.order_by("seq")))
+
+
+def export_session(session: Session) -> ExportedSession:
+    """Return a session as a document has it."""
     narrative = session.narrative
     return ExportedSession.of(
         session,

@@ -1,7 +1,6 @@
 """Import: reads what `exports` wrote into the memory of a user, idempotently."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Annotated
 from uuid import UUID, uuid5
@@ -25,7 +24,10 @@ from knowledge.services.sessions import index_session
 
 from .columns import FactColumns, HypothesisColumns, NoteColumns, ProfileColumns, SessionColumns
 from .exports import (
+    AGENT,
     LAST_PLACE,
+    NUMBER,
+    OWNER,
     ExportedChunk,
     ExportedFact,
     ExportedHypothesis,
@@ -33,38 +35,20 @@ from .exports import (
     ExportedProfile,
     ExportedSession,
     MemoryDocument,
+    export_session,
+    sessions_of,
     was_own,
 )
 from .foreign_imports import at_level_brought, bring_in_notes, move_in, report_of
 from .github import FetchedFiles
-from .import_receipts import KEPT_NAMED, LOCK
+from .import_receipts import LOCK
+from .parts import Imported, MemoryPart, memory_parts
 from .readers.formats import AUTO
 from .readers.uploads import read_files
 
 Document = Annotated[MemoryDocument, Field(description="What memory_export returned, whole or a part of it.")]
 TryOnly = Annotated[bool, Field(description="True: report, change nothing.")]
 _LINKS = {"source_session", "superseded_by", "similar_to", "contradicted_by"}
-
-
-@dataclass
-class Imported:
-    """What an import added, and what was there already."""
-
-    dry_run: bool
-    added: dict[str, int] = field(default_factory=dict)
-    known: dict[str, int] = field(default_factory=dict)
-    refused: list[str] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
-
-    def count(self, kind: str, *, is_new: bool) -> None:
-        """Count one item."""
-        for name, counts in ((True, self.added), (False, self.known)):
-            counts[kind] = counts.get(kind, 0) + (name is is_new)
-
-    def keep(self, what: str, different: Sequence[str]) -> None:
-        """Name something that is there, and of which the document says something else in these columns."""
-        if different and len(self.notices) < KEPT_NAMED:
-            self.notices.append(f"Says otherwise here, and stays: {what} ({', '.join(different)}).")
 
 
 class _DryRunRollback(Exception):
@@ -117,18 +101,8 @@ def _import_files(actor: Actor, document: MemoryDocument, *, dry_run: bool) -> I
 
 def _import(actor: Actor, document: MemoryDocument, imported: Imported) -> None:
     _import_profile(actor, document.profile, imported)
-    # Sessions before what refers to them.
-    for session in document.sessions:
-        _import_session(actor, session, imported)
-    sessions = _sessions_meant(
-        actor,
-        {fact.source_session for fact in document.facts} | {belief.session for belief in document.hypotheses},
-    )
-    _import_facts(actor, document.facts, sessions, imported)
-    for belief in document.hypotheses:
-        _import_hypothesis(actor, belief, sessions, imported)
-    for note in document.notes:
-        _import_note(actor, note, imported)
+    for name, part in memory_parts().items():
+        part.take(actor, getattr(document, name), imported)
 
 
 def _import_profile(actor: Actor, told: ExportedProfile | None, imported: Imported) -> None:
@@ -154,6 +128,11 @@ def _sessions_meant(actor: Actor, told: Iterable[UUID | None]) -> dict[UUID | No
     own = Session.objects.of(actor.user).in_bulk([*ids.keys(), *ids.values()])
     meant = {one: own.get(one) or own.get(derived) for one, derived in ids.items()}
     return {one: session for one, session in meant.items() if session}
+
+
+def _import_sessions(actor: Actor, told: Iterable[ExportedSession], imported: Imported) -> None:
+    for session in told:
+        _import_session(actor, session, imported)
 
 
 def _import_session(actor: Actor, told: ExportedSession, imported: Imported) -> None:
@@ -216,9 +195,8 @@ def _import_chunk(session: Session, told: ExportedChunk, seq: int) -> None:
     index_chunk(chunk, made=True)
 
 
-def _import_facts(
-    actor: Actor, told: Iterable[ExportedFact], sessions: Mapping[UUID | None, Session], imported: Imported
-) -> None:
+def _import_facts(actor: Actor, told: Sequence[ExportedFact], imported: Imported) -> None:
+    sessions = _sessions_meant(actor, {fact.source_session for fact in told})
     told = [at_level_brought(actor, one) for one in told]
     rows: dict[int | None, Fact] = {}
     for one in told:
@@ -258,28 +236,68 @@ def _import_fact(actor: Actor, told: ExportedFact, sessions: Mapping[UUID | None
     return fact, is_new
 
 
-def _import_hypothesis(
-    actor: Actor, told: ExportedHypothesis, sessions: Mapping[UUID | None, Session], imported: Imported
-) -> None:
-    same = Hypothesis.objects.filter(user=actor.user, hypothesis=told.hypothesis, created_at=told.created_at)
-    known = same.first()
-    imported.count("hypotheses", is_new=known is None)
-    if known:
-        imported.keep(f"hypothesis H{known.number}", HypothesisColumns.different(known, told))
-    else:
-        fields = told.model_dump(exclude={"session"})
-        if told.status != "open":
-            fields["resolved_at"] = told.resolved_at or timezone.now()
-        belief = Hypothesis.objects.create(user=actor.user, session=sessions.get(told.session), **fields)
-        index_hypothesis(belief, made=True)
+def _import_hypotheses(actor: Actor, told: Sequence[ExportedHypothesis], imported: Imported) -> None:
+    sessions = _sessions_meant(actor, {belief.session for belief in told})
+    for one in told:
+        same = Hypothesis.objects.filter(user=actor.user, hypothesis=one.hypothesis, created_at=one.created_at)
+        known = same.first()
+        imported.count("hypotheses", is_new=known is None)
+        if known:
+            imported.keep(f"hypothesis H{known.number}", HypothesisColumns.different(known, one))
+        else:
+            fields = one.model_dump(exclude={"session"})
+            if one.status != "open":
+                fields["resolved_at"] = one.resolved_at or timezone.now()
+            belief = Hypothesis.objects.create(user=actor.user, session=sessions.get(one.session), **fields)
+            index_hypothesis(belief, made=True)
 
 
-def _import_note(actor: Actor, told: ExportedNote, imported: Imported) -> None:
-    note, is_new = Note.objects.get_or_create(
-        user=actor.user, domain=told.domain, key=told.key, defaults=told.model_dump(exclude={"domain", "key"})
-    )
-    imported.count("notes", is_new=is_new)
-    if is_new:
-        index_note(note, made=True)
-    else:
-        imported.keep(f"note {note}", NoteColumns.different(note, told))
+def _import_notes(actor: Actor, told: Iterable[ExportedNote], imported: Imported) -> None:
+    for one in told:
+        note, is_new = Note.objects.get_or_create(
+            user=actor.user, domain=one.domain, key=one.key, defaults=one.model_dump(exclude={"domain", "key"})
+        )
+        imported.count("notes", is_new=is_new)
+        if is_new:
+            index_note(note, made=True)
+        else:
+            imported.keep(f"note {note}", NoteColumns.different(note, one))
+
+
+SESSIONS = MemoryPart(
+    Session,
+    ExportedSession,
+    sessions_of,
+    _import_sessions,
+    {
+        "user": OWNER,
+        "agent": AGENT,
+        "conversation": "It tells connections to this instance apart, and ends with them.",
+    },
+    export_session,
+)
+FACTS = MemoryPart(
+    Fact,
+    ExportedFact,
+    lambda user: Fact.objects.of(user).order_by("created_at", "id"),
+    _import_facts,
+    {
+        "user": OWNER,
+        "digest": "It follows from the text.",
+        "anchor_checks": "The next check of a repository makes them.",
+    },
+)
+HYPOTHESES = MemoryPart(
+    Hypothesis,
+    ExportedHypothesis,
+    lambda user: Hypothesis.objects.of(user).order_by("created_at", "id"),
+    _import_hypotheses,
+    {"id": NUMBER, "user": OWNER},
+)
+NOTES = MemoryPart(
+    Note,
+    ExportedNote,
+    lambda user: Note.objects.of(user).order_by("domain", "key"),
+    _import_notes,
+    {"id": NUMBER, "user": OWNER},
+)

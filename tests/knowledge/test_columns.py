@@ -38,6 +38,7 @@ from knowledge.services import entry_exports, entry_imports, fact_succession
 from knowledge.services.facts import correct_fact
 from knowledge.transfer import exports, foreign_imports
 from knowledge.transfer.imports import import_memory
+from knowledge.transfer.parts import memory_parts
 from knowledge.transfer.passport import export_memory
 from knowledge.views import entry_forms, references
 from tests.curation.factories import approved_entry, decide_at_latest
@@ -47,6 +48,7 @@ from tests.knowledge.factories import columns_at_default, make_fact, make_sessio
 COPIES = (
     *exports.COLUMNS,
     *foreign_imports.COLUMNS,
+    *(part.columns for part in memory_parts().values()),
     *company_exports.COLUMNS,
     *vocabulary.COLUMNS,
     entry_exports.COLUMNS,
@@ -269,7 +271,7 @@ def _fill_every_column(actor) -> None:
         provenance={"source": "obsidian:Brain", "place": "a.md", "part": 2},
     )
     for row in (Session.objects.get(), Summary.objects.get(), Fact.objects.get(pk=old.pk), chunk, belief, note):
-        left_out = next(one.left_out for one in exports.COLUMNS if one.model is type(row))
+        left_out = next(one.left_out for one in COPIES if one.model is type(row) and one.place == "memory_export")
         assert columns_at_default(row) - left_out.keys() == set(), f"Give {type(row).__name__} something of its own."
 
 
