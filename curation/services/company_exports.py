@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import date
+from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.columns import ColumnCopy
 from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.export_section import ExportSection
 from bigmind.core.rls import rls_bypass
 from bigmind.core.text import digest
 from bigmind.core.vocabulary import Moment
@@ -252,3 +254,14 @@ def _renumber() -> None:
 
 def _name(user: User | None) -> str | None:
     return user.username if user else None
+
+
+def _write_file(folder: Path) -> int:
+    document = export_company()
+    (folder / "company.json").write_text(document.model_dump_json(indent=2))
+    return len(document.entries)
+
+
+SECTION = ExportSection(
+    "company", "company knowledge with its history", _write_file, "bigmind company_import company.json"
+)

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Literal
 
 from django.db import transaction
 from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
+from bigmind.core.export_section import ExportSection
 from bigmind.core.separate_process import ProcessBudget, perform_apart
 from bigmind.core.text import check_content, fold_name
 from knowledge.app_maps.connectors import connector_at
@@ -168,3 +170,14 @@ def _says_more(choice: AmbiguousChoice, places: set[str]) -> bool:
     found_in = {one.partition("/")[0] for one in choice.found_in}
     said = {*places, choice.default.partition("/")[0]}
     return bool(found_in - said) or (not choice.default and len(places) < 2)
+
+
+def _write_files(folder: Path) -> int:
+    """An index, and a YAML file for each app."""
+    files = maps_as_files()
+    for path, text in files.items():
+        (folder / path).write_text(text)
+    return max(0, len(files) - 1)
+
+
+SECTION = ExportSection("apps", "app maps", _write_files, "bigmind apps_import apps")

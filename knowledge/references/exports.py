@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from bigmind.core.columns import ColumnCopy
+from bigmind.core.export_section import ExportSection
 from knowledge.models import Reference, ReferenceType
 from knowledge.references.collections import completeness_of
+from knowledge.references.readers.curated import write_entries
 from knowledge.references.readers.reference_drafts import CommandForm, EndpointForm, ReferenceDraft
 from knowledge.vocabulary import Completeness, ReferenceKind
 
@@ -63,3 +66,17 @@ def draft_again(reference: Reference) -> ReferenceDraft:
         command=CommandForm.model_validate(form) if form and kind == ReferenceType.COMMAND else None,
         endpoint=EndpointForm.model_validate(form) if form and kind == ReferenceType.API else None,
     )
+
+
+def write_files(folder: Path) -> int:
+    """Write one file of curated entries for each collection, and return how many entries are in them."""
+    written = 0
+    for collection in export_collections():
+        (folder / f"{collection.slug}.json").write_text(
+            write_entries(collection.drafts, collection.changed, collection.completeness)
+        )
+        written += len(collection.drafts)
+    return written
+
+
+SECTION = ExportSection("references", "documentation", write_files, "bigmind references_import FILE --collection NAME")

@@ -5,13 +5,15 @@ import of the same files recognizes its entries.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from bigmind.core.columns import ColumnCopy
+from bigmind.core.export_section import ExportSection
 from knowledge.models import Entry
-from knowledge.parsers.entries import SourceEntry
-from knowledge.parsers.yaml_files import EntryFile
+from knowledge.parsers.entries import SourceEntry, slug
+from knowledge.parsers.yaml_files import EntryFile, write_entries
 from knowledge.services.entry_imports import OF_THE_STORE
 
 OWN_SOURCE = "knowledge-base"
@@ -91,3 +93,15 @@ def _row(entry: Entry, source: str, entries: dict[UUID, Entry]) -> SourceEntry:
 def _key(entry: Entry, source: str) -> str:
     is_its_own = _source(entry) == source and entry.provenance.get("place")
     return str(entry.provenance["place"]) if is_its_own else entry.digest[:16]
+
+
+def _write_files(folder: Path) -> int:
+    """One YAML file or more for each source, in the form that kb_seed reads."""
+    written = 0
+    for number, file in enumerate(export_entries(), start=1):
+        (folder / f"{number:04}-{slug(file.source) or 'entries'}.yaml").write_text(write_entries(file))
+        written += len(file.entries)
+    return written
+
+
+SECTION = ExportSection("entries", "the knowledge base", _write_files, "bigmind kb_seed entries/*.yaml")

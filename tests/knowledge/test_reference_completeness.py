@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from bigmind.core.errors import Invalid
-from bigmind.export_sections import _write_references
 from knowledge.models import ReferenceCollection
 from knowledge.references.checks import check_command
+from knowledge.references.exports import write_files
 from knowledge.references.imports import import_references
 from knowledge.references.readers.console.typescript import generate_from_typescript
 from knowledge.references.readers.curated import generate
@@ -158,7 +158,7 @@ def test_a_source_that_adds_items_without_a_word_is_no_longer_complete(curator):
 
 def test_an_export_carries_what_is_complete_and_is_taken_back(curator, tmp_path):
     take(curator, gateway(), collection="depot")
-    _write_references(tmp_path)
+    write_files(tmp_path)
 
     ReferenceCollection.objects.all().delete()
     take(curator, generate(Source(str(tmp_path / "depot.json"))), collection="depot")
