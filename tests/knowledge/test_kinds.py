@@ -11,9 +11,13 @@ from django.db import models
 from django.urls import reverse
 from django.utils.module_loading import import_string
 
-from curation.decisions.forgetting import ForgottenSource
-from knowledge.kinds import KIND_OF_WORD, KINDS, OWN, erase_own
+from bigmind.core.export_section import ExportSection
+from curation.decisions.forgetting import Forgotten
+from knowledge.kinds import KIND_OF_WORD, KINDS, LISTED, OWN, erase_own
 from knowledge.models import Kind
+from knowledge.services.upkeep import Stats
+from knowledge.transfer.exports import MemoryDocument
+from knowledge.transfer.parts import MemoryPart
 from tests.factories import make_actor
 from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session
 
@@ -23,23 +27,10 @@ MAKERS["hypothesis"] = make_hypothesis
 
 
 NAMES = set(Kind.values) | {row.word for row in KINDS.values()} | {row.model.__name__ for row in KINDS.values()}
-UUIDS = {kind for kind, row in KINDS.items() if row.read_id is not int and row.is_searched}
 WRITTEN_OUT = {
-    # The core knows no app.
-    "bigmind/core/handles.py": UUIDS | {KINDS[kind].word for kind in UUIDS if KINDS[kind].own},
-    # What operations accept is their contract, which mypy and the schemas read.
-    "curation/vocabulary.py": {kind for kind, row in KINDS.items() if row.promoted},
-    "knowledge/services/archive.py": set(OWN),
-    "knowledge/services/feedback.py": {kind for kind, row in KINDS.items() if row.takes_feedback},
-    "knowledge/services/semantic_search.py": {kind for kind, row in KINDS.items() if row.is_searched},
     # What other programs call them, and which fields go to them: a person's own memory.
     "knowledge/transfer/readers/items.py": {row.word for row in KINDS.values() if row.own},
     "knowledge/transfer/readers/mcp_memory_service.py": {row.word for row in KINDS.values() if row.own} - {"chunk"},
-    # Events: a decision is one, too, and exchanges and the profile are none.
-    **dict.fromkeys(
-        ("knowledge/services/timeline.py", "knowledge/views/timeline.py"),
-        {row.word for row in KINDS.values() if row.own and row.word != "chunk"} | {Kind.COMPANY},
-    ),
 }
 """Where four or more kinds are named in one literal, and which these have to be."""
 
@@ -91,8 +82,31 @@ def test_what_is_ones_own_can_be_archived_and_erased(name):
     assert all(callable(import_string(path)) for path in (own.lock, own.index, own.erase))
     assert reverse(own.list_route)
     assert own.archived_at.endswith("_at")
-    # Forgetting a source counts what went by the label.
-    assert hasattr(ForgottenSource(dry_run=True), KINDS[KIND_OF_WORD[name]].label.lower())
+    assert KINDS[KIND_OF_WORD[name]].plural in Forgotten.model_fields
+    assert KINDS[KIND_OF_WORD[name]].plural in Stats.model_fields
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_what_has_a_list_of_its_own_is_exported_and_on_the_timeline(name):
+    row = LISTED[name]
+
+    assert row.own
+    part = import_string(row.own.part)
+    assert isinstance(part, MemoryPart)
+    assert part.model is row.model
+    assert row.plural in MemoryDocument.model_fields
+    assert row.own.event_title
+    assert all(_is_field(row.model, field) for field in row.own.event_title)
+
+
+@pytest.mark.parametrize("name", OWN.keys() - LISTED.keys())
+def test_what_is_part_of_another_kind_is_listed_with_that(name):
+    assert OWN[name].list_route == OWN[OWN[name].part_of].list_route
+
+
+@pytest.mark.parametrize("kind", [kind for kind, row in KINDS.items() if row.is_shared and row.is_searched])
+def test_what_everybody_shares_is_exported(kind):
+    assert isinstance(import_string(KINDS[kind].section), ExportSection)
 
 
 @pytest.mark.django_db
