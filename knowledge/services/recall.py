@@ -22,13 +22,14 @@ from knowledge.services.reply_budget import MaxTokens, within_tokens
 from knowledge.services.visibility import Things, visible_things
 from knowledge.vocabulary import Domain
 
-GROUPS: tuple[tuple[int, frozenset[str]], ...] = (
+_NAMED: tuple[tuple[int, frozenset[str]], ...] = (
     (3, frozenset({"1"})),
     (2, frozenset({"G"})),
     (2, frozenset({"2", "3"})),
     (1, frozenset({"kb"})),
-    (1, frozenset({"docs", "apps"})),
 )
+_TIERS = frozenset(KINDS[kind].tier for kind in SEARCHED)
+GROUPS = (*_NAMED, (1, _TIERS.difference(*(tiers for _, tiers in _NAMED))))
 """The tiers that are searched apart, and how many hits of each are shown in turn.
 
 One search over everything keeps the best 200 passages: an import of ten thousand with the words of the question would
