@@ -26,7 +26,7 @@ SLOW_TESTS := $(foreach name,mcp_* oauth* *hostile floods fuzzing commands deplo
 	agent_mistakes page_defences use_tool secrets api_examples two_worlds private_rows languages help metrics \
 	echoed_names api_pages,'*/transports/test_$(name).py') $(foreach name,sso* linear_time \
 	search_at_scale help_checks help_trees *hostile* seed_commands abstention minilm clients binding hooks_program \
-	deliveries_in_a_backlog scrub passport export_pages,'*/test_$(name).py')
+	deliveries_in_a_backlog scrub passport export_pages trial_kinds,'*/test_$(name).py')
 # And what is about hostile input, thousands of rows, or how time grows with a text.
 SLOW_WORDS := -k "not hostile and not thousand and not time_grows"
 

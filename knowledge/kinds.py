@@ -15,7 +15,6 @@ from django.utils.module_loading import import_string
 
 from accounts.actor import Actor
 from accounts.models import User
-from bigmind.core.handles import take_handles
 from bigmind.core.text import one_line
 from knowledge.models import (
     AUTO_CLOSED,
@@ -44,7 +43,6 @@ class OwnMemory:
 
     Attributes:
         rows: All of a user's, archived ones too.
-        list_route: The page with all of them.
         lock: Path of the function that returns the actor's own by its id, locked, or raises NotFound.
         index: Path of the function that writes the passages of one, or erases them when it is archived.
         erase: Path of the operation that erases one for good; it takes `<word>_id`.
@@ -56,7 +54,6 @@ class OwnMemory:
     """
 
     rows: Rows
-    list_route: str
     lock: str
     index: str
     erase: str
@@ -76,8 +73,7 @@ class MemoryKind:
         word: What people call one; operations and addresses name the kinds of one's own by it.
         label: What people call all of them.
         route: The page about one.
-        section: Path of the section of an export of what everybody shares that has it (`ExportSection`).
-        browse_route: The page with all that everybody here sees; of one's own `own` names it.
+        list_route: The page with all of them, where there is one.
         visible: What a user may find now: nothing that has expired or was archived since it was indexed.
         own: What it has besides when it belongs to one user; None when everybody here sees it.
         moment: The field that says how old one is.
@@ -89,6 +85,7 @@ class MemoryKind:
         title: What one is called.
         told: What a hit says besides: `session_id`, `role`, `domain`, `key`, `owner`, `approver`,
             `contradicted_by`, `validity`, `freshness`.
+        symbol: What pages draw one as, of the symbols in `static/img/icons.svg`.
         letter: What its handles begin with: `F12`; empty: with the name of the kind.
         is_statement: Whether one is a single sentence: of many few matter to a question, and it is its own title.
         is_searched: Whether a search over everything looks for it.
@@ -98,6 +95,7 @@ class MemoryKind:
         is_forgotten_apart: Whether forgetting a source has a step of its own for it, as more goes than the thing.
         session: The field with the session it was stored in, where it keeps that.
         index: Path of the function that writes the passages of one; of one's own `own` names it.
+        section: Path of what a shared kind is exported by (`ExportSection`).
         searchable: All that must have passages, no matter whose; None: nothing can be said of the kind.
         anchored: Those that a check of a repository gets, if they cite code; None: the kind cites none.
     """
@@ -109,8 +107,7 @@ class MemoryKind:
     route: str
     visible: Rows
     own: OwnMemory | None = None
-    browse_route: str = ""
-    section: str = ""
+    list_route: str = ""
     moment: str = "created_at"
     began: str = "created_at"
     lapses: bool = False
@@ -119,6 +116,7 @@ class MemoryKind:
     held: Callable[[User, datetime, datetime], QuerySet[Any]] | None = None
     title: Callable[[Any], str] = str
     told: Callable[[Any], dict[str, str]] = lambda thing: {}
+    symbol: str = "folder"
     letter: str = ""
     is_statement: bool = False
     is_searched: bool = True
@@ -128,6 +126,7 @@ class MemoryKind:
     is_forgotten_apart: bool = False
     session: str = ""
     index: str = ""
+    section: str = ""
     searchable: Callable[[], QuerySet[Any]] | None = None
     anchored: Rows | None = None
 
@@ -146,14 +145,14 @@ class MemoryKind:
         return self.label.lower().replace(" ", "_")
 
     @property
-    def list_route(self) -> str:
-        """The page with all of the kind; empty where there is none."""
-        return self.own.list_route if self.own else self.browse_route
+    def has_uuid(self) -> bool:
+        """Whether its rows have UUIDs; else they are numbered."""
+        return isinstance(self.model._meta.pk, UUIDField)
 
     @property
     def read_id(self) -> Callable[[str], Any]:
         """Makes the key of a row from the id that its passages carry."""
-        return UUID if isinstance(self.model._meta.pk, UUIDField) else int
+        return UUID if self.has_uuid else int
 
     def key_in(self, id: str) -> Any:
         """Return the key of a row that an id names; None where the text is no id of this kind."""
@@ -220,13 +219,14 @@ KINDS: dict[str, MemoryKind] = {
         word="fact",
         label="Facts",
         route="memory-fact",
+        list_route="memory-facts",
+        symbol="fact",
         letter="F",
         is_statement=True,
         searchable=lambda: Fact.objects.current().select_related("user"),
         visible=lambda user: Fact.objects.of(user).current().select_related("contradicted_by", "superseded_by"),
         own=OwnMemory(
             rows=lambda user: Fact.objects.of(user),
-            list_route="memory-facts",
             lock="knowledge.services.facts.own_fact",
             index="knowledge.services.fact_index.index_fact",
             erase="knowledge.services.facts.erase_fact",
@@ -252,12 +252,13 @@ KINDS: dict[str, MemoryKind] = {
         word="session",
         label="Sessions",
         route="memory-session",
+        list_route="memory-sessions",
+        symbol="session",
         is_forgotten_apart=True,
         searchable=lambda: _sessions_with_text(),
         visible=lambda user: Session.objects.of(user).in_view(),
         own=OwnMemory(
             rows=lambda user: Session.objects.of(user),
-            list_route="memory-sessions",
             lock="knowledge.services.sessions.lock_session",
             index="knowledge.services.sessions.index_session_and_chunks",
             erase="knowledge.services.sessions.erase_session",
@@ -278,6 +279,8 @@ KINDS: dict[str, MemoryKind] = {
         word="chunk",
         label="Chunks",
         route="memory-chunk",
+        list_route="memory-sessions",
+        symbol="session",
         is_forgotten_apart=True,
         searchable=lambda: Chunk.objects.filter(set_aside_at=None, session__set_aside_at=None).select_related(
             "session", "user"
@@ -287,7 +290,6 @@ KINDS: dict[str, MemoryKind] = {
         ).select_related("session"),
         own=OwnMemory(
             rows=lambda user: Chunk.objects.filter(user=user).select_related("session"),
-            list_route="memory-sessions",
             lock="knowledge.services.chunks.own_chunk",
             index="knowledge.services.chunks.index_chunk",
             erase="knowledge.services.chunks.erase_chunk",
@@ -306,11 +308,12 @@ KINDS: dict[str, MemoryKind] = {
         word="note",
         label="Notes",
         route="memory-note",
+        list_route="memory-notes",
+        symbol="note",
         searchable=lambda: Note.objects.current().select_related("user"),
         visible=lambda user: Note.objects.of(user).current(),
         own=OwnMemory(
             rows=lambda user: Note.objects.of(user),
-            list_route="memory-notes",
             lock="knowledge.services.notes.lock_note",
             index="knowledge.services.notes.index_note",
             erase="knowledge.services.notes.erase_note",
@@ -328,13 +331,14 @@ KINDS: dict[str, MemoryKind] = {
         word="hypothesis",
         label="Hypotheses",
         route="memory-hypothesis",
+        list_route="memory-hypotheses",
+        symbol="hypothesis",
         letter="H",
         is_statement=True,
         searchable=lambda: Hypothesis.objects.filter(set_aside_at=None).select_related("user"),
         visible=lambda user: Hypothesis.objects.filter(user=user, set_aside_at=None),
         own=OwnMemory(
             rows=lambda user: Hypothesis.objects.filter(user=user),
-            list_route="memory-hypotheses",
             lock="knowledge.services.hypotheses.own_hypothesis",
             index="knowledge.services.hypotheses.index_hypothesis",
             erase="knowledge.services.hypotheses.erase_hypothesis",
@@ -351,9 +355,10 @@ KINDS: dict[str, MemoryKind] = {
         word="shared entry",
         label="Shared entries",
         route="kb-entry",
+        symbol="kb",
         section="knowledge.services.entry_exports.SECTION",
         is_forgotten_apart=True,
-        browse_route="kb",
+        list_route="kb",
         index="knowledge.services.entries.index_entry",
         searchable=lambda: Entry.objects.all(),
         visible=lambda user: Entry.objects.select_related("created_by"),
@@ -370,9 +375,10 @@ KINDS: dict[str, MemoryKind] = {
         word="company knowledge",
         label="Company knowledge",
         route="company-entry",
+        symbol="company",
         section="curation.services.company_exports.SECTION",
         is_forgotten_apart=True,
-        browse_route="company",
+        list_route="company",
         letter="C",
         index="knowledge.services.company.index_company_entry",
         searchable=lambda: CompanyEntry.objects.approved(),
@@ -395,9 +401,10 @@ KINDS: dict[str, MemoryKind] = {
         word="documentation",
         label="Documentation",
         route="reference",
+        symbol="reference",
         section="knowledge.references.exports.SECTION",
         is_forgotten_apart=True,
-        browse_route="docs",
+        list_route="docs",
         index="knowledge.references.imports.index_reference",
         searchable=lambda: Reference.objects.current().select_related("collection"),
         visible=lambda user: Reference.objects.current().select_related("collection", "edited_by"),
@@ -412,6 +419,7 @@ KINDS: dict[str, MemoryKind] = {
         word="row of an app",
         label="Rows of apps",
         route="app-map-of-entity",
+        symbol="app",
         section="knowledge.app_maps.import_export.SECTION",
         is_forgotten_apart=True,
         index="knowledge.app_maps.learning.index_entity",
@@ -428,6 +436,7 @@ KINDS: dict[str, MemoryKind] = {
         word="table of an app",
         label="Tables of apps",
         route="app-map-of-table",
+        symbol="app",
         section="knowledge.app_maps.import_export.SECTION",
         is_forgotten_apart=True,
         index="knowledge.app_maps.learning.index_table",
@@ -444,6 +453,7 @@ KINDS: dict[str, MemoryKind] = {
         word="workflow of an app",
         label="Workflows of apps",
         route="app-map-of-workflow",
+        symbol="app",
         section="knowledge.app_maps.import_export.SECTION",
         is_forgotten_apart=True,
         index="knowledge.app_maps.learning.index_workflow",
@@ -460,6 +470,7 @@ KINDS: dict[str, MemoryKind] = {
         word="person",
         label="People",
         route="directory",
+        symbol="person",
         is_forgotten_apart=True,
         index="knowledge.services.people_index.index_person",
         # The directory alone finds people, by what each of them shows.
@@ -477,14 +488,6 @@ LISTED = {row.word: row for row in KINDS.values() if row.own and not row.own.par
 """The kinds of one's own that have a list, and grow, by themselves."""
 OWN: dict[str, OwnMemory] = {row.word: row.own for row in KINDS.values() if row.own}
 """The kinds of one's own, by the word that operations and addresses name them by: `session` is what has summaries."""
-
-for _kind, _row in KINDS.items():
-    take_handles(
-        _kind,
-        letter=_row.letter,
-        other_name=_row.word if _row.own and _row.word != _kind else "",
-        is_hexadecimal=_row.is_searched and _row.read_id is UUID,
-    )
 
 
 def lock_own(actor: Actor, name: str, id: object) -> Any:

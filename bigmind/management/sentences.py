@@ -18,6 +18,7 @@ from bigmind.environment.listing import GROUPS, fields_of, title_of
 from bigmind.management.refusals import PACKAGES, ROOT
 from bigmind.web.admin_words import english_words
 from curation.notifications.notices import SENTENCES
+from knowledge.kinds import KINDS, LISTED
 
 NO_PAGES = {
     "migrations",
@@ -72,9 +73,15 @@ def sentences() -> set[str]:
 def write_for_gettext(path: str) -> None:
     """Write what `makemessages` cannot find by itself where it finds it."""
     lines = [f"pgettext({CONTEXT!r}, {one!r})" for one in sorted(sentences())]
-    Path(path).write_text(
-        "\n".join([*lines, *(f"gettext({one!r})" for one in sorted(english_words()))]), encoding="utf-8"
-    )
+    words = sorted({*english_words(), *words_for_kinds()})
+    Path(path).write_text("\n".join([*lines, *(f"gettext({one!r})" for one in words)]), encoding="utf-8")
+
+
+def words_for_kinds() -> set[str]:
+    """Return what pages call the kinds of memory, as the registry has it."""
+    words = {word for kind, row in KINDS.items() for word in (str(kind), row.word, row.label)}
+    words |= {row.label.lower() for row in KINDS.values() if row.list_route}
+    return words | {word.capitalize() for word in LISTED}
 
 
 def _of_settings() -> Iterator[str]:

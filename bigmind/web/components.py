@@ -1,6 +1,6 @@
 """The components that need a little arithmetic before they are drawn: `{% load components %}`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2s
@@ -43,7 +43,8 @@ FUTURE: dict[str, Callable[[int], str]] = {
 SECONDS_IN = {"year": 31_556_952, "month": 2_629_746, "day": 86_400, "hour": 3_600, "minute": 60}
 HUES = 8
 
-SAME_KIND = {"summary": "session", "chunk": "session", "entry": "kb", "docs": "reference"}
+SYMBOLS = {"docs": "reference"}
+"""The symbols of what is drawn as something else; the registry of kinds adds its own (`show_kinds_as`)."""
 CATEGORY_ICONS = {
     "identity": "person",
     "preference": "heart",
@@ -94,10 +95,15 @@ def _drawing_of(name: str, _prefix: str) -> SafeString:
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("img/icons.svg"), name)
 
 
+def show_kinds_as(symbols: Mapping[str, str]) -> None:
+    """Draw each of these kinds as a symbol of the sprite, in the colour of that."""
+    SYMBOLS.update(symbols)
+
+
 @register.simple_tag
 def kind_icon(kind: str, category: str = "") -> str:
     """Draw what kind of knowledge a row is, in the colour of the kind; of a fact the icon tells the category."""
-    shown = SAME_KIND.get(kind, kind)
+    shown = SYMBOLS.get(kind, kind)
     name = CATEGORY_ICONS.get(category, shown)
     return format_html('<span class="kind" data-of="{}" aria-hidden="true">{}</span>', shown, icon(name))
 

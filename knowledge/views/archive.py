@@ -20,7 +20,7 @@ from bigmind.web.forms import OperationForm, TextField, form_data
 from bigmind.web.pages import offset_in, own_page, tell, way_back
 from knowledge.kinds import OWN, erase_own
 from knowledge.services.archive import restore, set_aside
-from knowledge.views.pages import Within, address_of, form_page, memory_page, own_thing, things_set_aside
+from knowledge.views.pages import Within, address_of, form_page, list_route_of, memory_page, own_thing, things_set_aside
 
 ASIDES_SHOWN = 50
 
@@ -101,7 +101,7 @@ def erasing(request: HttpRequest, kind: str, thing_id: str) -> HttpResponse:
     thing = own_thing(actor, kind, thing_id)
     address = address_of(kind, thing.pk)
     if request.method == "POST":
-        list_address = address_of("session", thing.session_id) if kind == "chunk" else reverse(OWN[kind].list_route)
+        list_address = address_of("session", thing.session_id) if kind == "chunk" else reverse(list_route_of(kind))
         erase_own(actor, kind, thing.pk)
         # Without its words: a message is kept in a cookie until it is shown.
         tell(request, _("The %(kind)s is erased for good.") % {"kind": kind})

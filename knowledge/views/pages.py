@@ -54,6 +54,11 @@ def word_for(kind: str) -> str:
     return _kind(kind).word
 
 
+def list_route_of(kind: str) -> str:
+    """Return the page with all of this kind."""
+    return _kind(kind).list_route
+
+
 def label_for(kind: str) -> str:
     """Return what people call all of this kind."""
     return _kind(kind).label

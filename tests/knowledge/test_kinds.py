@@ -13,6 +13,7 @@ from django.utils.module_loading import import_string
 
 from bigmind.core.export_section import ExportSection
 from curation.decisions.forgetting import Forgotten
+from knowledge.capture.triggers import _sources
 from knowledge.kinds import KIND_OF_WORD, KINDS, LISTED, OWN, erase_own
 from knowledge.models import Kind
 from knowledge.services.upkeep import Stats
@@ -27,10 +28,11 @@ MAKERS["hypothesis"] = make_hypothesis
 
 
 NAMES = set(Kind.values) | {row.word for row in KINDS.values()} | {row.model.__name__ for row in KINDS.values()}
+KNOWN_ELSEWHERE = {"fact", "session", "chunk", "note", "hypothesis"}
 WRITTEN_OUT = {
-    # What other programs call them, and which fields go to them: a person's own memory.
-    "knowledge/transfer/readers/items.py": {row.word for row in KINDS.values() if row.own},
-    "knowledge/transfer/readers/mcp_memory_service.py": {row.word for row in KINDS.values() if row.own} - {"chunk"},
+    # What other programs call them, and which fields go to them. A kind that no program knows goes to none.
+    "knowledge/transfer/readers/items.py": KNOWN_ELSEWHERE,
+    "knowledge/transfer/readers/mcp_memory_service.py": KNOWN_ELSEWHERE - {"chunk"},
 }
 """Where four or more kinds are named in one literal, and which these have to be."""
 
@@ -59,6 +61,7 @@ def test_a_row_has_every_part_that_a_kind_needs(kind):
     assert row.word
     assert row.label
     assert row.read_id(ID[isinstance(row.model._meta.pk, models.UUIDField)])
+    assert f'id="{row.symbol}"' in Path(settings.BASE_DIR, "static/img/icons.svg").read_text()
     assert _is_field(row.model, row.moment)
     assert not row.tags or row.tags.partition("__")[0] in {field.name for field in row.model._meta.get_fields()}
     assert not row.session or _is_field(row.model, row.session)
@@ -80,7 +83,7 @@ def test_what_is_ones_own_can_be_archived_and_erased(name):
     own = OWN[name]
 
     assert all(callable(import_string(path)) for path in (own.lock, own.index, own.erase))
-    assert reverse(own.list_route)
+    assert reverse(KINDS[KIND_OF_WORD[name]].list_route)
     assert own.archived_at.endswith("_at")
     assert KINDS[KIND_OF_WORD[name]].plural in Forgotten.model_fields
     assert KINDS[KIND_OF_WORD[name]].plural in Stats.model_fields
@@ -101,7 +104,9 @@ def test_what_has_a_list_of_its_own_is_exported_and_on_the_timeline(name):
 
 @pytest.mark.parametrize("name", OWN.keys() - LISTED.keys())
 def test_what_is_part_of_another_kind_is_listed_with_that(name):
-    assert OWN[name].list_route == OWN[OWN[name].part_of].list_route
+    part, whole = (KINDS[KIND_OF_WORD[word]] for word in (name, OWN[name].part_of))
+
+    assert part.list_route == whole.list_route
 
 
 @pytest.mark.parametrize("kind", [kind for kind, row in KINDS.items() if row.is_shared and row.is_searched])
@@ -118,6 +123,14 @@ def test_erasing_goes_by_the_word_of_the_kind(name):
     erase_own(actor, name, thing.pk)
 
     assert not OWN[name].rows(actor.user).exists()
+
+
+@pytest.mark.django_db
+def test_hooks_get_the_triggers_of_every_kind_that_has_some():
+    # Whose name is sent, by what the most important come first, and who sets the level differ from kind to kind.
+    told = {kind for kind, *_ in _sources(make_actor())}
+
+    assert told == {kind for kind, row in KINDS.items() if _is_field(row.model, "triggers")}
 
 
 def test_nobody_keeps_a_table_of_kinds_beside_the_registry():

@@ -23,7 +23,7 @@ from accounts.connecting.clients import CLIENTS
 from accounts.models import User
 from bigmind.core.injections import SIGNS
 from bigmind.core.sentences import CONTEXT, MOST_TRIED, SentenceTemplate, in_language, templates_in
-from bigmind.management.sentences import sentences
+from bigmind.management.sentences import sentences, words_for_kinds
 from bigmind.web.admin_words import english_words
 from curation.models import Notice
 from curation.templatetags import curation as queue_tags
@@ -88,7 +88,7 @@ def test_german_is_complete() -> None:
     text = CATALOGUE.with_suffix(".po").read_text(encoding="utf-8")
     written = _read_catalogue(text)
     known = {key if isinstance(key, str) else key[0] for key in written}
-    asked = {*_messages_of_code(), *_messages_of_templates(), *english_words()}
+    asked = {*_messages_of_code(), *_messages_of_templates(), *english_words(), *words_for_kinds()}
     asked |= {f"{CONTEXT}\x04{sentence}" for sentence in sentences()}
 
     assert len(asked) > 5_000

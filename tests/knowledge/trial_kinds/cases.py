@@ -14,8 +14,9 @@ from bigmind.core.errors import Invalid, NotFound
 from bigmind.core.rls import rls_bypass, rls_scope
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from bigmind.scrub.scrubbing import scrub_text
 from knowledge.kinds import erase_own
-from knowledge.models import CompanyEntry, Feedback, Passage, ReceiptText, Session
+from knowledge.models import CompanyEntry, Feedback, Passage, ReceiptText, Serving, Session
 from knowledge.services.index_gaps import find_gaps, mend_gaps
 from knowledge.services.insights import growth_of_memory, look_at_knowledge
 from knowledge.services.timeline import see_timeline
@@ -263,6 +264,29 @@ def test_a_project_is_spelled_as_in_a_rumour(actor: Actor) -> None:
     stored = call(actor, "memory_store_fact", category="decision", fact="It is slow.", project="freight api")
 
     assert stored.fact.project == "Freight-API"
+
+
+def test_a_session_says_that_either_helped(actor: Actor) -> None:
+    session = make_session(actor, is_open=True)
+    rumour, signpost = store_rumour(actor, TEXT), put_up_signpost(WAY)
+
+    cited = [f"R{rumour.number}", f"signpost:{signpost.pk}"]
+    call(actor, "memory_end_session", one_liner="Found it", session_id=str(session.pk), used=cited)
+
+    said = Serving.objects.filter(session=session, cited=True).values_list("kind", "source_id")
+    assert set(said) == {("rumour", str(rumour.pk)), ("signpost", str(signpost.pk))}
+
+
+def test_a_text_is_removed_from_both() -> None:
+    admin = make_actor(admin=True)
+    store_rumour(admin, TEXT)
+    put_up_signpost(WAY)
+
+    scrub_text(admin, text="quokka", why="A trial.")
+
+    for model in (Rumour, Signpost, Passage):
+        assert not model.objects.filter(text__contains="quokka").exists()
+        assert model.objects.exists()
 
 
 def test_a_golden_question_looks_for_a_signpost() -> None:
