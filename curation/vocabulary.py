@@ -53,7 +53,7 @@ OriginName = Annotated[
     Field(description="Who says so; inferred: you."),
 ]
 KeepHere = Annotated[bool, Field(description="Not for a company server.")]
-# The last two came later, and stand last in what clients have read.
+# In the order of the schema that clients have read: beliefs and company knowledge last.
 SourceKind = Annotated[str, OneOf(sorted(_PROMOTED, key=lambda kind: kind in {Kind.HYPOTHESIS, Kind.COMPANY}))]
 SourceId = Annotated[
     str,

@@ -130,7 +130,7 @@ def _own_things(source: WithdrawnSource, work: _Work) -> None:
             work.counts[row.plural] += _erase(row.own.rows(source.user).filter(meant), kind, work)
 
 
-def _shared_things(source: WithdrawnSource, work: _Work) -> None:
+def _erase_shared(source: WithdrawnSource, work: _Work) -> None:
     """Erase of each shared kind what it added. What others wrote on as well is left to people."""
     for kind, row in _BY_DEFAULT.items():
         if row.is_shared:
@@ -151,7 +151,7 @@ def _chunks(source: WithdrawnSource, work: _Work) -> None:
     work.counts["chunks"] += _erase(Chunk.objects.filter(meant, user=source.user), Kind.CHUNK, work)
 
 
-def _erase_shared(source: WithdrawnSource, work: _Work) -> None:
+def _erase_entries(source: WithdrawnSource, work: _Work) -> None:
     """Erase the shared entries that it added, or that came from the file."""
     mine = Entry.objects.filter(pk__in=source.ids(Kind.ENTRY), created_by=source.user)
     rows = Entry.objects.filter(Q(pk__in=mine) | Q(pk__in=source.entries.values("pk")))
@@ -247,8 +247,8 @@ def _replies(source: WithdrawnSource, work: _Work) -> None:
 _STEPS = (
     _own_things,
     _chunks,
-    _shared_things,
     _erase_shared,
+    _erase_entries,
     _maps,
     _documentation,
     _erase_remarks,

@@ -17,7 +17,8 @@ from knowledge.embeddings.budget import tokens_today
 from knowledge.embeddings.circuit import Circuit
 from knowledge.embeddings.pace import texts_a_minute
 from knowledge.embeddings.providers import provider
-from knowledge.models import CachedVector, EmbeddingSpace, Kind, PassageVector
+from knowledge.kinds import KINDS
+from knowledge.models import CachedVector, EmbeddingSpace, PassageVector
 from knowledge.services.embedding import AGAIN, UNFINISHED
 
 _FAILED = ~Q(trouble__in=["", AGAIN])
@@ -62,7 +63,7 @@ class WaitingKind:
     @property
     def label(self) -> str:
         """What people call the kind."""
-        return str(Kind(self.kind).label) if self.kind in Kind.values else "Texts of people"
+        return KINDS[self.kind].label if self.kind in KINDS else "Texts of people"
 
 
 @dataclass(frozen=True)

@@ -59,8 +59,8 @@ def spell_project(actor: Actor, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _spellings(user: User) -> list[str]:
-    rows = [row.readable(user) for row in KINDS.values() if "project" in column_names(row.model)]
-    names = [kind.exclude(project="").select_related(None).order_by().values_list("project") for kind in rows]
+    things = [row.readable(user) for row in KINDS.values() if "project" in column_names(row.model)]
+    names = [rows.exclude(project="").select_related(None).order_by().values_list("project") for rows in things]
     return sorted(name for (name,) in names[0].union(*names[1:]))
 
 

@@ -36,7 +36,7 @@ from knowledge.transfer.columns import (
     SessionColumns,
     SummaryColumns,
 )
-from knowledge.transfer.parts import CanBeSetAside, ExportedModel, add_parts, memory_parts
+from knowledge.transfer.parts import ExportedArchivable, ExportedModel, add_parts, memory_parts
 from knowledge.transfer.readers.bundles import MEMBERS
 from knowledge.transfer.readers.long_messages import split_long_messages
 from knowledge.transfer.readers.memory_drafts import FactProvenance
@@ -69,7 +69,7 @@ class ExportedFact(FactColumns, ExportedModel):
     model_config = ConfigDict(from_attributes=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
 
 
-class ExportedChunk(ChunkColumns, CanBeSetAside):
+class ExportedChunk(ChunkColumns, ExportedArchivable):
     """One flagged exchange."""
 
     seq: Annotated[int, Field(ge=1, le=LAST_PLACE)]
@@ -82,7 +82,7 @@ class ExportedSummary(SummaryColumns, ExportedModel):
     created_at: Moment
 
 
-class ExportedSession(SessionColumns, CanBeSetAside):
+class ExportedSession(SessionColumns, ExportedArchivable):
     """One conversation, with its summary and its chunks. `proof` says that the id was the user's own."""
 
     id: UUID
@@ -122,7 +122,7 @@ class ExportedSession(SessionColumns, CanBeSetAside):
         return chunks
 
 
-class ExportedHypothesis(HypothesisColumns, CanBeSetAside):
+class ExportedHypothesis(HypothesisColumns, ExportedArchivable):
     """One belief."""
 
     session: UUID | None = Field(default=None, validation_alias="session_id")
@@ -142,7 +142,7 @@ class ExportedHypothesis(HypothesisColumns, CanBeSetAside):
 _Told = Annotated[str, AfterValidator(check_content), Field(max_length=1_000)]
 
 
-class ExportedNote(NoteColumns, CanBeSetAside):
+class ExportedNote(NoteColumns, ExportedArchivable):
     """One note. `provenance` says from which source and file it came, if an import made it."""
 
     created_at: Moment

@@ -34,7 +34,7 @@ class ExportedModel(BaseModel):
         return cast("Self", cls.model_construct(**told, **other))
 
 
-class CanBeSetAside(ExportedModel):
+class ExportedArchivable(ExportedModel):
     """A row that can be archived, as a document has it."""
 
     set_aside_at: Moment | None = None

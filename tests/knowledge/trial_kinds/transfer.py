@@ -6,13 +6,13 @@ from pathlib import Path
 from accounts.actor import Actor
 from bigmind.core.export_section import ExportSection
 from bigmind.core.vocabulary import Content, Moment, Project
-from knowledge.transfer.parts import CanBeSetAside, Imported, MemoryPart
+from knowledge.transfer.parts import ExportedArchivable, Imported, MemoryPart
 
 from .models import Rumour, Signpost
 from .services import index_rumour
 
 
-class ExportedRumour(CanBeSetAside):
+class ExportedRumour(ExportedArchivable):
     """One rumour."""
 
     text: Content
