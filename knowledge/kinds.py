@@ -1,7 +1,8 @@
 """The registry of kinds of memory: a kind of thing that is stored and found is one row here, and its own files.
 
-Search, pages, archive, feedback, upkeep, promotion and forgetting read this table, and keep none of their own. What a
-kind does is named by its path and imported at first use, because the services themselves read the registry.
+Search, arguments, handles, pages, timeline, archive, feedback, upkeep, promotion, exports and forgetting read this table,
+and keep none of their own. What a kind does is named by its path and imported at first use, because the services
+themselves read the registry.
 """
 
 from collections.abc import Callable

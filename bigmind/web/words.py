@@ -132,7 +132,7 @@ NAMES = (
     gettext_noop("setting"),
     gettext_noop("API endpoint"),
     gettext_noop("API Endpoint"),
-    # What facets and lists call besides kinds of memory.
+    # What lists are of, besides kinds of memory.
     gettext_noop("Entries"),
     gettext_noop("question"),
     # Statuses and states.

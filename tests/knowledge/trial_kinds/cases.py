@@ -14,6 +14,8 @@ from bigmind.core.rls import rls_bypass, rls_scope
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.scrub.scrubbing import scrub_text
+from bigmind.views.imports import _count_phrase
+from knowledge.capture.events import _has_stored
 from knowledge.kinds import erase_own
 from knowledge.models import CompanyEntry, Feedback, Passage, ReceiptText, Serving
 from knowledge.services.index_gaps import find_gaps, mend_gaps
@@ -83,6 +85,7 @@ def test_pages_show_hits_with_their_addresses(actor: Actor) -> None:
 
     assert reverse("memory-rumour", args=[rumour.pk]) in shown
     assert reverse("signpost", args=[signpost.pk]) in shown
+    assert 'data-of="folder"' in shown
 
 
 def test_a_rumour_is_archived_and_brought_back(actor: Actor) -> None:
@@ -149,6 +152,7 @@ def test_a_memory_with_rumours_is_exported_and_imported(actor: Actor) -> None:
     assert (brought.text, brought.project, brought.created_at) == (TEXT, "depot", rumour.created_at)
     assert [hit.id for hit in call(other, "memory_semantic_search", query="quokka").items] == [str(brought.number)]
     assert call(other, "memory_import", document=document).added["rumours"] == 0
+    assert (_count_phrase("rumours", 1), _count_phrase("rumours", 2)) == ("1 rumour", "2 rumours")
 
 
 def test_signposts_are_exported_with_what_everybody_shares(tmp_path: Any) -> None:
@@ -191,7 +195,9 @@ def test_a_signpost_that_others_wrote_too_is_left_to_people() -> None:
 
 def test_a_session_takes_the_rumours_along_that_were_heard_in_it(actor: Actor) -> None:
     session = make_session(actor)
+    assert not _has_stored(session)
     store_rumour(actor, TEXT, session=session)
+    assert _has_stored(session)
 
     assert call(actor, "memory_forget_source", session_id=str(session.pk), dry_run=False).rumours == 1
 
