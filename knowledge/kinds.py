@@ -1,7 +1,7 @@
 """The registry of kinds of memory: a kind of thing that is stored and found is one row here, and its own files.
 
-Search, arguments, handles, pages, timeline, archive, feedback, upkeep, promotion, exports and forgetting read this table,
-and keep none of their own. What a kind does is named by its path and imported at first use, because the services
+Search, arguments, handles, pages, timeline, archive, feedback, upkeep, promotion, exports and forgetting read this
+table, and keep none of their own. What a kind does is named by its path and imported at first use, because the services
 themselves read the registry.
 """
 
