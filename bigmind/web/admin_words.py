@@ -6,6 +6,7 @@ from typing import Any
 from django.apps import apps
 from django.db.models import Model
 from django.utils import translation
+from django.utils.choices import CallableChoiceIterator
 
 from bigmind.core.translation import gettext_lazy
 
@@ -17,7 +18,8 @@ def translate_names() -> None:
     for holder, name, english in _names():
         setattr(holder, name, gettext_lazy(english))
     for field in _fields():
-        if field.choices:
+        # A function stays one, because migrations name it.
+        if field.choices and not isinstance(field.choices, CallableChoiceIterator):
             field.choices = [(value, gettext_lazy(label)) for value, label in _choices(field)]
 
 

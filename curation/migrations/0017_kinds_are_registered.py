@@ -1,6 +1,8 @@
-"""Which kinds there are says the registry (`knowledge/kinds.py`) alone: a kind more needs no change of this table."""
+"""Which kinds there are says the code alone: a kind more needs no change of this table."""
 
 from django.db import migrations, models
+
+from knowledge.models.passages import known_kinds
 
 
 class Migration(migrations.Migration):
@@ -8,6 +10,8 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.AlterField(
-            "goldenquestion", "kind", models.CharField(help_text="Kind of what it must find.", max_length=20)
+            "goldenquestion",
+            "kind",
+            models.CharField(choices=known_kinds, help_text="Kind of what it must find.", max_length=20),
         ),
     ]

@@ -1,6 +1,8 @@
-"""Which kinds there are says the registry (`knowledge/kinds.py`) alone: a kind more needs no change of these tables."""
+"""Which kinds there are says the code alone: a kind more needs no change of these tables."""
 
 from django.db import migrations, models
+
+from knowledge.models.passages import known_kinds
 
 
 class Migration(migrations.Migration):
@@ -8,6 +10,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RemoveConstraint("passage", "passage_kind_is_known"),
-        migrations.AlterField("passage", "kind", models.CharField(max_length=20)),
-        migrations.AlterField("indexgap", "kind", models.CharField(max_length=20)),
+        migrations.AlterField("passage", "kind", models.CharField(choices=known_kinds, max_length=20)),
+        migrations.AlterField("indexgap", "kind", models.CharField(choices=known_kinds, max_length=20)),
     ]

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from bigmind.core.masking import PrivateModel
+from bigmind.core.translation import gettext_lazy
 
 
 class Kind(models.TextChoices):
@@ -26,6 +27,11 @@ class Kind(models.TextChoices):
     APP_TABLE = "app_table"
     APP_ENTITY = "app_entity"
     APP_WORKFLOW = "app_workflow"
+
+
+def known_kinds() -> list[tuple[str, str]]:
+    """Return the kinds as choices: migrations name the function, where a list would ask for one with each new kind."""
+    return [(kind.value, gettext_lazy(kind.label)) for kind in Kind]
 
 
 FORM = 1
@@ -73,8 +79,7 @@ class Passage(PrivateModel):
     owned_by = "owner"
     shared_without_owner = True
 
-    # No choices: a kind is a row of the registry, and no migration.
-    kind = models.CharField(max_length=20)
+    kind = models.CharField(max_length=20, choices=known_kinds)
     source_id = models.CharField(max_length=36, help_text="The id of what it is a piece of.")
     owner = models.ForeignKey(User, models.CASCADE, null=True, blank=True, related_name="passages")
     project = models.CharField(max_length=100, blank=True)
@@ -133,7 +138,7 @@ class IndexGap(models.Model):
         ORPHANS = "orphans", "passages of things that are gone"
 
     gap = models.CharField(max_length=20, choices=Lack)
-    kind = models.CharField(max_length=20)
+    kind = models.CharField(max_length=20, choices=known_kinds)
     count = models.PositiveBigIntegerField()
     checked_at = models.DateTimeField(default=timezone.now)
 

@@ -17,8 +17,7 @@ from knowledge.embeddings.budget import tokens_today
 from knowledge.embeddings.circuit import Circuit
 from knowledge.embeddings.pace import texts_a_minute
 from knowledge.embeddings.providers import provider
-from knowledge.kinds import KINDS
-from knowledge.models import CachedVector, EmbeddingSpace, PassageVector
+from knowledge.models import CachedVector, EmbeddingSpace, Kind, PassageVector
 from knowledge.services.embedding import AGAIN, UNFINISHED
 
 _FAILED = ~Q(trouble__in=["", AGAIN])
@@ -63,7 +62,7 @@ class WaitingKind:
     @property
     def label(self) -> str:
         """What people call the kind."""
-        return KINDS[self.kind].label if self.kind in KINDS else "Texts of people"
+        return str(Kind(self.kind).label) if self.kind in Kind.values else "Texts of people"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,12 @@
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.core.management import call_command
+from django.db.migrations import CreateModel
+from django.db.migrations.autodetector import MigrationAutodetector
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.state import ProjectState
 from django.test import Client
 from django.urls import reverse
 
@@ -300,6 +305,15 @@ def test_the_check_of_the_index_notices_what_has_no_passages(actor: Actor) -> No
     mend_gaps()
 
     assert set(Passage.objects.values_list("kind", flat=True)) == {"rumour", "signpost"}
+
+
+def test_nothing_but_their_tables_is_missing_in_migrations() -> None:
+    loader = MigrationLoader(None)
+    detected = MigrationAutodetector(loader.project_state(), ProjectState.from_apps(apps)).changes(loader.graph)
+
+    missing = [operation for migrations in detected.values() for one in migrations for operation in one.operations]
+    assert {type(operation) for operation in missing} == {CreateModel}
+    assert {operation.name for operation in missing} == {"Rumour", "Signpost"}
 
 
 def test_rls_hides_rumours_also_from_queries_without_a_filter(actor: Actor) -> None:
