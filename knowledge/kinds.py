@@ -50,7 +50,7 @@ class OwnMemory:
         part: Path of what a memory document has of the kind (`MemoryPart`).
         archived_at: The field that says since when one is archived.
         part_of: The word of the kind that each is a part of: it is listed with that, and is no event of its own.
-        event_title: The fields that the timeline calls one by.
+        event_title: The one or two fields that the timeline calls one by.
         event: What came about then: `stored`.
     """
 

@@ -72,11 +72,11 @@ def _figure(user: User, word: str, growth: Sequence[DayOfGrowth]) -> _Figure:
 def _words(user: User, word: str) -> str:
     """Return what else is told of a kind; nothing of most."""
     if word == "session":
-        begun = write_number(Session.objects.of(user).in_view().open().count())
-        return _("sessions, %(open_sessions)s open") % {"open_sessions": begun}
+        still_open = write_number(Session.objects.of(user).in_view().open().count())
+        return _("sessions, %(open_sessions)s open") % {"open_sessions": still_open}
     if word == "hypothesis":
-        begun = write_number(Hypothesis.objects.of(user).filter(set_aside_at=None, resolved_at=None).count())
-        return _("hypotheses, %(open_hypotheses)s open") % {"open_hypotheses": begun}
+        still_open = write_number(Hypothesis.objects.of(user).filter(set_aside_at=None, resolved_at=None).count())
+        return _("hypotheses, %(open_hypotheses)s open") % {"open_hypotheses": still_open}
     return ""
 
 
