@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from knowledge.models.passages import known_kinds
+from knowledge.models.passages import list_kinds
 
 
 class Migration(migrations.Migration):
@@ -12,6 +12,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             "goldenquestion",
             "kind",
-            models.CharField(choices=known_kinds, help_text="Kind of what it must find.", max_length=20),
+            models.CharField(choices=list_kinds, help_text="Kind of what it must find.", max_length=20),
         ),
     ]

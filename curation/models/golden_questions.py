@@ -4,7 +4,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import User
-from knowledge.models.passages import known_kinds
+from knowledge.models.passages import list_kinds
 
 QUESTION_CHARS = 500
 
@@ -26,7 +26,7 @@ class GoldenQuestion(models.Model):
 
     question = models.CharField(max_length=QUESTION_CHARS)
     digest = models.CharField(max_length=64, editable=False, help_text="SHA-256 of the question's words.")
-    kind = models.CharField(max_length=20, choices=known_kinds, help_text="Kind of what it must find.")
+    kind = models.CharField(max_length=20, choices=list_kinds, help_text="Kind of what it must find.")
     source_id = models.CharField(max_length=36, help_text="The id of what it must find.")
     within = models.PositiveSmallIntegerField(default=3, help_text="Among how many of the first answers.")
     pinned_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="golden_questions")

@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from knowledge.models.passages import known_kinds
+from knowledge.models.passages import list_kinds
 
 
 class Migration(migrations.Migration):
@@ -10,6 +10,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RemoveConstraint("passage", "passage_kind_is_known"),
-        migrations.AlterField("passage", "kind", models.CharField(choices=known_kinds, max_length=20)),
-        migrations.AlterField("indexgap", "kind", models.CharField(choices=known_kinds, max_length=20)),
+        migrations.AlterField("passage", "kind", models.CharField(choices=list_kinds, max_length=20)),
+        migrations.AlterField("indexgap", "kind", models.CharField(choices=list_kinds, max_length=20)),
     ]

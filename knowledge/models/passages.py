@@ -29,7 +29,7 @@ class Kind(models.TextChoices):
     APP_WORKFLOW = "app_workflow"
 
 
-def known_kinds() -> list[tuple[str, str]]:
+def list_kinds() -> list[tuple[str, str]]:
     """Return the kinds as choices: migrations name the function, where a list would ask for one with each new kind."""
     return [(kind.value, gettext_lazy(kind.label)) for kind in Kind]
 
@@ -79,7 +79,7 @@ class Passage(PrivateModel):
     owned_by = "owner"
     shared_without_owner = True
 
-    kind = models.CharField(max_length=20, choices=known_kinds)
+    kind = models.CharField(max_length=20, choices=list_kinds)
     source_id = models.CharField(max_length=36, help_text="The id of what it is a piece of.")
     owner = models.ForeignKey(User, models.CASCADE, null=True, blank=True, related_name="passages")
     project = models.CharField(max_length=100, blank=True)
@@ -138,7 +138,7 @@ class IndexGap(models.Model):
         ORPHANS = "orphans", "passages of things that are gone"
 
     gap = models.CharField(max_length=20, choices=Lack)
-    kind = models.CharField(max_length=20, choices=known_kinds)
+    kind = models.CharField(max_length=20, choices=list_kinds)
     count = models.PositiveBigIntegerField()
     checked_at = models.DateTimeField(default=timezone.now)
 
