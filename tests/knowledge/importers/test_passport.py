@@ -236,8 +236,8 @@ def test_a_document_names_what_is_known_and_said_otherwise_here():
         "profile (role)",
         f"session {session.handle} (importance)",
         f"fact F{Fact.objects.get(project='depot').number} (confidence, triggers)",
-        f"hypothesis H{belief.number} (project)",
         "note email/out/dymon: packages (content)",
+        f"hypothesis H{belief.number} (project)",
     ]
     assert imported.notices == [f"Says otherwise here, and stays: {what}." for what in kept]
     assert fields_of(ada) == before
