@@ -1,4 +1,4 @@
-"""Which kinds there are says the code alone: a kind more needs no change of this table."""
+"""The code alone says which kinds there are: one more needs no change of this table."""
 
 from django.db import migrations, models
 
