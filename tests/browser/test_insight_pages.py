@@ -92,7 +92,7 @@ def test_admins_and_newcomers_can_use_them_too(visits: Visits) -> None:
 
     found = [
         finding
-        for user in (make_user(role=Role.ADMIN), make_user())
+        for page in (visits.by(make_user(role=Role.ADMIN)), visits.by(make_user()))
         for address in (
             reverse("insights"),
             reverse("insights") + "?whose=everybody",
@@ -100,7 +100,7 @@ def test_admins_and_newcomers_can_use_them_too(visits: Visits) -> None:
             reverse("insights-curation"),
             reverse("insights-gaps"),
         )
-        for finding in _look_at(visits.by(user), address)
+        for finding in _look_at(page, address)
     ]
 
     assert found == []
