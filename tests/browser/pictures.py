@@ -208,14 +208,17 @@ class Photographer:
 
     def _pictures(self) -> list[str]:
         taken = {}
+        schemes = SCHEMES
         for width in WIDTHS:
             self.page.set_viewport_size({"width": width, "height": HEIGHT})
-            for scheme in SCHEMES:
+            height = min(MOST_PX, int(self.page.evaluate("document.documentElement.scrollHeight")))
+            clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": SCALE}
+            asked = {"clip": clip, "captureBeyondViewport": True, "optimizeForSpeed": True}
+            for scheme in schemes:
                 self.page.emulate_media(color_scheme=scheme)
-                height = min(MOST_PX, int(self.page.evaluate("document.documentElement.scrollHeight")))
-                clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": SCALE}
-                asked = {"clip": clip, "captureBeyondViewport": True, "optimizeForSpeed": True}
                 taken[scheme, width] = self._session.send("Page.captureScreenshot", asked)["data"]
+            # Every change is painted: the next width begins with the scheme of this one.
+            schemes = schemes[::-1]
         return [taken[place] for place in product(SCHEMES, WIDTHS)]
 
     def _keep(self, difference: Difference, reviewed: bytes = b"", marked: bytes = b"") -> Difference:
