@@ -60,10 +60,11 @@ class Window:
         return opened.value
 
     def forget(self) -> None:
-        """Close what was opened in it, and forget who was signed in. What a page keeps for itself ends with it."""
+        """Close what was opened in it, and forget who was signed in and what pages kept."""
         for page in self.pages:
             page.close()
         self.context.clear_cookies()
+        self.stays.evaluate("localStorage.clear()")
 
 
 @dataclass

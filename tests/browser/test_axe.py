@@ -1,13 +1,15 @@
-"""What the other tests of this folder rely on: that axe finds what is wrong, in the light and in the dark."""
+"""What the other tests of this folder rely on: axe finds what is wrong, light and dark; windows keep nothing."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.axe import findings
+from tests.browser.conftest import Windows
 
 pytestmark = pytest.mark.browser
 
@@ -143,3 +145,15 @@ def test_the_dark_scheme_changes_colours_and_nothing_else() -> None:
     # Mail programs do not know `light-dark()`.
     pages = {path: text for path, text in texts.items() if "mail" not in path.parts}
     assert [path for path, text in pages.items() if "prefers-color-scheme" in text] == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_window_forgets_what_a_page_kept(windows: Windows, live_server: Any) -> None:
+    with windows.window(live_server.url, javascript=True) as first:
+        first.open().evaluate("localStorage.setItem('recent', 'Webhooks')")
+
+    with windows.window(live_server.url, javascript=True) as second:
+        kept = second.open().evaluate("localStorage.length")
+
+    assert first is second
+    assert kept == 0
