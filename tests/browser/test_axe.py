@@ -33,15 +33,19 @@ GOOD = {
 NARROW = "@media (width < 30rem)"
 
 
+@pytest.fixture(scope="module")
+def opener(browser: Browser) -> Iterator[Page]:
+    """The page that opens the others, as in all tests: it remembers what has passed."""
+    with browser.new_context() as context:
+        yield context.new_page()
+
+
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page that was opened by another, as those of all tests: they share what has passed."""
-    context = browser.new_context()
-    opener = context.new_page()
+def page(opener: Page) -> Iterator[Page]:
     with opener.expect_popup() as opened:
         opener.evaluate("void open('about:blank')")
     yield opened.value
-    context.close()
+    opened.value.close()
 
 
 def show(page: Page, **other: str) -> None:
