@@ -22,11 +22,12 @@ INK = "light-dark(#000, #fff)"
 GOOD = {
     "light": "#000",
     "dark": "#fff",
-    "named": "Home",
+    "named": "<span>Home</span>",
     "turn": "0",
-    "style": f"p, a, summary {{ color: {INK} }}",
+    "style": f"p, li, a, summary {{ color: {INK} }} .bare {{ color: light-dark(#222, #ddd); text-decoration: none }}",
     "more": """<p>Some words with a <a href="/">link</a> in them.</p>
 <h2 style="color: #888; font-size: 2rem">Large ones</h2>
+<ul><li><a href="/" class="bare">Link</a></li></ul>
 <button><span>Save</span></button>
 <details><summary>More</summary><p>And more words</p></details>""",
 }
@@ -75,8 +76,8 @@ LIGHT, DARK, PHONE = "(light, 1280 px)", "(dark, 1280 px)", "(light, 320 px)"
 DEFECTS: dict[str, tuple[str, dict[str, str]]] = {
     "a text that is too pale": (LIGHT, {"more": "<p style='color: #999'>Some words</p>"}),
     "a text that is too dark in the dark": (DARK, {"more": "<p style='color: light-dark(#000, #333)'>Some words</p>"}),
-    "a text on another ground": (LIGHT, {"more": "<div style='background: #555'><p>Some words</p></div>"}),
-    "a text that is seen through": (LIGHT, {"more": "<div style='opacity: .3'><p>Some words</p></div>"}),
+    "a text on another ground": (LIGHT, {"style": "details { background: #555 }"}),
+    "a text that is seen through": (LIGHT, {"style": "details { opacity: .3 }"}),
     "a pale text that is not large": (LIGHT, {"more": "<h2 style='color: #888; font-size: 1rem'>Small ones</h2>"}),
     "a text that is pale on a phone": (PHONE, {"style": f"{NARROW} {{ p {{ color: #999 }} }}"}),
     "a pale text that is small on a phone": (PHONE, {"style": f"{NARROW} {{ h2 {{ font-size: 1rem !important }} }}"}),
@@ -87,7 +88,7 @@ DEFECTS: dict[str, tuple[str, dict[str, str]]] = {
     ),
     "a link that looks like the text around it": (
         LIGHT,
-        {"style": "p a { text-decoration: none; color: light-dark(#222, #ddd) }"},
+        {"more": "<ul><li>Some words with a <a href='/' class='bare'>link</a> in them.</li></ul>"},
     ),
     "a button without a name": (LIGHT, {"more": "<button></button>"}),
     "a button without a name on a phone": (PHONE, {"style": f"{NARROW} {{ button span {{ display: none }} }}"}),
@@ -104,6 +105,7 @@ DEFECTS: dict[str, tuple[str, dict[str, str]]] = {
     ),
     "a level that is left out": (LIGHT, {"more": "<h4>Deep</h4>"}),
     "a picture without words in the head": (LIGHT, {"named": "<img src='data:,'>"}),
+    "a link without a name in the head on a phone": (PHONE, {"style": f"{NARROW} {{ nav span {{ display: none }} }}"}),
     "a turn of its own in the head": (LIGHT, {"turn": "5"}),
     "a region called like one of the head": (LIGHT, {"more": "<nav aria-label='Main'><a href='/'>Home</a></nav>"}),
     "a page that scrolls sideways": (PHONE, {"more": "<p style='width: 60rem'>Some words</p>"}),
