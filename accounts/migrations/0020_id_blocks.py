@@ -2,6 +2,8 @@
 
 from django.db import migrations, models
 
+from bigmind.core.new_database import BEFORE_TABLES
+
 BLOCKS = "CREATE SEQUENCE accounts_user_id_block AS integer"
 NO_BLOCKS = "DROP SEQUENCE accounts_user_id_block"
 
@@ -61,7 +63,7 @@ class Migration(migrations.Migration):
     dependencies = [("accounts", "0019_note_last_audit_event")]
 
     operations = [
-        migrations.RunSQL(BLOCKS, NO_BLOCKS),
+        migrations.RunSQL(BLOCKS, NO_BLOCKS, hints=BEFORE_TABLES),
         migrations.AddField(
             "user",
             "id_block",

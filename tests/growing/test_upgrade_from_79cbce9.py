@@ -36,16 +36,20 @@ NOT_COMPARED = {
     "asked_before": "It was asked before, when the answer was kept.",
 }
 UPGRADED = f"bigmind_upgraded_{os.getpid()}"
-_SCHEMA = """
+_SCHEMA = r"""
 SELECT 'column', table_name, column_name,
-    concat_ws(' ', udt_name, character_maximum_length, is_nullable, column_default)
+    concat_ws(' ', udt_name, character_maximum_length, is_nullable, column_default, identity_generation, is_generated)
     FROM information_schema.columns WHERE table_schema = 'public'
 UNION SELECT 'index', tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'
 UNION SELECT 'constraint', conrelid::regclass::text, conname, pg_get_constraintdef(oid)
     FROM pg_constraint WHERE connamespace = 'public'::regnamespace
 UNION SELECT 'trigger', tgrelid::regclass::text, tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
-UNION SELECT 'policy', tablename, policyname, qual FROM pg_policies WHERE schemaname = 'public'
-UNION SELECT 'function', '', proname, prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+UNION SELECT 'policy', tablename, policyname, concat_ws(' ', roles, cmd, qual, with_check)
+    FROM pg_policies WHERE schemaname = 'public'
+UNION SELECT 'relation', '', relname, concat_ws(' ', relkind, relrowsecurity, relforcerowsecurity)
+    FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relname !~ '^bigmind_(memory|records)_\d+$'
+UNION SELECT 'function', '', proname, concat_ws(' ', prosecdef, proconfig, proacl, prosrc)
+    FROM pg_proc WHERE pronamespace = 'public'::regnamespace
     AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c')
 """
 

@@ -18,6 +18,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Index, Model
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
+from bigmind.core.new_database import is_new, make_tables
 from bigmind.core.roles import grant_to_application, migrating, owner_alias
 from bigmind.embedded.database import install_vector
 from bigmind.embedded.home import CannotStart
@@ -151,6 +152,10 @@ class Command(migrate.Command):
             grant_to_application()  # So that new tables belong to the owner from the start.
         try:
             with migrating():
+                if migrates and not options.get("app_label") and is_new(self.on):
+                    make_tables(self.on)
+                    if options["verbosity"]:
+                        self.stdout.write("Made all tables of a new database.")
                 self._migrate(time.monotonic() + patience, *args, **options)
             if migrates:
                 with self.on.cursor() as cursor:
