@@ -30,23 +30,25 @@ def make_tables(on: BaseDatabaseWrapper) -> None:
     leaves = executor.loader.graph.leaf_nodes()
     plan = [migration for migration, _ in executor.migration_plan(leaves)]
     state = executor.loader.project_state(leaves)
-    before, after = [], []
+    before: list[partial[None]] = []
+    after: list[partial[None]] = []
     for migration in plan:
         for operation in _besides(migration.operations):
-            run = partial(operation.database_forwards, migration.app_label)
-            (before if operation.hints == BEFORE_TABLES else after).append(run)
+            forwards = partial(operation.database_forwards, migration.app_label)
+            (before if operation.hints == BEFORE_TABLES else after).append(forwards)
     with transaction.atomic(using=on.alias):
         with on.schema_editor() as editor:
-            for run in before:
-                run(editor, state, state)
+            for forwards in before:
+                forwards(editor, state, state)
             for model in state.apps.get_models():
                 if model._meta.can_migrate(on):
                     editor.create_model(model)
         with on.schema_editor() as editor:  # The tables have their foreign keys now.
-            for run in after:
-                run(editor, state, state)
+            for forwards in after:
+                forwards(editor, state, state)
         for migration in plan:
-            executor.record_migration(migration)
+            for app_label, name in migration.replaces or [(migration.app_label, migration.name)]:
+                executor.recorder.record_applied(app_label, name)
 
 
 def _besides(operations: Iterable[Operation]) -> Iterator[RunSQL | RunPython]:
