@@ -12,9 +12,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -36,9 +37,11 @@ os._exit(int(template.makefile().read().split()[1]))
 
 
 class Copied:
-    """A copy that runs."""
+    """A copy that runs, as a `subprocess.Popen` does."""
 
-    def __init__(self, arguments: list[str], environment: dict[str, str], files: list[int]) -> None:
+    stdout: IO[str]
+
+    def __init__(self, arguments: Sequence[str], environment: dict[str, str], files: list[int]) -> None:
         with socket.socket(socket.AF_UNIX) as template:
             template.connect(_template())
             socket.send_fds(template, [b"-"], files)
@@ -46,29 +49,45 @@ class Copied:
             template.shutdown(socket.SHUT_WR)
             self._told: IO[str] = template.makefile()
         self.pid = int(self._told.readline())
+        self.returncode: int | None = None
         self._ended = threading.Event()
         threading.Thread(target=self._wait, daemon=True).start()
 
+    @classmethod
+    def printing(cls, arguments: Sequence[str], environment: dict[str, str]) -> "Copied":
+        """Begin one whose output can be read while it runs."""
+        read, written = os.pipe()
+        with Path(os.devnull).open() as nothing, os.fdopen(written, "wb") as output:
+            copied = cls(arguments, environment, [nothing.fileno(), output.fileno(), output.fileno()])
+        copied.stdout = os.fdopen(read)
+        return copied
+
     def _wait(self) -> None:
-        self._told.readline()
+        self.returncode = int(self._told.readline() or -signal.SIGKILL)
         self._ended.set()
 
-    def wait(self, timeout: float = 60) -> None:
-        """Wait for its end."""
+    def wait(self, timeout: float = 60) -> int:
+        """Wait for its end, and return how it ended."""
         assert self._ended.wait(timeout), "It did not end in time."
+        return self.returncode
 
-    def terminate(self, number: int = signal.SIGTERM) -> None:
-        """Ask it to end."""
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, while it runs."""
         if not self._ended.is_set():
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # It has ended, and we have not heard of it yet.
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
         """End it."""
-        self.terminate(signal.SIGKILL)
+        self.send_signal(signal.SIGKILL)
 
-    def poll(self) -> bool | None:
-        """Whether it has ended; None while it runs."""
-        return self._ended.is_set() or None
+    def poll(self) -> int | None:
+        """How it has ended; None while it runs."""
+        return self.returncode
 
 
 @contextmanager
@@ -91,10 +110,24 @@ def command_of_a_copy(*arguments: str) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", RELAY, _template(), *arguments]
 
 
-def run_in_copy(code: str, environment: dict[str, str] | None = None) -> str:
+def run_copy(
+    arguments: Sequence[str], environment: dict[str, str], said: str = ""
+) -> "subprocess.CompletedProcess[str]":
+    """Do what `manage.py` does with these arguments, to its end."""
+    with ExitStack() as stack:
+        files = [stack.enter_context(tempfile.TemporaryFile("w+")) for _ in range(3)]
+        files[0].write(said)
+        for file in files:
+            file.seek(0)
+        status = Copied(arguments, environment, [file.fileno() for file in files]).wait(timeout=240)
+        for file in files:
+            file.seek(0)
+        return subprocess.CompletedProcess(arguments, status, files[1].read(), files[2].read())
+
+
+def run_in_copy(code: str, environment: dict[str, str]) -> str:
     """Run some Python in a process that has imported BigMind, and return what it prints."""
-    command = command_of_a_copy("shell", "--no-imports", "-c", code)
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = run_copy(["shell", "--no-imports", "-c", code], environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -126,7 +159,12 @@ def _serve_copies(callers: socket.socket) -> None:
     django.setup()
     from knowledge.services.near_duplicates import load_models
 
-    for name in (*NEEDS_NO_DATABASE, "bigmind.cli", "bigmind.management.commands.mcp"):
+    for name in (
+        *NEEDS_NO_DATABASE,
+        "bigmind.cli",
+        "bigmind.management.commands.mcp",
+        "bigmind.management.commands.up",
+    ):
         importlib.import_module(name)
     load_models()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -184,16 +222,20 @@ def _run(program: Callable[[], object]) -> None:
 def _program(arguments: list[str], environment: dict[str, str], listeners: list[int]) -> None:
     import django
     from django.conf import settings
+    from django.core.cache import caches
+    from django.db import connections
     from django.utils.functional import empty
 
     from bigmind import environment as of_bigmind
 
     os.environ.clear()
-    os.environ.update(environment)
+    os.environ.update({"DJANGO_SETTINGS_MODULE": "bigmind.settings"} | environment)
     of_bigmind.environment.cache_clear()
-    importlib.reload(sys.modules["bigmind.settings"])
+    del sys.modules["bigmind.settings"]
     settings._wrapped = empty  # type: ignore[assignment]
-    django.setup()  # Which writes a log as these settings say.
+    for handler in (caches, connections):
+        vars(handler).clear()
+        handler.__init__()  # type: ignore[misc]
     if arguments:
         from bigmind.cli import main
 
@@ -202,6 +244,7 @@ def _program(arguments: list[str], environment: dict[str, str], listeners: list[
     else:
         from bigmind.embedded.web import serve
 
+        django.setup()  # Which writes a log as these settings say.
         serve(listeners)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.embedded.conftest import folder  # noqa: F401
 from tests.embedded.console import Console
-from tests.embedded.instance import Instance, command
+from tests.embedded.instance import CopiedInstance, Instance
 
 SMALL = {"BIGMIND_EMBEDDING_PROVIDER": "hashing", "BIGMIND_WEB_PROCESSES": "1"}
 
@@ -22,18 +22,18 @@ def homes(folder: Path) -> tuple[Path, Path]:  # noqa: F811
 
 def test_what_was_backed_up_while_it_ran_lives_on_in_another_home(homes, tmp_path):
     old, new = homes
-    with Console(old) as console:
-        empty = console.run("backup", str(tmp_path))
-        running = Instance.prepare(old, **SMALL).start()
-        try:
-            _facts(running, "POST", json={"category": "preference", "fact": "Prefers pytest."})
-            made = json.loads(console.run("backup", str(tmp_path), "--json").stdout)
-            refused = console.run("restore", made["path"], "--replace", "--yes")
-        finally:
-            running.hurry()
+    console = Console(old)
+    empty = console.run("backup", str(tmp_path))
+    running = CopiedInstance.prepare(old, **SMALL).start()
+    try:
+        _facts(running, "POST", json={"category": "preference", "fact": "Prefers pytest."})
+        made = json.loads(console.run("backup", str(tmp_path), "--json").stdout)
+        refused = console.run("restore", made["path"], "--replace", "--yes")
+    finally:
+        running.hurry()
 
-    restored = command(new, "restore", made["path"])
-    moved = Instance(new, **SMALL).start()
+    restored = Console(new).run("restore", made["path"])
+    moved = CopiedInstance(new, **SMALL).start()
     try:
         moved.printed += running.printed
         facts = _facts(moved, "GET")

@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import psutil
 
+from tests.copies import Copied
 from tests.prepared import copy_prepared_home
 
 ROOT = Path(__file__).parents[2]
@@ -32,13 +33,15 @@ LAST_READY_LINE = "Ctrl-C stops it. The data stays."
 class Instance:
     """One `bigmind up` on a home and a port of its own."""
 
+    process: "subprocess.Popen[str] | Copied | None"
+
     def __init__(self, home: Path, port: int | None = None, **variables: str) -> None:
         self.home = home
         self.port = port or free_port()
         self.url = f"http://localhost:{self.port}"
         self.printed = ""
         self.environment = environment(home, BIGMIND_PORT=str(self.port), **variables)
-        self.process: subprocess.Popen[str] | None = None
+        self.process = None
         self.program = [sys.executable, str(ROOT / "manage.py")]
         self.folder = ROOT
 
@@ -109,6 +112,15 @@ class Instance:
     def key(self) -> str:
         """The key that it printed."""
         return re.search(r"bm_\w+", self.printed).group()
+
+
+class CopiedInstance(Instance):
+    """One that is copied from a process which has imported BigMind: what a start imports is not what is tested."""
+
+    def launch(self) -> "CopiedInstance":
+        """Start it and return at once."""
+        self.process = Copied.printing(["up"], self.environment)
+        return self
 
 
 def environment(home: Path, **variables: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.embedded.console import Console
-from tests.embedded.instance import LAST_READY_LINE, Instance, command, eventually, free_port
+from tests.embedded.instance import CopiedInstance, Instance, eventually, free_port
 
 
 @dataclass
@@ -86,20 +86,19 @@ def two() -> Iterator[Two]:
     """Yield a company with ada and a curator, and ada's laptop, which is connected to it."""
     folder = Path(tempfile.mkdtemp(prefix="bm-"))
     plain = {"BIGMIND_EMBEDDING_PROVIDER": "hashing", "BIGMIND_WEB_PROCESSES": "1"}
-    company = Instance.prepare(folder / "company", BIGMIND_MODE="team", **plain).launch()
+    company = CopiedInstance.prepare(folder / "company", BIGMIND_MODE="team", **plain)
     laptop = None
     try:
-        with Console(company.home, **_variables(company)) as console:
-            company.read_until(LAST_READY_LINE)
-            _made(console, "user_add", "ada")
-            _made(console, "user_add", "cora", "--role", "curator")
-            ada = _made(console, "key_create", "ada", "--quiet")
-            curator = _made(console, "key_create", "cora", "--scopes", "read,write,curate", "--quiet")
+        company.start()
+        console = Console(company.home, **_variables(company))
+        _made(console, "user_add", "ada")
+        _made(console, "user_add", "cora", "--role", "curator")
+        ada = _made(console, "key_create", "ada", "--quiet")
+        curator = _made(console, "key_create", "cora", "--scopes", "read,write,curate", "--quiet")
         connected = {"BIGMIND_COMPANY_URL": company.url, "BIGMIND_COMPANY_KEY": ada, "BIGMIND_INSTANCE_NAME": "ada's"}
-        laptop = Instance.prepare(folder / "laptop", free_port(), **plain, **connected).launch()
-        with Console(laptop.home, **_variables(laptop)) as console:
-            laptop.read_until(LAST_READY_LINE)
-            yield Two(company, laptop, console, curator, ada)
+        laptop = CopiedInstance.prepare(folder / "laptop", free_port(), **plain, **connected)
+        laptop.start()
+        yield Two(company, laptop, Console(laptop.home, **_variables(laptop)), curator, ada)
     finally:
         for instance in (laptop, company):
             if instance is not None:
@@ -136,8 +135,8 @@ def test_they_register_propose_decide_and_survive_each_other(two: Two) -> None:
     # The company goes away: the laptop goes on, and what is proposed waits.
     assert two.company.stop() == 0
     two.propose("Secrets live in the vault.", "Vault")
-    away = command(two.laptop.home, "company_sync", "--json", **_variables(two.laptop))
-    assert (away.returncode, json.loads(away.stdout)["ok"]) == (1, False)
+    code, away = two.sync()
+    assert (code, away["ok"]) == (1, False)
     assert "Every service answers /healthz." in two.session()
     found = two.on_laptop("GET", "company/search/?query=healthz")
     assert found["items"][0]["entry"]["comes_from"] == host

@@ -18,7 +18,7 @@ from bigmind.embedded.home import (
     start_command,
 )
 from tests.embedded.conftest import NOBODY, as_root_only
-from tests.embedded.instance import command
+from tests.embedded.console import Console
 
 
 def test_a_home_is_made_and_closed_to_others(home: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_damaged_secret_key_is_said_in_one_sentence(home: Path, damaged: bytes
     prepare_home(home)
     (home / "secret_key").write_bytes(damaged)
 
-    ended = command(home, "doctor")
+    ended = Console(home).run("doctor")
 
     assert ended.returncode == 1
     assert ended.stderr.startswith(f"bigmind: {home}/secret_key is damaged: it does not hold a secret key. Put that")

@@ -21,7 +21,7 @@ from bigmind.embedded.programs import programs_for, server_account
 from bigmind.environment import environment
 from tests.backup.conftest import database, on_database
 from tests.embedded.console import Console
-from tests.embedded.instance import Instance, command, eventually, free_port
+from tests.embedded.instance import CopiedInstance, Instance, eventually, free_port
 from tests.prepared import copy_prepared_home
 
 Refused = Callable[[Instance], str]
@@ -59,7 +59,7 @@ def running(folder_of_running: Path, manager: socket.socket) -> Iterator[Instanc
 @pytest.fixture
 def instance(home: Path) -> Iterator[Instance]:
     """Yield a BigMind that has not started."""
-    instance = Instance(home)
+    instance = CopiedInstance(home)
     yield instance
     instance.hurry()
 
@@ -115,7 +115,7 @@ def test_systemd_and_probes_are_told_that_it_is_ready_and_well(running: Instance
 
 
 def test_a_second_start_on_the_same_data_is_told_of_the_first(running: Instance) -> None:
-    second = Instance(running.home).launch()
+    second = CopiedInstance(running.home).launch()
 
     assert second.finish() == 1
     assert second.printed == (
@@ -137,23 +137,25 @@ def test_a_start_on_nothing_makes_the_database_and_all_that_is_in_it(instance: I
 
 
 def test_the_doctor_finds_a_running_bigmind_well(running: Instance) -> None:
-    with Console(running.home, BIGMIND_PORT=str(running.port)) as console:
-        keyless, found, wrong = (
-            {name: check["status"] for name, check in console.doctor(**variables).items()}
-            for variables in (
-                {},
-                {"BIGMIND_API_KEY": running.key},
-                {"BIGMIND_API_KEY": "bm_wrong", "BIGMIND_WEB_PROCESSES": "1"},
-            )
-        )
+    console = Console(running.home, BIGMIND_PORT=str(running.port))
 
+    keyless, found, wrong = (
+        {name: check["status"] for name, check in console.doctor(**variables).items()}
+        for variables in (
+            {},
+            {"BIGMIND_API_KEY": running.key},
+            {"BIGMIND_API_KEY": "bm_wrong", "BIGMIND_WEB_PROCESSES": "1"},
+        )
+    )
+
+    assert {name: status for name, status in (keyless | found).items() if status != "ok"} == {}
     assert set(keyless.values()) == set(found.values()) == {"ok"}
     assert {name for name, status in wrong.items() if status == "problem"} == {"sessions"}
     assert {name for name, status in wrong.items() if status == "warning"} == {"processes"}
 
 
 def test_a_first_user_who_cannot_be_named_so_is_refused_in_one_sentence(home: Path) -> None:
-    refused = Instance.prepare(home, BIGMIND_USER="no name!").launch()
+    refused = CopiedInstance.prepare(home, BIGMIND_USER="no name!").launch()
 
     assert refused.finish() == 1
     assert refused.printed.startswith("bigmind: username: Enter a valid username.")
@@ -238,7 +240,7 @@ def test_ctrl_c_stops_everything(running: Instance, manager: socket.socket) -> N
 
 
 def test_the_doctor_says_how_to_start_what_does_not_run(home: Path) -> None:
-    examined = command(home, "doctor", BIGMIND_PORT=str(free_port()))
+    examined = Console(home).run("doctor", BIGMIND_PORT=str(free_port()))
 
     assert examined.returncode == 1
     assert "not running" in examined.stdout

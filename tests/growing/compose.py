@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.copies import Copied
 from tests.embedded.instance import ROOT, Instance, environment
 from tests.growing.server import COMPOSE, PASSWORD
 
@@ -51,6 +52,9 @@ class Service(Instance):
         """Run the command of the service. The program is the one that pyproject.toml installs."""
         program, *arguments = COMPOSE["services"][self.service]["command"]
         assert program == "bigmind"
+        if not self.searched:
+            self.process = Copied.printing(arguments, self.environment)
+            return self
         self.process = subprocess.Popen(
             [sys.executable, "-c", "from bigmind.cli import main; main()", *arguments],
             cwd=ROOT,

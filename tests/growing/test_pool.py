@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.embedded.console import Console
-from tests.embedded.instance import Instance, eventually
+from tests.embedded.instance import CopiedInstance, Instance, eventually
 from tests.growing.server import PASSWORD, TwoRoles, two_roles
 from tests.pool import SESSIONS, Pool
 
@@ -22,7 +22,7 @@ def pooled() -> Iterator[tuple[Instance, Pool, TwoRoles]]:
         (folder / "pool").mkdir()
         with Pool(folder / "pool", server.application_url) as pool:
             variables = {**server.variables, "BIGMIND_DATABASE_URL": pool.url}
-            instance = Instance(
+            instance = CopiedInstance(
                 folder / "home", BIGMIND_EMBEDDING_PROVIDER="hashing", BIGMIND_RATE_LIMIT="0", **variables
             )
             try:
@@ -35,8 +35,8 @@ def test_everybody_reads_what_is_theirs_and_nothing_fails(pooled: tuple[Instance
     instance, pool, server = pooled
     variables = {**server.variables, "BIGMIND_DATABASE_URL": pool.url}
     names = [f"person{number}" for number in range(PEOPLE)]
-    with Console(instance.home, **variables) as console:
-        keys = [console.add_person(name) for name in names]
+    console = Console(instance.home, **variables)
+    keys = [console.add_person(name) for name in names]
 
     with ThreadPoolExecutor(PEOPLE) as threads:
         told = list(threads.map(lambda person: _live(instance.url, *person), zip(names, keys, strict=True)))
@@ -60,14 +60,10 @@ def examined(
     address = pool.url.replace("@", f":{PASSWORD}@")
     variables = {**server.variables, "BIGMIND_DATABASE_URL": address, "BIGMIND_PORT": str(instance.port)}
     through_it = {**variables, "BIGMIND_DATABASE_OWNER_URL": f"{pool.url}?application_name=owner"}
-    with (
-        Console(instance.home, **variables) as past_the_pool,
-        Console(instance.home, **through_it) as through_the_pool,
-    ):
-        # Each waits for what does not come.
-        with ThreadPoolExecutor(2) as threads:
-            past, through = threads.map(Console.doctor, (past_the_pool, through_the_pool))
-        return past, through
+    consoles = [Console(instance.home, **reached) for reached in (variables, through_it)]
+    with ThreadPoolExecutor(2) as threads:  # Each waits for what does not come.
+        past, through = threads.map(Console.doctor, consoles)
+    return past, through
 
 
 def test_the_doctor_is_content_and_says_that_a_pool_is_there(examined: tuple[Checks, Checks]) -> None:

@@ -17,7 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tests.embedded.instance import Instance, eventually, free_port
+from tests.embedded.instance import CopiedInstance, Instance, eventually, free_port
 from tests.growing.server import ROOT
 from tests.transports.test_mcp_listening import HEADERS, LISTEN
 
@@ -60,7 +60,7 @@ def certificate(folder: Path) -> Path:
 def running(folder: Path) -> Iterator[Instance]:
     """Yield a BigMind that is reached by another name than its own."""
     variables = {"BIGMIND_PUBLIC_URL": PUBLIC, "BIGMIND_MODE": "team", "BIGMIND_EMBEDDING_PROVIDER": "hashing"}
-    instance = Instance.prepare(folder / "home", **variables, BIGMIND_WEB_PROCESSES="1").start()
+    instance = CopiedInstance.prepare(folder / "home", **variables, BIGMIND_WEB_PROCESSES="1").start()
     yield instance
     instance.hurry()
 

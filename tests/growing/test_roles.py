@@ -13,7 +13,7 @@ from bigmind.core.roles import ONLY_GROWS
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments
 from tests.embedded.console import Console
-from tests.embedded.instance import Instance, eventually
+from tests.embedded.instance import CopiedInstance, Instance, eventually
 from tests.growing.server import APPLICATION, PASSWORD, TwoRoles, two_roles
 from tests.torture.writes import client_of
 
@@ -32,7 +32,7 @@ def running() -> Iterator[tuple[Instance, TwoRoles]]:
             for taken in TAKEN:  # So whoever owns the tables gives them to the application at each start.
                 owner.execute(taken)
         variables = {"BIGMIND_EMBEDDING_PROVIDER": "hashing", "BIGMIND_RATE_LIMIT": "0", **server.variables}
-        instance = Instance(folder / "home", **variables)
+        instance = CopiedInstance(folder / "home", **variables)
         try:
             yield instance.start(), server
         finally:
@@ -40,10 +40,9 @@ def running() -> Iterator[tuple[Instance, TwoRoles]]:
 
 
 @pytest.fixture(scope="module")
-def console(running: tuple[Instance, TwoRoles]) -> Iterator[Console]:
+def console(running: tuple[Instance, TwoRoles]) -> Console:
     instance, server = running
-    with Console(instance.home, **server.variables, BIGMIND_PORT=str(instance.port)) as console:
-        yield console
+    return Console(instance.home, **server.variables, BIGMIND_PORT=str(instance.port))
 
 
 @pytest.fixture
@@ -155,7 +154,7 @@ def test_every_table_that_only_grows_is_kept_from_the_application(application: p
 def test_a_process_that_serves_forgets_the_owner(console: Console, server: str) -> None:
     ask = "import os; from bigmind.core.roles import owner; print(owner().alias, *os.environ)"
 
-    before, told = (console.run(code=code).stdout for code in (ask, f"import bigmind.{server}; {ask}"))
+    before, told = (console.script(code) for code in (ask, f"import bigmind.{server}; {ask}"))
 
     assert before.startswith("owner ")
     assert "BIGMIND_DATABASE_OWNER_URL" in before
