@@ -8,10 +8,11 @@ from typing import Any
 
 import httpx
 import httpx2
+import psycopg
 import pytest
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
 from django.db.backends.postgresql.creation import DatabaseCreation
 from django.test import TransactionTestCase
 from psycopg.errors import InsufficientPrivilege
@@ -96,6 +97,26 @@ def _empty_what_was_written() -> Iterator[None]:
     TransactionTestCase._fixture_teardown = lambda _: _empty_database()  # type: ignore[method-assign]
     yield
     TransactionTestCase._fixture_teardown = original  # type: ignore[method-assign]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _keep_the_connection() -> Iterator[None]:
+    """Clean the session of a test that committed: Django would connect again, and a new session knows no table yet."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_should_reload_connections", lambda _: _clean_sessions())
+        yield
+
+
+def _clean_sessions() -> bool:
+    """Begin the sessions of this thread anew; return whether one could not be, so that all are closed."""
+    try:
+        for made in connections.all(initialized_only=True):
+            if made.connection is not None:
+                made.connection.execute("DISCARD ALL")
+                made.init_connection_state()
+    except psycopg.Error:
+        return True
+    return False
 
 
 @pytest.fixture(scope="session", autouse=True)
