@@ -21,7 +21,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from bigmind.core.rls import KEY_TABLE
 from bigmind.core.roles import ONLY_GROWS, grant_to_application
-from tests.serving import served, web_process
+from tests.copies import served, web_process
 
 __all__ = ["served", "web_process"]
 

@@ -1,7 +1,7 @@
 """Programs of BigMind that are copied from a process that has imported it, as `bigmind up` copies its own.
 
 A program that starts from nothing imports for two seconds. A copy reads its own environment and settings, and begins.
-That a program starts from nothing is tested where one does: `served` is one, and there is one for each command.
+That a program starts from nothing is tested where one does: `serving` starts one, and there is one for each command.
 """
 
 import atexit
@@ -20,7 +20,11 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
-from tests.serving import ROOT, Served, environment_of_a_server, wait_until_served
+import pytest
+from django.db import connection
+from pytest_django.plugin import DjangoDbBlocker
+
+from tests.serving import ROOT, Served, end_its_database_sessions, environment_of_a_server, wait_until_served
 
 # A program for clients that start their server themselves: it hands its input and output to a copy, and ends with it.
 RELAY = """
@@ -103,6 +107,24 @@ def serving_copy(log: Path, **variables: str) -> Iterator[tuple[Served, Copied]]
         finally:
             process.kill()
             process.wait()
+
+
+@pytest.fixture(scope="session")
+def web_process(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    """The web process of `bigmind up`, once for all tests."""
+    with serving_copy(tmp_path_factory.mktemp("served") / "log.txt") as (served, _):
+        yield served
+    with django_db_blocker.unblock():
+        end_its_database_sessions()
+        connection.close()  # After tests in a browser it is another one than that of whoever drops the database.
+
+
+@pytest.fixture
+def served(web_process: Served, transactional_db: None) -> Served:
+    """The running server. What a test stores through the ORM is committed, so the server sees it."""
+    return web_process
 
 
 def command_of_a_copy(*arguments: str) -> list[str]:

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx
 import pytest
 from django.db import connection
-from pytest_django.plugin import DjangoDbBlocker
 
 from bigmind.embedded.home import prepare_home
 
@@ -36,18 +35,6 @@ class Served:
     def mcp(self) -> str:
         """The address of the MCP endpoint."""
         return f"{self.url}/mcp"
-
-
-@pytest.fixture(scope="session")
-def web_process(
-    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Served]:
-    """The web process of `bigmind up`, once for all tests."""
-    with serving(tmp_path_factory.mktemp("served") / "log.txt") as (served, _):
-        yield served
-    with django_db_blocker.unblock():
-        end_its_database_sessions()
-        connection.close()  # After tests in a browser it is another one than that of whoever drops the database.
 
 
 @contextmanager
@@ -78,12 +65,6 @@ def home_of_its_own(folder: Path) -> Path:
     prepare_home(folder)
     shutil.copy(Path(os.environ["BIGMIND_HOME"]) / "secret_key", folder)
     return folder
-
-
-@pytest.fixture
-def served(web_process: Served, transactional_db: None) -> Served:
-    """The running server. What a test stores through the ORM is committed, so the server sees it."""
-    return web_process
 
 
 def eventually(claim: Callable[[], bool], within: float = 5.0) -> bool:
