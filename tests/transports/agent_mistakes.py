@@ -1,7 +1,7 @@
 """What agents get wrong when they call a tool, what they mean by it, and what becomes of it.
 
 Each was seen in a client, or is what a model writes that knows other memories and not this one. `docs/forgiving.md` is
-this table, and `test_agent_mistakes.py` makes each mistake over a real client.
+this table, and `test_agent_mistakes.py` makes each mistake, and some of them over a real client.
 """
 
 from collections.abc import Callable

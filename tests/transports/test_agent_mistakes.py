@@ -1,30 +1,42 @@
-"""The mistakes that agents make, made over a real client: what is plain is done, all else is answered with the call."""
+"""The mistakes that agents make: what is plain is done, all else is answered with the call."""
 
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from django.utils import timezone
-from mcp import Client, MCPError
+from mcp import Client, MCPError, types
 from mcp.client.streamable_http import streamable_http_client
 
 from accounts.models import User
+from bigmind.transports.mcp.request_context import RequestContext
+from bigmind.transports.mcp.tools import call_tool
 from knowledge.models import Chunk, Fact, Feedback, Hypothesis, Note, Serving, Session
-from tests.factories import make_key
+from tests.factories import make_agent, make_key, make_user
 from tests.serving import Served
 from tests.transports.agent_mistakes import FORGIVEN, MISTAKES, REFUSED, REPAIRED, Call, Ids, Mistake
+from tests.worlds import undone
 
 PAGE = Path(__file__).parents[2] / "docs" / "forgiving.md"
 BEGIN, END = "<!-- mistakes -->", "<!-- end -->"
 Say = Callable[[Call], tuple[bool, str]]
 Answer = tuple[str, dict[str, Any]]
+Somebody = tuple[User, Say, Ids]
+"""Who it is, what calls for them, and what of theirs has which id."""
+Meet = Callable[[], AbstractContextManager[Somebody]]
+FIRST_CALLS: tuple[Call, ...] = (
+    ("memory_start_session", {"project": "depot"}),
+    ("memory_store_fact", {"category": "identity", "fact": "The bicycle is green in colour."}),
+    ("knowledge_set", {"domain": "email", "key": "signature", "content": "Best, P."}),
+)
 CALL = re.compile(r"(?:The call put right: |Call )(\w+)\((\{.*\})\)")
 
 
@@ -35,22 +47,38 @@ def test_most_of_what_agents_get_wrong_is_forgiven_or_repaired_at_once() -> None
     assert outcomes[FORGIVEN] + outcomes[REPAIRED] >= 30
 
 
-def test_each_mistake_has_the_effect_of_what_is_meant_or_none(served: Served) -> None:
+@pytest.mark.django_db
+def test_each_mistake_has_the_effect_of_what_is_meant_or_none(settings: Any) -> None:
+    settings.RATE_LIMIT_PER_MINUTE = 0
+    somebody = _make_somebody()
+
+    @contextmanager
+    def meet() -> Iterator[Somebody]:
+        with undone():
+            yield somebody
+
     wrong: dict[str, str] = {}
     right: dict[str, Answer] = {}
-    with start_blocking_portal() as portal:
-        for mistake in MISTAKES:
-            try:
-                _make(mistake, served, portal, right)
-            except AssertionError as error:
-                wrong[mistake.about] = str(error)
+    for mistake in MISTAKES:
+        try:
+            _make(mistake, meet, right)
+        except AssertionError as error:
+            wrong[mistake.about] = str(error)
 
     assert wrong == {}
 
 
-def _make(mistake: Mistake, served: Served, portal: BlockingPortal, right: dict[str, Answer]) -> None:
+@pytest.mark.parametrize("outcome", [FORGIVEN, REPAIRED, REFUSED])
+def test_a_real_client_hands_on_what_is_wrong_and_what_it_is_answered(served: Served, outcome: str) -> None:
+    mistake = next(mistake for mistake in MISTAKES if mistake.outcome == outcome)
+
+    with start_blocking_portal() as portal:
+        _make(mistake, lambda: _over_a_real_client(served, portal), {})
+
+
+def _make(mistake: Mistake, meet: Meet, right: dict[str, Answer]) -> None:
     """Make a mistake as somebody, and see that it did as much as the right call, or nothing."""
-    with _somebody(served, portal) as (user, call, ids):
+    with meet() as (user, call, ids):
         before = _memory_of(user)
 
         is_error, text = call(mistake.sent(ids))
@@ -67,16 +95,17 @@ def _make(mistake: Mistake, served: Served, portal: BlockingPortal, right: dict[
             found = CALL.search(text)
             assert found, text
             is_error, text = call((found[1], json.loads(found[2])))
-    assert not is_error, text
+        assert not is_error, text
+        done = _without_ids(text), _memory_of(user)
     same = json.dumps(mistake.meant({name: f"<{name}>" for name in ids}))
     if same not in right:
-        right[same] = _answer_to(mistake.meant, served, portal)
-    assert (_without_ids(text), _memory_of(user)) == right[same]
+        right[same] = _answer_to(mistake.meant, meet)
+    assert done == right[same]
 
 
-def _answer_to(meant: Callable[[Ids], Call], served: Served, portal: BlockingPortal) -> Answer:
-    """Make the right call as somebody else. Many mistakes mean the same one."""
-    with _somebody(served, portal) as (user, call, ids):
+def _answer_to(meant: Callable[[Ids], Call], meet: Meet) -> Answer:
+    """Make the right call in the same place. Many mistakes mean the same one."""
+    with meet() as (user, call, ids):
         is_error, text = call(meant(ids))
         assert not is_error, text
         return _without_ids(text), _memory_of(user)
@@ -103,21 +132,32 @@ def _table() -> str:
     return "\n".join(parts)
 
 
-@contextmanager
-def _somebody(served: Served, portal: BlockingPortal) -> Iterator[tuple[User, Say, Ids]]:
-    """Make somebody with a session, a fact and a note; yield who it is, what calls for them and what has which id.
+def _make_somebody() -> Somebody:
+    """Make somebody whose agent calls in this process."""
+    user = make_user()
+    context = RequestContext(make_agent(user, "claude-code"), frozenset({"all"}), "mistakes")
 
-    All their calls go over one connection: to make one takes longer than a call.
-    """
+    def call(call: Call) -> tuple[bool, str]:
+        name, arguments = call
+        try:
+            return _read(call_tool(context, types.CallToolRequestParams(name=name, arguments=arguments)))
+        except MCPError as error:
+            return True, str(error)
+
+    for first in FIRST_CALLS:
+        call(first)
+    return user, call, _ids_of(user)
+
+
+@contextmanager
+def _over_a_real_client(served: Served, portal: BlockingPortal) -> Iterator[Somebody]:
+    """Make somebody whose client calls over one connection: to make one takes longer than a call."""
     key, user = (made := make_key()).text, made.key.user
     http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60)
     client = Client(streamable_http_client(served.mcp, http_client=http), mode="auto")
     with portal.wrap_async_context_manager(client):
-        portal.call(_said, client, ("memory_start_session", {"project": "depot"}))
-        fact = {"category": "identity", "fact": "The bicycle is green in colour."}
-        portal.call(_said, client, ("memory_store_fact", fact))
-        note = {"domain": "email", "key": "signature", "content": "Best, P."}
-        portal.call(_said, client, ("knowledge_set", note))
+        for first in FIRST_CALLS:
+            portal.call(_said, client, first)
         yield user, lambda call: portal.call(_said, client, call), _ids_of(user)
 
 
@@ -133,9 +173,12 @@ def _ids_of(user: User) -> Ids:
 
 async def _said(client: Client, call: Call) -> tuple[bool, str]:
     try:
-        result = await client.call_tool(*call)
+        return _read(await client.call_tool(*call))
     except MCPError as error:
         return True, str(error)
+
+
+def _read(result: types.CallToolResult) -> tuple[bool, str]:
     return bool(result.is_error), result.content[-1].text  # type: ignore[union-attr]
 
 
