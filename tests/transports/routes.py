@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import Any
 from uuid import uuid4
@@ -119,6 +120,7 @@ class Route:
         raise AssertionError(f"No address of {self.name} was found.")
 
 
+@cache
 def routes() -> dict[str, Route]:
     """Return every address but the operations of the API and the admin site, which have tables of their own."""
     found = _patterns(get_resolver().url_patterns, "")

@@ -20,9 +20,13 @@ _MENU = re.compile(r'<nav class="navigation" id="menu".*?</nav>', re.S)
 _LINK = re.compile(r'<a href="([^"]+)"')
 
 
-def _links(client: Client, address: str = "/memory/") -> tuple[list[str], list[str]]:
+def _links(client: Client) -> tuple[list[str], list[str]]:
     """Return the addresses that the main list of a page shows at once, and those under “More”."""
-    menu = _MENU.findall(client.get(address).content.decode())[0].split('<ul class="account">')[0]
+    return _links_of(client.get("/memory/"))
+
+
+def _links_of(page: Any) -> tuple[list[str], list[str]]:
+    menu = _MENU.findall(page.text)[0].split('<ul class="account">')[0]
     more = "".join(_MORE.findall(menu))
     return _LINK.findall(_MORE.sub("", menu)), _LINK.findall(more)
 
@@ -38,8 +42,9 @@ def test_a_newcomer_sees_seven_links_or_so_and_reaches_the_others(client: Client
     assert reverse("curation") in shown or role == Role.MEMBER
     assert {reverse("kb"), reverse("docs"), reverse("apps"), reverse("api-docs"), reverse("keys")} <= {*more}
     for address in more:
-        assert client.get(address).status_code == 200, address
-        assert address in _links(client, address)[0]
+        page = client.get(address)
+        assert page.status_code == 200, address
+        assert address in _links_of(page)[0]
 
 
 def test_a_link_comes_forward_when_there_is_something_behind_it(client: Client, settings: Any) -> None:

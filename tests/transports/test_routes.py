@@ -28,6 +28,7 @@ pytestmark = pytest.mark.django_db
 NOT_THIS_WAY = 405
 
 Stored = list[tuple[Any, ...]]
+Ids = dict[str, Any]
 
 
 @pytest.fixture(autouse=True)
@@ -49,9 +50,15 @@ def owned(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
 
 
 @pytest.fixture(scope="module")
-def before(owned: Owned) -> Stored:
+def ids(owned: Owned) -> Ids:
+    """What stands in the addresses of all that: looked up once."""
+    return ids_in_addresses(owned)
+
+
+@pytest.fixture(scope="module")
+def before(ids: Ids) -> Stored:
     """What they own before anybody asks. Each answer is taken back, so it is the same before every one."""
-    return _stored(owned)
+    return _stored(ids)
 
 
 def test_every_address_has_one_rule() -> None:
@@ -60,12 +67,12 @@ def test_every_address_has_one_rule() -> None:
     assert sorted(ruled) == sorted(routes())
 
 
-def test_without_a_sign_in_every_other_address_leads_to_it(owned: Owned, before: Stored) -> None:
+def test_without_a_sign_in_every_other_address_leads_to_it(ids: Ids, before: Stored) -> None:
     visitor = Client()
     for name, route in routes().items():
         for method in ("GET", "POST"):
             visitor.cookies.clear()
-            status, content, turned_to, changed = _asked(visitor, method, route, ids_in_addresses(owned), before)
+            status, content, turned_to, changed = _asked(visitor, method, route, ids, before)
 
             assert SECRET.encode() not in content, (name, method)
             assert not changed, (name, method)
@@ -74,46 +81,41 @@ def test_without_a_sign_in_every_other_address_leads_to_it(owned: Owned, before:
 
 
 @pytest.mark.parametrize(("rule", "refusal"), [(OWNER, 404), (CURATORS, 403), (ADMINS, 403)])
-def test_another_member_is_refused_what_is_not_for_members(
-    owned: Owned, before: Stored, rule: str, refusal: int
-) -> None:
-    _is_refused(make_user(), RULES[rule], refusal, owned, before)
+def test_another_member_is_refused_what_is_not_for_members(ids: Ids, before: Stored, rule: str, refusal: int) -> None:
+    _is_refused(make_user(), RULES[rule], refusal, ids, before)
 
 
-def test_a_curator_is_refused_what_is_for_admins(owned: Owned, before: Stored) -> None:
-    _is_refused(make_actor(curator=True).user, RULES[ADMINS], 403, owned, before)
+def test_a_curator_is_refused_what_is_for_admins(ids: Ids, before: Stored) -> None:
+    _is_refused(make_actor(curator=True).user, RULES[ADMINS], 403, ids, before)
 
 
-def test_what_is_for_members_shows_another_member_nothing_private(owned: Owned) -> None:
+def test_what_is_for_members_shows_another_member_nothing_private(ids: Ids) -> None:
     member = _signed_in(make_user())
 
     for name in RULES[MEMBERS]:
         for method in ("GET", "POST"):
-            status, content, _, _ = _asked(member, method, routes()[name], ids_in_addresses(owned))
+            status, content, _, _ = _asked(member, method, routes()[name], ids)
 
             assert SECRET.encode() not in content, (name, method)
             assert status < 500, (name, method)
 
 
-def test_what_somebody_else_owns_is_answered_as_what_nobody_owns(owned: Owned) -> None:
+def test_what_somebody_else_owns_is_answered_as_what_nobody_owns(ids: Ids) -> None:
     member = _signed_in(make_user())
 
     for name in RULES[OWNER]:
-        answers = [
-            _without_ids(_asked(member, "GET", routes()[name], ids)[1])
-            for ids in (ids_in_addresses(owned), _nobodys(owned))
-        ]
+        answers = [_without_ids(_asked(member, "GET", routes()[name], in_it)[1]) for in_it in (ids, _nobodys(ids))]
 
         assert answers[0] == answers[1], name
 
 
-def _is_refused(user: User, names: tuple[str, ...], refusal: int, owned: Owned, before: Stored) -> None:
+def _is_refused(user: User, names: tuple[str, ...], refusal: int, ids: Ids, before: Stored) -> None:
     visitor = _signed_in(user)
     for name in names:
         # What a page lets somebody do is what counts; many only take one of the two methods.
-        status, content, _, changed = _asked(visitor, "POST", routes()[name], ids_in_addresses(owned), before)
+        status, content, _, changed = _asked(visitor, "POST", routes()[name], ids, before)
         if status == NOT_THIS_WAY:
-            status, content, _, changed = _asked(visitor, "GET", routes()[name], ids_in_addresses(owned), before)
+            status, content, _, changed = _asked(visitor, "GET", routes()[name], ids, before)
 
         assert status == refusal, name
         assert SECRET.encode() not in content, name
@@ -127,26 +129,26 @@ def _signed_in(user: User) -> Client:
 
 
 def _asked(
-    visitor: Client, method: str, route: Route, ids: dict[str, Any], before: Stored | None = None
+    visitor: Client, method: str, route: Route, ids: Ids, before: Stored | None = None
 ) -> tuple[int, bytes, str, bool]:
     """Ask, see whether anything of the owner is different from `before`, and take it back."""
     with transaction.atomic():
         answer = visitor.generic(method, route.at(ids), "", "application/x-www-form-urlencoded")
-        changed = before is not None and _stored(ids["owned"]) != before
+        changed = before is not None and _stored(ids) != before
         transaction.set_rollback(True)
     return answer.status_code, answer.content, answer.get("Location", ""), changed
 
 
-def _stored(owned: Owned) -> Stored:
-    return stored_by(User.objects.get(username=owned.username), owned)
+def _stored(ids: Ids) -> Stored:
+    return stored_by(User(pk=ids["person_id"]), ids["owned"])
 
 
-def _nobodys(owned: Owned) -> dict[str, Any]:
+def _nobodys(ids: Ids) -> Ids:
     """Ids of the same kinds, where nothing is."""
     numbers = ("fact_id", "chunk_id", "note_id", "hypothesis_id", "question_id", "pk", "entry_id")
     captured = ("conversation_id", "event_id")
     return {
-        **ids_in_addresses(owned),
+        **ids,
         **dict.fromkeys((*numbers, *captured), 999_999),
         "session_id": uuid4(),
         "key_id": uuid4(),
