@@ -7,7 +7,7 @@ from tests.serving import Served
 from tests.transports.fuzzing import fuzz
 from tests.transports.hostile import key_for_everything
 
-NAMES = ("memory_store_fact", "memory_deprecate_fact", "memory_recall")
+NAMES = ("memory_store_fact", "memory_deprecate_fact", "memory_search_chunks")
 
 
 def test_no_case_breaks_the_server_or_the_promise_of_the_document(served: Served, tmp_path: Path) -> None:

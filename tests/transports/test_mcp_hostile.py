@@ -13,8 +13,8 @@ from tests.transports.hostile import KEPT, REFUSED_EVERYWHERE, UNREADABLE, is_cl
 from tests.transports.mcp_hostile import hostile_calls, trouble_with
 from tests.transports.mcp_wire import STATELESS_REVISION, Wire, envelope, text_of
 
-EACH = 23
-"""Of the calls one in so many: of 29 values one or two for each argument. `make torture` makes all of them."""
+EACH = 29
+"""Of the calls one in so many: of 29 values one for each argument or so. `make torture` makes all of them."""
 PARSE_ERROR, INVALID_PARAMS = -32700, -32602
 
 

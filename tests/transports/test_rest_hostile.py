@@ -21,7 +21,7 @@ from tests.worlds import keep_world, undone
 
 pytestmark = pytest.mark.django_db
 
-EACH = 4
+EACH = 8
 """Of the values one in so many, other ones for each argument: `make torture` sends all of them."""
 
 
