@@ -22,6 +22,7 @@ from xdist.scheduler import LoadFileScheduling
 from bigmind.core.rls import KEY_TABLE
 from bigmind.core.roles import ONLY_GROWS, grant_to_application
 from tests.copies import served, web_process
+from tests.serving import end_its_database_sessions
 
 __all__ = ["served", "web_process"]
 
@@ -71,7 +72,7 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: Any) -> None:
+def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: Any) -> Iterator[None]:
     """Copy the migrated database, and ask nothing of it: `migrate` would look for what is missing, and find nothing."""
     from bigmind.management.commands.migrate import Command
 
@@ -88,6 +89,11 @@ def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: Any) -> N
         request.getfixturevalue("django_db_setup")
     with django_db_blocker.unblock():
         grant_to_application()  # The database that was copied takes the tokens of another secret key.
+    yield
+    with django_db_blocker.unblock():
+        # Tests in a browser leave a connection of their own, which would keep the database from being dropped.
+        end_its_database_sessions()
+        connection.close()
 
 
 @pytest.fixture(scope="session", autouse=True)
