@@ -2,7 +2,6 @@
 
 import json
 import socket
-import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,10 +17,11 @@ from django.test import Client
 
 from knowledge.models import Chunk, Session
 from tests.capture.hooking import choose_mode
+from tests.copies import Copied, serving_copy
 from tests.factories import make_key, make_user
 from tests.half_open import attacking
 from tests.half_open import connect as half_open
-from tests.serving import Served, end_its_database_sessions, serving
+from tests.serving import Served, end_its_database_sessions
 
 MIB = 1024 * 1024
 TCP_ESTABLISHED = 1
@@ -32,10 +32,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(scope="module")
 def hurried(
     django_db_setup: None, django_db_blocker, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Served, "subprocess.Popen[bytes]"]]:
+) -> Iterator[tuple[Served, Copied]]:
     """The web process with short deadlines."""
     log: Path = tmp_path_factory.mktemp("hurried") / "log.txt"
-    with serving(log, BIGMIND_HEADER_SECONDS="1", BIGMIND_BODY_SECONDS="2") as started:
+    with serving_copy(log, BIGMIND_HEADER_SECONDS="1", BIGMIND_BODY_SECONDS="2") as started:
         for path in ("/api/v1/facts/", "/sign-in/"):  # The first request makes Django import its pages.
             httpx.get(f"{started[0].url}{path}", timeout=60)
         yield started

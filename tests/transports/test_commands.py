@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,10 @@ from django.db import OperationalError, connection
 
 from accounts.models import Agent, Role
 from bigmind.management.base import OperatorCommand
+from bigmind.management.documents import DOCUMENTS
 from knowledge.models import Fact
 from tests.commands import run
+from tests.copies import command_of_a_copy
 from tests.factories import make_key, make_user
 
 OURS = [
@@ -38,12 +39,6 @@ OURS = [
 FACT = ("category=preference", "fact=Prefers pytest.")
 
 
-def bigmind(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run a command as a process of its own."""
-    manage = Path(__file__).parent.parent.parent / "manage.py"
-    return subprocess.run([sys.executable, manage, *arguments], capture_output=True, text=True, timeout=60, check=False)
-
-
 @pytest.fixture
 def owner(db: None) -> Any:
     """The one user of a personal BigMind."""
@@ -62,7 +57,8 @@ def test_help_shows_examples(name: str) -> None:
 
 
 def test_a_refusal_is_one_line_and_the_exit_code_says_so() -> None:
-    unknown = bigmind("op", "memory_stor_fact")
+    command = command_of_a_copy("op", "memory_stor_fact")
+    unknown = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     with pytest.raises(SystemExit) as misused:
         ManagementUtility(["bigmind", "key_rotate"]).execute()
 
@@ -196,8 +192,12 @@ def test_a_sign_in_link_is_printed_alone(owner: Any) -> None:
     assert json.loads(run("sign_in_link", "ada", "--json"))["user"] == "ada"
 
 
-def test_stale_documents_fail_the_check_and_are_written_anew(tmp_path: Path, settings: Any) -> None:
-    settings.BASE_DIR = tmp_path
+def test_stale_documents_fail_the_check_and_are_written_anew(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.BASE_DIR, one = tmp_path, Path("docs/operations.md")
+    # All of them are made where `test_parity.py` checks those of the repository.
+    monkeypatch.setattr("bigmind.management.commands.docs.DOCUMENTS", {one: DOCUMENTS[one]})
 
     with pytest.raises(CommandError, match=r"Stale: docs/operations\.md"):
         run("docs", "--check")

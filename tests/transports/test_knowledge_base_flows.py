@@ -15,8 +15,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from accounts.models import Role, User
 from knowledge.services.embedding import embed_pending
+from tests.copies import serving_copy
 from tests.factories import make_key, make_user
-from tests.serving import Served, serving
+from tests.serving import Served
 
 LESSONS = (Path(__file__).parents[1] / "knowledge" / "parsers" / "LESSONS-LEARNED.md").read_text(encoding="utf-8")
 # The first stories are enough here: `tests/knowledge/parsers` reads the whole document.
@@ -270,7 +271,7 @@ def test_while_the_embedder_is_away_words_answer_and_say_so(
         await _add_the_examples(call)
         return await call("kb_search", query="vercel route ordering")
 
-    with serving(tmp_path / "log.txt") as (without_embedder, _):
+    with serving_copy(tmp_path / "log.txt") as (without_embedder, _):
         found = _through_mcp(without_embedder, key, flow)
 
     assert found["fallback"]

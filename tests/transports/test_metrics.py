@@ -41,13 +41,9 @@ def _scraped(**meta: str) -> dict[str, float]:
     """Everything that is told: each metric with its labels, and its number."""
     answer = Client().get("/metrics", **{**HERE, **meta})
     assert answer.status_code == 200, answer.content
-    families = text_string_to_metric_families(answer.text)
-    return {_named(sample): sample.value for family in families for sample in family.samples}
-
-
-def _named(sample: Any) -> str:
-    labels = ",".join(f"{name}={value}" for name, value in sorted(sample.labels.items()))
-    return f"{sample.name}{{{labels}}}" if labels else str(sample.name)
+    # The parser of the client library takes ten times as long. Of labels that have no quotes it reads nothing else.
+    samples = (line.rpartition(" ") for line in answer.text.splitlines() if not line.startswith("#"))
+    return {name.replace('"', ""): float(value) for name, _, value in samples}
 
 
 def test_this_machine_may_read_them_without_a_token() -> None:
@@ -56,6 +52,7 @@ def test_this_machine_may_read_them_without_a_token() -> None:
     assert answer.status_code == 200
     assert answer["Content-Type"].startswith("text/plain; version=")
     assert 'bigmind_build_info{django="' in answer.text
+    assert {"bigmind_calls", "bigmind_database_up"} <= {one.name for one in text_string_to_metric_families(answer.text)}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The door for apps that only do OAuth: what it tells, whom it lets in, and everything that it refuses."""
 
 from datetime import timedelta
+from itertools import product
 from typing import Any
 
 import httpx
@@ -507,13 +508,18 @@ def test_apps_that_introduce_themselves_without_end_are_asked_to_wait(served: Se
 
 
 @pytest.mark.parametrize("path", ["token", "register", "revoke", "authorize"])
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"client_id=%00", b"client_id=a&token=%00", b"x" * 70_000])
-@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "application/json", "multipart/form-data"])
-def test_nonsense_is_refused_and_breaks_nothing(served: Served, path: str, content: bytes, kind: str) -> None:
-    answer = httpx.post(f"{served.url}/mcp/oauth/{path}", content=content, headers={"Content-Type": kind})
+def test_nonsense_is_refused_and_breaks_nothing(served: Served, path: str) -> None:
+    contents = (b"", b"{", b"\xff\xfe", b"client_id=%00", b"client_id=a&token=%00", b"x" * 70_000)
+    kinds = ("application/x-www-form-urlencoded", "application/json", "multipart/form-data")
 
-    assert 400 <= answer.status_code < 500
-    assert answer.json()["error"]
+    with httpx.Client(base_url=f"{served.url}/mcp/oauth/") as client:
+        answers = {
+            (kind, content[:20]): client.post(path, content=content, headers={"Content-Type": kind})
+            for kind, content in product(kinds, contents)
+        }
+
+    assert {sent: answer.text for sent, answer in answers.items() if not 400 <= answer.status_code < 500} == {}
+    assert [sent for sent, answer in answers.items() if not answer.json()["error"]] == []
 
 
 def test_another_host_is_misdirected(served: Served) -> None:
