@@ -20,6 +20,7 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.feedback import give_feedback
 from tests.factories import make_actor
 from tests.knowledge.factories import make_draft, make_reference
+from tests.worlds import keep_world
 
 pytestmark = pytest.mark.django_db
 
@@ -82,17 +83,27 @@ ENDPOINTS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def documented(django_db_setup, django_db_blocker):
+    """A curator of a BigMind where Helios is documented, made once."""
+
+    def document():
+        curator = make_actor(curator=True)
+        import_references(
+            curator,
+            collection="helios",
+            drafts=[USERS_LIST, USERS_GET, GROUP, LOGIN, GROUPS_CREATE, *ENDPOINTS],
+            completeness={"command": "complete", "api": "complete"},
+        )
+        return curator
+
+    with keep_world(django_db_blocker, document) as curator:
+        yield curator
+
+
 @pytest.fixture
-def actor():
-    """A curator of a BigMind where Helios is documented."""
-    curator = make_actor(curator=True)
-    import_references(
-        curator,
-        collection="helios",
-        drafts=[USERS_LIST, USERS_GET, GROUP, LOGIN, GROUPS_CREATE, *ENDPOINTS],
-        completeness={"command": "complete", "api": "complete"},
-    )
-    return curator
+def actor(documented, db):
+    return documented
 
 
 def names(hits):
