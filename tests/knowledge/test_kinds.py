@@ -28,6 +28,7 @@ MAKERS["hypothesis"] = make_hypothesis
 
 
 NAMES = set(Kind.values) | {row.word for row in KINDS.values()} | {row.model.__name__ for row in KINDS.values()}
+WORDS = re.compile(rf"\b(?:{'|'.join(NAMES | {name.upper() for name in NAMES})})\b")
 KNOWN_ELSEWHERE = {"fact", "session", "chunk", "note", "hypothesis"}
 WRITTEN_OUT = {
     # What other programs call them, and which fields go to them. A kind that no program knows goes to none.
@@ -160,7 +161,7 @@ def test_a_table_of_kinds_is_recognised(code):
 
 def _kinds_in_literals(code: str) -> Iterator[set[str]]:
     """Yield the kinds of each literal that names four or more, as its keys, its members or what its rows begin with."""
-    if sum(name.lower() in code.lower() for name in NAMES) < 4:
+    if len({*WORDS.findall(code)}) < 4:
         return  # Parsing takes its time.
     for node in ast.walk(ast.parse(code)):
         keys = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
