@@ -11,10 +11,13 @@ import httpx2
 import psycopg
 import pytest
 from django.conf import settings
+from django.contrib.auth import login
+from django.contrib.sessions.backends.db import SessionStore
 from django.core.management import call_command
 from django.db import connection, connections, transaction
 from django.db.backends.postgresql.creation import DatabaseCreation
-from django.test import TransactionTestCase
+from django.http import HttpRequest
+from django.test import Client, TransactionTestCase
 from psycopg.errors import InsufficientPrivilege
 from whitenoise.middleware import WhiteNoiseMiddleware
 from xdist.scheduler import LoadFileScheduling
@@ -140,6 +143,26 @@ def _look_for_static_files_once() -> Iterator[None]:
     WhiteNoiseMiddleware.add_files_from_finders = add_files
     yield
     WhiteNoiseMiddleware.add_files_from_finders = original
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _sign_in_with_one_session() -> Iterator[None]:
+    """Let a client that nobody signed in with save one session: Django saves an empty one first, and replaces it."""
+    original = Client._login
+
+    def sign_in(client: Client, user: Any, backend: str | None = None) -> None:
+        if settings.SESSION_COOKIE_NAME in client.cookies:
+            original(client, user, backend)
+            return
+        request = HttpRequest()
+        request.session = SessionStore()
+        login(request, user, backend)
+        request.session.save()
+        client._set_login_cookies(request)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Client, "_login", sign_in)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
