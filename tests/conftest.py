@@ -17,7 +17,10 @@ from django.core.management import call_command
 from django.db import connection, connections, transaction
 from django.db.backends.postgresql.creation import DatabaseCreation
 from django.http import HttpRequest
+from django.template import Context, Template
 from django.test import Client, TransactionTestCase
+from django.test.signals import template_rendered
+from django.utils.safestring import SafeString
 from psycopg.errors import InsufficientPrivilege
 from whitenoise.middleware import WhiteNoiseMiddleware
 from xdist.scheduler import LoadFileScheduling
@@ -162,6 +165,20 @@ def _sign_in_with_one_session() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Client, "_login", sign_in)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _note_whole_pages_only() -> Iterator[None]:
+    """Tell a client of the template of its page, and not of the hundred in it: for each, it copies the context."""
+
+    def render(template: Template, context: Context) -> SafeString:
+        if context.template is template:
+            template_rendered.send(sender=template, template=template, context=context)
+        return template.nodelist.render(context)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Template, "_render", render)
         yield
 
 
