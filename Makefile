@@ -40,6 +40,8 @@ TORTURE := $(BIN)/python -m pytest --durations=60 --durations-min=1 -o faulthand
 export PIP_NO_INPUT := 1
 # Whatever runs below leaves the developer's own BigMind alone; `make run` is the exception.
 test test-fast check docs pictures bench torture clients migrations: export BIGMIND_HOME := $(CURDIR)/.make/home
+# On a disk, as in earnest: without it, tests write to memory where there is room.
+torture: export TMPDIR := $(or $(TMPDIR),/tmp)
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-fast check format wheel messages docs docs-site pictures bench torture clients clients-short migrations requirements clean

@@ -18,6 +18,10 @@ from bigmind.environment import environment
 from tests.prepared import TEMPLATE, copy_prepared_home
 
 FOLDER = "bigmind-tests-"
+# Databases are many files, also each sequence of each user: most of what they cost is the journal of a disk.
+MEMORY = Path("/dev/shm")
+# Containers often have 64 MiB there.
+ROOM = 6 * 1024**3
 
 
 def _prepare() -> None:
@@ -29,17 +33,33 @@ def _prepare() -> None:
     for name in [name for name in os.environ if name.startswith("BIGMIND_")]:
         del os.environ[name]
     _remove_what_killed_runs_left()
-    home = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
+    home = _make_folder()
     prepare_home(home)
     os.environ["BIGMIND_HOME"] = str(home)
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
     os.environ["BIGMIND_DATABASE_URL"] = database_url or _start_server(home)
     os.environ["PREPARED_TEMPLATE"] = "" if database_url else TEMPLATE
     environment.cache_clear()  # The command line may have read it already.
 
 
+def _make_folder() -> Path:
+    """Make a folder for the home, and in memory, if there is room, for all that the tests write; both end with them."""
+    in_memory = "TMPDIR" not in os.environ and MEMORY.is_dir() and _has_room_for_programs(MEMORY)
+    folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-", dir=MEMORY if in_memory else None))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    if not in_memory:
+        return folder
+    os.environ["TMPDIR"], tempfile.tempdir = str(folder), None
+    # As through /tmp, the user who runs PostgreSQL must get to its own folders.
+    folder.chmod(0o711)
+    return Path(tempfile.mkdtemp())
+
+
+def _has_room_for_programs(folder: Path) -> bool:
+    return shutil.disk_usage(folder).free > ROOM and not os.statvfs(folder).f_flag & os.ST_NOEXEC
+
+
 def _remove_what_killed_runs_left() -> None:
-    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
+    for folder in (*MEMORY.glob(f"{FOLDER}*"), *Path(tempfile.gettempdir()).glob(f"{FOLDER}*")):
         pid = folder.name.removeprefix(FOLDER).split("-")[0]
         if pid.isdigit() and not psutil.pid_exists(int(pid)):
             shutil.rmtree(folder, ignore_errors=True)
