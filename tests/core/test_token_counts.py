@@ -20,13 +20,11 @@ BITS = [
 memories = st.lists(st.sampled_from(BITS) | st.text(max_size=5), max_size=30).map("".join)
 
 
-@pytest.mark.parametrize(
-    "reference", REFERENCE, ids=lambda reference: f"{reference['kind']}: {reference['text'][:20]!r}"
-)
-def test_no_tokenizer_counts_more(reference):
-    count = count_tokens(reference["text"])
+def test_no_tokenizer_counts_more():
+    counted = [(reference, count_tokens(reference["text"])) for reference in REFERENCE]
 
-    assert count >= max(reference["tokens"].values())
+    assert len(counted) >= 150
+    assert [(one["text"], count) for one, count in counted if count < max(one["tokens"].values())] == []
 
 
 @pytest.mark.parametrize(("kind", "most"), [("english", 1.35), ("markdown", 1.35), ("code", 1.45), ("chinese", 1.75)])

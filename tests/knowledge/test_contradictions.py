@@ -38,9 +38,11 @@ def test_statements_that_can_both_hold_raise_few_false_alarms(part: str) -> None
     assert len(alarms) <= MOST_FALSE * len(near), alarms
 
 
-@pytest.mark.parametrize("text", [text for pair in PAIRS if pair.part == RULES for text in (pair.older, pair.newer)])
-def test_no_rule_disagrees_with_itself(text: str) -> None:
-    assert contradictions(text, f"# {text}\n\n{text}") == []
+def test_no_rule_disagrees_with_itself() -> None:
+    rules = [text for pair in PAIRS if pair.part == RULES for text in (pair.older, pair.newer)]
+
+    assert len(rules) >= 200
+    assert [text for text in rules if contradictions(text, f"# {text}\n\n{text}")] == []
 
 
 @pytest.mark.parametrize(
