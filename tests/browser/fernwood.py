@@ -21,6 +21,7 @@ from curation.packs.subscriptions import subscribe, trust_key
 from curation.proposals.overlaps import compare_proposals
 from knowledge.models import Chunk, CompanyEntry, Entry, Fact, Hypothesis, Note, Reference, Session
 from knowledge.references.imports import import_references
+from knowledge.services.chunks import index_chunk
 from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
@@ -161,6 +162,7 @@ COMMANDS = (
     ("fern replay", "Sends webhooks once more."),
     ("fern secrets list", "Lists the names of secrets, never their values."),
 )
+A_DAY = datetime(2026, 3, 2, tzinfo=UTC)
 TOOLS = ("memory_start_session", "memory_store_fact", "memory_semantic_search", "memory_end_session", "kb_search")
 
 
@@ -223,7 +225,10 @@ def _remember(agent: Actor) -> list[Session]:
         "The replay stops at the first webhook without an id.",
         "An outbox with a key would end that.",
     ):
-        make_chunk(agent, session=working, content=words, flag_reason="Decided")
+        chunk = make_chunk(agent, session=working, content=words, flag_reason="Decided")
+        # The day of a chunk is searched with it: with today's the order of what is found would change from day to day.
+        chunk.created_at = A_DAY
+        index_chunk(chunk)
     for category, fact, project in FACTS:
         make_fact(agent, fact, category=category, project=project, source_session=sessions[0].handle)
     for domain, key, content in NOTES:
