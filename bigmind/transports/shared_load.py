@@ -34,10 +34,12 @@ class AtWork:
     """
 
     def __init__(self, folder: Path | None) -> None:
-        self._file = os.open(folder / FILE, os.O_RDWR | os.O_CREAT, 0o600) if folder else None
-        if self._file is not None:
+        self._file: int | None = None
+        self._seen: bytearray | mmap.mmap = bytearray(SEEN.size)
+        if folder:
+            self._file = os.open(folder / FILE, os.O_RDWR | os.O_CREAT, 0o600)
             os.ftruncate(self._file, SEEN.size)
-        self._seen = mmap.mmap(-1 if self._file is None else self._file, SEEN.size)
+            self._seen = mmap.mmap(self._file, SEEN.size)
         self._places = min(MOST_PLACES, max(1, (os.cpu_count() or 1) // 2))
         self._lock = Lock()
         self._running: Counter[str] = Counter()

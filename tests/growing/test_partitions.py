@@ -443,7 +443,6 @@ def test_what_must_be_unique_is_so_in_partitions(divided: Actor) -> None:
         Passage(kind=passage.kind, source_id=passage.source_id, owner=passage.owner, ordinal=0, text="", digest=""),
         PassageVector(passage=passage, space=vector.space, owner=passage.owner),
         PassageVector(passage_id=0, space=vector.space, owner=passage.owner),
-        Passage(kind="nothing", source_id="1", text="", digest=""),
     ):
         with pytest.raises(IntegrityError):
             row.save(force_insert=True)
