@@ -227,7 +227,7 @@ SIGNS = (
         "hidden comment",
         "A rendered page does not show it; an agent reads it all the same.",
         "notice",
-        ("<!--", r"<!--(?:[^-]|-(?!->)){1,2000}+(?:-->)?"),
+        ("<!--", r"<!--(?>(?:[^-]|-(?!->)){1,2000})(?:-->)?"),
         ("[// / [comment", r"^\[(?://|comment)\]:\s{0,3}(?:#|<>)\s{0,3}[(\"'][^\n]{1,400}"),
         (
             "<",

@@ -26,7 +26,7 @@ SCRIPT = re.compile(
 )
 GO = re.compile(
     # Folders, then a method (`main.(*Store).Get`) or a function: each part is read once and gives nothing back.
-    r"^(?:created by )?(?P<function>(?:[\w.]*+[/-])*+"
+    r"^(?:created by )?(?P<function>(?>(?:[\w.]*+[/-])*)"
     r"(?:[\w.]+?\.(?=\()\(\*?\w+\)\.[\w.]++|\w++\.[\w.]++))"
     r"(?:\(.*\))?(?P<file>)(?: in goroutine \d+)?$"
 )

@@ -79,6 +79,16 @@ def _part_of(applied: Applied) -> str:
     return ".".join(applied.where.split(":")[0].split(".")[:2])
 
 
+def test_a_group_that_gives_nothing_back_is_atomic() -> None:
+    """Python before 3.11.5, such as that of Debian 12, misreads a possessive group: `(?:…)++` is `(?>(?:…)+)`."""
+    possessive = re.compile(r"(?<!\\)\)(?:[*+?]|\{\d*,?\d*\})\+")
+
+    assert [one.where for one in every_pattern() if possessive.search(one.pattern.pattern)] == []
+    assert possessive.search(r"(?:a|b)*+")
+    assert possessive.search(r"(?:a){1,3}+")
+    assert not possessive.search(r"\(a\)++")
+
+
 def test_every_pattern_of_the_code_is_found():
     patterns = every_pattern() + OF_FORMATS
 

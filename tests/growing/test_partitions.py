@@ -289,8 +289,9 @@ def test_nobody_who_writes_reads_or_leaves_meanwhile_is_refused_anything(
     for thread in threads:
         thread.start()
     try:
-        for wanted in (3, 0):
-            change_partitions(wanted)
+        while len(stored) < 2 and not failures:  # It may be done before anybody has written twice.
+            for wanted in (3, 0):
+                change_partitions(wanted)
     finally:
         stop.set()
         for thread in threads:
@@ -298,7 +299,6 @@ def test_nobody_who_writes_reads_or_leaves_meanwhile_is_refused_anything(
 
     assert failures == []
     indexed = set(Passage.objects.filter(kind=Kind.FACT, owner=actor.user).values_list("source_id", flat=True))
-    assert len(stored) > 1
     assert {str(number) for number in stored} <= indexed
     assert _mismatched() == 0
     assert set(Passage.objects.exclude(owner=None).values_list("owner", flat=True)) <= set(

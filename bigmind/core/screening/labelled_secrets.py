@@ -60,7 +60,7 @@ _LONG_ENOUGH = rf"(?=(?(quote)[^\n\"'`]{{6}}|{_BARE_VALUE}{{6}}))"
 _QUOTED = re.compile(rf"[^\n\"'`]{{1,{VALUE_CHARS}}}")
 # No password and no token is without a digit, a capital or a symbol; those in other scripts count as such.
 _SIGN = re.compile(r"[^a-z\s\"'`()\[\]{}<>,.;:/|\\_-]")
-_BARE = re.compile(rf"(?:[^\s\"'`<>,;&|\\]++|{_BARE_VALUE})++")
+_BARE = re.compile(rf"(?>(?:[^\s\"'`<>,;&|\\]++|{_BARE_VALUE})+)")
 _BLOCK = r"(?:[|>][-+]?\s{1,40})?"
 _ASSIGNED = re.compile(
     rf"(?>{_ENDING}{_QUOTES}(?:\s?\([^()\n]{{1,40}}\)){{0,1}}{_QUOTES}{_TYPE}\s{{0,20}}"
@@ -79,7 +79,7 @@ _VERB = (
 _SAID = re.compile(rf"[:=]\*{{0,2}}\s|\s(?:{_BEING}|{_SAYING})[\s*]")
 _LONG = r"[^\s:=]{32}"
 _SPOKEN = re.compile(
-    rf"(?>{_ENDING}{_QUOTES}(?P<between>(?:\s{{1,3}}(?!{_LONG})[\w(/@#&+](?:[\w'’/()#@&+-]++|\.(?=\w))*+){{0,7}}?)(?:\s{{1,3}}{_VERB}\s{{0,2}}[:=]?|\s?[:=])"
+    rf"(?>{_ENDING}{_QUOTES}(?P<between>(?:\s{{1,3}}(?!{_LONG})[\w(/@#&+](?>(?:[\w'’/()#@&+-]++|\.(?=\w))*)){{0,7}}?)(?:\s{{1,3}}{_VERB}\s{{0,2}}[:=]?|\s?[:=])"
     rf"\*{{0,2}}\s{{1,3}}{_OPEN}{_VALUE}){_LONG_ENOUGH}"
 )
 _OF_A_PAGE = re.compile(r"\s\w{0,12}(?:[Pp]age|[Cc]ursor)")
@@ -93,7 +93,7 @@ _NOT_BETWEEN = re.compile(
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,40}\Z")
 # Nothing is given back: what follows each part is not in it, and an address may stand at every third character.
-_USERINFO = re.compile(r"(?P<user>[^\s:@/\"'<>`|]{0,128}+)(?::(?P<password>[^\s\"'`@]{1,256}+))?+@(?=[\w\[.{$(-])")
+_USERINFO = re.compile(r"(?P<user>[^\s:@/\"'<>`|]{0,128}+)(?>(?::(?P<password>[^\s\"'`@]{1,256}+))?)@(?=[\w\[.{$(-])")
 _PORT = re.compile(r"\d{1,5}(?:[/?#]|\Z)")
 _AFTER_AT = re.compile(r"[^\s\"'`@/?#<>]{1,64}+@(?=[\w\[])")
 _BEARER = re.compile(r"[Bb](?:earer|EARER)(?:\s{1,4}|%20)(?P<token>[A-Za-z0-9._~+/=:-]{16,4000})")

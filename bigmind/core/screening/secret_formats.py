@@ -23,9 +23,9 @@ BODY_CHARS = 40
 _BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d")
 _END = re.compile(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: ?[0-9a-f]+")
 # Line ends may be escaped or quoted, as in JSON and in code. Headers such as `Proc-Type: 4,ENCRYPTED` may come first.
-_SPACE = r"(?:\s|\\{1,2}[nr]|\\?[\"'`+,>|]){0,40}+"
-_HEADERS = rf"(?:[A-Z][\w-]{{1,20}}: ?[^\n\\]{{0,200}}{_SPACE}){{0,8}}+"
-_LINES = rf"(?:[A-Za-z0-9+/=]{{16,}}+{_SPACE})*+"
+_SPACE = r"(?>(?:\s|\\{1,2}[nr]|\\?[\"'`+,>|]){0,40})"
+_HEADERS = rf"(?>(?:[A-Z][\w-]{{1,20}}: ?[^\n\\]{{0,200}}{_SPACE}){{0,8}})"
+_LINES = rf"(?>(?:[A-Za-z0-9+/=]{{16,}}+{_SPACE})*)"
 _BODY = re.compile(rf"(?::[^\n]{{0,99}})?{_SPACE}{_HEADERS}(?P<key>{_LINES}(?:[A-Za-z0-9+/=]{{1,80}}{_SPACE}(?=--))?)")
 _FRAMELESS = re.compile(
     r"(?:MII[A-Za-z0-9+/]{1,5}(?:IBAAKCA[QgI]|BADANBgkqhkiG9w0BAQEFAASC)|b3BlbnNzaC1rZXktdjEA|MC4CAQAwBQYDK2V|MHcCAQEEI"
@@ -34,10 +34,10 @@ _FRAMELESS = re.compile(
 # The lines before an end, of a text that is read backwards: looked for forwards, they would be tried at each place. The
 # `n` of an escaped line end then counts as a letter of the line before. The last line may be short, as may be the
 # checksum of a PGP key below it, and what is left of the first one where the text begins.
-_SPACE_BEFORE = r"(?:\s|[nr]?\\{1,2}|[\"'`,>|]|\+(?![A-Za-z0-9/=])){1,40}+"
+_SPACE_BEFORE = r"(?>(?:\s|[nr]?\\{1,2}|[\"'`,>|]|\+(?![A-Za-z0-9/=])){1,40})"
 _SHORT = rf"(?![A-Za-z0-9+/=]{{16}})[A-Za-z0-9+/=]{{1,15}}+{_SPACE_BEFORE}"
 _HEADLESS = re.compile(
-    rf"{_SPACE_BEFORE}(?:{_SHORT}){{0,2}}+(?:[A-Za-z0-9+/=]{{16,}}+(?:{_SPACE_BEFORE})?+)*+(?:[A-Za-z0-9+/=]{{1,15}}\Z)?"
+    rf"{_SPACE_BEFORE}(?>(?:{_SHORT}){{0,2}})(?>(?:[A-Za-z0-9+/=]{{16,}}+(?>(?:{_SPACE_BEFORE})?))*)(?:[A-Za-z0-9+/=]{{1,15}}\Z)?"
 )
 _ENCODED_FRAME = re.compile(r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{60,}+")
 

@@ -23,7 +23,7 @@ ID = re.compile(r"[ -]([0-9a-f]{32})(?:_all)?$")
 UUID_ID = re.compile(r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
 PAGES = (".md", ".html")
 TABLE = ".csv"
-LINK = re.compile(r"\]\(((?:[^()\s]++|\([^()\s]*+\)){1,50}+)\)")
+LINK = re.compile(r"\]\(((?>(?:[^()\s]++|\([^()\s]*+\)){1,50}))\)")
 """Names of pages have parentheses. Possessive, so that a link that never ends takes no longer. Decision 25."""
 PROPERTY = re.compile(r"^([^\s:#`|>*\[\]-][^:\n]{0,60}): (\S.*)$")
 ADDRESS = "https://www.notion.so/"

@@ -11,7 +11,7 @@ from knowledge.references.readers.console.source import ParsedFile, jsx_tag, jsx
 from knowledge.references.readers.help.usage import read_usage
 
 _ROW = re.compile(
-    r"\s*+(?:[-*•]\s*+)?+(?:\$ )?(?P<command>[a-z][^\s].*?)(?<!\s)(?:\s{2,}|\s+(?:[-–—:#]|→)\s+|\t+)(?P<said>\S.*)",
+    r"\s*+(?>(?:[-*•]\s*+)?)(?:\$ )?(?P<command>[a-z][^\s].*?)(?<!\s)(?:\s{2,}|\s+(?:[-–—:#]|→)\s+|\t+)(?P<said>\S.*)",
     re.I,
 )
 _USAGE = re.compile(r"\s*usage:\s*(?P<line>\S.*)", re.I)
