@@ -79,8 +79,10 @@ def test_tests_are_for_admins_and_not_without_end(admin: Client) -> None:
 
     assert [curator.get(address).status_code for address in addresses] == [403, 403, 403]
     assert curator.post(reverse("system-test", args=["mail"])).status_code == 403
-    statuses = [admin.post(reverse("system-test", args=["company"])).status_code for _ in range(13)]
-    assert statuses == [200] * 12 + [429]
+    # The minute may end meanwhile: then they are counted anew.
+    statuses = [admin.post(reverse("system-test", args=["company"])).status_code for _ in range(25)]
+    assert set(statuses[:12]) == {200}
+    assert 429 in statuses
     assert admin.post(reverse("system-test", args=["nothing"])).status_code == 404
 
 
