@@ -85,7 +85,7 @@ def keep_acts(actor: Actor, client: str, acts: Sequence[NotedAct]) -> None:
                 at=act.at,
             )
             for act in wanted
-            for fired in _of_list_kinds(act.fired)
+            for fired in _of_known_kinds(act.fired)
         ],
         ignore_conflicts=True,
     )
@@ -106,7 +106,7 @@ def forget_old_acts(chosen: Mapping[UUID, int]) -> None:
     Firing.objects.filter(user__in=CapturePolicy.objects.filter(acts=ActRecord.OFF).values("user")).delete()
 
 
-def _of_list_kinds(fired: Collection[NotedFiring]) -> list[NotedFiring]:
+def _of_known_kinds(fired: Collection[NotedFiring]) -> list[NotedFiring]:
     """Return the firings whose kind and level are known ones; a hook could tell anything."""
     kinds = {str(Kind.COMPANY), str(Kind.ENTRY), str(Kind.FACT)}
     return [one for one in fired if one.kind in kinds and one.level in TriggerLevel.values and one.source_id]

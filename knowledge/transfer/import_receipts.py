@@ -36,3 +36,8 @@ class MovedIn:
         """Name something that is there and says otherwise."""
         if len(self.kept) < KEPT_NAMED:
             self.kept.append(what)
+
+
+def notice_of_kept(what: str) -> str:
+    """Return how agents read of something that is there, and of which an import says something else."""
+    return f"Says otherwise here, and stays: {what}."

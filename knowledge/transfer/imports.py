@@ -41,7 +41,7 @@ from .exports import (
 )
 from .foreign_imports import at_level_brought, bring_in_notes, move_in, report_of
 from .github import FetchedFiles
-from .import_receipts import LOCK
+from .import_receipts import LOCK, notice_of_kept
 from .parts import Imported, MemoryPart, memory_parts
 from .readers.formats import AUTO
 from .readers.uploads import read_files
@@ -95,7 +95,7 @@ def _import_files(actor: Actor, document: MemoryDocument, *, dry_run: bool) -> I
                 raise _DryRunRollback
     except _DryRunRollback:
         pass
-    kept = [f"Says otherwise here, and stays: {what}." for what in report.kept]
+    kept = [notice_of_kept(what) for what in report.kept]
     return Imported(dry_run, report.added, report.unchanged, report.refused, report.notices + kept)
 
 

@@ -15,7 +15,7 @@ from bigmind.core.columns import ColumnCopy
 from bigmind.core.vocabulary import Moment
 from knowledge.kinds import LISTED, MemoryKind
 from knowledge.models import Session
-from knowledge.transfer.import_receipts import KEPT_NAMED
+from knowledge.transfer.import_receipts import KEPT_NAMED, notice_of_kept
 
 
 class ExportedModel(BaseModel):
@@ -58,7 +58,7 @@ class Imported:
     def keep(self, what: str, different: Sequence[str]) -> None:
         """Name something that is there, and of which the document says something else in these columns."""
         if different and len(self.notices) < KEPT_NAMED:
-            self.notices.append(f"Says otherwise here, and stays: {what} ({', '.join(different)}).")
+            self.notices.append(notice_of_kept(f"{what} ({', '.join(different)})"))
 
 
 @dataclass(frozen=True)
