@@ -3,8 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from time import monotonic, sleep
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from curation.proposals.proposals import promote_to_global
 from knowledge.models import CompanyEntry, Kind, Passage
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
+from tests.lock_waits import wait_until_someone_waits
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -104,18 +104,7 @@ def test_an_approval_while_it_is_tried_fails_neither() -> None:
         with transaction.atomic():
             decide_at_latest(curator, entry_id=entry.pk, action="approve")
             answer = threads.submit(tried)
-            _wait_for_a_lock(answer)
+            wait_until_someone_waits()
         assert answer.result(timeout=30).verb
 
     assert Passage.objects.filter(kind="company", source_id=str(entry.pk)).count() == 1
-
-
-def _wait_for_a_lock(answer: Future[Any]) -> None:
-    """Wait until another connection waits for what this transaction holds."""
-    until = monotonic() + 20
-    with connection.cursor() as cursor:
-        while monotonic() < until and not answer.done():
-            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-            if cursor.fetchone()[0]:
-                return
-            sleep(0.05)
