@@ -81,8 +81,6 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 from bigmind.settings import *  # noqa: E402, F403
 from bigmind.settings import CACHES, DATABASES  # noqa: E402
 
-# Tests drop their database at the end, which connections kept by other threads would prevent.
-DATABASES["default"]["CONN_MAX_AGE"] = 0
 if template := os.environ.get("PREPARED_TEMPLATE"):
     # A copy of the migrated database has nothing left to migrate.
     DATABASES["default"]["TEST"] = {"TEMPLATE": template, "MIGRATE": False}
