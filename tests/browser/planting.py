@@ -12,8 +12,13 @@ from django.db.models import CharField, Field, JSONField, Model, TextField
 from django.utils import timezone
 
 OUTSIDE = "http://outside.example"
+ENDLESS = "Donaudampfschifffahrtsgesellschaft" * 9
+"""A word that no line of a page has room for."""
+
 # `{}` is the number of the field: it tells on a page where the text comes from. A field takes the longest that fits.
 PAYLOADS = (
+    f'{ENDLESS}"><img src=x onerror=alert({{0}})><script>alert({{0}})</script><svg onload=alert({{0}})>'
+    f"[x](javascript:alert({{0}})) ![x]({OUTSIDE}/x.png) <{OUTSIDE}/> {{{{{{{{ 7|add:7 }}}}}}}}",
     "\"><img src=x onerror=alert({0})><script>alert({0})</script><svg onload=alert({0})>'-alert({0})-'"
     f"[x](javascript:alert({{0}})) ![x]({OUTSIDE}/x.png) <{OUTSIDE}/> {{{{{{{{ 7|add:7 }}}}}}}}",
     '"><img src=x onerror=alert({0})><script>alert({0})</script>',
@@ -61,9 +66,8 @@ NOT_PLANTED: dict[str, str] = {
     "TidyingAnswer.result": IDS,
     "TidyingAnswer.action": WORDS,
     "EmbeddingSpace.name": "names the embedder that the settings choose",
-    **dict.fromkeys(
-        ("Feedback.kind", "Serving.kind", "Writing.kind", "Firing.kind", "CompanyEntry.source_kind"), WORDS
-    ),
+    **dict.fromkeys(("Feedback.kind", "Serving.kind", "Writing.kind", "Firing.kind"), WORDS),
+    **dict.fromkeys(("CompanyEntry.source_kind", "CompanyEntry.warnings"), WORDS),
 }
 
 # Texts that no service stores without saying when.
