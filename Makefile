@@ -27,6 +27,9 @@ SLOW_TESTS := $(foreach name,mcp_* oauth* *hostile floods fuzzing commands deplo
 	echoed_names api_pages,'*/transports/test_$(name).py') $(foreach name,sso* linear_time \
 	search_at_scale help_checks help_trees *hostile* seed_commands abstention minilm clients binding hooks_program \
 	deliveries_in_a_backlog scrub passport export_pages trial_kinds,'*/test_$(name).py')
+# Whole installations, and what looks at everything from afar. CI runs them after the others; ARGS of `make test` may name them.
+LONG_TESTS := $(addprefix tests/,backup embedded growing transports/test_two_worlds.py transports/test_generated_clients.py \
+	$(foreach name,pictures everyday_tasks planted_pages,browser/test_$(name).py))
 # And what is about hostile input, thousands of rows, or how time grows with a text.
 SLOW_WORDS := -k "not hostile and not thousand and not time_grows"
 
@@ -39,12 +42,12 @@ TORTURE := $(BIN)/python -m pytest --durations=60 --durations-min=1 -o faulthand
 
 export PIP_NO_INPUT := 1
 # Whatever runs below leaves the developer's own BigMind alone; `make run` is the exception.
-test test-fast check docs pictures bench torture clients migrations: export BIGMIND_HOME := $(CURDIR)/.make/home
+test test-long test-fast check docs pictures bench torture clients migrations: export BIGMIND_HOME := $(CURDIR)/.make/home
 # On a disk, as in earnest: without it, tests write to memory where there is room.
 torture: export TMPDIR := $(or $(TMPDIR),/tmp)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast check format wheel messages docs docs-site pictures bench torture clients clients-short migrations requirements clean
+.PHONY: help run test test-long test-fast check format wheel messages docs docs-site pictures bench torture clients clients-short migrations requirements clean
 
 help: ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="	" read -r name says; do printf '  make %-14s %s\n' "$$name" "$$says"; done
@@ -52,8 +55,11 @@ help: ## Say what can be made
 run: $(VENV)/.run ## Run BigMind on http://localhost:7700, until Ctrl-C
 	@exec $(BIN)/bigmind up
 
-test: $(VENV)/.dev ## Run every test but the long ones, three processes for two cores; ARGS="-k words" picks some
-	$(BIN)/python -m pytest $(TOGETHER) $(ARGS)
+test: $(VENV)/.dev ## Run every test but the long ones, three processes for two cores; ARGS="-k words" picks some of all
+	$(BIN)/python -m pytest $(TOGETHER) $(or $(ARGS),$(addprefix --ignore=,$(LONG_TESTS)))
+
+test-long: $(VENV)/.dev ## Run what CI runs besides: upgrades, replicas, backups, wheels, pictures of pages, two worlds compared
+	$(BIN)/python -m pytest $(TOGETHER) $(LONG_TESTS) $(ARGS)
 
 test-fast: $(VENV)/.dev ## Run what answers soon: no browsers, servers, upgrades, backups, sweeps; ARGS as above
 	$(BIN)/python -m pytest $(TOGETHER) $(SLOW_WORDS) $(addprefix --ignore=,$(SLOW_FOLDERS)) $(addprefix --ignore-glob=,$(SLOW_TESTS)) $(ARGS)
