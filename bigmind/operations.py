@@ -16,17 +16,6 @@ from bigmind.operation_search import FoundOperation, FoundOperations, FoundOpera
 from curation.operations import OPERATIONS as CURATION
 from knowledge.operations import OPERATIONS as KNOWLEDGE
 
-TOOLSETS: dict[str, str] = {
-    "core": "What most sessions need: start, recall, remember, propose, end; and one tool that does all else.",
-    "memory": "The rest of the personal memory: profile, hypotheses, corrections, erasure.",
-    "company": "What the company knows: read, propose, say what it was worth, decide.",
-    "kb": "The knowledge base that everybody here shares.",
-    "docs": "Documentation that cannot lie: commands, endpoints, guides, looked up exactly.",
-    "directory": "Who is here, and who worked on what, as far as people share it.",
-    "apps": "Maps of outside apps: names to ids, schemas and workflows, learnt once for everybody.",
-    "notes": "Texts addressed by domain and key.",
-    "admin": "Health, statistics, pruning, export and import.",
-}
 FOUND = 5
 
 ToolName = Annotated[

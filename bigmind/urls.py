@@ -9,7 +9,7 @@ from accounts.views.consent import consent
 from bigmind.core.private_row_numbers import NumberConverter, NumberTextConverter
 from bigmind.observability.health import healthz, readyz
 from bigmind.observability.metrics import metrics
-from bigmind.operations import TOOLSETS
+from bigmind.toolsets import TOOLSETS
 from bigmind.transports.hooks.views import HookView
 from bigmind.transports.rest.trial import try_operation
 from bigmind.views import imports, system_backups, system_settings

@@ -38,9 +38,10 @@ from bigmind.core.token_counts import count_tokens, cut_to_tokens
 from bigmind.core.triggers import act_of, compile_trigger
 from bigmind.help.search import search_help
 from bigmind.scrub.matching import MOST, needles_of, replace_in
+from bigmind.toolsets import parse_toolsets
 from bigmind.transports.hooks.payloads import drop_hook_context
 from bigmind.transports.mcp.fast_tool_calls import read_call
-from bigmind.transports.mcp.request_context import parse_structured, parse_toolsets
+from bigmind.transports.mcp.request_context import parse_structured
 from bigmind.transports.rest.request_reading import read_json
 from bigmind.web.differences import words_changed
 from bigmind.web.markdown import render_markdown

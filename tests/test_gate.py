@@ -10,7 +10,8 @@ from accounts.keys import create_key
 from accounts.models import Call, KeptReply
 from bigmind.core.errors import Conflict, Forbidden, Invalid, NotFound, TooMany
 from bigmind.gate import perform
-from bigmind.operations import CATALOGUE, TOOLSETS, operations_for
+from bigmind.operations import CATALOGUE, operations_for
+from bigmind.toolsets import TOOLSETS
 from knowledge.models import Fact, Hypothesis
 from tests.factories import make_actor, make_user
 

@@ -21,8 +21,8 @@ from accounts.oauth.app_tokens import oauth_address
 from accounts.views.keys import default_lifetime, ends_after, hand_over
 from bigmind.core.operations import Operation
 from bigmind.core.token_counts import count_tokens
-from bigmind.operations import TOOLSETS, operations_for
-from bigmind.transports.mcp.request_context import DEFAULT_TOOLSETS, parse_toolsets
+from bigmind.operations import operations_for
+from bigmind.toolsets import DEFAULT_TOOLSETS, TOOLSETS, parse_toolsets
 
 AGENTS_SHOWN = 10
 

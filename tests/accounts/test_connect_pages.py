@@ -19,8 +19,9 @@ from accounts.models import ApiKey, User
 from accounts.services.agents import note_agent
 from bigmind.core.token_counts import count_tokens
 from bigmind.gate import perform
-from bigmind.operations import CATALOGUE, TOOLSETS, operations_for
-from bigmind.transports.mcp.request_context import DEFAULT_TOOLSETS, RequestContext
+from bigmind.operations import CATALOGUE, operations_for
+from bigmind.toolsets import DEFAULT_TOOLSETS, TOOLSETS
+from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import list_tools, tool_of
 from tests.factories import make_key, make_user
 

@@ -1,4 +1,4 @@
-"""A payload in every stored field, on every page, in Chromium (T14): none of it acts, leads elsewhere or is too wide."""
+"""A payload in every stored field, on every page, in Chromium (T14): none acts, leads elsewhere or is too wide."""
 
 import re
 from collections.abc import Iterator

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from bigmind.operations import CATALOGUE, TOOLSETS
+from bigmind.operations import CATALOGUE
+from bigmind.toolsets import TOOLSETS
 from knowledge.models import Fact
 from tests.factories import make_actor, make_user
 from tests.knowledge.factories import make_fact

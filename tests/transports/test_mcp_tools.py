@@ -10,7 +10,8 @@ from jsonschema import validate  # type: ignore[import-untyped]
 from accounts.keys import rotate_key
 from accounts.models import SCOPES, Call, Role
 from bigmind.core.token_counts import count_tokens
-from bigmind.operations import CATALOGUE, TOOLSETS, nearest_names
+from bigmind.operations import CATALOGUE, nearest_names
+from bigmind.toolsets import TOOLSETS
 from bigmind.transports.mcp.server import server_instructions
 from knowledge.models import Fact
 from tests.factories import make_key, make_user

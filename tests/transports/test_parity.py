@@ -18,7 +18,8 @@ from pytest_django.plugin import DjangoDbBlocker
 from bigmind import __version__
 from bigmind.core.operations import Operation
 from bigmind.management.commands.op import CLIENT
-from bigmind.operations import CATALOGUE, TOOLSETS
+from bigmind.operations import CATALOGUE
+from bigmind.toolsets import TOOLSETS
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool, tool_of
 from bigmind.transports.rest.request_reading import IN_THE_QUERY

@@ -11,7 +11,8 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.keys import NewKey
 from bigmind.core.operations import Operation
-from bigmind.operations import CATALOGUE, TOOLSETS
+from bigmind.operations import CATALOGUE
+from bigmind.toolsets import TOOLSETS
 from bigmind.transports.rest.examples import example_arguments
 from bigmind.transports.rest.request_reading import IN_THE_QUERY
 from bigmind.transports.rest.routes import path_parameters

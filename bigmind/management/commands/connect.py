@@ -56,7 +56,8 @@ from bigmind.management.connections import (
     project_meant,
 )
 from bigmind.management.people import owner_of_instance
-from bigmind.transports.mcp.request_context import parse_toolsets, this_machine
+from bigmind.toolsets import parse_toolsets
+from bigmind.transports.mcp.request_context import this_machine
 
 BIND_TO_ALL = {"0.0.0.0", "::"}  # noqa: S104 - it is refused
 GIVE_ONE = f"Give one with {KEY_VARIABLE} or --key: the page “Connect” of that BigMind makes it."

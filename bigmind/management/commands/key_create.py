@@ -10,7 +10,7 @@ from accounts.models import SCOPES
 from accounts.people.users import find_user
 from bigmind.management.base import USER, OperatorCommand, argument, usage_error
 from bigmind.management.people import describe_key
-from bigmind.operations import TOOLSETS
+from bigmind.toolsets import TOOLSETS
 
 MOST_DAYS = 36_500
 

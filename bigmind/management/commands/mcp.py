@@ -18,7 +18,8 @@ from bigmind.core.errors import Invalid
 from bigmind.core.rls import deny_by_default
 from bigmind.core.roles import forget_owner
 from bigmind.embedded.home import start_command
-from bigmind.transports.mcp.request_context import ClientName, Identify, parse_structured, parse_toolsets, this_machine
+from bigmind.toolsets import parse_toolsets
+from bigmind.transports.mcp.request_context import ClientName, Identify, parse_structured, this_machine
 from bigmind.transports.mcp.stdio import serve_stdio
 
 NOT_RUNNING = f"BigMind is not running: start it with `{start_command()}`."

@@ -20,11 +20,12 @@ from accounts.services.known_keys import KNOWN_KEYS
 from accounts.sign_in.attempts import count_guess
 from bigmind.core.errors import Invalid, TooMany
 from bigmind.core.text import echo
+from bigmind.toolsets import parse_toolsets
 from bigmind.transports.fair_pool import People, share_of
 from bigmind.transports.mcp.authentication import Guard
 from bigmind.transports.mcp.connections import HEADER, REVISION_HEADER, Connection, is_of_a_handshake, read_connection
 from bigmind.transports.mcp.protocol_errors import as_protocol_error
-from bigmind.transports.mcp.request_context import Caller, ClientName, host_at, parse_structured, parse_toolsets
+from bigmind.transports.mcp.request_context import Caller, ClientName, host_at, parse_structured
 from bigmind.transports.mcp.threads import on_a_thread
 
 HOST_HEADER = "X-Agent-Host"

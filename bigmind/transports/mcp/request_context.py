@@ -8,9 +8,7 @@ from ipaddress import ip_address
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
 from bigmind.core.text import echo
-from bigmind.operations import TOOLSETS
 
-DEFAULT_TOOLSETS = frozenset({"core"})
 STRICT_CLIENTS = ("gemini-cli-mcp-client", "qwen-cli-mcp-client", "qwen-code")
 """How clients introduce themselves that check arguments before they send them, and show their model a refusal with all
 its metadata: Gemini CLI, and Qwen Code, which is made from it. What a name begins with counts.
@@ -65,20 +63,6 @@ class RequestContext:
         """Whether the client refuses arguments itself that BigMind would understand."""
         agent = self.actor.agent
         return agent is not None and agent.client_name.startswith(STRICT_CLIENTS)
-
-
-def parse_toolsets(text: str) -> frozenset[str]:
-    """Return the toolsets in a text such as `memory,notes`; the default for an empty text.
-
-    Raises:
-        Invalid: one of them does not exist.
-    """
-    names = frozenset(name.strip().lower() for name in text.split(",") if name.strip())
-    unknown = sorted(names - TOOLSETS.keys() - {"all"})
-    if unknown:
-        known = ", ".join((*TOOLSETS, "all"))
-        raise Invalid(f"There is no toolset {echo(unknown[0])}.", hint=f"There are: {known}.")
-    return names or DEFAULT_TOOLSETS
 
 
 def parse_structured(text: str) -> bool:

@@ -10,13 +10,13 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from bigmind import __version__
-from bigmind.operations import TOOLSETS
+from bigmind.toolsets import DEFAULT_TOOLSETS, TOOLSETS
 from bigmind.transports.fair_pool import share_of
 from bigmind.transports.mcp import changes, prompts, resources, tools
 from bigmind.transports.mcp.conversations import bind_request
 from bigmind.transports.mcp.protocol_errors import ProtocolError, as_protocol_error
 from bigmind.transports.mcp.replies import error_of
-from bigmind.transports.mcp.request_context import DEFAULT_TOOLSETS, Caller, ClientName, RequestContext
+from bigmind.transports.mcp.request_context import Caller, ClientName, RequestContext
 from bigmind.transports.mcp.threads import on_a_thread
 
 Context = ServerRequestContext[Any, Any]

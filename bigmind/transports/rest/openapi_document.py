@@ -10,7 +10,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 
-from bigmind.operations import TOOLSETS
+from bigmind.toolsets import TOOLSETS
 from bigmind.transports.rest.openapi_operation import PARAMETERS, RESPONSES, SCHEMAS, describe
 from bigmind.transports.rest.views import OperationView
 

@@ -21,7 +21,8 @@ from bigmind.core.live_settings import live
 from bigmind.core.operations import Operation
 from bigmind.core.vocabulary import CONTENT_BYTES
 from bigmind.operation_search import rank_operations
-from bigmind.operations import CATALOGUE, TOOLSETS
+from bigmind.operations import CATALOGUE
+from bigmind.toolsets import TOOLSETS
 from bigmind.transports.rest.examples import example_arguments, example_reply
 from bigmind.transports.rest.json_schema import schema_of, without_null
 from bigmind.transports.rest.openapi_operation import statuses_of
