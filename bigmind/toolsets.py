@@ -1,7 +1,7 @@
 """Toolsets: groups of operations that a client lists, and to which a key may be limited.
 
-Each operation names its own in its row (`<app>/operations`), and whether `core` lists it too. Which of them a limited key
-may call is said by `Operation.toolsets` in `bigmind/core/operations.py`.
+Each operation names its own in its row (`<app>/operations`), and whether `core` lists it too. `Operation.toolsets` in
+`bigmind/core/operations.py` says with which of them a limited key may call it.
 """
 
 from bigmind.core.errors import Invalid

@@ -9,8 +9,8 @@ from django.db.models import Q, QuerySet
 from pydantic import Field
 
 from accounts.actor import Actor
+from accounts.argument_types import JobTitle, PinnedFacts, Preferences
 from accounts.models import Profile, Sharing, User
-from accounts.vocabulary import JobTitle, PinnedFacts, Preferences
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.profile_sections import SHARED_IN_A_TEAM, ProfileSection
 from bigmind.core.replicas import note_write_for_all

@@ -1,4 +1,4 @@
-"""Limits on what is sent: how deep JSON may be nested, finite numbers only, and how many tokens markdown has."""
+"""Limits on what is sent: how long texts are, how deep JSON is nested, finite numbers, how many tokens markdown has."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -8,6 +8,16 @@ from markdown_it.token import Token
 
 from bigmind.core.errors import Invalid
 
+CONTENT_BYTES = 64 * 1024
+"""Of the text of a fact, a note, an entry. Bytes, because they are what is stored, whatever the script."""
+
+TITLE_CHARS = 200
+QUERY_CHARS = 2_000
+SENTENCE_CHARS = 2_000
+TAG_CHARS = 100
+TAGS = 50
+PAGE_ROWS = 200
+CURSOR_CHARS = 8_000
 JSON_DEPTH = 64
 
 

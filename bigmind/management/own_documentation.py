@@ -10,11 +10,11 @@ from bigmind import __version__
 from bigmind.environment import PREFIX, Environment
 from bigmind.environment.listing import default_of, kind_of
 from bigmind.transports.rest.openapi_document import openapi
+from knowledge.argument_types import ReferenceKind
 from knowledge.references.readers.openapi import open_document, references_of
 from knowledge.references.readers.python.commands import generate_from_django
 from knowledge.references.readers.reference_drafts import Generated, ReferenceDraft
 from knowledge.references.readers.registry import Generator, Source
-from knowledge.vocabulary import ReferenceKind
 
 APPS = ("bigmind", "accounts", "knowledge", "curation")
 SOURCE = "bigmind"

@@ -9,17 +9,17 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.argument_types import Importance, RowId
 from bigmind.core.errors import BigMindError, Invalid
-from bigmind.core.vocabulary import Importance, RowId
+from curation.argument_types import CompanyEntryId, CompanyText, CompanyTitle, Notes, Revision
 from curation.decisions.actions import ACTIONS
 from curation.decisions.history import entry_to_change, record
 from curation.decisions.preconditions import DecisionRequest, fields_of_approval
 from curation.models import Action, Claim, Review
 from curation.services.golden_questions import require_golden_questions
-from curation.vocabulary import CompanyEntryId, CompanyText, CompanyTitle, Notes, Revision
 from knowledge.anchors.grammar import Anchors
+from knowledge.argument_types import CompanyCategoryName, Triggers
 from knowledge.models import CompanyEntry, Status
-from knowledge.vocabulary import CompanyCategoryName, Triggers
 
 BULK = 100
 _LOCK = 7706

@@ -11,12 +11,12 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.argument_types import Name, SharedContent
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.text import echo, mention
-from bigmind.core.vocabulary import Name, SharedContent
+from curation.argument_types import CompanyEntryId, Revision
 from curation.models import Action, Comment, Review
 from curation.notifications.notices import tell_of_comment
-from curation.vocabulary import CompanyEntryId, Revision
 from knowledge.models import PUBLISHED, CompanyEntry
 from knowledge.search.passages import note_writings
 

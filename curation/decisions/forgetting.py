@@ -14,13 +14,14 @@ from accounts.actor import Actor, acting, acts
 from accounts.models import User
 from accounts.services.erasures import Erased, report_erasure
 from accounts.services.idempotency import forget_kept_replies
+from bigmind.core.argument_types import RowId, Since
 from bigmind.core.private_row_numbers import number_in
 from bigmind.core.rls import rls_scope
 from bigmind.core.text import check_content
-from bigmind.core.vocabulary import RowId, Since
 from curation.models import Comment
 from curation.shapes.reviews import ForgottenShape
 from knowledge.app_maps.forgetting import forget_entity
+from knowledge.argument_types import SomeSessionId
 from knowledge.kinds import KINDS, MemoryKind
 from knowledge.models import (
     AppEntity,
@@ -40,7 +41,6 @@ from knowledge.services.gaps import forget_questions, questions_asked
 from knowledge.services.recent_questions import forget_asked
 from knowledge.services.withdrawals import handle_of, withdraw
 from knowledge.shapes.counts import count_all
-from knowledge.vocabulary import SomeSessionId
 
 from .withdrawn_sources import WHY, Meant, WithdrawnSource, ids_of_approved, quarantine, sources_of, tell_owners
 

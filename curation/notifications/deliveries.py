@@ -14,12 +14,12 @@ from django.utils.module_loading import import_string
 from pydantic import Field
 
 from accounts.actor import Actor
+from bigmind.core.argument_types import Limit, Offset
 from bigmind.core.background import after_commit
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.live_settings import live
 from bigmind.core.mail import MailParts, compose_mail
 from bigmind.core.pagination import Page, page_of
-from bigmind.core.vocabulary import Limit, Offset
 from curation.models import LETTER, Channel, Delivery
 
 from .webhook_requests import DeliveryFailed, environment_webhook, send_to

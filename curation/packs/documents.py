@@ -9,17 +9,17 @@ from typing import Annotated, Any, Literal, NoReturn, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from bigmind.core.argument_checks import refusal
+from bigmind.core.argument_types import Importance, Moment, Name, Project, SharedLongText, SharedTags
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.screening.policy import NoSecrets
 from bigmind.core.signed_documents import SignatureVerdict, check_signature
 from bigmind.core.text import echo
-from bigmind.core.vocabulary import Importance, Moment, Name, Project, SharedLongText, SharedTags
+from curation.argument_types import CompanyText, CompanyTitle
 from curation.models.packs import BEGINNING, NAME_CHARS, SIGNER_CHARS, Pack, PackKey, PackVersion
 from curation.services.golden_questions import QuestionText, Within
-from curation.vocabulary import CompanyText, CompanyTitle
+from knowledge.argument_types import CompanyCategoryName, Triggers
 from knowledge.references.arguments import Drafts
 from knowledge.references.readers.reference_drafts import ReferenceDraft
-from knowledge.vocabulary import CompanyCategoryName, Triggers
 
 FORMAT = "bigmind-pack"
 SUFFIX = ".bigmind-pack.json"

@@ -12,9 +12,9 @@ from accounts.actor import Actor
 from accounts.services.audit import audit
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.argument_checks import refusal
+from bigmind.core.argument_types import SharedLongText, SharedTags
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.signed_documents import public_key_of, sign
-from bigmind.core.vocabulary import SharedLongText, SharedTags
 from curation.models import GoldenQuestion, Pack, PackVersion
 from curation.upstream.server import name_here
 from knowledge.models import CompanyEntry, Kind, Reference, ReferenceCollection

@@ -18,9 +18,9 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.live_settings import live
 from bigmind.core.token_counts import count_tokens
+from curation.argument_types import CompanyEntryId
 from curation.decisions.entry_details import readable_entry
 from curation.models import GoldenQuestion
-from curation.vocabulary import CompanyEntryId
 from knowledge.models import CompanyEntry
 from knowledge.services.context_company import company_line
 from knowledge.services.gaps import PEOPLE_ASKING

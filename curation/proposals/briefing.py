@@ -16,11 +16,11 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.fixed_queries import FixedQuery, pad
 from bigmind.core.rls import rls_bypass
+from curation.argument_types import CompanyEntryId
 from curation.decisions.entry_details import READ_WITH_ENTRY
 from curation.decisions.history import no_such_entry
 from curation.models import Action, Comment, Review
 from curation.shapes.briefings import ProposerRecordShape, SuspicionShape
-from curation.vocabulary import CompanyEntryId
 from knowledge.models import UNDECIDED, CompanyEntry, Feedback, Kind, Status
 from knowledge.services.context_company import CompanyLine, by_relevance, company_line, company_lines, relevant_numbers
 from knowledge.services.feedback import open_complaints

@@ -8,10 +8,10 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.errors import Conflict
+from curation.argument_types import CompanyEntryId
 from curation.decisions.history import entry_to_change, require_own
 from curation.decisions.who_may_decide import waits_for_others
 from curation.models import CLAIM_LASTS, Claim
-from curation.vocabulary import CompanyEntryId
 from knowledge.models import CompanyEntry
 
 # One statement, because every page of an entry does it. Without the entry, which may just have been deleted, no claim.

@@ -9,18 +9,13 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.argument_types import Cursor, Importance, Limit, Offset, Project
 from bigmind.core.errors import Conflict, Forbidden, Invalid, NotFound
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.screening import find_secrets
 from bigmind.core.text import digest, one_line
 from bigmind.core.token_counts import count_tokens
-from bigmind.core.vocabulary import Cursor, Importance, Limit, Offset, Project
-from curation.decisions.deciding import approve_at_once
-from curation.decisions.history import WAITING, entry_to_change, no_such_entry, record
-from curation.decisions.who_may_decide import is_personal
-from curation.models import Action
-from curation.upstream.outgoing_proposals import queue_dispatch
-from curation.vocabulary import (
+from curation.argument_types import (
     CONTENT_TOKENS,
     TITLE_CHARS,
     CompanyEntryId,
@@ -34,12 +29,17 @@ from curation.vocabulary import (
     SourceId,
     SourceKind,
 )
+from curation.decisions.deciding import approve_at_once
+from curation.decisions.history import WAITING, entry_to_change, no_such_entry, record
+from curation.decisions.who_may_decide import is_personal
+from curation.models import Action
+from curation.upstream.outgoing_proposals import queue_dispatch
 from knowledge.anchors.grammar import Anchors
+from knowledge.argument_types import CompanyCategoryName, SessionId, Topics, Triggers
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind, Origin, Session, Status
 from knowledge.search.passages import note_writings
 from knowledge.services.current_sessions import current_session
-from knowledge.vocabulary import CompanyCategoryName, SessionId, Topics, Triggers
 
 from .neighbours import contradicting
 from .screening import suspicions_about

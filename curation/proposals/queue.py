@@ -31,18 +31,18 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.argument_types import Cursor, Limit, Name, Offset, Project, Query
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.postgresql.kept_plans import Repeated
 from bigmind.core.rls import rls_bypass
-from bigmind.core.vocabulary import Cursor, Limit, Name, Offset, Project, Query
 from curation.decisions.who_may_decide import is_personal, waits_for_others
 from curation.models import Comment
+from knowledge.argument_types import CompanyCategoryName
 from knowledge.models import CompanyEntry, Kind, Status
 from knowledge.models.company import CompanyEntryQuerySet
 from knowledge.references.editing import open_drifts
 from knowledge.services.feedback import open_complaints
-from knowledge.vocabulary import CompanyCategoryName
 
 from .claims import claimer_of
 from .overlaps import list_doing_harm, list_overlapping, list_unused, open_pairs, with_relations

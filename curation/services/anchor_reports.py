@@ -12,13 +12,13 @@ from django.utils import timezone
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from accounts.actor import Actor
+from bigmind.core.argument_types import Cursor, Limit, Offset, SharedLongText
 from bigmind.core.choices import OneOf
 from bigmind.core.handles import handle_of
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.private_row_numbers import number_in
 from bigmind.core.screening.policy import NoSecrets
 from bigmind.core.text import check_content, one_line
-from bigmind.core.vocabulary import Cursor, Limit, Offset, SharedLongText
 from curation.decisions.history import record
 from curation.models import Action
 from knowledge.anchors.grammar import TOLD_CHARS, parse_anchor, read_anchor

@@ -13,12 +13,12 @@ from pydantic import BaseModel, ConfigDict
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.argument_types import Moment
 from bigmind.core.columns import ColumnCopy
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.export_section import ExportSection
 from bigmind.core.rls import rls_bypass
 from bigmind.core.text import digest
-from bigmind.core.vocabulary import Moment
 from curation.decisions.history import WAITING, find_broken_seals, record
 from curation.models import Action, Comment, Review
 from knowledge.models import CompanyEntry, Session

@@ -19,11 +19,11 @@ from pydantic import AfterValidator, Field
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind import __version__
+from bigmind.core.argument_types import Cursor, Limit, Offset, RowId, SharedContent
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.handles import Handle
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.text import check_content, digest, echo, one_line
-from bigmind.core.vocabulary import Cursor, Limit, Offset, RowId, SharedContent
 from curation.models import GoldenQuestion
 from curation.models.golden_questions import QUESTION_CHARS
 from knowledge.kinds import KINDS, SEARCHED

@@ -15,6 +15,7 @@ from accounts.actor import Actor
 from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Forbidden, Invalid
 from bigmind.core.text import one_line
+from knowledge.argument_types import ReferenceKind
 from knowledge.models import ReferenceCollection
 from knowledge.parsers.entries import KEY_CHARS, SourceEntry, slug
 from knowledge.references.arguments import SLUG_CHARS
@@ -26,7 +27,6 @@ from knowledge.transfer.readers.formats import DESTINATIONS, ImportFormat
 from knowledge.transfer.readers.memory_drafts import PageDraft, PageSource, Reading
 from knowledge.transfer.readers.words import cut, parts_of
 from knowledge.transfer.vaults import NoteImport
-from knowledge.vocabulary import ReferenceKind
 
 CONFIDENCE = {"page": 1.0, "issue": 0.6, "thread": 0.6}
 """What people said to each other nobody has gone over."""

@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from bigmind.core.argument_types import Importance, Moment, Project, RowId, Tag, UnscreenedContent
 from bigmind.core.text import check_content, clean_name
-from bigmind.core.vocabulary import Importance, Moment, Project, RowId, Tag, UnscreenedContent
-from curation.vocabulary import TITLE_CHARS
+from curation.argument_types import TITLE_CHARS
 from knowledge.anchors.grammar import Anchors
+from knowledge.argument_types import CompanyCategoryName, TeamName, TriggerLevelName, Triggers
 from knowledge.models import Status
-from knowledge.vocabulary import CompanyCategoryName, TeamName, TriggerLevelName, Triggers
 
 TEXT_CHARS = 20_000
 

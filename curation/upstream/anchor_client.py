@@ -6,8 +6,8 @@ from uuid import NAMESPACE_URL, uuid5
 
 from bigmind.core.screening import redact
 from bigmind.core.text import one_line, show_hidden
+from curation.argument_types import TITLE_CHARS
 from curation.services.anchor_reports import MOST_RESULTS, REASON_CHARS
-from curation.vocabulary import TITLE_CHARS
 from knowledge.anchors.judging import AnchorVerdict
 from knowledge.anchors.reports import difference
 from knowledge.anchors.verifying import AnchoredEntry, EntryResult, Verification, read_entries

@@ -9,11 +9,11 @@ from accounts.actor import Actor
 from bigmind.core.background import after_commit
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.read_only import is_read_only
+from curation.argument_types import CompanyEntryId
 from curation.models import Notice
 from curation.notifications.notices import notice_text, quote_entry
 from curation.shapes.upstream import UpstreamProposal
 from curation.upstream.company_client import CompanyWire, TurnedDown
-from curation.vocabulary import CompanyEntryId
 from knowledge.models import UNDECIDED, CompanyEntry, CompanyServer, Dispatch
 
 _STATUS_FIELDS = ("status", "decided_by", "decided_at", "decision_notes")

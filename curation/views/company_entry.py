@@ -17,6 +17,7 @@ from bigmind.core.translation import _
 from bigmind.web.forms import OperationForm
 from bigmind.web.pages import own_page, tell
 from bigmind.web.words import choices_in_words
+from curation.argument_types import CONTENT_TOKENS
 from curation.decisions.deciding import Decision, approve_global
 from curation.decisions.entry_details import CompanyEntryDetail, assign_owner, comment, get_company_entry
 from curation.decisions.trigger_levels import set_trigger_level
@@ -24,7 +25,6 @@ from curation.decisions.who_may_decide import may_decide, require_may_approve
 from curation.notifications.notices import mark_read
 from curation.proposals.proposer_context import grounds_of
 from curation.templatetags.curation import past
-from curation.vocabulary import CONTENT_TOKENS
 from knowledge.models import CompanyEntry, Feedback, Kind, TriggerLevel
 from knowledge.services.effects import proof_of
 from knowledge.services.feedback import give_feedback, open_complaints

@@ -15,8 +15,8 @@ from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import OperationForm, TextField, form_data
 from bigmind.web.pages import offset_in, own_page, tell
+from curation.argument_types import TITLE_CHARS
 from curation.proposals.proposals import promote_to_global
-from curation.vocabulary import TITLE_CHARS
 from knowledge.models import ExpertQuestion, ExpertQuestionState
 from knowledge.services.expert_questions import (
     answer_question,

@@ -14,6 +14,7 @@ from bigmind.core.token_counts import count_tokens
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice, form_data
 from bigmind.web.pages import own_page, tell
+from curation.argument_types import CONTENT_TOKENS
 from curation.decisions.entry_details import readable_entry
 from curation.models import Review
 from curation.proposals.proposals import (
@@ -26,7 +27,6 @@ from curation.proposals.proposals import (
     source_of,
     withdraw_proposal,
 )
-from curation.vocabulary import CONTENT_TOKENS
 from knowledge.models import CompanyEntry, Status
 
 from .company import sections_for

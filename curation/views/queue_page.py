@@ -14,6 +14,7 @@ from bigmind.core.errors import Forbidden
 from bigmind.core.live_settings import live
 from bigmind.core.pagination import Page
 from bigmind.core.token_counts import count_tokens
+from curation.argument_types import CONTENT_TOKENS
 from curation.decisions.who_may_decide import needs_second_approval, require_may_approve
 from curation.models import Action, Claim, Review
 from curation.proposals.briefing import Briefing, gather_briefing, last_decisions_of
@@ -21,7 +22,6 @@ from curation.proposals.claims import look_at
 from curation.proposals.neighbours import Neighbour
 from curation.proposals.proposer_context import grounds_of
 from curation.proposals.queue import QueueItem
-from curation.vocabulary import CONTENT_TOKENS
 from knowledge.models import CompanyEntry
 
 from .differences import changes_since, steps_since

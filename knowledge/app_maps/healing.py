@@ -11,6 +11,7 @@ from accounts.actor import Actor
 from accounts.models import Agent, User
 from bigmind.core.errors import Invalid
 from bigmind.core.text import echo, mention, one_line
+from knowledge.app_maps.argument_types import AnApp, AnEntity, ATable, Fields, OutsideId
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredRow
 from knowledge.app_maps.finding import (
     app_called,
@@ -28,7 +29,6 @@ from knowledge.app_maps.lookups import may_look_up, values_of
 from knowledge.app_maps.reading import fields_of
 from knowledge.app_maps.resolving import MapLocation, describe_workflow, id_of_table, place_of_thing
 from knowledge.app_maps.schema_changes import SchemaChange, has_field, how_to_mend, replace_fields
-from knowledge.app_maps.vocabulary import AnApp, AnEntity, ATable, Fields, OutsideId
 from knowledge.models import App, AppEntity, AppTable, Failure, Healed, Healing
 from knowledge.shapes.app_maps import WayShape
 

@@ -12,6 +12,7 @@ from accounts.actor import Actor
 from bigmind.core.export_section import ExportSection
 from bigmind.core.separate_process import ProcessBudget, perform_apart
 from bigmind.core.text import check_content, fold_name
+from knowledge.app_maps.argument_types import AmbiguousChoice, AppMap
 from knowledge.app_maps.connectors import connector_at
 from knowledge.app_maps.files.archives import unpack
 from knowledge.app_maps.files.map_folders import FILES, MapFolder, parse_maps
@@ -20,7 +21,6 @@ from knowledge.app_maps.finding import take_turn
 from knowledge.app_maps.forgetting import remember_choices
 from knowledge.app_maps.learning import Learnt, merge_map
 from knowledge.app_maps.reading import ambiguous_names, map_of
-from knowledge.app_maps.vocabulary import AmbiguousChoice, AppMap
 from knowledge.models import App
 
 SMALL_BYTES = 64 * 1024

@@ -14,9 +14,7 @@ from pydantic import Field, ValidationError
 from accounts.actor import Actor
 from bigmind.core.screening.policy import refuse_secrets_in_json
 from bigmind.core.text import fold_name, one_line, show_hidden
-from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredTable
-from knowledge.app_maps.finding import lock_app
-from knowledge.app_maps.vocabulary import (
+from knowledge.app_maps.argument_types import (
     APPS,
     FIELDS,
     Aliases,
@@ -34,6 +32,8 @@ from knowledge.app_maps.vocabulary import (
     check_fields,
     map_told,
 )
+from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredTable
+from knowledge.app_maps.finding import lock_app
 from knowledge.models import App, AppEntity, AppTable, AppWorkflow, Kind
 from knowledge.models.app_maps import NAME_CHARS, Named
 from knowledge.search.passages import Indexed, index_new, index_passages

@@ -16,11 +16,11 @@ from rapidfuzz import fuzz, process
 from accounts.actor import Actor
 from bigmind.core.live_settings import live
 from bigmind.core.text import fold_name
+from knowledge.app_maps.argument_types import LearntEntity, map_told
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredRow, RequestRefusedError
 from knowledge.app_maps.finding import connector_of
 from knowledge.app_maps.forgetting import may_clear
 from knowledge.app_maps.learning import merge_map
-from knowledge.app_maps.vocabulary import LearntEntity, map_told
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, AppWorkflow
 
 CALLS, SECONDS = 6, 6.0

@@ -11,13 +11,9 @@ from django.utils import timezone
 from pydantic import Field
 
 from accounts.actor import Actor
+from bigmind.core.argument_types import Cursor, Limit, Offset
 from bigmind.core.pagination import Page, page_of
-from bigmind.core.vocabulary import Cursor, Limit, Offset
-from knowledge.app_maps.connectors import available_connectors
-from knowledge.app_maps.files.text import write_index, write_map
-from knowledge.app_maps.finding import app_called, table_of
-from knowledge.app_maps.schema_changes import problems_in
-from knowledge.app_maps.vocabulary import (
+from knowledge.app_maps.argument_types import (
     AmbiguousChoice,
     AnApp,
     AppMap,
@@ -27,10 +23,14 @@ from knowledge.app_maps.vocabulary import (
     StoredEntity,
     map_told,
 )
+from knowledge.app_maps.connectors import available_connectors
+from knowledge.app_maps.files.text import write_index, write_map
+from knowledge.app_maps.finding import app_called, table_of
+from knowledge.app_maps.schema_changes import problems_in
+from knowledge.argument_types import Risk
 from knowledge.models import UNFINISHED, AmbiguousName, App, AppEntity, AppRun, AppTable, AppWorkflow
 from knowledge.models.injection_signs import FLAGGED
 from knowledge.shapes.app_maps import AppLineShape
-from knowledge.vocabulary import Risk
 
 MAP_BYTES = 5 * 1024
 """What the map of one app may cost an agent."""

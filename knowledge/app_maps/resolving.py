@@ -10,12 +10,12 @@ from rapidfuzz import fuzz
 
 from accounts.actor import Actor
 from bigmind.core.text import echo, fold_name, mention, one_line
+from knowledge.app_maps.argument_types import AnApp, LookedUp, Request
 from knowledge.app_maps.connectors import available_connectors
 from knowledge.app_maps.finding import apps_called, connector_of, entities_called
 from knowledge.app_maps.lookups import RankedTable, RowSearch, learn_rows, look_up, may_look_up, rank_tables, values_of
 from knowledge.app_maps.reading import fields_of, how_to_begin, see
 from knowledge.app_maps.schema_changes import how_to_mend, problem_of
-from knowledge.app_maps.vocabulary import AnApp, LookedUp, Request
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, AppWorkflow
 from knowledge.search.nearest_names import SUGGEST_FROM, SUGGESTIONS, nearest
 from knowledge.shapes.app_maps import WayShape

@@ -17,9 +17,10 @@ from django.utils import timezone
 from pydantic import Field
 
 from accounts.actor import Actor
+from bigmind.core.argument_types import RowId
 from bigmind.core.background import after_commit
 from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound
-from bigmind.core.vocabulary import RowId
+from knowledge.app_maps.argument_types import AnApp, ConnectorName, LearntTable, Tables, map_told
 from knowledge.app_maps.connectors import CONNECTORS, available_connectors, connector_called
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredTable
 from knowledge.app_maps.finding import app_called, connector_of, lock, take_turn
@@ -28,7 +29,6 @@ from knowledge.app_maps.healing import Report, climb
 from knowledge.app_maps.learning import DiscoveredApps, Learnt, clean_text, merge_map, to_learnt_table
 from knowledge.app_maps.reading import how_to_begin
 from knowledge.app_maps.schema_changes import replace_fields
-from knowledge.app_maps.vocabulary import AnApp, ConnectorName, LearntTable, Tables, map_told
 from knowledge.models import UNFINISHED, App, AppEntity, AppRun, Failure, Healed, RunState
 
 LEASE = timedelta(minutes=3)

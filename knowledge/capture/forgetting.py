@@ -9,8 +9,9 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.services.idempotency import forget_kept_replies
+from bigmind.core.argument_types import RowId
 from bigmind.core.errors import NotFound
-from bigmind.core.vocabulary import QUERY_CHARS, RowId
+from bigmind.core.limits import QUERY_CHARS
 from knowledge.models import Act, CapturePolicy, Chunk, Conversation, HookEvent, Kind, ReceiptText
 from knowledge.models.conversations import KEEP_DAYS
 from knowledge.search.passages import erase_passages

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from accounts.actor import Actor
 from bigmind.core.handles import handle_of
+from bigmind.core.limits import QUERY_CHARS
 from bigmind.core.text import inline, quote
 from bigmind.core.token_counts import count_tokens, cut_to_tokens
-from bigmind.core.vocabulary import QUERY_CHARS
 from knowledge.kinds import SEARCHED
 from knowledge.models import AskedForm, Conversation, HookEvent, HookEventName, Kind
 from knowledge.search.abstention import may_answer

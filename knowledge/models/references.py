@@ -18,7 +18,7 @@ PACK_ORIGIN = "pack "
 
 
 class ReferenceType(models.TextChoices):
-    """What a reference describes: the words of `knowledge.vocabulary`."""
+    """What a reference describes: the words of `knowledge.argument_types`."""
 
     COMMAND = "command"
     API = "api", "API endpoint"

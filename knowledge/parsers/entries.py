@@ -23,9 +23,10 @@ from pydantic import (
 )
 
 from bigmind.core.argument_checks import refusal
+from bigmind.core.argument_types import Confidence, Content, Project, Tags
 from bigmind.core.errors import Invalid
+from bigmind.core.limits import CONTENT_BYTES
 from bigmind.core.text import check_content, clean_name, digest
-from bigmind.core.vocabulary import CONTENT_BYTES, Confidence, Content, Project, Tags
 
 EntryType = Literal["fact", "summary", "template"]
 Role = Literal["pm", "dev", "qa", "all"]

@@ -7,13 +7,13 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJsonSchema
 
+from bigmind.core.argument_types import Name, SharedLongText, SharedTags, Tag
 from bigmind.core.handles import Handle
 from bigmind.core.screening.policy import NoSecrets, refuse_secrets_in_json
 from bigmind.core.text import check_content, clean_name
-from bigmind.core.vocabulary import Name, SharedLongText, SharedTags, Tag
+from knowledge.argument_types import Completeness, ReferenceKind
 from knowledge.references.readers.commands import name_in
 from knowledge.references.readers.reference_drafts import ReferenceDraft
-from knowledge.vocabulary import Completeness, ReferenceKind
 
 MOST_DRAFTS = 1_000
 SLUG_CHARS = 50

@@ -9,6 +9,7 @@ from typing import Any
 
 from accounts.actor import Actor
 from bigmind.core.text import echo_code
+from knowledge.argument_types import Completeness, ReferenceKind
 from knowledge.models import Reference, ReferenceType
 from knowledge.references.arguments import CheckedText, CollectionName
 from knowledge.references.collections import completeness_of, is_listed_whole, lists_all
@@ -24,7 +25,6 @@ from knowledge.references.lookup import (
 )
 from knowledge.search.nearest_names import nearest
 from knowledge.search.typed_names import Request, commands_typed, request_in, words_typed
-from knowledge.vocabulary import Completeness, ReferenceKind
 
 _UNSURE = "The documentation here may not list all there is: what it does not list may exist."
 # Options that every program understands, listed or not.

@@ -11,11 +11,12 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.services.usage import may_be_told
+from bigmind.core.argument_types import Offset
 from bigmind.core.errors import NotFound
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.rls import rls_bypass
 from bigmind.core.text import mention
-from bigmind.core.vocabulary import Offset
+from knowledge.argument_types import CAN_BE_COMPLETE, Completeness, ReferenceKind, Risk, least_complete
 from knowledge.models import (
     Feedback,
     Kind,
@@ -32,7 +33,6 @@ from knowledge.models.outcomes import digest_of_person
 from knowledge.references.arguments import CategoryName, CollectionName, TypeName
 from knowledge.references.editing import ALL, open_drifts
 from knowledge.references.lookup import SearchedCollections
-from knowledge.vocabulary import CAN_BE_COMPLETE, Completeness, ReferenceKind, Risk, least_complete
 
 SHOWN = 10
 CATEGORIES = 30

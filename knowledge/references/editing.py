@@ -13,10 +13,10 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.services.usage import COLLEAGUES
+from bigmind.core.argument_types import Cursor, Offset, RowId, SharedContent, SharedLongText
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.text import echo_code
-from bigmind.core.vocabulary import Cursor, Offset, RowId, SharedContent, SharedLongText
 from knowledge.models import Reference, ReferenceDrift, ReferenceType
 from knowledge.models.outcomes import digest_of_person
 from knowledge.references.arguments import (

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from bigmind.core.columns import ColumnCopy
 from bigmind.core.export_section import ExportSection
+from knowledge.argument_types import Completeness, ReferenceKind
 from knowledge.models import Reference, ReferenceType
 from knowledge.references.collections import completeness_of
 from knowledge.references.readers.curated import write_entries
 from knowledge.references.readers.reference_drafts import CommandForm, EndpointForm, ReferenceDraft
-from knowledge.vocabulary import Completeness, ReferenceKind
 
 COLUMNS = ColumnCopy(
     "the drafts of exported references",

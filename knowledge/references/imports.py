@@ -15,10 +15,11 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.argument_types import Moment, SharedLongText
 from bigmind.core.bulk_copy import copy_in, copy_new
 from bigmind.core.errors import Invalid
 from bigmind.core.text import REFUSED, echo
-from bigmind.core.vocabulary import Moment, SharedLongText
+from knowledge.argument_types import Completeness
 from knowledge.models import (
     Kind,
     Reference,
@@ -56,7 +57,6 @@ from knowledge.references.texts import (
     write_text,
 )
 from knowledge.search.passages import Indexed, forget_passages, index_new
-from knowledge.vocabulary import Completeness
 
 BATCH = 500
 MOST_PROBLEMS = 1_000

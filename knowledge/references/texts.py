@@ -7,9 +7,9 @@ from hashlib import sha256
 from typing import Any
 
 from bigmind.core.columns import ColumnCopy
+from bigmind.core.limits import CONTENT_BYTES, TAG_CHARS, TITLE_CHARS
 from bigmind.core.screening import find_secrets, redact
 from bigmind.core.text import REFUSED, one_line
-from bigmind.core.vocabulary import CONTENT_BYTES, TAG_CHARS, TITLE_CHARS
 from knowledge.models import Reference, ReferenceName, ReferenceType
 from knowledge.models.references import NAME_CHARS
 from knowledge.references.readers.reference_drafts import ReferenceDraft

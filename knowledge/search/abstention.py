@@ -13,11 +13,11 @@ from math import exp
 from operator import mul
 from statistics import fmean
 
+from knowledge.argument_types import Relevance
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.nearest_names import suggest_words
 from knowledge.search.relevance_weights import FLOOR as FLOOR_OF_LIST
 from knowledge.search.relevance_weights import FROM_ELSEWHERE, ON_TOPIC
-from knowledge.vocabulary import Relevance
 
 FLOOR = 0.36
 """Cosine of question and passage. Below it a model says little more than that both are sentences."""

@@ -8,11 +8,11 @@ from django.utils import timezone
 from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
+from bigmind.core.argument_types import Reason
 from bigmind.core.choices import OneOf
 from bigmind.core.errors import Invalid
 from bigmind.core.handles import Handle
 from bigmind.core.text import check_content, echo
-from bigmind.core.vocabulary import Reason
 from knowledge.kinds import KIND_OF_WORD, KINDS, OWN, index_own, lock_own
 from knowledge.models.base import CanBeSetAside
 from knowledge.shapes.upkeep import RememberedShape

@@ -5,11 +5,11 @@ from django.db.models import Max
 
 from accounts.actor import Actor
 from accounts.services.idempotency import forget_kept_replies
+from bigmind.core.argument_types import Content
 from bigmind.core.errors import NotFound
-from bigmind.core.vocabulary import Content
+from knowledge.argument_types import ChunkId, FlagReason, Role, SessionId
 from knowledge.models import Chunk, Kind, Session
 from knowledge.search.passages import erase_passages, index_passages
-from knowledge.vocabulary import ChunkId, FlagReason, Role, SessionId
 
 from .current_sessions import open_session
 

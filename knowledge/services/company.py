@@ -7,15 +7,15 @@ from django.db.models import Count, QuerySet
 from pydantic import Field
 
 from accounts.actor import Actor
+from bigmind.core.argument_types import Cursor, Limit, Offset, Project, Query
 from bigmind.core.pagination import Page, page_of
-from bigmind.core.vocabulary import Cursor, Limit, Offset, Project, Query
+from knowledge.argument_types import CompanyCategoryName, Risk
 from knowledge.models import AskedForm, CompanyEntry, Kind
 from knowledge.models.company import CompanyEntryQuerySet
 from knowledge.models.injection_signs import filter_by_risk
 from knowledge.search.filters import Filters
 from knowledge.search.hybrid import search
 from knowledge.search.passages import erase_passages, index_passages
-from knowledge.vocabulary import CompanyCategoryName, Risk
 
 from .exposures import Exposure, serve_found
 from .found_entries import FoundEntries, FoundEntry, entries_found, page_of_found, page_of_listed

@@ -22,13 +22,14 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import Profile, User
 from accounts.people.profiles import get_profile
+from bigmind.core.argument_types import Project
 from bigmind.core.errors import NotFound
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.handles import Handle
 from bigmind.core.live_settings import live
 from bigmind.core.text import inline, markdown_lines
 from bigmind.core.token_counts import count_tokens, cut_to_tokens
-from bigmind.core.vocabulary import Project
+from knowledge.argument_types import Topics
 from knowledge.models import (
     AUTO_CLOSED,
     Fact,
@@ -65,7 +66,6 @@ from knowledge.services.holdout import kinds_withheld_from, list_withheld
 from knowledge.services.line_ranking import LineRanking, RankedText, tells_to
 from knowledge.services.outcomes import session_of_agent
 from knowledge.services.sent_lines import LineOwner
-from knowledge.vocabulary import Topics
 
 HYPOTHESES_READ = 100
 HYPOTHESES_DUE_READ = 20

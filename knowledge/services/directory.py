@@ -12,10 +12,10 @@ from django.db.models.functions import Coalesce, Lower, RowNumber
 from accounts.actor import Actor
 from accounts.models import Agent, Instance, Profile, Sharing, User
 from accounts.people.profiles import EVERYTHING, as_shared, people_shown
+from bigmind.core.argument_types import Cursor, Limit, Offset, Tag
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.rls import rls_bypass
-from bigmind.core.vocabulary import Cursor, Limit, Offset, Tag
 from knowledge.models import CompanyEntry, Session
 from knowledge.shapes.directory import FiguresShape, TopicShape
 

@@ -8,15 +8,12 @@ from uuid import UUID
 from django.db import transaction
 
 from accounts.actor import Actor
+from bigmind.core.argument_types import Confidence, Project, SharedContent
 from bigmind.core.errors import Conflict, Forbidden, Invalid
+from bigmind.core.limits import CONTENT_BYTES
 from bigmind.core.text import digest
-from bigmind.core.vocabulary import CONTENT_BYTES, Confidence, Project, SharedContent
 from knowledge.anchors.grammar import Anchors
-from knowledge.lessons.seen_errors import keep_fingerprints
-from knowledge.models import Entry, Kind
-from knowledge.search.passages import erase_passages, index_passages
-from knowledge.services.near_duplicates import RELATED, Similar, compare_with_stored
-from knowledge.vocabulary import (
+from knowledge.argument_types import (
     ChangedMetadata,
     EntryId,
     EntryTags,
@@ -28,6 +25,10 @@ from knowledge.vocabulary import (
     SourceStory,
     Triggers,
 )
+from knowledge.lessons.seen_errors import keep_fingerprints
+from knowledge.models import Entry, Kind
+from knowledge.search.passages import erase_passages, index_passages
+from knowledge.services.near_duplicates import RELATED, Similar, compare_with_stored
 
 from .entry_reading import entry_of_id
 

@@ -9,15 +9,24 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidatorFun
 
 from accounts.actor import Actor
 from bigmind.core.argument_checks import refusal
+from bigmind.core.argument_types import Confidence, Project, SharedContent
 from bigmind.core.bulk_copy import copy_new
 from bigmind.core.columns import ColumnCopy
 from bigmind.core.text import digest, echo
-from bigmind.core.vocabulary import Confidence, Project, SharedContent
 from knowledge.anchors.grammar import Anchors
+from knowledge.argument_types import (
+    EntryTags,
+    EntryTypeName,
+    Metadata,
+    ParentId,
+    Roles,
+    SourceFile,
+    SourceStory,
+    Triggers,
+)
 from knowledge.lessons.seen_errors import keep_fingerprints
 from knowledge.models import Entry, Kind
 from knowledge.search.passages import Indexed, index_new
-from knowledge.vocabulary import EntryTags, EntryTypeName, Metadata, ParentId, Roles, SourceFile, SourceStory, Triggers
 
 
 @dataclass

@@ -11,16 +11,17 @@ from django.db.models import Avg, Case, CharField, Count, F, Func, IntegerField,
 from pydantic import Field
 
 from accounts.actor import Actor
+from bigmind.core.argument_types import Confidence, Cursor, Offset, Project, Query
 from bigmind.core.errors import NotFound
+from bigmind.core.limits import TAG_CHARS
 from bigmind.core.pagination import Page, page_of
-from bigmind.core.vocabulary import TAG_CHARS, Confidence, Cursor, Offset, Project, Query
+from knowledge.argument_types import EntryId, EntryTags, EntryTypeName, MinConfidence, Risk, RoleName
 from knowledge.models import CachedVector, Entry, Kind, Passage
 from knowledge.models.injection_signs import filter_by_risk, signs_of
 from knowledge.search.filters import Filters
 from knowledge.search.hybrid import search
 from knowledge.search.nearest_names import SUGGEST_FROM
 from knowledge.shapes.entries import EntryStatsShape
-from knowledge.vocabulary import EntryId, EntryTags, EntryTypeName, MinConfidence, Risk, RoleName
 
 from . import embedding
 from .found_entries import FoundEntries, FoundEntry, entries_found, page_of_found, page_of_listed

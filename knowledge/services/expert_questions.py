@@ -15,11 +15,11 @@ from accounts.actor import Actor
 from accounts.models import Alert, User
 from accounts.people.profiles import sections_for, sharing_of
 from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.argument_types import SharedContent
 from bigmind.core.errors import Conflict, Forbidden, NotFound, TooMany
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.rls import rls_scope
 from bigmind.core.text import echo
-from bigmind.core.vocabulary import SharedContent
 from knowledge.models import ANSWER_CHARS, ASKED_CHARS, CompanyEntry, ExpertQuestion, ExpertQuestionState
 
 from .notes import set_note

@@ -12,10 +12,10 @@ from pgvector import HalfVector
 from accounts.actor import Actor
 from accounts.models import User
 from accounts.people.profiles import people_shown
+from bigmind.core.argument_types import Limit, Offset, Query
 from bigmind.core.pagination import Page
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.rls import rls_bypass
-from bigmind.core.vocabulary import Limit, Offset, Query
 from knowledge.models import CompanyEntry, EmbeddingSpace, Entry, Kind, UnansweredQuestion
 from knowledge.search.abstention import may_answer
 from knowledge.search.filters import Filters

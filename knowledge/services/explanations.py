@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from accounts.actor import Actor
+from bigmind.core.argument_types import Limit, Offset, Project, Query, Since
 from bigmind.core.live_settings import live
-from bigmind.core.vocabulary import Limit, Offset, Project, Query, Since
 from knowledge.embeddings.providers import provider
 from knowledge.kinds import SEARCHED
 from knowledge.search.fusion import MEANING, NEIGHBOUR_SHARE, WORDS

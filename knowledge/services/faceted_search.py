@@ -14,11 +14,11 @@ from django.utils import timezone
 from pydantic import Field
 
 from accounts.actor import Actor
+from bigmind.core.argument_types import Name, Offset, Project, Query, Since
 from bigmind.core.handles import handle_of
 from bigmind.core.markdown import plain_words
 from bigmind.core.periods import Period
 from bigmind.core.replicas import read_cursor
-from bigmind.core.vocabulary import Name, Offset, Project, Query, Since
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import EmbeddingSpace, Kind
 from knowledge.search.abstention import is_answered, judge

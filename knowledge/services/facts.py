@@ -14,17 +14,17 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.argument_types import AsOf, Confidence, Cursor, Limit, Offset, Project, Query, Reason
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.pagination import FixedList, Page, page_of
 from bigmind.core.periods import Period
 from bigmind.core.private_row_numbers import number_of
 from bigmind.core.text import digest
-from bigmind.core.vocabulary import AsOf, Confidence, Cursor, Limit, Offset, Project, Query, Reason
+from knowledge.argument_types import CategoryName, FactId, FactIds, FactText, SessionId, ValidFrom, ValidUntil
 from knowledge.models import Category, Fact, Kind, Session
 from knowledge.models.facts import FactQuerySet
 from knowledge.search.passages import erase_passages
-from knowledge.vocabulary import CategoryName, FactId, FactIds, FactText, SessionId, ValidFrom, ValidUntil
 
 from .context_receipts import note_erased
 from .contradictions import contradictions

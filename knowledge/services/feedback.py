@@ -13,12 +13,12 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.argument_types import SharedLongText
 from bigmind.core.choices import OneOf
 from bigmind.core.errors import NotFound
 from bigmind.core.handles import Handle
 from bigmind.core.rls import rls_bypass
 from bigmind.core.text import check_content
-from bigmind.core.vocabulary import SharedLongText
 from knowledge.kinds import KINDS
 from knowledge.models import COMPLAINTS, CompanyCopy, Entry, Feedback, Kind, Usefulness
 from knowledge.search.passages import note_writings

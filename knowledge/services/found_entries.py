@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from bigmind.core.pagination import Page
+from knowledge.argument_types import Relevance
 from knowledge.models import CompanyEntry, Entry
 from knowledge.search.abstention import best_score, judge, name_relevance
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.findings import Findings
-from knowledge.vocabulary import Relevance
 
 E = TypeVar("E", CompanyEntry, Entry)
 

@@ -23,6 +23,7 @@ from rapidfuzz import fuzz
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.argument_types import Offset, RowId
 from bigmind.core.errors import NotFound
 from bigmind.core.live_settings import live
 from bigmind.core.pagination import Page
@@ -30,7 +31,6 @@ from bigmind.core.read_only import is_read_only
 from bigmind.core.rls import rls_bypass
 from bigmind.core.screening import find_secrets
 from bigmind.core.text import digest, one_line
-from bigmind.core.vocabulary import Offset, RowId
 from knowledge.models import QUESTION_CHARS, Gap, GapState, UnansweredQuestion
 from knowledge.search.abstention import is_answered
 from knowledge.search.findings import Findings

@@ -11,6 +11,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from bigmind.core.handles import handle_of
 from bigmind.core.periods import Period
+from knowledge.argument_types import Relevance
 from knowledge.kinds import KINDS, STATEMENTS
 from knowledge.models import AskedForm, Entry, Kind, Note, Session
 from knowledge.models.injection_signs import signs_of
@@ -25,7 +26,6 @@ from knowledge.services.gaps import note_gap, was_asked_in_vain
 from knowledge.services.question_periods import say_period
 from knowledge.services.recent_questions import keep_question
 from knowledge.services.visibility import Things, read_things
-from knowledge.vocabulary import Relevance
 
 _WORD = re.compile(r"\w+")
 _ARTICLES = frozenset({"a", "an", "the"})

@@ -9,12 +9,12 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.services.idempotency import forget_kept_replies
+from bigmind.core.argument_types import Confidence, Content, Cursor, Limit, Offset, Project
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pagination import Page, page_of
-from bigmind.core.vocabulary import Confidence, Content, Cursor, Limit, Offset, Project
+from knowledge.argument_types import HypothesisId, HypothesisText, SessionId
 from knowledge.models import Hypothesis, Kind, Verdict
 from knowledge.search.passages import erase_passages, index_passages
-from knowledge.vocabulary import HypothesisId, HypothesisText, SessionId
 
 from .calibration import track_record
 from .current_sessions import current_session

@@ -17,11 +17,11 @@ from accounts.actor import Actor
 from accounts.models import Instance
 from accounts.people.profiles import people_shown
 from bigmind.core.advisory_locks import wait_for_turn
+from bigmind.core.argument_types import Cursor, Limit, Offset
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.text import clean_name
-from bigmind.core.vocabulary import Cursor, Limit, Offset
 from knowledge.models import CompanyEntry
 
 MOST_EACH = 20

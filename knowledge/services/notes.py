@@ -12,15 +12,15 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.services.idempotency import forget_kept_replies
+from bigmind.core.argument_types import Content, Cursor, Limit, Moment, Offset, Project
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.screening.policy import Screened
 from bigmind.core.text import mention
-from bigmind.core.vocabulary import Content, Cursor, Limit, Moment, Offset, Project
+from knowledge.argument_types import Domain, Key
 from knowledge.models import Kind, Note
 from knowledge.search.nearest_names import SUGGEST_FROM, nearest_or
 from knowledge.search.passages import erase_passages, index_passages
-from knowledge.vocabulary import Domain, Key
 
 Expiry = Annotated[Moment, Field(description="When it stops being true, ISO 8601.")]
 NewDomain = Annotated[Domain, Screened, Field(description="Its new domain. Default: the same.")]

@@ -14,9 +14,9 @@ from django.utils import timezone
 from pydantic import TypeAdapter, ValidationError
 
 from accounts.actor import Actor
+from bigmind.core.argument_types import Moment
 from bigmind.core.errors import Invalid
 from bigmind.core.periods import Period, find_period, read_period
-from bigmind.core.vocabulary import Moment
 from knowledge.models import Category, Fact, Kind, Passage
 
 DAY = timedelta(days=1)

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from accounts.actor import Actor
-from bigmind.core.vocabulary import AsOf, Before, Limit, Offset, Project, Query, Since
+from bigmind.core.argument_types import AsOf, Before, Limit, Offset, Project, Query, Since
+from knowledge.argument_types import Domain
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import AskedForm, Kind
 from knowledge.search.abstention import is_answered, judge, may_answer
@@ -20,7 +21,6 @@ from knowledge.services.recall_receipts import keep_recall
 from knowledge.services.recent_questions import keep_question
 from knowledge.services.reply_budget import MaxTokens, within_tokens
 from knowledge.services.visibility import Things, visible_things
-from knowledge.vocabulary import Domain
 
 _NAMED: tuple[tuple[int, frozenset[str]], ...] = (
     (3, frozenset({"1"})),

@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import Field
 
 from accounts.actor import Actor
+from bigmind.core.argument_types import AsOf, Before, Limit, Offset, Project, Query, Since, Tags
 from bigmind.core.choices import OneOf
-from bigmind.core.vocabulary import AsOf, Before, Limit, Offset, Project, Query, Since, Tags
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import Kind
 from knowledge.services.exposures import Exposure, serve_found

@@ -11,15 +11,11 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.services.idempotency import forget_kept_replies
+from bigmind.core.argument_types import Before, Cursor, Importance, Limit, Offset, Project, Query, Since, Tag
 from bigmind.core.errors import NotFound
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.token_counts import count_tokens
-from bigmind.core.vocabulary import Before, Cursor, Importance, Limit, Offset, Project, Query, Since, Tag
-from knowledge.models import CompanyEntry, Conversation, Dispatch, Kind, Note, Session, Summary
-from knowledge.search.passages import erase_passages, index_passages, mark_outdated, note_writings
-from knowledge.services.chunks import index_chunk
-from knowledge.services.stale_sessions import close_sessions
-from knowledge.vocabulary import (
+from knowledge.argument_types import (
     LATEST,
     CodeRefs,
     KeyFacts,
@@ -33,6 +29,10 @@ from knowledge.vocabulary import (
     Topics,
     Used,
 )
+from knowledge.models import CompanyEntry, Conversation, Dispatch, Kind, Note, Session, Summary
+from knowledge.search.passages import erase_passages, index_passages, mark_outdated, note_writings
+from knowledge.services.chunks import index_chunk
+from knowledge.services.stale_sessions import close_sessions
 
 from .context import Context, build_context
 from .context_budget import LAST_LINES_TOKENS

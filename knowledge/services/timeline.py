@@ -12,10 +12,10 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from accounts.models import User
+from bigmind.core.argument_types import Offset, Project
 from bigmind.core.choices import OneOf
 from bigmind.core.columns import column_names
 from bigmind.core.pagination import Page
-from bigmind.core.vocabulary import Offset, Project
 from knowledge.kinds import LISTED
 from knowledge.models import Category, CompanyEntry, Fact, Hypothesis
 

@@ -7,8 +7,8 @@ from bigmind.core.errors import Conflict, Forbidden
 from bigmind.core.screening.policy import add_notice
 from bigmind.core.text import clean_name
 from knowledge.anchors.grammar import Anchors
+from knowledge.argument_types import EntryId, FactId, TeamName, TriggerLevelName, Triggers
 from knowledge.models import Entry, Fact, TriggerLevel
-from knowledge.vocabulary import EntryId, FactId, TeamName, TriggerLevelName, Triggers
 
 from .entry_reading import entry_of_id
 from .facts import own_fact

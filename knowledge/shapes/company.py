@@ -8,8 +8,8 @@ from pydantic import AliasChoices, Field
 
 from bigmind.core.pagination import ListShape
 from bigmind.core.private_row_numbers import NumberText
+from knowledge.argument_types import Relevance
 from knowledge.shapes.base import Shape, SharedShape
-from knowledge.vocabulary import Relevance
 
 
 def _person(*names: str) -> Any:

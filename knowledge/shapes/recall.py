@@ -6,8 +6,8 @@ from pydantic import Field, computed_field
 
 from bigmind.core.pagination import PageShape
 from bigmind.core.private_row_numbers import NumberText
+from knowledge.argument_types import Relevance
 from knowledge.shapes.base import Shape, SharedShape
-from knowledge.vocabulary import Relevance
 
 
 class ReckoningShape(Shape):

@@ -7,8 +7,8 @@ from uuid import UUID
 from pydantic import Field, field_validator
 
 from bigmind.core.pagination import ListShape
+from knowledge.argument_types import Relevance
 from knowledge.shapes.base import Shape, SharedShape
-from knowledge.vocabulary import Relevance
 
 
 class ReferenceExampleShape(Shape):

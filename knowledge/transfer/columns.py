@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 from django.db.models import Model
 from pydantic import BaseModel, Field
 
-from accounts.vocabulary import JobTitle
-from bigmind.core.vocabulary import Confidence, Content, Importance, LongText, Moment, Project, Tags
+from accounts.argument_types import JobTitle
+from bigmind.core.argument_types import Confidence, Content, Importance, LongText, Moment, Project, Tags
 from knowledge.anchors.grammar import Anchors
-from knowledge.vocabulary import CategoryName, Domain, Key, Role, TriggerLevelName, Triggers
+from knowledge.argument_types import CategoryName, Domain, Key, Role, TriggerLevelName, Triggers
 
 
 class CarriedColumns(BaseModel):

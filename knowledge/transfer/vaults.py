@@ -18,8 +18,8 @@ from pydantic import ValidationError
 
 from accounts.models import User
 from bigmind.core.argument_checks import refusal
+from bigmind.core.limits import TITLE_CHARS
 from bigmind.core.text import one_line
-from bigmind.core.vocabulary import TITLE_CHARS
 from knowledge.models import Kind, Note
 from knowledge.search.passages import erase_passages
 from knowledge.services.notes import index_note

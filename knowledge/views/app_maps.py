@@ -18,6 +18,7 @@ from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy, write_number
 from bigmind.web.forms import OperationForm, TextField, choice, form_data
 from bigmind.web.pages import offset_in, own_page, tell
+from knowledge.app_maps.argument_types import AmbiguousChoice
 from knowledge.app_maps.connectors import available_connectors
 from knowledge.app_maps.files.archives import pack
 from knowledge.app_maps.finding import connector_of
@@ -27,7 +28,6 @@ from knowledge.app_maps.learning import correct_app
 from knowledge.app_maps.reading import fields_of, get_app, list_apps, select_by_risk
 from knowledge.app_maps.runs import bootstrap_apps, cancel_run, rebuild_app, resume_run
 from knowledge.app_maps.schema_changes import problems_in
-from knowledge.app_maps.vocabulary import AmbiguousChoice
 from knowledge.models import UNFINISHED, App, AppEntity, AppRun, AppTable, AppWorkflow
 
 UPLOAD_BYTES = 4 * 1024 * 1024

@@ -23,6 +23,7 @@ from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.differences import TextChange, compare_lines
 from bigmind.web.forms import Names, OperationForm, Question, TextField, choice, form_data, search_field
 from bigmind.web.pages import own_page, tell
+from knowledge.argument_types import ReferenceKind
 from knowledge.models import Feedback, Kind, Reference, ReferenceDrift
 from knowledge.references.collections import CollectionPage, browse_references, cover, list_collections
 from knowledge.references.editing import decide_drift, differences, read_reference, see_drift, update_reference
@@ -31,7 +32,6 @@ from knowledge.references.search import search_knowledge, voices_of
 from knowledge.references.texts import text_of
 from knowledge.services.feedback import give_feedback
 from knowledge.views.entries import Facet, risk_choice
-from knowledge.vocabulary import ReferenceKind
 
 KINDS = {
     "": gettext_lazy("All"),

@@ -7,9 +7,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.authentication import actor_of
+from bigmind.core.limits import PAGE_ROWS
 from bigmind.core.pagination import page_of
 from bigmind.core.translation import _, gettext_lazy
-from bigmind.core.vocabulary import PAGE_ROWS
 from bigmind.web.forms import Lines, Names, OperationForm, TextField, form_data, search_field
 from bigmind.web.pages import offset_in, own_page, tell
 from knowledge.models import Chunk, Session

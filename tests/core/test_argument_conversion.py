@@ -8,10 +8,10 @@ import pytest
 from django.utils import timezone
 from pydantic import BaseModel
 
+from bigmind.core.argument_types import Lines, RowId, Since, Tags
 from bigmind.core.errors import Invalid
 from bigmind.core.handles import Handle
 from bigmind.core.operations import Operation
-from bigmind.core.vocabulary import Lines, RowId, Since, Tags
 
 
 class Reply(BaseModel):

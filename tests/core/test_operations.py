@@ -7,9 +7,9 @@ import pytest
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from bigmind.core.argument_checks import validate_arguments
+from bigmind.core.argument_types import Confidence, Content, Lines, Moment, Name, Tags
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import Effect, Operation, carry_out, compact
-from bigmind.core.vocabulary import Confidence, Content, Lines, Moment, Name, Tags
 
 
 class Reply(BaseModel):

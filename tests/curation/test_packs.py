@@ -30,13 +30,13 @@ from curation.packs.publishing import own_public_key, publish_pack
 from curation.packs.reviewing import review_update
 from curation.packs.subscriptions import distrust_key, fetch_due, fetch_update, pin_pack, subscribe, trust_key
 from curation.services.golden_questions import pin_golden_question
+from knowledge.argument_types import ReferenceKind
 from knowledge.models import CompanyEntry, Reference
 from knowledge.references.imports import import_references
 from knowledge.references.readers.reference_drafts import ReferenceDraft
 from knowledge.services.company import search_global
 from knowledge.services.context import get_context
 from knowledge.services.embedding import embed_pending
-from knowledge.vocabulary import ReferenceKind
 from tests.curation.factories import approved_entry, decide_at_latest
 from tests.curation.packs import FROM, key_of, pack_line, packed, publisher, trusting
 from tests.factories import make_actor, make_agent, make_user

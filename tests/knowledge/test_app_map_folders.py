@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from bigmind.core.errors import Invalid
+from knowledge.app_maps.argument_types import LearntEntity
 from knowledge.app_maps.files.map_folders import parse_maps, read_map_folder
 from knowledge.app_maps.import_export import export_maps, import_folder, import_maps
 from knowledge.app_maps.learning import learn_app
-from knowledge.app_maps.vocabulary import LearntEntity
 from knowledge.models import AmbiguousName, App, AppEntity
 from tests.factories import make_actor, make_key
 

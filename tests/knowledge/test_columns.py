@@ -19,7 +19,7 @@ from curation.decisions import history
 from curation.services import company_exports
 from curation.upstream import copies
 from curation.views import forms as curation_forms
-from knowledge.app_maps import vocabulary
+from knowledge.app_maps import argument_types
 from knowledge.models import (
     Chunk,
     CompanyEntry,
@@ -50,7 +50,7 @@ COPIES = (
     *foreign_imports.COLUMNS,
     *(part.columns for part in memory_parts().values()),
     *company_exports.COLUMNS,
-    *vocabulary.COLUMNS,
+    *argument_types.COLUMNS,
     entry_exports.COLUMNS,
     entry_imports.COLUMNS,
     reference_exports.COLUMNS,

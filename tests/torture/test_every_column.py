@@ -17,8 +17,8 @@ from accounts.models import Profile
 from accounts.people.profiles import update_profile
 from bigmind.core.operations import carry_out
 from bigmind.core.text import digest
+from knowledge.app_maps.argument_types import LearntEntity
 from knowledge.app_maps.learning import learn_app
-from knowledge.app_maps.vocabulary import LearntEntity
 from knowledge.models import (
     App,
     Chunk,

@@ -21,8 +21,8 @@ from bigmind.core.profile_sections import ProfileSection
 from curation.models import Claim, Comment, GoldenQuestion
 from curation.proposals.proposals import promote_to_global
 from curation.services.golden_questions import pin_golden_question
+from knowledge.app_maps.argument_types import LearntEntity
 from knowledge.app_maps.learning import learn_app
-from knowledge.app_maps.vocabulary import LearntEntity
 from knowledge.models import (
     Act,
     AmbiguousName,

@@ -9,7 +9,7 @@ from django.test import Client
 from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[import-untyped]
 from openapi_spec_validator import validate
 
-from bigmind.core import text, vocabulary
+from bigmind.core import argument_types, text
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE
@@ -18,7 +18,7 @@ from bigmind.transports.rest.json_schema import INSTEAD, LIMITS, schema_of
 from bigmind.transports.rest.openapi_document import openapi
 from bigmind.transports.rest.openapi_operation import describe
 from bigmind.transports.rest.reference_pages import arguments_in_words
-from knowledge.app_maps import vocabulary as app_vocabulary
+from knowledge.app_maps import argument_types as app_argument_types
 from tests.transports.rest_wire import Rest
 
 
@@ -123,7 +123,7 @@ def test_the_examples_reply_fits_the_shape(name: str) -> None:
 
 def test_every_limit_is_that_of_a_validator_which_exists() -> None:
     for name in (*LIMITS, *INSTEAD):
-        assert any(hasattr(module, name) for module in (text, vocabulary, app_vocabulary)), name
+        assert any(hasattr(module, name) for module in (text, argument_types, app_argument_types)), name
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from bigmind.environment import Environment
 from bigmind.management.own_documentation import generate
 from bigmind.management.sources import GENERATORS
 from bigmind.operations import CATALOGUE
+from knowledge.argument_types import ReferenceKind
 from knowledge.references.readers.reference_drafts import ReferenceDraft
 from knowledge.references.readers.registry import Source, generator_for
-from knowledge.vocabulary import ReferenceKind
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from django.db import connection
 from bigmind.core.errors import Conflict
 from curation.decisions.history import find_broken_seals
 from curation.models import Comment, Review
+from knowledge.app_maps.argument_types import LearntEntity
 from knowledge.app_maps.learning import learn_app
-from knowledge.app_maps.vocabulary import LearntEntity
 from knowledge.models import App, CompanyEntry, Entry, Passage, ReferenceCollection
 from knowledge.references.imports import import_references
 from knowledge.references.readers.reference_drafts import CommandForm, EndpointForm, Example, Option

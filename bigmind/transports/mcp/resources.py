@@ -5,9 +5,9 @@ from urllib.parse import quote, unquote
 from mcp import MCPError, types
 
 from bigmind.core.errors import NotFound
+from bigmind.core.limits import PAGE_ROWS
 from bigmind.core.rls import rls_scope
 from bigmind.core.text import echo
-from bigmind.core.vocabulary import PAGE_ROWS
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.request_context import RequestContext

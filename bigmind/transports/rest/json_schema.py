@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import AfterValidatorFunctionSchema, BeforeValidatorFunctionSchema
 
+from bigmind.core.limits import CONTENT_BYTES
 from bigmind.core.text import HIDDEN
-from bigmind.core.vocabulary import CONTENT_BYTES
 
 Mode = Literal["validation", "serialization"]
 _COMPONENT = {"serialization": "#/components/schemas/{model}", "validation": "#/components/schemas/{model}Input"}

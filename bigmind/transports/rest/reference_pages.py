@@ -16,10 +16,9 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.csrf import csrf_exempt
 
-from bigmind.core.limits import JSON_DEPTH
+from bigmind.core.limits import CONTENT_BYTES, JSON_DEPTH
 from bigmind.core.live_settings import live
 from bigmind.core.operations import Operation
-from bigmind.core.vocabulary import CONTENT_BYTES
 from bigmind.operation_search import rank_operations
 from bigmind.operations import CATALOGUE
 from bigmind.toolsets import TOOLSETS

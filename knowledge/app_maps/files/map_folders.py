@@ -14,8 +14,7 @@ from pydantic import BaseModel, ValidationError
 from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Invalid
 from bigmind.core.text import echo, fold_name, mention
-from knowledge.app_maps.files.text import INDEX, OF_BUDIBASE, file_names
-from knowledge.app_maps.vocabulary import (
+from knowledge.app_maps.argument_types import (
     AmbiguousChoice,
     AppMap,
     LearntTable,
@@ -23,6 +22,7 @@ from knowledge.app_maps.vocabulary import (
     StoredEntity,
     map_told,
 )
+from knowledge.app_maps.files.text import INDEX, OF_BUDIBASE, file_names
 from knowledge.parsers.reading import decode_text, read_bytes
 from knowledge.parsers.yaml_nodes import YamlNode, read_yaml
 

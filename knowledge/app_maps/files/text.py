@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from knowledge.app_maps.vocabulary import (
+from knowledge.app_maps.argument_types import (
     AmbiguousChoice,
     AppMap,
     LearntEntity,

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
+from knowledge.argument_types import Completeness, ReferenceKind
 from knowledge.references.readers.reference_drafts import CommandForm, Example, Option, ReferenceDraft
-from knowledge.vocabulary import Completeness, ReferenceKind
 
 TITLE_LENGTH = 80
 SIBLINGS_NAMED = 12

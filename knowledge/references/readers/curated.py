@@ -11,7 +11,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from bigmind.core.errors import Invalid
-from bigmind.core.vocabulary import CONTENT_BYTES, TAG_CHARS, TITLE_CHARS
+from bigmind.core.limits import CONTENT_BYTES, TAG_CHARS, TITLE_CHARS
+from knowledge.argument_types import CAN_BE_COMPLETE, Completeness, ReferenceKind, least_complete
 from knowledge.references.readers.commands import name_in
 from knowledge.references.readers.documents import read_document
 from knowledge.references.readers.reference_drafts import (
@@ -23,7 +24,6 @@ from knowledge.references.readers.reference_drafts import (
     ReferenceDraft,
 )
 from knowledge.references.readers.registry import Source
-from knowledge.vocabulary import CAN_BE_COMPLETE, Completeness, ReferenceKind, least_complete
 
 LONG_TEXT = CONTENT_BYTES
 ITEMS = 200

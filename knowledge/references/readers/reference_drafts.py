@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from knowledge.vocabulary import Completeness, ReferenceKind
+from knowledge.argument_types import Completeness, ReferenceKind
 
 
 class ReaderModel(BaseModel):

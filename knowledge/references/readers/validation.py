@@ -5,14 +5,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
+from bigmind.core.limits import CONTENT_BYTES, TITLE_CHARS
 from bigmind.core.text import echo
-from bigmind.core.vocabulary import CONTENT_BYTES, TITLE_CHARS
+from knowledge.argument_types import ReferenceKind
 from knowledge.references.readers.openapi import open_document
 from knowledge.references.readers.openapi.operations import PLACEHOLDER, WEBHOOKS, ApiEndpoint, endpoints_of
 from knowledge.references.readers.openapi.values import listing, mapping, text
 from knowledge.references.readers.reference_drafts import Generated, ReaderModel, ReferenceDraft
 from knowledge.references.readers.registry import Source, generator_for
-from knowledge.vocabulary import ReferenceKind
 
 
 class Severity(StrEnum):

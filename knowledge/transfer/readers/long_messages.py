@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bigmind.core.limits import CONTENT_BYTES
 from bigmind.core.screening.policy import add_notice
 from bigmind.core.text import split_to_bytes
-from bigmind.core.vocabulary import CONTENT_BYTES
 
 
 def split_long_messages(messages: Sequence[Any]) -> list[Any]:

@@ -22,10 +22,11 @@ from pydantic import (
 )
 
 from bigmind.core.argument_checks import refusal
+from bigmind.core.argument_types import Content, Importance, Moment, Tags
 from bigmind.core.errors import Invalid
 from bigmind.core.screening.policy import Screened, arriving, collect_notices, screen
 from bigmind.core.text import REFUSED, check_content, digest, one_line, show_hidden, texts_in
-from bigmind.core.vocabulary import Content, Importance, Moment, Tags
+from knowledge.argument_types import CompanyCategoryName, Domain, Key, OneLiner
 from knowledge.parsers.entries import KEY_CHARS
 from knowledge.transfer.columns import (
     ChunkColumns,
@@ -37,7 +38,6 @@ from knowledge.transfer.columns import (
     SummaryColumns,
 )
 from knowledge.transfer.readers.long_messages import split_long_messages
-from knowledge.vocabulary import CompanyCategoryName, Domain, Key, OneLiner
 
 DRAFTS = 20_000
 """How much one import brings in at most."""

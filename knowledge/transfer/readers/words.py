@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator
 
+from bigmind.core.limits import TAG_CHARS, TAGS
 from bigmind.core.text import REFUSED, SPELLED_OR_HIDDEN, one_line
-from bigmind.core.vocabulary import TAG_CHARS, TAGS
 
 HEADLINE_CHARS = 120
 PART_BYTES = 60_000

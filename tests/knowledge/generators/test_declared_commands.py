@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from knowledge.argument_types import Completeness, ReferenceKind
 from knowledge.references.readers.console.typescript import generate_from_typescript
-from knowledge.vocabulary import Completeness, ReferenceKind
 
 CONSOLES = Path(__file__).parents[1] / "consoles"
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bigmind.core.errors import Invalid
-from bigmind.core.vocabulary import CONTENT_BYTES
+from bigmind.core.limits import CONTENT_BYTES
 from knowledge.references.readers.documents import DEPTH, read_document
 from knowledge.references.readers.registry import Source
 from knowledge.references.readers.validation import findings_among, findings_in

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from bigmind.core.errors import Invalid
-from bigmind.core.vocabulary import CONTENT_BYTES
+from bigmind.core.limits import CONTENT_BYTES
 from tests.knowledge.generators.specs import document, generated_from, large_document, reference_to
 
 USER = {

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from accounts.actor import Actor
+from bigmind.core.argument_types import Content, Moment, Project
 from bigmind.core.export_section import ExportSection
-from bigmind.core.vocabulary import Content, Moment, Project
 from knowledge.transfer.parts import ExportedArchivable, Imported, MemoryPart
 
 from .models import Rumour, Signpost

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
+from knowledge.argument_types import Completeness
 from knowledge.references.readers.commands import FoundCommand
 from knowledge.references.readers.console.source import (
     FUNCTIONS,
@@ -22,7 +23,6 @@ from knowledge.references.readers.console.source import (
 )
 from knowledge.references.readers.help.usage import option_of, read_usage
 from knowledge.references.readers.reference_drafts import Option, ReaderProblem
-from knowledge.vocabulary import Completeness
 
 _LIBRARIES = {"commander": "commander", "@commander-js/extra-typings": "commander", "yargs": "yargs",
               "yargs/yargs": "yargs", "cac": "cac"}  # fmt: skip

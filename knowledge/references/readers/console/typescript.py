@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
+from knowledge.argument_types import Completeness, ReferenceKind
 from knowledge.references.readers.commands import (
     DocumentedProgram,
     FoundCommand,
@@ -29,7 +30,6 @@ from knowledge.references.readers.help.text import read_help
 from knowledge.references.readers.help.usage import UsageLine, read_usage
 from knowledge.references.readers.reference_drafts import Example, Generated, Option, ReaderProblem, ReferenceDraft
 from knowledge.references.readers.registry import Source as GivenSource
-from knowledge.vocabulary import Completeness, ReferenceKind
 
 MOST_SPELLINGS = 12
 MOST_EXAMPLES = 8

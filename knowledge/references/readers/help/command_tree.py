@@ -18,12 +18,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bigmind.core.errors import Invalid
+from knowledge.argument_types import Completeness, ReferenceKind
 from knowledge.references.readers.commands import DocumentedProgram, FoundCommand, drafts_of, merge_options
 from knowledge.references.readers.help.text import HelpText, Subcommand, read_help
 from knowledge.references.readers.help.usage import read_usage, usage_lines
 from knowledge.references.readers.reference_drafts import Generated, Option, ReaderProblem
 from knowledge.references.readers.registry import Source
-from knowledge.vocabulary import Completeness, ReferenceKind
 
 SECONDS_EACH = 20.0
 SECONDS_ALTOGETHER = 600.0

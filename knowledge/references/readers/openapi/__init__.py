@@ -3,6 +3,7 @@
 from typing import Any
 
 from bigmind.core.errors import Invalid
+from knowledge.argument_types import Completeness, ReferenceKind
 from knowledge.references.readers.documents import read_document
 from knowledge.references.readers.openapi.contents import PARAMETER_PARTS, content_of, examples_of
 from knowledge.references.readers.openapi.json_references import ApiDocument
@@ -21,7 +22,6 @@ from knowledge.references.readers.openapi.swagger import as_openapi
 from knowledge.references.readers.openapi.values import first_sentence, line, mapping
 from knowledge.references.readers.reference_drafts import EndpointForm, Generated, ReferenceDraft
 from knowledge.references.readers.registry import Source
-from knowledge.vocabulary import Completeness, ReferenceKind
 
 VERSIONS, SWAGGER = ("3.0", "3.1", "3.2"), "2.0"
 TITLE_CHARS, SUMMARY_CHARS = 200, 300

@@ -5,8 +5,8 @@ import shlex
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from bigmind.core.limits import CONTENT_BYTES
 from bigmind.core.text import inline
-from bigmind.core.vocabulary import CONTENT_BYTES
 from knowledge.references.readers.openapi.operations import (
     PLACEHOLDER,
     ApiEndpoint,

@@ -15,10 +15,10 @@ from django.core.management import get_commands, load_command_class
 from django.core.management.base import BaseCommand
 
 from bigmind.core.errors import Invalid
+from knowledge.argument_types import Completeness, ReferenceKind
 from knowledge.references.readers.commands import DocumentedProgram, FoundCommand, drafts_of, first_sentence
 from knowledge.references.readers.reference_drafts import Example, Generated, Option, ReaderProblem
 from knowledge.references.readers.registry import Source
-from knowledge.vocabulary import Completeness, ReferenceKind
 
 DEEPEST = 12
 

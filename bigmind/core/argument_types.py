@@ -9,18 +9,20 @@ from django.utils import timezone
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from bigmind.core.argument_conversion import list_in
+from bigmind.core.limits import (
+    CONTENT_BYTES,
+    CURSOR_CHARS,
+    PAGE_ROWS,
+    QUERY_CHARS,
+    SENTENCE_CHARS,
+    TAG_CHARS,
+    TAGS,
+    TITLE_CHARS,
+)
 from bigmind.core.screening.policy import NoSecrets, Screened
 from bigmind.core.text import check_content, clean_name
 
-CONTENT_BYTES = 64 * 1024
-TITLE_CHARS = 200
-QUERY_CHARS = 2_000
-SENTENCE_CHARS = 2_000
-TAG_CHARS = 100
-TAGS = 50
 NUMBER = re.compile(r"[-+]?[\d_.]+([eE][-+]?\d+)?")
-PAGE_ROWS = 200
-CURSOR_CHARS = 8_000
 
 
 def _within_bytes(text: str) -> str:
