@@ -5,20 +5,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from accounts.models import SCOPES, Agent, ApiKey, Role, User
+from accounts.models import Agent, ApiKey, User
+from accounts.roles import scopes_of
 from bigmind.core.errors import Forbidden
 
-_SCOPES_OF_ROLE: dict[str, frozenset[str]] = {
-    Role.MEMBER: frozenset({"read", "write"}),
-    Role.CURATOR: frozenset({"read", "write", "curate"}),
-    Role.ADMIN: frozenset(SCOPES),
-}
 _ACTIONS = {"read": "read", "write": "write", "curate": "decide what is shared", "admin": "do what admins do"}
-
-
-def scopes_of(role: str) -> frozenset[str]:
-    """Return what a role permits."""
-    return _SCOPES_OF_ROLE[role]
 
 
 @dataclass(frozen=True)
@@ -48,7 +39,7 @@ class Actor:
     @classmethod
     def of(cls, user: User, *, key: ApiKey | None = None, agent: Agent | None = None) -> "Actor":
         """Return the actor for a person: in the browser with all that the role permits, with a key what it allows."""
-        scopes = _SCOPES_OF_ROLE[user.role]
+        scopes = scopes_of(user.role)
         if key is None:
             return cls(user=user, agent=agent, scopes=scopes)
         return cls(user, key, agent, scopes & frozenset(key.scopes), frozenset(key.toolsets))
@@ -58,10 +49,10 @@ class Actor:
         if scope in self.scopes:
             return
         action = _ACTIONS[scope]
-        if scope in _SCOPES_OF_ROLE[self.user.role] and self.is_app:
+        if scope in scopes_of(self.user.role) and self.is_app:
             hint = f"Its user can connect it again and permit `{scope}`."
             raise Forbidden(f"This app may not {action}.", hint=hint, scope=scope)
-        if scope in _SCOPES_OF_ROLE[self.user.role]:
+        if scope in scopes_of(self.user.role):
             raise Forbidden(f"This key may not {action}.", hint=f"Use a key with the scope `{scope}`.", scope=scope)
         raise Forbidden(f"A {self.user.role} may not {action}.", hint="Ask an admin of this BigMind.", scope=scope)
 

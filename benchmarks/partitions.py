@@ -14,7 +14,7 @@ from benchmarks.library import Library, fill
 from benchmarks.rows import row, took
 from knowledge.embeddings.providers import provider
 from knowledge.search.indexes import keep_indexes
-from knowledge.search.partitions.changing import USUAL, change_partitions
+from knowledge.search.partitions.planning import USUAL, change_partitions
 from knowledge.services.entry_reading import search_entries
 from knowledge.services.facts import store_fact
 from knowledge.services.semantic_search import semantic_search

@@ -9,6 +9,7 @@ from knowledge.models import Session
 from knowledge.search import indexes
 from knowledge.search.partitions import leftovers
 from knowledge.services import (
+    closing_sessions,
     effects,
     embedding,
     fact_index,
@@ -20,7 +21,6 @@ from knowledge.services import (
     people_index,
     recent_questions,
     sent_lines,
-    stale_sessions,
 )
 from knowledge.services import (
     exposures as servings,
@@ -64,7 +64,7 @@ def find_missing_signs() -> None:
 @shared_task
 def close_stale_sessions() -> None:
     """Close every session open for over 24 hours."""
-    stale_sessions.close_sessions(Session.objects.stale())
+    closing_sessions.close_sessions(Session.objects.stale())
 
 
 @shared_task

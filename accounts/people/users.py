@@ -9,8 +9,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
-from accounts.actor import scopes_of
 from accounts.models import SCOPES, ApiKey, Role, User
+from accounts.roles import scopes_of
 from accounts.services.audit import audit
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.replicas import note_write_for_all

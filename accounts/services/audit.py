@@ -1,4 +1,7 @@
-"""The audit log of people and keys: written in the transaction of what it records, sealed, and its last row noted."""
+"""The audit log of people and keys: written in the transaction of what it records, sealed, and its last row noted.
+
+What a seal binds, and how it is made, is in `accounts/models/audit.py`.
+"""
 
 import json
 import os

@@ -1,9 +1,10 @@
 """Row-level security: PostgreSQL itself limits a request to the private rows of the user who sent it.
 
 Services already filter by owner. Should one of them forget to, the database still holds: policies on every table of
-private memory compare the row's owner with whom the transaction may see. That is a setting of the transaction,
-`bigmind.sees`, and it counts only with a token that the application alone can make: an injected statement may set it,
-and sees no more by that. Decision 0037 explains it, and what it costs.
+private memory compare the row's owner with whom the transaction may see. The migrations that make a table make its
+policy; `knowledge/migrations/0036_sees_by_token.py` has what they all ask. Whom a transaction may see is a setting of
+it, `bigmind.sees`, and it counts only with a token that the application alone can make: an injected statement may set
+it, and sees no more by that. Decision 0037 explains it, and what it costs.
 
 In a process that serves requests, each connection starts without access to any private row. Commands, tasks and
 migrations work for the whole instance, and see the rows of all users.

@@ -14,7 +14,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from accounts.people.profiles import get_profile, sharing_of
+from accounts.people.profiles import get_profile
+from accounts.people.sharing import sharing_of
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.translation import _, format_lazy, gettext_lazy
 from bigmind.web.forms import OperationForm, form_data

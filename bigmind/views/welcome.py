@@ -11,7 +11,7 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.connecting.clients import CLIENTS, find_clients
 from accounts.models import Agent
-from accounts.people.profiles import default_sections, sharing_of
+from accounts.people.sharing import default_sections, sharing_of
 from bigmind.core.errors import Conflict
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.translation import _, format_lazy, gettext_lazy

@@ -1,4 +1,7 @@
-"""Who may decide, by mode: the user alone (personal), any curator but the proposer (team), two of them (enterprise)."""
+"""Who may decide, by mode: the user alone (personal), any curator but the proposer (team), two of them (enterprise).
+
+Who is a curator is a matter of scopes: `accounts/roles.py` says which role has which.
+"""
 
 from collections.abc import Sequence
 

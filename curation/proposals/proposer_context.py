@@ -12,7 +12,7 @@ from django.db.models import BigIntegerField, Case, OuterRef, Subquery, Value, W
 from django.db.models.functions import Cast, Coalesce
 
 from accounts.actor import Actor
-from accounts.people.profiles import lets_curators_see_told
+from accounts.people.sharing import lets_curators_see_told
 from bigmind.core.rls import rls_scope
 from curation.decisions.who_may_decide import may_decide
 from knowledge.kinds import KINDS

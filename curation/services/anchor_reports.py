@@ -25,7 +25,7 @@ from knowledge.anchors.grammar import TOLD_CHARS, parse_anchor, read_anchor
 from knowledge.anchors.judging import AnchorVerdict
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind
-from knowledge.models.company import STALE_AFTER_REVIEW
+from knowledge.models.verification import STALE_AFTER_REVIEW
 from knowledge.services.feedback import give_feedback
 from knowledge.shapes.anchors import AnchoredItemShape, AnchorReportShape
 

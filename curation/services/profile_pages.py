@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import Agent, User
-from accounts.people.profiles import NOTHING, Shared, get_profile, sections_for, sharing_of
+from accounts.people.profiles import get_profile
+from accounts.people.sharing import NOTHING, Shared, sections_for, sharing_of
 from bigmind.core.errors import NotFound
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.rls import rls_scope

@@ -20,7 +20,6 @@ from .company import (
     UNDECIDED,
     CompanyCategory,
     CompanyEntry,
-    Freshness,
     Origin,
     Status,
 )
@@ -64,3 +63,4 @@ from .references import (
 from .sessions import AUTO_CLOSED, STALE_AFTER, Chunk, Session, Speaker, Summary
 from .tidying import Concern, TidyingAnswer
 from .triggers import Act, Firing, TriggerLevel
+from .verification import Freshness

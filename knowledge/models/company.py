@@ -1,7 +1,6 @@
 """CompanyEntry: one item of Tier G, what the company knows because people agreed."""
 
-from datetime import date, datetime, timedelta
-from typing import Any
+from datetime import date, datetime
 from uuid import UUID
 
 from django.conf import settings
@@ -11,14 +10,12 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Agent, User
-from bigmind.core.live_settings import live
 
 from .anchors import Anchored
 from .injection_signs import FLAGGED, SharedKnowledge
 from .sessions import Session
 from .triggers import levels_column, triggers_column
-
-STALE_AFTER_REVIEW = timedelta(days=30)
+from .verification import Freshness, freshness_of, has_freshness, is_fresh, is_overdue, review_date
 
 
 class CompanyCategory(models.TextChoices):
@@ -60,15 +57,6 @@ class Origin(models.TextChoices):
     IMPORTED = "imported"
 
 
-class Freshness(models.TextChoices):
-    """Whether someone has lately said that an entry still holds."""
-
-    VERIFIED = "verified"
-    DUE = "due"
-    STALE = "stale"
-    NEVER = "never"
-
-
 class CompanyEntryQuerySet(models.QuerySet["CompanyEntry"]):
     """Company entries, in the words of those who ask for them."""
 
@@ -100,25 +88,15 @@ class CompanyEntryQuerySet(models.QuerySet["CompanyEntry"]):
 
     def due(self, today: date | None = None) -> "CompanyEntryQuerySet":
         """Approved entries whose review date has come, or that nobody has verified; copies are verified elsewhere."""
-        overdue = models.Q(review_after__lte=today or timezone.localdate()) | models.Q(verified_at=None)
-        return self.own().approved().filter(overdue)
+        return self.own().approved().filter(is_overdue(today or timezone.localdate()))
 
     def fresh(self) -> "CompanyEntryQuerySet":
         """Those that are not stale: verified, and not long past their review date."""
-        long_past = timezone.localdate() - STALE_AFTER_REVIEW
-        return self.exclude(verified_at=None).filter(models.Q(review_after=None) | models.Q(review_after__gt=long_past))
+        return self.filter(is_fresh())
 
     def labelled(self, freshness: str) -> "CompanyEntryQuerySet":
         """Those whose `freshness` is this one."""
-        today = timezone.localdate()
-        labels = {
-            Freshness.NEVER: models.Q(verified_at=None),
-            Freshness.VERIFIED: models.Q(review_after=None) | models.Q(review_after__gt=today),
-            Freshness.DUE: models.Q(review_after__lte=today, review_after__gt=today - STALE_AFTER_REVIEW),
-            Freshness.STALE: models.Q(review_after__lte=today - STALE_AFTER_REVIEW),
-        }
-        verified = self if freshness == Freshness.NEVER else self.exclude(verified_at=None)
-        return verified.filter(labels[Freshness(freshness)])
+        return self.filter(has_freshness(freshness))
 
 
 class CompanyEntry(SharedKnowledge, Anchored):
@@ -230,12 +208,7 @@ class CompanyEntry(SharedKnowledge, Anchored):
     @property
     def freshness(self) -> str:
         """Whether someone has lately said that it still holds."""
-        if self.verified_at is None:
-            return Freshness.NEVER
-        today = timezone.localdate()
-        if self.review_after is None or self.review_after > today:
-            return Freshness.VERIFIED
-        return Freshness.DUE if self.review_after > today - STALE_AFTER_REVIEW else Freshness.STALE
+        return freshness_of(self.verified_at, self.review_after)
 
     @property
     def is_false_in_code(self) -> bool:
@@ -294,8 +267,6 @@ class CompanyEntry(SharedKnowledge, Anchored):
         """Title and content: what is searched and compared."""
         return f"{self.title}\n{self.content}"
 
-    def review_date_after(self, moment: Any) -> Any:
-        """The day on which it is to be verified again when it is verified at `moment`."""
-        return timezone.localdate(moment) + timedelta(
-            days=live.VERIFY_DECISIONS_DAYS if self.category in LASTING else live.VERIFY_DAYS
-        )
+    def review_date_after(self, moment: datetime) -> date:
+        """Return the day on which it is to be verified again when it is verified at `moment`."""
+        return review_date(moment, lasts=self.category in LASTING)

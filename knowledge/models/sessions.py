@@ -15,7 +15,7 @@ from bigmind.core.private_row_numbers import HasNumber
 from .base import CanBeSetAside
 
 STALE_AFTER = timedelta(hours=24)
-"""After so long a session that nobody ended is closed, by `knowledge/services/stale_sessions.py`."""
+"""After so long a session that nobody ended is closed, by `knowledge/services/closing_sessions.py`."""
 AUTO_CLOSED = "[auto-closed — session exceeded 24h]"
 
 

@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce, Lower, RowNumber
 
 from accounts.actor import Actor
 from accounts.models import Agent, Instance, Profile, Sharing, User
-from accounts.people.profiles import EVERYTHING, as_shared, people_shown
+from accounts.people.sharing import EVERYTHING, as_shared, people_shown
 from bigmind.core.argument_types import Cursor, Limit, Offset, Tag
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.profile_sections import ProfileSection

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import Alert, User
-from accounts.people.profiles import sections_for, sharing_of
+from accounts.people.sharing import sections_for, sharing_of
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.argument_types import SharedContent
 from bigmind.core.errors import Conflict, Forbidden, NotFound, TooMany

@@ -11,7 +11,7 @@ from pgvector import HalfVector
 
 from accounts.actor import Actor
 from accounts.models import User
-from accounts.people.profiles import people_shown
+from accounts.people.sharing import people_shown
 from bigmind.core.argument_types import Limit, Offset, Query
 from bigmind.core.pagination import Page
 from bigmind.core.profile_sections import ProfileSection

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from accounts.models import Agent, ApiKey, Sharing, User
-from accounts.people.profiles import choose_sharing
+from accounts.people.sharing import choose_sharing
 from bigmind.core.text import clean_name
 from knowledge.models import Fact, Note, Session
 

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from accounts.models import Instance
-from accounts.people.profiles import people_shown
+from accounts.people.sharing import people_shown
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.argument_types import Cursor, Limit, Offset
 from bigmind.core.errors import Conflict, NotFound

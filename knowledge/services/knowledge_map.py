@@ -15,7 +15,7 @@ from django.db.models import Count, F, Func, QuerySet, TextField
 
 from accounts.actor import Actor
 from accounts.models import User
-from accounts.people.profiles import people_shown
+from accounts.people.sharing import people_shown
 from bigmind.core.profile_sections import ProfileSection
 from knowledge.models import CompanyEntry, Entry, Fact, Session
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import User
-from accounts.people.profiles import SectionNames, choose_sharing, people_sharing
+from accounts.people.sharing import SectionNames, choose_sharing, people_sharing
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.rls import rls_bypass
 from bigmind.core.text import digest

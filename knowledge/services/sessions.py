@@ -32,7 +32,7 @@ from knowledge.argument_types import (
 from knowledge.models import CompanyEntry, Conversation, Dispatch, Kind, Note, Session, Summary
 from knowledge.search.passages import erase_passages, index_passages, mark_outdated, note_writings
 from knowledge.services.chunks import index_chunk
-from knowledge.services.stale_sessions import close_sessions
+from knowledge.services.closing_sessions import close_sessions
 
 from .context import Context, build_context
 from .context_budget import LAST_LINES_TOKENS

@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import actor_of
-from accounts.people.profiles import people_shown
+from accounts.people.sharing import people_shown
 from bigmind.core.translation import gettext_lazy
 from bigmind.web.forms import Question, search_field
 from bigmind.web.pages import own_page

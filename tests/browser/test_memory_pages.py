@@ -12,9 +12,9 @@ from playwright.sync_api import Page, expect
 from accounts.actor import Actor
 from accounts.people.profiles import update_profile
 from knowledge.models import Chunk, Conversation, Fact, HookEvent, HookHealth, Hypothesis, Session
+from knowledge.services.closing_sessions import close_sessions
 from knowledge.services.facts import correct_fact
 from knowledge.services.hypotheses import resolve_hypothesis
-from knowledge.services.stale_sessions import close_sessions
 from knowledge.tidying.answers import SentAnswer, tidy
 from tests.browser.axe import findings, scrolls_sideways
 from tests.browser.conftest import Visits
@@ -39,10 +39,6 @@ SECTIONS = [
 FORMS = ["memory-fact-new", "memory-note-new", "memory-hypothesis-new", "memory-import"]
 SUMMARY = (
     "# Why\n\nIt was **slow**.\n\n| step | took |\n|---|---|\n| install | 12 min |\n\n### How\n\n```\nmake -j2\n```\n"
-)
-HOSTILE = (
-    "<script>alert(1)</script><img src=https://evil.example/x onerror=alert(2)>"
-    "\"><svg onload=alert(3)>'-alert(4)-'[x](javascript:alert(5))![x](https://evil.example/y){{ 7|add:7 }}"
 )
 
 
@@ -172,20 +168,6 @@ def test_what_is_refused_or_done_is_told_to_everyone(visits: Visits):
     done = findings(page)
 
     assert refused + done == []
-
-
-def test_whatever_was_stored_is_shown_and_never_run(visits: Visits):
-    actor = make_actor()
-    addresses = _remember(actor, HOSTILE)
-    page = visits.by(actor.user)
-
-    for address in addresses:
-        assert page.goto(address).status == 200  # type: ignore[union-attr]
-        assert page.locator("main script, main img, main iframe, main svg:not(.icon, .spark)").count() == 0
-        assert page.locator("main [onerror], main [onload], main [href^='javascript']").count() == 0
-    page.goto(reverse("memory-facts"))
-
-    expect(page.get_by_role("paragraph").filter(has_text="<script>alert(1)</script>").first).to_be_visible()
 
 
 def test_without_scripts_a_fact_is_corrected_set_aside_and_restored(visits: Visits):

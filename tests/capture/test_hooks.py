@@ -14,13 +14,13 @@ from django.utils import timezone
 
 from bigmind.core.text import digest
 from knowledge.models import CapturePolicy, Chunk, Conversation, HookEvent, Note, Passage, Session
+from knowledge.services.closing_sessions import close_sessions
 from knowledge.services.context import get_context
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import erase_fact
 from knowledge.services.notes import set_note
 from knowledge.services.sent_lines import read_texts
 from knowledge.services.sessions import end_session, start_session
-from knowledge.services.stale_sessions import close_sessions
 from tests.capture.hooking import HookedClient, choose_mode, context_in
 from tests.factories import make_actor, make_key, make_user
 from tests.knowledge.factories import make_fact

@@ -31,8 +31,8 @@ from knowledge import tasks
 from knowledge.models import EmbeddingSpace, Fact, Kind, Note, Passage, PassageVector
 from knowledge.search import indexes
 from knowledge.search.indexes import keep_indexes, keep_statistics
-from knowledge.search.partitions import changing, leftovers, moving, tables
-from knowledge.search.partitions.changing import change_partitions, plan_partitions
+from knowledge.search.partitions import leftovers, making, planning, tables
+from knowledge.search.partitions.planning import change_partitions, plan_partitions
 from knowledge.search.partitions.tables import PASSAGES, TABLES, count_partitions, leaves_of
 from knowledge.services.embedding import embed_pending, start_again
 from knowledge.services.entries import add_entry
@@ -84,8 +84,8 @@ SELECT (SELECT count(*) FROM pg_publication), count(*), count(*) FILTER (WHERE r
 
 @pytest.fixture(autouse=True)
 def _in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moving, "BATCH", 7)
-    monkeypatch.setattr(moving, "TOLD", 1)
+    monkeypatch.setattr(making, "BATCH", 7)
+    monkeypatch.setattr(making, "TOLD", 1)
     monkeypatch.setattr(tables, "PAUSE_SECONDS", 0.05)
     monkeypatch.setattr(tables, "LONGEST_PAUSE", 0.5)
 
@@ -226,7 +226,7 @@ def test_what_is_undone_is_what_was_there_before(filled: Filled) -> None:
 
 
 def test_what_is_written_during_the_copy_is_there_afterwards(filled: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moving, "BATCH", 15)
+    monkeypatch.setattr(making, "BATCH", 15)
     actor, other = filled[0], others()[0]
     written: list[str] = []
 
@@ -258,7 +258,7 @@ def test_what_is_written_during_the_copy_is_there_afterwards(filled: Filled, mon
 def test_nobody_who_writes_reads_or_leaves_meanwhile_is_refused_anything(
     filled: Filled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moving, "BATCH", 500)
+    monkeypatch.setattr(making, "BATCH", 500)
     actor, failures, stop, stored = filled[0], list[str](), Event(), list[int]()
 
     def go_on(step: Callable[[int], Any]) -> None:
@@ -310,7 +310,7 @@ def test_nobody_who_writes_reads_or_leaves_meanwhile_is_refused_anything(
 def test_one_that_is_killed_anywhere_leaves_nothing_half_done(
     wanted: int, filled: Filled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moving, "BATCH", 1_000)
+    monkeypatch.setattr(making, "BATCH", 1_000)
     before, kept, step = 2 - wanted, list[str](), 0
     change_partitions(before)
 
@@ -318,7 +318,7 @@ def test_one_that_is_killed_anywhere_leaves_nothing_half_done(
         step += 1
         with monkeypatch.context() as patch:
             # What is killed clears nothing away behind itself; and before it begins there is nothing to clear.
-            patch.setattr(changing, "finish", lambda: None)
+            patch.setattr(planning, "finish", lambda: None)
             with pytest.raises(KeyboardInterrupt):
                 change_partitions(wanted, tell=_stop_at(step))
         kept.append(make_fact(filled[0], f"Kept after step {step}.").fact)
@@ -347,8 +347,8 @@ def _stop_at(step: int) -> Callable[[str], None]:
 
 def test_a_run_that_meets_what_a_killed_one_left_begins_anew(filled: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(changing, "finish", lambda: None)
-        patch.setattr(moving.Move, "_compare", _kill)
+        patch.setattr(planning, "finish", lambda: None)
+        patch.setattr(making.Move, "_compare", _kill)
         with pytest.raises(KeyboardInterrupt):
             change_partitions(3)
     left = plan_partitions(3).left_over
@@ -366,8 +366,8 @@ def test_what_a_killed_run_left_is_told_by_doctor_and_cleared_by_a_worker(
     filled: Filled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(changing, "finish", lambda: None)
-        patch.setattr(moving.Move, "_compare", _kill)
+        patch.setattr(planning, "finish", lambda: None)
+        patch.setattr(making.Move, "_compare", _kill)
         with pytest.raises(KeyboardInterrupt):
             change_partitions(3)
     told = _of_partitions()
@@ -425,7 +425,7 @@ def test_tables_that_differ_are_not_put_in_place(filled: Filled, monkeypatch: py
     def lose_a_row(move: Any) -> None:
         move._do("DELETE FROM knowledge_passage_new WHERE id = (SELECT max(id) FROM knowledge_passage_new)")
 
-    monkeypatch.setattr(moving.Move, "_make_near_indexes", lose_a_row)
+    monkeypatch.setattr(making.Move, "_make_near_indexes", lose_a_row)
 
     with pytest.raises(Conflict, match="not what the old one is"):
         change_partitions(3)

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.people.profiles import choose_sharing
+from accounts.people.sharing import choose_sharing
 from bigmind.core.errors import Forbidden, NotFound
 from bigmind.core.profile_sections import ProfileSection
 from knowledge.models import Gap, UnansweredQuestion

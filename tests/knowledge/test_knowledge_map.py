@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.people.profiles import default_sections
+from accounts.people.sharing import default_sections
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.web.graphs import Column, Node, draw_graph
 from knowledge.models import Session

@@ -7,7 +7,7 @@ from bigmind.backup.programs import running_database
 from bigmind.embedded.home import free_bytes
 from bigmind.environment import environment
 from bigmind.management.base import DRY_RUN, YES, OperatorCommand, Refused, argument
-from knowledge.search.partitions.changing import (
+from knowledge.search.partitions.planning import (
     USUAL,
     PartitionPlan,
     Repartitioned,

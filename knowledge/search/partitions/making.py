@@ -1,4 +1,4 @@
-"""The way of passages and vectors from one shape to another."""
+"""Makes the partitions, or plain tables again, and moves passages and vectors into them."""
 
 import re
 from collections.abc import Callable, Iterator

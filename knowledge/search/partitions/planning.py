@@ -12,7 +12,7 @@ from bigmind.core.roles import is_pooled, may_change_schema, owner, owner_alias
 from knowledge.search.indexes import hold_lock
 
 from .leftovers import finish, list_leftovers
-from .moving import Move, Tell
+from .making import Move, Tell
 from .tables import TABLES, VECTORS, count_partitions, leaves_of
 
 USUAL = 16
