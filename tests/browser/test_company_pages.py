@@ -16,7 +16,7 @@ from curation.services.golden_questions import pin_golden_question
 from knowledge.models import CompanyEntry
 from knowledge.services.embedding import embed_pending
 from knowledge.services.feedback import give_feedback
-from tests.browser.axe import findings, scrolls_sideways
+from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_user
@@ -35,11 +35,6 @@ RETRIES = """Every call to another service is tried **three** times.
 | 503 | yes |
 | 400 | no |
 """
-HOSTILE = (
-    "<script>alert(1)</script><img src=https://evil.example/x onerror=alert(2)>"
-    "\"><svg onload=alert(3)>'-alert(4)-'[x](javascript:alert(5))![x](https://evil.example/y){{ 7|add:7 }}"
-)
-ENDLESS = "Donaudampfschifffahrtsgesellschaft" * 8
 
 
 @pytest.fixture(autouse=True)
@@ -183,29 +178,6 @@ def test_what_is_refused_is_told_to_everyone(visits: Visits, ada: Actor, cora: A
     found += findings(curator)
 
     assert found == []
-
-
-def test_no_word_is_too_long_for_a_phone(visits: Visits, ada: Actor, cora: Actor) -> None:
-    entries = _fill(ada, cora, ENDLESS[:80], ENDLESS)
-    wide = []
-
-    for person, addresses in ((ada, _addresses(entries)), (cora, _for_curators(entries))):
-        page = visits.by(person.user)
-        page.set_viewport_size({"width": 320, "height": 900})
-        wide += [address for address in addresses if page.goto(address) and scrolls_sideways(page)]
-
-    assert wide == []
-
-
-def test_whatever_was_stored_is_shown_and_never_run(visits: Visits, ada: Actor, cora: Actor) -> None:
-    entries = _fill(ada, cora, HOSTILE[:80], HOSTILE)
-
-    for person, addresses in ((ada, _addresses(entries)), (cora, _for_curators(entries))):
-        page = visits.by(person.user)
-        for address in addresses:
-            assert page.goto(address).status == 200  # type: ignore[union-attr]
-            assert page.locator("main script, main img, main iframe, main svg:not(.icon)").count() == 0
-            assert page.locator("main [onerror], main [onload], main [href^='javascript']").count() == 0
 
 
 def test_without_scripts_a_proposal_lives_until_its_author_reads_the_decision(

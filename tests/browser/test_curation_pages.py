@@ -18,9 +18,9 @@ from curation.proposals.proposals import revise_proposal
 from knowledge.models import CompanyEntry, Status
 from knowledge.services.embedding import embed_pending
 from knowledge.services.feedback import give_feedback
-from tests.browser.axe import findings, scrolls_sideways
+from tests.browser.axe import findings
 from tests.browser.conftest import PATIENCE_MS, Visits
-from tests.curation.factories import approved_entry, decide_at_latest, propose
+from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor, make_agent, make_user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -363,19 +363,3 @@ def test_a_contradiction_takes_a_second_step_that_no_key_takes(visits: Visits, c
     entry.refresh_from_db()
     assert found == []
     assert (asked, entry.status) == (Status.PENDING, Status.APPROVED)
-
-
-def test_no_word_is_too_long_for_a_phone(visits: Visits, curator: Actor) -> None:
-    entry = full_queue(curator, "Donaudampfschifffahrtsgesellschaft" * 9)
-    entry.refresh_from_db()
-    decide_at_latest(curator, entry_id=entry.pk, action="approve", revision=entry.revision)
-    page = visits.by(curator.user)
-    page.set_viewport_size({"width": 320, "height": 900})
-
-    wide = [
-        address
-        for address in (reverse("curation"), reverse("curation-entry", args=[entry.pk]))
-        if page.goto(address) and scrolls_sideways(page)
-    ]
-
-    assert wide == []

@@ -13,10 +13,9 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.exposures import tally_servings
 from knowledge.services.sessions import end_session, start_session
-from tests.browser.axe import findings, scrolls_sideways
+from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.browser.fernwood import make_weeks_of_use
-from tests.browser.test_memory_pages import HOSTILE
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_fact
@@ -104,26 +103,6 @@ def test_admins_and_newcomers_can_use_them_too(visits: Visits) -> None:
     ]
 
     assert found == []
-
-
-def test_no_word_is_too_long_for_a_phone(visits: Visits) -> None:
-    ada = _company_in_use("Donaudampfschifffahrtsgesellschaft" * 12)
-    page = visits.by(ada)
-    page.set_viewport_size({"width": 320, "height": 900})
-
-    wide = [address for address in _addresses(ada) if page.goto(address) and scrolls_sideways(page)]
-
-    assert wide == []
-
-
-def test_whatever_was_asked_or_stored_is_shown_and_never_run(visits: Visits) -> None:
-    ada = _company_in_use(HOSTILE)
-    page = visits.by(ada)
-
-    for address in _addresses(ada):
-        page.goto(address)
-        assert page.locator("main script, main img, main iframe").count() == 0
-        assert page.locator("main [onerror], main [onload], main [href^='javascript']").count() == 0
 
 
 def test_without_scripts_a_range_is_chosen_and_a_question_settled(visits: Visits) -> None:

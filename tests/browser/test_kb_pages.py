@@ -15,7 +15,7 @@ from knowledge.embeddings.circuit import FAILURES, Circuit
 from knowledge.models import Entry, PassageVector
 from knowledge.services.embedding import AGAIN, active_space, embed_pending, progress
 from knowledge.services.entries import add_entry, update_entry
-from tests.browser.axe import findings, scrolls_sideways
+from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.factories import make_actor, make_user
 from tests.knowledge.factories import make_fact
@@ -37,10 +37,6 @@ Specific routes must come **before** parameterized ones, or the rewrite swallows
 GET /api/health 404
 ```
 """
-HOSTILE = (
-    "<script>alert(1)</script><img src=https://evil.example/x onerror=alert(2)>"
-    "\"><svg onload=alert(3)>'-alert(4)-'[x](javascript:alert(5))![x](https://evil.example/y){{ 7|add:7 }}"
-)
 
 
 def _fill(author: Actor, text: str) -> list[str]:
@@ -145,28 +141,6 @@ def test_what_is_refused_is_told_to_everyone(visits: Visits) -> None:
     overtaken = findings(page)
 
     assert known + overtaken == []
-
-
-def test_no_word_is_too_long_for_a_phone(visits: Visits) -> None:
-    author = make_actor(curator=True)
-    addresses = _fill(author, "Donaudampfschifffahrtsgesellschaft" * 9)
-    page = visits.by(author.user)
-    page.set_viewport_size({"width": 320, "height": 900})
-
-    wide = [address for address in addresses if page.goto(address) and scrolls_sideways(page)]
-
-    assert wide == []
-
-
-def test_whatever_was_stored_is_shown_and_never_run(visits: Visits) -> None:
-    author = make_actor(curator=True)
-    addresses = _fill(author, HOSTILE)
-    page = visits.by(author.user)
-
-    for address in addresses:
-        assert page.goto(address).status == 200  # type: ignore[union-attr]
-        assert page.locator("main script, main img, main iframe, main svg:not(.icon)").count() == 0
-        assert page.locator("main [onerror], main [onload], main [href^='javascript']").count() == 0
 
 
 def test_without_scripts_an_entry_is_added_found_corrected_and_deleted(visits: Visits) -> None:

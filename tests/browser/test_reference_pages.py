@@ -10,7 +10,7 @@ from knowledge.references.editing import update_reference
 from knowledge.references.imports import import_references
 from knowledge.references.readers.reference_drafts import CommandForm, Example, Option
 from knowledge.services.embedding import embed_pending
-from tests.browser.axe import findings, scrolls_sideways
+from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.factories import make_actor
 from tests.knowledge.factories import make_draft
@@ -88,17 +88,6 @@ def test_documentation_without_anything_in_it_is_usable_by_everyone(visits: Visi
     page.goto(reverse("docs"))
 
     assert findings(page) == []
-
-
-def test_no_word_is_too_long_for_a_phone(visits: Visits) -> None:
-    curator = make_actor(curator=True)
-    addresses = _fill(curator, "Donaudampfschifffahrtsgesellschaft" * 4)
-    page = visits.by(curator.user)
-    page.set_viewport_size({"width": 320, "height": 900})
-
-    wide = [address for address in addresses if page.goto(address) and scrolls_sideways(page)]
-
-    assert wide == []
 
 
 def test_somebody_finds_the_real_command_and_decides_about_a_drift_without_a_script(visits: Visits) -> None:

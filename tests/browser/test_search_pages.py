@@ -9,11 +9,15 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from tests.browser.axe import findings, scrolls_sideways
 from tests.browser.conftest import Visits
-from tests.browser.test_memory_pages import HOSTILE
 from tests.factories import make_actor
 from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+HOSTILE = (
+    "<script>alert(1)</script><img src=https://evil.example/x onerror=alert(2)>"
+    "\"><svg onload=alert(3)>'-alert(4)-'[x](javascript:alert(5))![x](https://evil.example/y){{ 7|add:7 }}"
+)
 
 QUESTIONS = [
     "?query=slow+install",
