@@ -25,6 +25,7 @@ class Actor:
         conversation: A digest of what the client calls this conversation; empty where it says nothing.
         connection: A digest of the connection, which may outlive a conversation; empty where there is none.
         sub_agent: The client's id of the sub-agent that acts; empty for the agent itself.
+        typed: Whether the person typed the command, without a key.
     """
 
     user: User
@@ -35,13 +36,14 @@ class Actor:
     conversation: str = ""
     connection: str = ""
     sub_agent: str = ""
+    typed: bool = False
 
     @classmethod
-    def of(cls, user: User, *, key: ApiKey | None = None, agent: Agent | None = None) -> "Actor":
+    def of(cls, user: User, *, key: ApiKey | None = None, agent: Agent | None = None, typed: bool = False) -> "Actor":
         """Return the actor for a person: in the browser with all that the role permits, with a key what it allows."""
         scopes = scopes_of(user.role)
         if key is None:
-            return cls(user=user, agent=agent, scopes=scopes)
+            return cls(user=user, agent=agent, scopes=scopes, typed=typed)
         return cls(user, key, agent, scopes & frozenset(key.scopes), frozenset(key.toolsets))
 
     def require(self, scope: str) -> None:
@@ -64,6 +66,19 @@ class Actor:
             if self.is_app:
                 hint = f"Its user can connect it again and permit the toolset {needed}."
             raise Forbidden(f"This {'app' if self.is_app else 'key'} is limited to: {allowed}.", hint=hint)
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether an agent or another program sends the call, or the command line does."""
+        return self.key is not None or self.agent is not None
+
+    @property
+    def is_person(self) -> bool:
+        """Whether the person acts: in the browser, or by a command that they typed. They may decide what no agent may.
+
+        A client that starts `bigmind mcp` on their machine acts for them without a key, and is none the less an agent.
+        """
+        return self.typed or not self.is_agent
 
     @property
     def is_app(self) -> bool:

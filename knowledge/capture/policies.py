@@ -55,19 +55,18 @@ def set_policy(
     loosen it. Omitted settings stay. Returns all settings.
     """
     policy, _ = CapturePolicy.objects.select_for_update().get_or_create(user=actor.user)
-    # Agents and programs come with a key, and may only be stricter; the pages of the user have none.
     if mode is not None:
         _require_stricter(actor, policy, CaptureMode(mode))
         policy.mode = mode
     if holdout is not None:
-        if actor.key and holdout != "never":
+        if not actor.is_person and holdout != "never":
             raise Forbidden("Only the user may agree to that.", hint="They can on the page Captured.")
         policy.holdout = holdout
     if keep_days is not None:
         policy.keep_days = keep_days
     if acts is not None:
         kept = ActRecord.values
-        if actor.key and kept.index(acts) > kept.index(policy.acts):
+        if not actor.is_person and kept.index(acts) > kept.index(policy.acts):
             raise Forbidden("Only the user may have more kept of what was done.", hint="They can on the page Captured.")
         policy.acts = acts
         if acts == "off":
@@ -75,7 +74,7 @@ def set_policy(
             Act.objects.filter(user=actor.user).delete()
     if never_folders is not None:
         kept = list(dict.fromkeys(map(plain_folder, never_folders)))
-        if actor.key and not set(policy.never_folders) <= set(kept):
+        if not actor.is_person and not set(policy.never_folders) <= set(kept):
             raise Forbidden("Only the user may take a folder off this list.", hint="They can on the page Captured.")
         policy.never_folders = kept
     policy.save()
@@ -88,8 +87,8 @@ _READ_ONLY = FixedQuery(
 
 
 def require_agents_may_write(actor: Actor) -> None:
-    """Refuse a program with a key while its user has their memory read-only. The user's own pages go on."""
-    if actor.key and _READ_ONLY(actor.user.pk):
+    """Refuse an agent or a program while its user has their memory read-only. The user's own pages go on."""
+    if not actor.is_person and _READ_ONLY(actor.user.pk):
         raise Forbidden(
             "This user's memory is read-only for agents: nothing was stored.",
             hint="Reading and searching go on. The user can change it on the page Captured.",
@@ -112,7 +111,7 @@ _STRICTNESS: Sequence[str] = CaptureMode.values
 
 def _require_stricter(actor: Actor, policy: CapturePolicy, mode: CaptureMode) -> None:
     """Refuse an agent that would free itself."""
-    if actor.key and _STRICTNESS.index(mode) < _STRICTNESS.index(policy.mode):
+    if not actor.is_person and _STRICTNESS.index(mode) < _STRICTNESS.index(policy.mode):
         raise Forbidden(
             f"Memory is written {echo(policy.get_mode_display().lower())}, and only the user may loosen that.",
             hint="They can on the page Captured.",

@@ -239,7 +239,7 @@ def read_reference(reference_id: UUID, *, lock: bool = False) -> Reference:
 def count_use(actor: Actor, ids: Iterable[UUID]) -> None:
     """Count that an agent received these references. A failure is logged only, so that no answer depends on it."""
     counted = list(ids)
-    if not counted or (actor.agent is None and actor.key is None):
+    if not counted or not actor.is_agent:
         return
     try:
         # A savepoint, where the caller has a transaction: a failed statement would otherwise end that as well.

@@ -57,7 +57,7 @@ def note_writings(kind: Kind | str, source_ids: Iterable[object], *, made: bool)
         made: Whether the text is the actor's own; otherwise it was there before, and the actor changed or moved it.
     """
     actor = acting()
-    if actor is None or (actor.key is None and actor.agent is None):
+    if actor is None or not actor.is_agent:
         return
     Writing.objects.bulk_create(
         Writing(

@@ -80,8 +80,7 @@ class ShownGap:
 
 def note_gap(actor: Actor, query: str, found: Findings) -> None:
     """Keep an agent's question that found nothing. No answer waits for this or fails because of it."""
-    asked_by_agent = actor.agent is not None or actor.key is not None
-    if is_read_only() or not live.GAPS or not asked_by_agent or is_answered(found):
+    if is_read_only() or not live.GAPS or not actor.is_agent or is_answered(found):
         return
     text = one_line(query).strip()[:QUESTION_CHARS]
     if not telling_words(text) or find_secrets(query):

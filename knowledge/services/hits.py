@@ -160,7 +160,7 @@ def find(
 
 def has_asked(actor: Actor, query: str) -> bool:
     """Whether this conversation asked the same before, without an answer. Users may repeat questions on pages."""
-    if actor.agent is None and actor.key is None:
+    if not actor.is_agent:
         return False
     session = session_at_work(actor)
     return session is not None and was_asked_in_vain(actor, query, since=session.started_at)

@@ -49,7 +49,7 @@ def kinds_withheld_from(actor: Actor) -> frozenset[str]:
 
     The admins decide first, then the user: anyone who chose “nothing” is left out even if the team takes part.
     """
-    if live.HOLDOUT == "off" or is_read_only() or (actor.agent is None and actor.key is None):
+    if live.HOLDOUT == "off" or is_read_only() or not actor.is_agent:
         return frozenset()
     consent = consent_of(actor.user)
     if consent == HoldoutConsent.NEVER:

@@ -52,7 +52,7 @@ UPDATE knowledge_sessionoutcome SET repeated = repeated + 1 WHERE session_id IN 
 
 def session_of_agent(actor: Actor) -> Session | None:
     """Return the open session that an agent works in: that of its conversation, else the newest; a page has none."""
-    if actor.agent is None and actor.key is None:
+    if not actor.is_agent:
         return None
     if bound := session_at_work(actor):
         return bound

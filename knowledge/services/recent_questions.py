@@ -118,8 +118,7 @@ def _identity_of(text: str, limit: int) -> str:
 
 
 def _is_kept(actor: Actor) -> bool:
-    asked_by_agent = actor.agent is not None or actor.key is not None
-    return bool(asked_by_agent and live.KEEP_ASKED_DAYS and not is_read_only())
+    return bool(actor.is_agent and live.KEEP_ASKED_DAYS and not is_read_only())
 
 
 def _keep(

@@ -25,7 +25,7 @@ def level_brought(actor: Actor, level: str) -> TriggerLevel:
 
     An agent that may not decide a level does not decide it by an import either.
     """
-    if actor.key and level != TriggerLevel.ADVISE:
+    if not actor.is_person and level != TriggerLevel.ADVISE:
         add_notice(f"Imported triggers at `{level}` start at `advise`: only the user decides how far triggers go.")
         return TriggerLevel.ADVISE
     return TriggerLevel(level)
@@ -47,7 +47,7 @@ def set_fact_triggers(
     page of the fact. Returns the fact.
     """
     fact = own_fact(actor, fact_id)
-    if actor.key and level is not None:
+    if not actor.is_person and level is not None:
         raise Forbidden("Only the user decides how far triggers go.", hint="They can on the page of the fact.")
     if triggers is not None and triggers != fact.triggers:
         fact.triggers, fact.trigger_level = triggers, TriggerLevel.ADVISE

@@ -141,7 +141,7 @@ def move_in(actor: Actor, reading: Reading, format: ImportFormat, *, source: str
         importing.profiles(_of(reading, ProfileDraft))
         # Before facts and beliefs, which name the sessions that they come from.
         importing.sessions(_of(reading, SessionDraft))
-        importing.facts(_of(reading, FactDraft))
+        importing.facts(at_level_brought(actor, draft) for draft in _of(reading, FactDraft))
         importing.hypotheses(_of(reading, HypothesisDraft))
         importing.notes(_of(reading, NoteDraft))
     return importer
@@ -223,7 +223,7 @@ class _ForeignImport:
 
     def facts(self, drafts: Iterable[FactDraft]) -> None:
         """Add facts whose text is not there, whether it still holds or was set aside."""
-        for batch in _batches(at_level_brought(self.actor, draft) for draft in drafts):
+        for batch in _batches(drafts):
             told = [(digest(draft.fact), draft) for draft in batch]
             mine = Fact.objects.of(self.user).filter(digest__in={text for text, _ in told})
             # Of several with one text the current one comes last, and stays.

@@ -12,8 +12,11 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 from accounts.keys import revoke_key
 from accounts.models import Agent, Role
+from knowledge.capture.policies import set_policy
+from knowledge.services.trigger_levels import set_fact_triggers
 from tests.copies import command_of_a_copy
-from tests.factories import make_key, make_user
+from tests.factories import make_actor, make_key, make_user
+from tests.knowledge.factories import make_fact
 from tests.serving import ROOT, Served
 
 COMMAND = (sys.executable, "manage.py", "mcp")
@@ -58,6 +61,28 @@ def test_without_a_key_the_owner_is_meant_in_personal_mode(served: Served) -> No
 
     assert owner.facts.count() == 1
     assert Agent.objects.get().user == owner
+
+
+async def _refused(parameters: StdioServerParameters, calls: dict[str, dict[str, Any]]) -> list[str]:
+    async with Client(stdio_client(parameters)) as client:
+        replies = {name: await client.call_tool(name, arguments) for name, arguments in calls.items()}
+    return [name for name, reply in replies.items() if reply.is_error]
+
+
+def test_without_a_key_it_is_an_agent_that_decides_nothing_only_the_user_may(served: Served) -> None:
+    owner = make_actor(make_user(role=Role.ADMIN))
+    fact = make_fact(owner, "Deploys run on Tuesdays.")
+    set_fact_triggers(owner, fact_id=fact.pk, triggers=["command: helm upgrade"])
+    set_policy(owner, mode="read_only")
+    calls = {
+        "memory_store_fact": {"category": "preference", "fact": "Prefers tea."},
+        "memory_set_fact_triggers": {"fact_id": fact.pk, "level": "block"},
+        "memory_set_capture": {"mode": "automatic"},
+    }
+
+    refused = anyio.run(_refused, _parameters(served, "--toolsets", "all"), calls)
+
+    assert refused == [*calls]
 
 
 async def _tools(parameters: StdioServerParameters) -> list[str]:

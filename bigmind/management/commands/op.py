@@ -110,7 +110,7 @@ def _actor(reference: str | None) -> Actor:
 
 def _actor_at_the_keyboard(user: User) -> Actor:
     agent = note_agent(user, client_name=CLIENT, client_version=__version__, host=socket.gethostname())
-    return Actor.of(user, agent=agent)
+    return Actor.of(user, agent=agent, typed=True)
 
 
 def _arguments(operation: Operation, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,8 +22,7 @@ KEY_ENDS = "The API key of this connection stops working on {:%Y-%m-%d %H:%M} UT
 
 def notices(context: RequestContext, operation: Operation) -> list[str]:
     """Return the lines to add to a reply: withdrawals, contradictions, a missing session, a key that expires soon."""
-    is_agent = bool(context.actor.key or context.actor.agent)
-    lines = [*hear_recalls(context.actor), *hear_contradictions(context.actor)] if is_agent else []
+    lines = [*hear_recalls(context.actor), *hear_contradictions(context.actor)] if context.actor.is_agent else []
     if _forgot_to_start(context, operation):
         lines.append(FORGOT_TO_START)
     key = context.actor.key
