@@ -10,7 +10,7 @@ from accounts.models import Alert, BackupRun, SettingOverride, User
 from accounts.oauth.app_tokens import let_in
 from accounts.oauth.connected_apps import introduce_app
 from accounts.people.invitations import invite
-from accounts.services.erasures import Erased, report_erasure
+from accounts.services.erasure_reports import Erased, report_erasure
 from accounts.services.task_statistics import tally_task
 from accounts.sign_in.attempts import count_try
 from accounts.sign_in.links import make_sign_in_link

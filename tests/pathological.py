@@ -73,7 +73,7 @@ from knowledge.references.readers.registry import GENERATORS, Source, generator_
 from knowledge.references.readers.validation import findings_in
 from knowledge.search.excerpts import below_title, excerpt_of, words_like
 from knowledge.search.languages import dictionary_of
-from knowledge.search.splits import split_text
+from knowledge.search.passage_splitting import split_text
 from knowledge.search.typed_names import commands_typed, path_form, request_in, spell, words_typed
 from knowledge.services.context_facts import line_start
 from knowledge.services.contradictions import contradictions, differs_in_a_word, may_say_same

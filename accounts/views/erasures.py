@@ -7,7 +7,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import actor_of
-from accounts.services.erasures import as_file, get_erasure, list_erasures, person_in
+from accounts.services.erasure_reports import as_file, get_erasure, list_erasures, person_in
 from bigmind.core.errors import NotFound
 from bigmind.core.pagination import page_of
 from bigmind.web.pages import offset_in

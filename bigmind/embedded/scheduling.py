@@ -1,4 +1,7 @@
-"""The scheduler inside the worker of `bigmind up`: a thread, because a separate process would take 40 MB."""
+"""The scheduler inside the worker of `bigmind up`: a thread, because a separate process would take 40 MB.
+
+Nothing keeps two from running: what is due is claimed, each piece of work by itself, and so done once.
+"""
 
 from collections.abc import Callable
 from threading import Event, Thread

@@ -20,7 +20,7 @@ from psycopg import sql
 
 from accounts.models import AuditEvent, ErasureReport, KeptReply, User
 from accounts.models.audit import REMOVED
-from accounts.services.erasures import sign_document
+from accounts.services.erasure_reports import sign_document
 from bigmind.core.batches import in_batches
 from bigmind.core.masking import PrivateModel
 from bigmind.core.rls import token_of

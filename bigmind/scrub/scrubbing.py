@@ -17,7 +17,7 @@ from accounts.actor import Actor
 from accounts.models import Alert, User
 from accounts.services.alerts import tell
 from accounts.services.audit import audit
-from accounts.services.erasures import Erased, report_erasure
+from accounts.services.erasure_reports import Erased, report_erasure
 from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.errors import Forbidden, Invalid
 from bigmind.core.rls import rls_bypass, rls_scope

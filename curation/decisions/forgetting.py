@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor, acting, acts
 from accounts.models import User
-from accounts.services.erasures import Erased, report_erasure
+from accounts.services.erasure_reports import Erased, report_erasure
 from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.argument_types import RowId, Since
 from bigmind.core.private_row_numbers import number_in

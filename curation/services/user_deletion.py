@@ -1,7 +1,7 @@
 """Deleting a user: what they have decided stays, and their name leaves it."""
 
 from accounts.models import User
-from accounts.services.erasures import Erased
+from accounts.services.erasure_reports import Erased
 from curation.models import Review
 from curation.notifications.notices import take_author_from_notices
 from curation.notifications.webhook_messages import take_author_from_webhooks

@@ -18,8 +18,8 @@ from knowledge.models.passages import FORM
 from knowledge.search.filters import scope_of
 from knowledge.search.indexes import Scope
 from knowledge.search.languages import dictionary_of
+from knowledge.search.passage_splitting import heads_of, split_text
 from knowledge.search.spelling import add_words
-from knowledge.search.splits import heads_of, split_text
 
 # ON CONFLICT names no key, because keys are those of each partition (decision 69).
 # A space that is being dropped is skipped; else the commit would fail because it is gone.

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from accounts.models import User
-from accounts.services.erasures import erasures_of
+from accounts.services.erasure_reports import erasures_of
 from knowledge.kinds import KIND_OF_WORD, OWN
 from knowledge.models import CompanyEntry, Fact, Kind, Session, Writing
 

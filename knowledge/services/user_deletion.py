@@ -1,7 +1,7 @@
 """Deleting a user: removes what knowledge keeps of them outside of rows that are deleted with them."""
 
 from accounts.models import User
-from accounts.services.erasures import Erased
+from accounts.services.erasure_reports import Erased
 from bigmind.core.rls import rls_scope
 from knowledge.models import Gap, Kind, Passage
 from knowledge.search.passages import erase_passages, forget_vectors

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from accounts.models import User
-from bigmind.embedded.checks import CheckStatus, check_hooks
+from bigmind.embedded.doctor_checks import CheckStatus, check_hooks
 from bigmind.embedded.up import renew_hooks
 from tests.connecting.homes import run
 from tests.connecting.hook_server import HookServer

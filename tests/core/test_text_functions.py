@@ -22,7 +22,7 @@ EXCUSED = {
     "hashes or compares it": (
         *("bigmind.core.key_text.checksum", "accounts.keys.digest_of", "accounts.keys.create_key"),
         *("accounts.authentication.authenticate_token", "accounts.oauth.app_tokens.find_token"),
-        *("accounts.oauth.consent.unseal", "accounts.services.erasures.digest_with_key"),
+        *("accounts.oauth.consent.unseal", "accounts.services.erasure_reports.digest_with_key"),
         *("accounts.sign_in.attempts.count_guess", "accounts.sign_in.attempts.count_wrong"),
         *("curation.views.differences.same_text", "bigmind.core.encryption.encrypt"),
     ),

@@ -15,7 +15,7 @@ from django.utils.formats import date_format
 from accounts.actor import Actor
 from accounts.models import ErasureReport, User
 from accounts.people.user_deletion import delete_user
-from accounts.services.erasures import as_file, check_report
+from accounts.services.erasure_reports import as_file, check_report
 from bigmind.core.signed_documents import SignatureVerdict
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE

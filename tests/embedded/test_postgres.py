@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-from bigmind.embedded import checks, programs
+from bigmind.embedded import doctor_checks, programs
 from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.home import CannotStart
 from bigmind.embedded.processes import postmaster_of
@@ -60,12 +60,12 @@ def test_doctor_warns_of_a_role_that_sees_everybodys_private_rows(
     monkeypatch.setattr(connection, "get_connection_params", lambda: {"conninfo": cluster.url})
 
     try:
-        found = {check.name: check for check in islice(checks.database(), 2)}
+        found = {check.name: check for check in islice(doctor_checks.database(), 2)}
     finally:
         cluster.stop()
         _as_superuser(cluster, f"ALTER ROLE bigmind NO{power}")
 
-    assert found["wall"].status == checks.CheckStatus.WARNING
+    assert found["wall"].status == doctor_checks.CheckStatus.WARNING
     assert found["wall"].found == "this role sees everybody's private rows"
     assert "ordinary role" in found["wall"].advice
 

@@ -67,7 +67,7 @@ BY_PARENT = {
 }
 """Asked by a session, conversation, act, fact or passage, which is of the same owner: by (owner, id) with its key."""
 BY_ANYTHING = {
-    "accounts.services.erasures: Passage": "by the thing whose text is erased; the caller knows the owner",
+    "accounts.services.erasure_reports: Passage": "by the thing whose text is erased; the caller knows the owner",
     "curation.proposals.replay.starts: AskedQuestion": "a sample of what everybody asked",
     "curation.proposals.replay.afterwards: Passage": "by a company entry: shared",
     "curation.proposals.briefing: Feedback": "what everybody said of a company entry",

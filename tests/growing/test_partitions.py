@@ -22,8 +22,8 @@ from bigmind.backup.making import LOCK, make_backup
 from bigmind.backup.restoring import restore_backup
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.partitioned import AddIndexToPartitions, RemoveIndexFromPartitions
-from bigmind.embedded.checks import Check, CheckStatus, database
 from bigmind.embedded.database import hang_up
+from bigmind.embedded.doctor_checks import Check, CheckStatus, database
 from bigmind.gate import perform
 from bigmind.observability.system import largest_tables
 from bigmind.operations import CATALOGUE

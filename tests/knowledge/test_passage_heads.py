@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from knowledge.models import Chunk, Kind, Passage, PassageVector
-from knowledge.search.splits import heads_of, split_text
+from knowledge.search.passage_splitting import heads_of, split_text
 from knowledge.services.chunks import index_chunk
 from knowledge.services.embedding import AGAIN, embed_pending
 from knowledge.services.entries import add_entry

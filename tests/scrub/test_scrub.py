@@ -23,7 +23,7 @@ from redis import Redis
 from accounts.actor import Actor, acts
 from accounts.models import SCOPES, Alert, ErasureReport, KeptReply, Role, User
 from accounts.services.audit import audit, find_broken_events
-from accounts.services.erasures import as_file, check_report
+from accounts.services.erasure_reports import as_file, check_report
 from bigmind.backup.making import make_backup
 from bigmind.backup.restoring import restore_backup
 from bigmind.core.errors import BigMindError, Forbidden, Invalid

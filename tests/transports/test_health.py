@@ -15,7 +15,7 @@ from django.test import Client
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
-from bigmind.embedded.checks import Check, check_readiness, guard
+from bigmind.embedded.doctor_checks import Check, check_readiness, guard
 from bigmind.observability import health
 from bigmind.observability.system import system_state
 from knowledge.models import EmbeddingSpace, PassageVector

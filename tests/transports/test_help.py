@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from bigmind.core import errors
-from bigmind.embedded import checks
+from bigmind.embedded import doctor_checks
 from bigmind.help.contents import FOLDER, files, pages, pictures, target_of
 from bigmind.help.links import EXPLAINED, PAGE, anchor_for
 from bigmind.help.rendering import anchor_of, render_page
@@ -54,8 +54,8 @@ def test_anchors_are_those_that_github_makes() -> None:
 
 def test_every_code_and_every_check_has_its_place_in_troubleshooting() -> None:
     kinds = {kind.code for kind in vars(errors).values() if isinstance(kind, type) and hasattr(kind, "code")}
-    looked_at = set(re.findall(r'Check\("(\w+)"', (files() / "bigmind/embedded/checks.py").read_text()))
-    looked_at |= {"replica", "disk", "embedder", "index", "scrubs", "backups", *checks.OF_THE_DATABASE}
+    looked_at = set(re.findall(r'Check\("(\w+)"', (files() / "bigmind/embedded/doctor_checks.py").read_text()))
+    looked_at |= {"replica", "disk", "embedder", "index", "scrubs", "backups", *doctor_checks.OF_THE_DATABASE}
 
     code = [path.read_text() for app in ("bigmind", "accounts") for path in (files() / app).rglob("*.py")]
     of_oauth = {error for text in code for error in OAUTH_ERROR.findall(text)}

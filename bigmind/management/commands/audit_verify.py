@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 
 from accounts.models import AuditEvent, AuditHead, ErasureReport
 from accounts.services.audit import events_without_key, find_broken_events, head_in
-from accounts.services.erasures import as_file, check_report
+from accounts.services.erasure_reports import as_file, check_report
 from bigmind.backup.making import backups_in
 from bigmind.core.batches import in_batches
 from bigmind.core.signed_documents import SignatureVerdict

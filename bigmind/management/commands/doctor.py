@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from bigmind.embedded.checks import Check, CheckStatus, examine
+from bigmind.embedded.doctor_checks import Check, CheckStatus, examine
 from bigmind.environment import environment
 
 

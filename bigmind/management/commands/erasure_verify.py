@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from accounts.models import ErasureReport
-from accounts.services.erasures import as_file, check_report
+from accounts.services.erasure_reports import as_file, check_report
 from bigmind.core.signed_documents import SignatureVerdict
 from bigmind.management.base import OperatorCommand, Refused, argument
 

@@ -13,8 +13,8 @@ from knowledge.embeddings.providers import EmbedderError, provider
 from knowledge.embeddings.retry import embed_batch
 from knowledge.models import CachedVector, CompanyEntry, EmbeddingSpace, Kind, Passage, PassageVector
 from knowledge.models.passages import FORM
+from knowledge.search.passage_splitting import split_text
 from knowledge.search.passages import add_heads
-from knowledge.search.splits import split_text
 
 Answer = TypeVar("Answer")
 
