@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import IntegrityError, transaction
+from django.db.models import OuterRef, Subquery
 
 from accounts.actor import Actor
 from bigmind.core.background import after_commit
@@ -215,7 +216,6 @@ def find_broken_seals() -> Iterator[BrokenSeal]:
     Each seal covers its row and the seal before it, so changing or removing a row breaks the chain there. The last row
     has no successor: it is compared with the entry itself.
     """
-    entries = {row[0]: row[1:] for row in CompanyEntry.objects.own().values_list("pk", *_COMPARED).iterator()}
     rows = Review.objects.order_by("entry_id", "number").iterator(chunk_size=500)
     for entry_id, reviews in groupby(rows, key=lambda review: review.entry_id):
         previous: Review | None = None
@@ -225,10 +225,15 @@ def find_broken_seals() -> Iterator[BrokenSeal]:
             elif review.seal != review.seal_after(previous.seal if previous else ""):
                 yield BrokenSeal(entry_id, review.number, "it is not what was written")
             previous = review
-        if previous and entries.pop(entry_id) != tuple(previous.after[name] for name in _COMPARED):
-            yield BrokenSeal(entry_id, previous.number, "a row after it is missing, or the entry was changed past it")
-    for entry_id in entries:
-        yield BrokenSeal(entry_id, 0, "there is no history")
+    # Entry and last row in one statement: what is decided meanwhile is in both of them or in neither.
+    last = Review.objects.filter(entry=OuterRef("pk")).order_by("-number")
+    ends = {"last_number": Subquery(last.values("number")[:1]), "last_after": Subquery(last.values("after")[:1])}
+    entries = CompanyEntry.objects.own().annotate(**ends).order_by("pk")
+    for entry_id, number, after, *now in entries.values_list("pk", *ends, *_COMPARED).iterator():
+        if number is None:
+            yield BrokenSeal(entry_id, 0, "there is no history")
+        elif now != [after[name] for name in _COMPARED]:
+            yield BrokenSeal(entry_id, number, "a row after it is missing, or the entry was changed past it")
 
 
 def _with_provenance(entry: CompanyEntry, changes: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -95,3 +96,21 @@ def test_the_command_says_that_all_is_well_and_fails_when_it_is_not() -> None:
         call_command("curation_verify", stdout=StringIO())
 
     assert "2 rows checked, 0 broken" in said.getvalue()
+
+
+def test_what_is_decided_while_the_history_is_checked_is_no_alteration() -> None:
+    entry, curator = approved_entry(), make_actor(curator=True)
+    asked: list[str] = []
+
+    def decide_between(execute: Callable[..., Any], sql: str, *more: Any) -> Any:
+        answer = execute(sql, *more)
+        if sql.startswith("SELECT") and not asked:
+            asked.append(sql)
+            propose()
+            decide_at_latest(curator, entry_id=entry.pk, action="verify")
+        return answer
+
+    with connection.execute_wrapper(decide_between):
+        found = list(find_broken_seals())
+
+    assert (found, len(asked)) == ([], 1)
