@@ -83,26 +83,24 @@ def _deliver(delivery: Delivery) -> bool:
     try:
         _SENDERS[delivery.channel](delivery)
     except DeliveryFailed as error:
-        _put_off(delivery, str(error))
+        _put_off(delivery, str(error)[:1_000])
         return False
     except NotWanted:
         delivery.delete()
         return False
-    delivery.delivered_at, delivery.trouble = timezone.now(), ""
-    delivery.attempts += 1
-    delivery.save(update_fields=["delivered_at", "attempts", "trouble"])
+    _note_attempt(delivery, delivered_at=timezone.now(), trouble="")
     return True
 
 
 def _put_off(delivery: Delivery, error: str) -> None:
-    delivery.trouble = error[:1_000]
-    delivery.attempts += 1
-    if delivery.attempts > len(PAUSES):
-        delivery.given_up_at = timezone.now()
-    else:
-        delivery.not_before = timezone.now() + PAUSES[delivery.attempts - 1]
-    delivery.save(update_fields=["attempts", "trouble", "given_up_at", "not_before"])
-    log.warning("A message did not arrive.", channel=delivery.channel, of=delivery.event, error=delivery.trouble)
+    now, pause = timezone.now(), next(iter(PAUSES[delivery.attempts :]), None)
+    _note_attempt(delivery, trouble=error, **({"not_before": now + pause} if pause else {"given_up_at": now}))
+    log.warning("A message did not arrive.", channel=delivery.channel, of=delivery.event, error=error)
+
+
+def _note_attempt(delivery: Delivery, **outcome: Any) -> None:
+    # Not by `save`, which fails where the webhook or the reader was deleted while it was sent, and the message with it.
+    Delivery.objects.filter(pk=delivery.pk).update(attempts=delivery.attempts + 1, **outcome)
 
 
 def _call_webhook(delivery: Delivery) -> None:

@@ -1,6 +1,7 @@
 """The weekly letter by e-mail: to each person who wants it, once a week, in their time zone."""
 
 from datetime import date, datetime, time, timedelta, tzinfo
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -43,11 +44,12 @@ def choose_letter(
         raise Invalid.of("letter", "needs an e-mail address: there is none to write to. Enter one above")
     user.language, user.time_zone = language, time_zone
     user.save(update_fields=["language", "time_zone", "updated_at"])
-    chosen = subscription_of(user)
-    if letter and not chosen.letter:
-        chosen.letter_day = max(chosen.letter_day or date.min, last_due(timezone.now(), zone_of(user)))
-    chosen.letter = letter
-    chosen.save()
+    wanted: dict[str, Any] = {"letter": letter}
+    known = subscription_of(user)
+    if letter and not known.letter:
+        wanted["letter_day"] = max(known.letter_day or date.min, last_due(timezone.now(), zone_of(user)))
+    # These columns alone: a digest that is written meanwhile notes when that was.
+    chosen, _ = Subscription.objects.update_or_create(user=user, defaults=wanted)
     return chosen
 
 

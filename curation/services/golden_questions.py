@@ -236,9 +236,12 @@ def _exists(actor: Actor, kind: str, id: str) -> bool:
 
 def _note(golden: GoldenQuestion, place: int | None, state: str) -> None:
     now = timezone.now()
-    golden.place, golden.checked_at, golden.checked_state = place, now, state
-    golden.lost_since = None if golden.is_met_at(place) else golden.lost_since or now
-    golden.save(update_fields=["place", "checked_at", "checked_state", "lost_since"])
+    lost_since = None if golden.is_met_at(place) else golden.lost_since or now
+    noted = {"place": place, "checked_at": now, "checked_state": state, "lost_since": lost_since}
+    for name, value in noted.items():
+        setattr(golden, name, value)
+    # Not by `save`, which fails where a curator removed the question while it was asked.
+    GoldenQuestion.objects.filter(pk=golden.pk).update(**noted)
 
 
 def items_of(actor: Actor, questions: Sequence[GoldenQuestion]) -> dict[int, Any]:

@@ -19,6 +19,7 @@ from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
+from tests.meanwhile import meanwhile
 from tests.worlds import keep_world
 
 pytestmark = pytest.mark.django_db
@@ -141,6 +142,17 @@ def test_what_changed_is_asked_again_and_what_did_not_is_left_alone(curator, ent
 
     assert first == unchanged
     assert GoldenQuestion.objects.get(pk=golden.pk).checked_at > first
+
+
+def test_one_that_is_removed_while_all_are_asked_ends_no_check(curator, entry):
+    golden = _pin(curator, entry)
+    _pin(curator, entry, question="Which job rotates the certificates?")
+
+    with meanwhile(lambda: unpin_golden_question(curator, golden_id=golden.pk), after='SELECT "curation_golden'):
+        check = check_golden_questions(curator)
+
+    assert check.checked == 2
+    assert golden.pk not in GoldenQuestion.objects.values_list("pk", flat=True)
 
 
 def test_what_was_lost_and_is_found_again_is_held(curator, entry):

@@ -4,12 +4,14 @@ import base64
 import hashlib
 import hmac
 import time
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.views.sign_in import CONFIRMED
 from bigmind.core.errors import Forbidden, Invalid
@@ -19,6 +21,7 @@ from curation.notifications.webhooks import add_webhook
 from tests.curation.factories import decide_at_latest, propose
 from tests.curation.test_notices import Hook, hook
 from tests.factories import make_actor, make_user
+from tests.meanwhile import meanwhile
 
 __all__ = ["hook"]
 
@@ -78,6 +81,21 @@ def test_while_a_secret_is_rotated_both_sign(admin: Client, hook: Hook, settings
 
     ((headers, body),) = hook.received
     assert headers["webhook-signature"].split() == [_signed(new, headers, body), _signed(old, headers, body)]
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_one_that_is_removed_while_it_is_sent_to_keeps_nothing_else_from_being_sent(
+    admin: Client, hook: Hook, status: int
+) -> None:
+    admin.post(reverse("webhook-new"), {"name": "Chat", "url": hook.url, "events": ["company.propose"]})
+    hook.status = status
+    propose()
+    Delivery.objects.exclude(webhook=None).update(not_before=timezone.now() - timedelta(minutes=1))
+
+    with meanwhile(Webhook.objects.all().delete, after='UPDATE "curation_delivery"'):
+        deliver_pending()
+
+    assert [(one.webhook, one.attempts) for one in Delivery.objects.all()] == [(None, 1)]
 
 
 def test_it_is_tested_turned_off_and_removed_on_its_page(admin: Client, hook: Hook, settings: Any) -> None:

@@ -27,6 +27,7 @@ from knowledge.services.sessions import end_session, start_session
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_fact, make_hypothesis
+from tests.meanwhile import meanwhile
 
 pytestmark = pytest.mark.django_db
 
@@ -320,6 +321,15 @@ def test_nobody_gets_it_unasked_and_the_first_one_comes_a_week_later(mail_server
     later = send_letters()
 
     assert (before, at_once, later) == (0, 0, 1)
+
+
+def test_choosing_it_forgets_nothing_of_a_digest_that_is_written_meanwhile(reader: Actor) -> None:
+    note_digest = Subscription.objects.filter(user=reader.user)
+
+    with meanwhile(lambda: note_digest.update(last_sent_at=MONDAY), after='SELECT "curation_subscription'):
+        choose_letter(reader, letter=False)
+
+    assert note_digest.values_list("letter", "last_sent_at").get() == (False, MONDAY)
 
 
 def test_it_needs_an_address_and_a_known_zone(mail_server: None) -> None:
