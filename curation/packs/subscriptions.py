@@ -137,9 +137,8 @@ def fetch_due() -> None:
 def pin_pack(actor: Actor, *, name: PackName, version: PackVersionName = "") -> Pack:
     """Pin a pack, as a curator: no version above this one is taken. Without a version the pin is taken away."""
     actor.require("curate")
+    wait_for_turn(LOCK, name)
     pack = find_subscription(name)
-    if version:
-        numbers_of(version)
     pack.pinned = version
     pack.save(update_fields=["pinned"])
     waiting = pack.waiting
@@ -169,10 +168,12 @@ def _fetch(pack: Pack, content: bytes | None, *, again: bool) -> PackNews:
         )
         if signed.document.name != pack.name:
             raise Conflict(f"This is the pack {signed.document.name}, not {pack.name}.", hint="Subscribe to it.")
-        _require_same_pack(pack, signed.signer)
         with transaction.atomic():
             wait_for_turn(LOCK, pack.name)
-            news = _take(pack, signed, again=again)
+            # Read again: it may have been pinned, or its subscription ended, while its source was read.
+            current = find_subscription(pack.name)
+            _require_same_pack(current, signed.signer)
+            news = _take(current, signed, again=again)
     except BigMindError as error:
         # Outside the transaction that failed, so that the page “Packs” can say why.
         Pack.objects.filter(pk=pack.pk).update(checked_at=timezone.now(), trouble=str(error))

@@ -17,7 +17,7 @@ from django.utils import timezone
 from mcp import types
 
 from accounts.models import AuditEvent
-from bigmind.core.errors import Conflict, Forbidden, Invalid
+from bigmind.core.errors import Conflict, Forbidden, Invalid, NotFound
 from bigmind.core.git import run_git
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool
@@ -40,6 +40,7 @@ from knowledge.services.embedding import embed_pending
 from tests.curation.factories import approved_entry, decide_at_latest
 from tests.curation.packs import FROM, key_of, pack_line, packed, publisher, trusting
 from tests.factories import make_actor, make_agent, make_user
+from tests.meanwhile import meanwhile
 from tests.transports.documents import site
 
 pytestmark = pytest.mark.django_db
@@ -279,6 +280,28 @@ def test_a_key_that_is_distrusted_meanwhile_brings_nothing(curator):
         accept_update(curator, name=NAME, version="1.0.0")
 
     assert not CompanyEntry.objects.exists()
+
+
+def test_a_pin_that_is_set_while_an_update_is_fetched_counts(curator):
+    trusting()
+    subscribe(curator, content=packed())
+    pinned = meanwhile(lambda: pin_pack(curator, name=NAME, version="1.9.0"), after='SELECT "curation_pack"')
+
+    with pinned:
+        news = fetch_update(curator, name=NAME, content=packed(version="2.0.0"))
+
+    assert (news.version, news.says) == (None, "2.0.0 is there; the pack is pinned to 1.9.0.")
+
+
+def test_what_is_fetched_while_the_subscription_ends_waits_for_nobody(curator):
+    trusting()
+    subscribe(curator, content=packed())
+    ended = meanwhile(lambda: unsubscribe(curator, name=NAME), after='SELECT "curation_pack"')
+
+    with ended, pytest.raises(NotFound, match="no subscription"):
+        fetch_update(curator, name=NAME, content=packed(version="2.0.0"))
+
+    assert not PackVersion.objects.filter(version="2.0.0").exists()
 
 
 def test_a_line_that_reads_like_an_instruction_stays_out_until_a_curator_says_so(curator):
