@@ -12,16 +12,6 @@ CLAIM_LASTS = timedelta(minutes=10)
 """How long an entry that a curator has opened is theirs, unless they release it or open another one."""
 
 
-class ClaimQuerySet(models.QuerySet["Claim"]):
-    """Queries for claims."""
-
-    def current(self) -> "ClaimQuerySet":
-        """Return the claims that have not expired."""
-        # One that would last longer than any was made before the clock was set back.
-        now = timezone.now()
-        return self.filter(until__gt=now, until__lte=now + CLAIM_LASTS)
-
-
 class Claim(models.Model):
     """Who is reviewing an entry, and until when. Only a hint: two decisions at once are prevented by revisions."""
 
@@ -29,12 +19,10 @@ class Claim(models.Model):
     by = models.ForeignKey(User, models.CASCADE, related_name="claims")
     until = models.DateTimeField()
 
-    objects = ClaimQuerySet.as_manager()
-
     def __str__(self) -> str:
         return f"{self.entry_id} by {self.by}"
 
     @property
     def is_current(self) -> bool:
-        """Whether it has not expired."""
+        """Whether it has not expired. One that would last longer than any was made before the clock was set back."""
         return timezone.now() < self.until <= timezone.now() + CLAIM_LASTS

@@ -19,7 +19,8 @@ _CLAIMING = """
 INSERT INTO curation_claim (entry_id, by_id, until)
 SELECT id, %(by)s, %(until)s FROM knowledge_companyentry WHERE id = %(entry)s FOR KEY SHARE
 ON CONFLICT (entry_id) DO UPDATE SET by_id = EXCLUDED.by_id, until = EXCLUDED.until
-WHERE curation_claim.until <= %(now)s OR curation_claim.by_id = EXCLUDED.by_id
+WHERE NOT (curation_claim.until > %(now)s AND curation_claim.until <= EXCLUDED.until)
+    OR curation_claim.by_id = EXCLUDED.by_id
 RETURNING until
 """
 _RELEASING = """

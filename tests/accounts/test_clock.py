@@ -108,7 +108,7 @@ def test_a_reservation_of_an_entry_ends_when_the_clock_is_set_back(set_clock: Se
 
     set_clock(-HOURS)
 
-    assert not Claim.objects.current().exists()
+    assert not Claim.objects.get().is_current
 
 
 def test_work_that_a_dead_worker_held_is_taken_up_when_the_clock_is_set_back(set_clock: SetClock) -> None:

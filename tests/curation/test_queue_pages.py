@@ -530,10 +530,13 @@ def test_a_page_that_closes_late_leaves_a_newer_claim_alone(client: Client, cura
     assert Claim.objects.filter(entry=entry).exists()
 
 
-def test_a_claim_runs_out(client: Client, curator: Actor) -> None:
+@pytest.mark.parametrize(
+    "until", [timedelta(seconds=-1), timedelta(hours=1)], ids=["over", "made before the clock was set back"]
+)
+def test_a_claim_runs_out(client: Client, curator: Actor, until: timedelta) -> None:
     entry = propose()
     claim_entry(make_actor(make_user(role="curator", display_name="Ana")), entry_id=entry.pk)
-    Claim.objects.update(until=timezone.now() - timedelta(seconds=1))
+    Claim.objects.update(until=timezone.now() + until)
 
     page = opened(client, entry)
 
