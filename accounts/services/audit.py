@@ -144,6 +144,7 @@ def audit(event: str, *, about: User | None = None, by: User | None = None, **de
     """
     actor = acting()
     who = by or (actor.user if actor else None)
+    who_is_here, about_is_here = _still_here(who), _still_here(about)
     # Until the commit: two rows at once would have the same number, and seal the same row before them.
     wait_for_turn(_TURNS, "audit")
     last, head = AuditEvent.objects.order_by("-number").first(), head_of_audit()
@@ -151,12 +152,12 @@ def audit(event: str, *, about: User | None = None, by: User | None = None, **de
         # Behind the head also where rows before it are gone: the gap is what tells.
         number=max(last.number if last else 0, head.number if head else 0) + 1,
         event=event,
-        by=_still_here(who),
+        by=who_is_here,
         by_id_kept=who.pk if who else None,
-        by_name=str(who)[:200] if _still_here(who) else "",
-        about=_still_here(about),
+        by_name=str(who)[:200] if who_is_here else "",
+        about=about_is_here,
         about_id_kept=about.pk if about else None,
-        about_name=str(about)[:200] if _still_here(about) else "",
+        about_name=str(about)[:200] if about_is_here else "",
         details=json.loads(json.dumps(details, cls=DjangoJSONEncoder)),
     )
     noted.seal = noted.seal_after(last.seal if last else "")

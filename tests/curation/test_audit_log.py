@@ -53,6 +53,15 @@ def admin(client: Client) -> Client:
     return client
 
 
+def test_it_is_asked_once_whether_a_person_is_still_here(django_assert_num_queries: Any) -> None:
+    user = make_user()
+    audit("signed_in", about=user, by=user)
+
+    # The savepoint and its release, the two people, the turn, the last row, the head, the new row and the new head.
+    with django_assert_num_queries(9):
+        audit("signed_in", about=user, by=user)
+
+
 def test_what_becomes_of_keys_people_and_invitations_is_noted() -> None:
     admin, user = make_actor(admin=True), make_user()
     new = create_key(user).key
