@@ -109,10 +109,15 @@ def accept_invitation(token: str, *, username: str, display_name: str = "", pass
     user = add_user(username, display_name=display_name, role=invitation.role, password=password)
     user.email, user.is_email_vouched = invitation.email, bool(invitation.email)
     user.save(update_fields=["email", "is_email_vouched"])
+    use_up(invitation, user)
+    return user
+
+
+def use_up(invitation: Invitation, user: User) -> None:
+    """Note that a user has joined by an invitation, which is locked: it opens nothing any more."""
     invitation.accepted_at = timezone.now()
     invitation.save(update_fields=["accepted_at"])
     audit("invitation_accepted", about=user, by=user, invitation=invitation.pk)
-    return user
 
 
 def require_good_password(password: str, user: User) -> None:

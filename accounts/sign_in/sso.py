@@ -9,9 +9,9 @@ import structlog
 from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 
 from accounts.models import Alert, Invitation, Role, User
+from accounts.people.invitations import use_up
 from accounts.people.users import add_user, fresh_username, set_role
 from accounts.services.alerts import tell
 from bigmind.core.errors import Conflict, Forbidden, Invalid
@@ -160,8 +160,7 @@ def _accept_invitation(identity: Identity) -> User | None:
     if invitation is None:
         return None
     user = _make(identity, role=invitation.role, name=invitation.name)
-    invitation.accepted_at = timezone.now()
-    invitation.save(update_fields=["accepted_at"])
+    use_up(invitation, user)
     return user
 
 

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse, reverse_lazy
 from pydantic import ValidationError
 
-from accounts.models import Alert, Invitation, Role, User
+from accounts.models import Alert, AuditEvent, Invitation, Role, User
 from accounts.people.invitations import invite
 from accounts.services.alerts import alerts_of
 from bigmind.environment import Environment
@@ -89,6 +89,7 @@ def test_whoever_was_invited_comes_in_for_the_first_time_as_what_they_were_invit
     assert (ada.role, ada.display_name, ada.email) == (Role.CURATOR, "Ada L.", "Ada@example.com")
     assert not ada.has_usable_password()
     assert invitation.accepted_at
+    assert AuditEvent.objects.get(event="invitation_accepted").about == ada
     assert client.get(reverse("sign-ins")).text.count("this one") == 1
 
 
