@@ -32,7 +32,7 @@ from knowledge.views.triggers import triggers_of
 
 from .differences import changes_since, steps_since
 from .entry_story import tell_story
-from .forms import Assigning, DecisionForm, Reporting, Saying, form_of, initial_of
+from .forms import Assigning, DecisionForm, Editing, Reporting, Saying, form_of, initial_of
 from .queue_page import APPROVING, DECISIONS
 
 COMPLAINTS_SHOWN = 20
@@ -199,7 +199,7 @@ def _for_curators(actor: Actor, shown: CompanyEntry, refused: dict[str, Decision
     offered = [one for one in DECISIONS[shown.status] if one not in APPROVING or _may_approve(actor, shown)]
     with_words = [one for one in ("edit", "deprecate", "supersede") if one in offered]
     forms: dict[str, DecisionForm] = {
-        one: form_of(one, initial=initial_of(shown) if one == "edit" else None) for one in with_words
+        one: form_of(one, initial=initial_of(Editing, shown) if one == "edit" else None) for one in with_words
     }
     if shown.is_approved:
         forms["assign"] = Assigning(initial={"owner": shown.owner.username if shown.owner else ""}, auto_id="assign-%s")

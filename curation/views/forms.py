@@ -183,10 +183,9 @@ def decision_form(
     return FORMS.get(action, Plain)(sent, initial=initial, auto_id=f"{action}{key}-%s")
 
 
-def initial_of(entry: CompanyEntry) -> dict[str, Any]:
-    """Return the initial values of the form for a stored entry."""
-    names = ("title", "content", "category", "importance", "anchors", "triggers")
-    return {name: getattr(entry, name) for name in names}
+def initial_of(form: type[OperationForm], entry: CompanyEntry) -> dict[str, Any]:
+    """Return the initial values of a form for a stored entry: of all its fields, because what is sent replaces them."""
+    return {name: getattr(entry, name) for name in form.base_fields if name != "notes"}
 
 
 class Saying(Commenting):
@@ -286,7 +285,7 @@ class Revision(ProposalForm):
         rows=2, required=False, label=gettext_lazy("What you changed"), help_text=gettext_lazy("The curators read it.")
     )
 
-    field_order = ("category", "title", "content", "importance", "evidence", "anchors", "notes")
+    field_order = ("category", "title", "content", "importance", "evidence", "anchors", "triggers", "notes")
 
 
 class Withdrawal(OperationForm):
@@ -304,10 +303,3 @@ def form_of(action: str, *, sent: QueryDict | None = None, initial: dict[str, An
     """Return the form of a decision on the page of an entry."""
     kinds: dict[str, type[DecisionForm]] = {**FORMS, "supersede": Superseding}
     return kinds.get(action, Plain)(sent, initial=initial, auto_id=f"{action}-%s")
-
-
-def revision_of(entry: CompanyEntry) -> dict[str, Any]:
-    """Return the initial values of the form for a stored proposal."""
-    return {
-        name: getattr(entry, name) for name in ("title", "content", "category", "importance", "evidence", "anchors")
-    }

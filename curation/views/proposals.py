@@ -31,7 +31,7 @@ from knowledge.models import CompanyEntry, Status
 
 from .company import sections_for
 from .differences import changes_since, steps_since
-from .forms import NewProposal, ProposalForm, Revision, Withdrawal, revision_of
+from .forms import NewProposal, ProposalForm, Revision, Withdrawal, initial_of
 
 MINE_SHOWN = 20
 STATUSES = {
@@ -85,7 +85,7 @@ def revising(request: HttpRequest, pk: int) -> HttpResponse:
     actor = actor_of(request)
     require_own_proposal(actor, pk)
     shown = readable_entry(actor, pk)
-    form = Revision(form_data(request), initial=revision_of(shown))
+    form = Revision(form_data(request), initial=initial_of(Revision, shown))
     revision = request.POST.get("revision", "")
     revised = form.carry_out(revise_proposal, actor, entry_id=pk, revision=revision)
     if revised:

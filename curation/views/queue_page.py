@@ -26,7 +26,7 @@ from knowledge.models import CompanyEntry
 
 from .differences import changes_since, steps_since
 from .entry_story import tell_decisions
-from .forms import Commenting, DecisionForm, decision_form, initial_of
+from .forms import Commenting, DecisionForm, Editing, decision_form, initial_of
 from .notices import keys_are_on
 from .queue_queries import Around, QueueQuestion, address_of, around, query_string, tabs
 from .waiting_counts import count_every_reason, counts_of
@@ -174,7 +174,7 @@ def _action_of(undone: Review) -> str:
 
 
 def _initial(entry: CompanyEntry, action: str, again: Review | None) -> dict[str, Any]:
-    values = initial_of(entry) if action == "edit" else {}
+    values = initial_of(Editing, entry) if action == "edit" else {}
     if again and _action_of(again) == action:
         values = {name: again.after[name] for name in values} | {"notes": again.notes}
     return values

@@ -660,6 +660,20 @@ def test_a_revised_proposal_waits_again(client: Client, reader: Actor) -> None:
     assert (entry.status, entry.title) == ("pending", "All services")
 
 
+def test_a_revision_that_changes_nothing_takes_nothing_away(client: Client, reader: Actor) -> None:
+    triggers = ["command: git push --force"]
+    entry = propose(reader, anchors=["src/health.py"], triggers=triggers, evidence="Measured.")
+    form = client.get(reverse("company-revise", args=[entry.pk])).context["form"]
+
+    shown = {field.name: field.field.prepare_value(field.value()) or "" for field in form}
+    post(client, "company-revise", entry, **shown)
+
+    before = (entry.title, entry.content, entry.anchors, entry.triggers, entry.evidence)
+    entry.refresh_from_db()
+    assert (entry.title, entry.content, entry.anchors, entry.triggers, entry.evidence) == before
+    assert entry.revision == 2
+
+
 def test_a_revision_of_what_changed_meanwhile_is_refused_with_what_changed(client: Client, reader: Actor) -> None:
     entry = propose(reader, content="Try three times.")
     revise_proposal(reader, entry_id=entry.pk, content="Try five times.")
