@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.utils import timezone
 
-from accounts.services.rate_windows import count_in, this_minute
+from accounts.services.rate_windows import count_one
 from bigmind.core.addresses import AddressRefused, fetch, network_of
 from bigmind.core.errors import Invalid, TooMany
 
@@ -63,7 +63,8 @@ def must_be_read(client_id: str, *, address: str) -> bool:
         return False
     if app is None:
         require_room(address)
-    _count_fetch(address)
+    if seconds := count_one(f"app-documents:{network_of(address)}", FETCHES_PER_MINUTE):
+        raise TooMany("Too many documents of apps were asked for.", retry_after=seconds)
     return True
 
 
@@ -112,9 +113,3 @@ def _document(client_id: str, document: dict[str, Any]) -> ClientDocument:
     if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris) or not isinstance(name, str):
         raise Invalid("The document of this app must have redirect_uris, a list of addresses, and a client_name.")
     return ClientDocument(name, uris)
-
-
-def _count_fetch(address: str) -> None:
-    minute, seconds = this_minute(f"app-documents:{network_of(address)}")
-    if count_in(minute) > FETCHES_PER_MINUTE:
-        raise TooMany("Too many documents of apps were asked for.", retry_after=seconds)

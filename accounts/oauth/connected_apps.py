@@ -3,14 +3,17 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import ConnectedApp
 from bigmind.core.addresses import network_of
+from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import TooMany
 
 from .redirects import require_redirects
+
+_LOCK = 7715
 
 WITHIN = timedelta(hours=1)
 INTRODUCED_FROM_AN_ADDRESS = 60
@@ -51,8 +54,7 @@ def introduce_app(client_id: str, *, name: str, redirect_uris: Sequence[str], ad
     """
     redirects = require_redirects(list(redirect_uris))
     # Counting and adding are one step: otherwise many requests at once would all find room.
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('introduce-app', 0))")
+    wait_for_turn(_LOCK, "introduce")
     require_room(address)
     return ConnectedApp.objects.create(
         client_id=client_id, name=_readable(name), redirect_uris=redirects, introduced_from=network_of(address)

@@ -8,12 +8,13 @@ from django.db import transaction
 
 from accounts.keys import create_key, is_well_formed
 from accounts.models import Role, User
+from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Invalid
 
 from .invitations import require_good_password
 from .users import add_user, adopt_orphan_keys, fresh_username, set_role
 
-ADVISORY_LOCK = 7700
+_LOCK = 7700
 ALL_SCOPES = ("read", "write", "curate", "admin")
 
 
@@ -47,7 +48,7 @@ def first_run(username: str = "", initial: Initial | None = None) -> FirstRun:
     Raises:
         Invalid: the name cannot be a user name, or what `initial` says cannot be a password or a key.
     """
-    _one_at_a_time()
+    wait_for_turn(_LOCK, "first run")
     given = (initial or Initial()) if not User.objects.exists() else Initial()
     owner = User.objects.filter(role=Role.ADMIN, is_active=True).order_by("created_at").first()
     is_first = owner is None
@@ -81,13 +82,6 @@ def _first_key(owner: User, given: str) -> str | None:
         raise Invalid("BIGMIND_INIT_KEY is not a BigMind key.", hint="`bigmind key_text` makes one.")
     text = create_key(owner, label="First key", scopes=ALL_SCOPES, text=given).text
     return None if given else text
-
-
-def _one_at_a_time() -> None:
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ADVISORY_LOCK])
 
 
 def _system_user() -> str:

@@ -17,7 +17,7 @@ from bigmind.core.live_settings import live
 
 from .call_batches import BATCH, CallRow
 from .idempotency import REPLIES_KEPT
-from .rate_windows import count_in, this_minute
+from .rate_windows import count_one, this_minute
 
 _RECORD = """
 WITH not_waiting AS (
@@ -52,7 +52,7 @@ def allowance_of(actor: Actor) -> Allowance | None:
     limit = limit_of(actor)
     if not limit:
         return None
-    name, seconds = _minute_of(actor)
+    name, seconds = this_minute(_name_of(actor))
     return Allowance(limit, max(0, limit - cache.get(name, 0)), seconds)
 
 
@@ -62,15 +62,12 @@ def count_against_limit(actor: Actor, *, per_minute: int) -> None:
     Raises:
         TooMany: more than `per_minute` in this minute. 0 switches the limit off.
     """
-    if not per_minute:
-        return
-    name, seconds = _minute_of(actor)
-    if count_in(name) > per_minute:
+    if per_minute and (seconds := count_one(_name_of(actor), per_minute)):
         raise TooMany(f"More than {per_minute} operations in a minute.", retry_after=seconds)
 
 
-def _minute_of(actor: Actor) -> tuple[str, int]:
-    return this_minute(f"calls:{actor.key.pk if actor.key else actor.user.pk}")
+def _name_of(actor: Actor) -> str:
+    return f"calls:{actor.key.pk if actor.key else actor.user.pk}"
 
 
 def record_call(

@@ -3,7 +3,7 @@
 from accounts.actor import Actor
 from bigmind.core.errors import TooMany
 
-from .rate_windows import count_in, this_minute
+from .rate_windows import count_one
 
 TESTS_PER_MINUTE = 12
 
@@ -16,6 +16,5 @@ def count_test(actor: Actor) -> None:
         TooMany: they ran 12 in this minute.
     """
     actor.require("admin")
-    name, seconds = this_minute(f"connection-tests:{actor.user.pk}")
-    if count_in(name) > TESTS_PER_MINUTE:
+    if seconds := count_one(f"connection-tests:{actor.user.pk}", TESTS_PER_MINUTE):
         raise TooMany(f"More than {TESTS_PER_MINUTE} tests in a minute.", retry_after=seconds)

@@ -13,6 +13,12 @@ def this_minute(name: str) -> tuple[str, int]:
     return f"{name}:{minute}", 60 - second
 
 
+def count_one(name: str, most: int) -> int:
+    """Count one in this minute; return how many seconds are left of it if there are more than `most`, else 0."""
+    place, seconds = this_minute(name)
+    return seconds if count_in(place) > most else 0
+
+
 def count_in(place: str) -> int:
     """Count one, and return how many there are; 0 when nobody can count, because the cache is away or made room."""
     for _ in range(2):

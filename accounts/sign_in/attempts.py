@@ -7,16 +7,19 @@ from datetime import datetime, timedelta
 from math import ceil
 
 from django.core.cache import cache
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.keys import digest_of
 from accounts.models import ApiKey, AppToken, Invitation, SignInLink, SignInTry, User
-from accounts.services.rate_windows import KEPT_SECONDS, count_in, this_minute
+from accounts.services.rate_windows import KEPT_SECONDS, count_in, count_one, this_minute
 from bigmind.core.addresses import network_of
+from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Invalid, TooMany
+
+_LOCK = 7714
 
 TRIES = 10
 TRIES_OF_AN_ADDRESS = 50
@@ -41,8 +44,8 @@ def count_try(name: str, address: str) -> None:
         TooMany: there were as many within a quarter of an hour. It says when the next one is welcome.
     """
     name_digest, place = digest_of_name(name), network_of(address)
-    # By the place, because all names that are tried from there are counted together.
-    _one_at_a_time(place or name_digest)
+    # By the place, because all names that are tried from there are counted together: none slips through between two.
+    wait_for_turn(_LOCK, place or name_digest)
     from_there = _counting().filter(address=place)
     _require_fewer(from_there.filter(name_digest=name_digest), TRIES)
     if place:
@@ -66,12 +69,6 @@ def _require_fewer(tries: QuerySet[SignInTry], most: int) -> None:
     moments = tries.order_by("-at").values_list("at", flat=True)[most - 1 : most]
     for moment in moments:
         raise _lockout_error(max(1, ceil((moment + WITHIN - timezone.now()).total_seconds())))
-
-
-def _one_at_a_time(place: str) -> None:
-    """Let tries from one place wait for each other until each is counted, so that none slips through between two."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"sign-in-tries:{place}"])
 
 
 def _lockout_error(seconds: int) -> TooMany:
@@ -188,8 +185,7 @@ def count_exchange(address: str) -> None:
     Raises:
         TooMany: 300 came from this address within the minute.
     """
-    minute, seconds = this_minute(f"exchanges:{network_of(address)}")
-    if count_in(minute) > EXCHANGES_PER_MINUTE:
+    if seconds := count_one(f"exchanges:{network_of(address)}", EXCHANGES_PER_MINUTE):
         raise TooMany("Too many tokens were exchanged or given back from your address.", retry_after=seconds)
 
 

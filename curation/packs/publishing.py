@@ -34,7 +34,7 @@ from .documents import (
     numbers_of,
 )
 
-LOCK = 7712
+LOCK = 7713
 FIRST = "1.0.0"
 Chosen = Annotated[SharedTags, Field(description="Names, with commas between them.")]
 
