@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.keys import digest_of, is_well_formed, key_with_digest, recall_key
-from accounts.models import ApiKey, AppToken
+from accounts.models import ApiKey, AppToken, User
 from accounts.oauth.app_tokens import find_token
 from accounts.services.agents import note_agent
 from accounts.services.known_keys import KNOWN_KEYS
@@ -94,8 +94,6 @@ def is_session_of_somebody(session_key: str) -> bool:
 
 def actor_of(request: HttpRequest) -> Actor:
     """Return the actor for a page: the person who is signed in, with all that their role permits."""
-    from accounts.models import User
-
     assert isinstance(request.user, User), "the view must require sign-in"
     return Actor.of(request.user)
 

@@ -16,6 +16,7 @@ from django.db.models.functions import Least
 from django.utils import timezone
 
 from accounts.models import SCOPES, ApiKey, User
+from accounts.models.keys import ApiKeyQuerySet
 from accounts.services.audit import audit
 from accounts.services.known_keys import KNOWN_KEYS
 from bigmind.core.errors import Conflict, Invalid, NotFound
@@ -152,7 +153,7 @@ def _refuse_useless(scopes: Collection[str], expires_at: datetime | None, per_mi
         raise Invalid(f"per_minute must be 1 to {MOST_PER_MINUTE:,}; {per_minute:,} was given.")
 
 
-def list_keys(user: User | None = None) -> QuerySet[ApiKey]:
+def list_keys(user: User | None = None) -> ApiKeyQuerySet:
     """Return the keys of a user, or of everyone, the newest first."""
     keys = ApiKey.objects.select_related("user").order_by("-created_at", "id")
     return keys.filter(user=user) if user else keys
@@ -161,8 +162,7 @@ def list_keys(user: User | None = None) -> QuerySet[ApiKey]:
 def keys_ending_soon(user: User) -> QuerySet[ApiKey]:
     """Return a user's working keys that end within two weeks, the first to end first."""
     soon = timezone.now() + KEYS_END_SOON
-    working = list_keys(user).filter(pk__in=ApiKey.objects.usable().of_people())
-    ending = working.filter(Q(expires_at__lte=soon) | Q(revoked_at__lte=soon))
+    ending = list_keys(user).usable().of_people().filter(Q(expires_at__lte=soon) | Q(revoked_at__lte=soon))
     return ending.order_by(Least("expires_at", "revoked_at"), "pk")
 
 

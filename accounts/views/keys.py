@@ -13,7 +13,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -236,13 +235,13 @@ def keys(request: HttpRequest) -> HttpResponse:
     if show == "everyone" and not actor.user.is_admin:
         raise PermissionDenied(_("Only admins see the keys of others."))
     mine = list_keys(actor.user)
-    own, apps = mine.filter(app=None), mine.exclude(app=None).select_related("app")
-    working, ended = own.filter(pk__in=_usable()), own.exclude(pk__in=_usable())
+    own, apps = mine.of_people(), mine.of_apps()
+    working, ended = own.usable(), own.exclude(pk__in=ApiKey.objects.usable())
     shown = {"ended": ended, "apps": apps, "everyone": list_keys()}.get(show, working)
     context = {
         "show": show,
         "page": page_of(shown, limit=KEYS_ON_A_PAGE, offset=offset_in(request)),
-        "counts": {"working": working.count(), "ended": ended.count(), "apps": apps.filter(pk__in=_usable()).count()},
+        "counts": {"working": working.count(), "ended": ended.count(), "apps": apps.usable().count()},
         "ending": keys_ending_soon(actor.user),
         "soon": timezone.now() + KEYS_END_SOON,
         "oauth_address": oauth_address() if settings.OAUTH else "",
@@ -355,7 +354,3 @@ def _own_key(request: HttpRequest, key_id: UUID) -> ApiKey:
     if key is None:
         raise Http404
     return key
-
-
-def _usable() -> QuerySet[ApiKey]:
-    return ApiKey.objects.usable()
