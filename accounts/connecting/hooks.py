@@ -374,11 +374,6 @@ def parse_kinds(text: str) -> tuple[HookKind, ...]:
     return tuple(kind for kind in KINDS if kind in names)
 
 
-def without_key(connection: HookConnection) -> HookConnection:
-    """Return the connection with nothing in it that may not stand in a shared file."""
-    return replace(connection, key="")
-
-
 def describe_hooks(client: ClientHooks, connection: HookConnection) -> list[dict[str, str]]:
     """Return what a person consents to: each event, what is read then, what comes back, and how it is sent."""
     return [

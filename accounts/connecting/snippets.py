@@ -1,12 +1,13 @@
 """What to paste into each MCP client so that it finds BigMind, in the exact form that the client reads."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from accounts.connecting import server_entries
 from accounts.connecting.server_config import ServerConfig
-from accounts.connecting.server_entries import Setting
+from accounts.connecting.server_entries import Settings
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,33 @@ def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def _settings(label: str, settings: list[Setting]) -> Snippet:
-    return Snippet(label, _json({setting.within: {setting.name: setting.value} for setting in settings}))
+def _file(label: str, settings: Settings) -> Callable[[ServerConfig], list[Snippet]]:
+    """Return what writes the entries of a client whose file, or whose dialog, takes JSON."""
+
+    def write(config: ServerConfig) -> list[Snippet]:
+        entries = {setting.within: {setting.name: setting.value} for setting in settings(config)}
+        return [Snippet(label, _json(entries))]
+
+    return write
+
+
+# It takes programs that it starts itself.
+claude_desktop = _file("claude_desktop_config.json (Settings, Developer, Edit Config)", server_entries.claude_desktop)
+cursor = _file("~/.cursor/mcp.json", server_entries.cursor)
+vscode = _file("mcp.json (command palette: MCP: Open User Configuration)", server_entries.vscode)
+# The file of the Copilot plugin, the same for all IDEs.
+jetbrains = _file("mcp.json (Copilot icon, Edit Settings, Model Context Protocol, Configure)", server_entries.jetbrains)
+# AI Assistant takes JSON in a dialog and keeps it itself. A program to start is what every version takes.
+jetbrains_ai = _file(
+    "Settings, Tools, AI Assistant, Model Context Protocol, Add, as JSON", server_entries.claude_desktop
+)
+# Cascade's, which Devin Desktop reads as well.
+windsurf = _file("~/.codeium/windsurf/mcp_config.json", server_entries.windsurf)
+gemini = _file("~/.gemini/settings.json", server_entries.gemini)
+copilot = _file("~/.copilot/mcp-config.json", server_entries.copilot)
+# It reads like the one of Gemini CLI.
+qwen = _file("~/.qwen/settings.json", server_entries.gemini)
+opencode = _file("~/.config/opencode/opencode.json", server_entries.opencode)
 
 
 def claude_code(config: ServerConfig) -> list[Snippet]:
@@ -30,39 +56,6 @@ def claude_code(config: ServerConfig) -> list[Snippet]:
     # Double quotes hold in every shell, Windows' included; unquoted, the ? of an address is a pattern to zsh.
     command = f'claude mcp add --scope user --transport http bigmind "{config.endpoint}"'
     return [Snippet("Run this once in a terminal", f'{command} --header "Authorization: {config.authorization}"')]
-
-
-def claude_desktop(config: ServerConfig) -> list[Snippet]:
-    """Its file takes programs that it starts itself."""
-    label = "claude_desktop_config.json (Settings, Developer, Edit Config)"
-    return [_settings(label, server_entries.claude_desktop(config))]
-
-
-def cursor(config: ServerConfig) -> list[Snippet]:
-    """The file of all projects."""
-    return [_settings("~/.cursor/mcp.json", server_entries.cursor(config))]
-
-
-def vscode(config: ServerConfig) -> list[Snippet]:
-    """The file of the user's profile."""
-    return [_settings("mcp.json (command palette: MCP: Open User Configuration)", server_entries.vscode(config))]
-
-
-def jetbrains(config: ServerConfig) -> list[Snippet]:
-    """The file of the Copilot plugin, the same for all IDEs."""
-    label = "mcp.json (Copilot icon, Edit Settings, Model Context Protocol, Configure)"
-    return [_settings(label, server_entries.jetbrains(config))]
-
-
-def jetbrains_ai(config: ServerConfig) -> list[Snippet]:
-    """AI Assistant takes JSON in a dialog and keeps it itself. A program to start is what every version takes."""
-    label = "Settings, Tools, AI Assistant, Model Context Protocol, Add, as JSON"
-    return [_settings(label, server_entries.claude_desktop(config))]
-
-
-def windsurf(config: ServerConfig) -> list[Snippet]:
-    """The file of Cascade, which Devin Desktop reads as well."""
-    return [_settings("~/.codeium/windsurf/mcp_config.json", server_entries.windsurf(config))]
 
 
 def codex(config: ServerConfig) -> list[Snippet]:
@@ -73,26 +66,6 @@ def codex(config: ServerConfig) -> list[Snippet]:
         f'http_headers = {{ "Authorization" = "{config.authorization}" }}',
     )
     return [Snippet("~/.codex/config.toml", "\n".join(lines))]
-
-
-def gemini(config: ServerConfig) -> list[Snippet]:
-    """The file of all projects."""
-    return [_settings("~/.gemini/settings.json", server_entries.gemini(config))]
-
-
-def copilot(config: ServerConfig) -> list[Snippet]:
-    """The file of Copilot CLI."""
-    return [_settings("~/.copilot/mcp-config.json", server_entries.copilot(config))]
-
-
-def qwen(config: ServerConfig) -> list[Snippet]:
-    """The file of all projects, which reads like the one of Gemini CLI."""
-    return [_settings("~/.qwen/settings.json", server_entries.gemini(config))]
-
-
-def opencode(config: ServerConfig) -> list[Snippet]:
-    """The file of all projects."""
-    return [_settings("~/.config/opencode/opencode.json", server_entries.opencode(config))]
 
 
 def python(config: ServerConfig) -> list[Snippet]:
