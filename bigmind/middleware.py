@@ -36,6 +36,7 @@ from bigmind.observability.logging import HEADER, begin_request, current_request
 from bigmind.observability.metrics import metrics
 from bigmind.transports.fair_pool import People
 from bigmind.transports.rest.problems import STATUSES, is_rest, problem_of
+from bigmind.web.pages import with_retry_after
 
 HEADINGS = {
     403: _("You may not do that"),
@@ -242,6 +243,4 @@ class RefusalMiddleware:
 def _page(request: HttpRequest, refusal: BigMindError) -> HttpResponse:
     status = next(status for kind, status in STATUSES.items() if isinstance(refusal, kind))
     response = render(request, "refusal.html", {"refusal": refusal, "heading": HEADINGS[status]}, status=status)
-    if "retry_after" in refusal.details:
-        response["Retry-After"] = str(refusal.details["retry_after"])
-    return response
+    return with_retry_after(response, refusal)

@@ -26,7 +26,7 @@ from accounts.views.second_factor import CodeForm
 from accounts.views.sign_in import CONFIRMED, came_by_sso, next_page, note_confirmed
 from bigmind.core.errors import Conflict, Invalid, TooMany
 from bigmind.core.translation import _, gettext_lazy
-from bigmind.web.pages import is_own_address
+from bigmind.web.pages import is_own_address, with_retry_after
 
 CONFIRMED_SECONDS = 15 * 60
 """How long a confirmation, or the sign-in itself, counts."""
@@ -92,10 +92,8 @@ def confirm(request: HttpRequest) -> HttpResponse:
         _check(user, way, form)
     except (Invalid, Conflict, TooMany) as refusal:
         form.refuse(refusal)
-        response = _page(request, form, way, wanted, status=429 if isinstance(refusal, TooMany) else 422)
-        if isinstance(refusal, TooMany):
-            response["Retry-After"] = str(refusal.retry_after)
-        return response
+        status = 429 if isinstance(refusal, TooMany) else 422
+        return with_retry_after(_page(request, form, way, wanted, status=status), refusal)
     forget_tries(guesses, "")
     note_confirmed(request)
     return redirect(wanted)

@@ -24,7 +24,7 @@ from accounts.sign_in.second_factors import check_code, has_second_factor
 from accounts.views.second_factor import CodeForm
 from bigmind.core.errors import Conflict, Invalid, TooMany
 from bigmind.core.translation import _, gettext_lazy
-from bigmind.web.pages import is_own_address
+from bigmind.web.pages import is_own_address, with_retry_after
 
 Door = Literal["password", "link", "invitation", "sso"]
 
@@ -140,10 +140,8 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
         check_code(user, form.cleaned_data["code"])
     except (Invalid, Conflict, TooMany) as refusal:
         form.refuse(refusal)
-        response = _page(request, user, form, status=429 if isinstance(refusal, TooMany) else 422)
-        if isinstance(refusal, TooMany):
-            response["Retry-After"] = str(refusal.retry_after)
-        return response
+        status = 429 if isinstance(refusal, TooMany) else 422
+        return with_retry_after(_page(request, user, form, status=status), refusal)
     forget_tries(guesser_of_code(user), "")
     sign_in_as(request, user, door=waiting.door)
     return redirect(waiting.wanted)
@@ -182,12 +180,9 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         return _form(request, form, wanted, status=422)
     try:
         user = _who_knows(request, form.cleaned_data["username"], form.cleaned_data["password"])
-    except TooMany as refusal:
-        response = _form(request, form, wanted, refusal=refusal, status=429)
-        response["Retry-After"] = str(refusal.retry_after)
-        return response
-    except Invalid as refusal:
-        return _form(request, form, wanted, refusal=refusal, status=422)
+    except (TooMany, Invalid) as refusal:
+        status = 429 if isinstance(refusal, TooMany) else 422
+        return with_retry_after(_form(request, form, wanted, refusal=refusal, status=status), refusal)
     return enter(request, user, door="password", wanted=wanted)
 
 

@@ -18,6 +18,7 @@ from accounts.views.sign_in import next_page
 from bigmind.core.errors import BigMindError, Forbidden, TooMany
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy
+from bigmind.web.pages import with_retry_after
 
 # What a provider that is broken makes of its answers: no JSON, or JSON without what must be in it.
 NONSENSE = (RequestException, OAuth2Error, KeyError, TypeError, ValueError)
@@ -71,12 +72,9 @@ def show_sign_in_error(
 
 
 def _refusal_page(request: HttpRequest, refusal: BigMindError) -> HttpResponse:
-    response = _page(
-        request, in_language(refusal.message), in_language(refusal.hint), 429 if isinstance(refusal, TooMany) else 403
-    )
-    if isinstance(refusal, TooMany):
-        response["Retry-After"] = str(refusal.retry_after)
-    return response
+    status = 429 if isinstance(refusal, TooMany) else 403
+    response = _page(request, in_language(refusal.message), in_language(refusal.hint), status)
+    return with_retry_after(response, refusal)
 
 
 def _page(request: HttpRequest, message: str, hint: str, status: int) -> HttpResponse:

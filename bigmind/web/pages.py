@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 
-from bigmind.core.errors import NotFound
+from bigmind.core.errors import BigMindError, NotFound
 
 View = Callable[..., HttpResponse]
 
@@ -53,6 +53,13 @@ def way_back(request: HttpRequest, *, otherwise: str, gone: str = "") -> HttpRes
     """Turn back to the page that `next` names, if it is one of ours and not the page of what is gone."""
     target = request.POST.get("next") or request.GET.get("next", "")
     return redirect(target if is_own_address(request, target) and target != gone else otherwise)
+
+
+def with_retry_after(response: HttpResponse, refusal: BigMindError) -> HttpResponse:
+    """Let an answer say when to come again, where the refusal does."""
+    if "retry_after" in refusal.details:
+        response["Retry-After"] = str(refusal.details["retry_after"])
+    return response
 
 
 def is_own_address(request: HttpRequest, target: str) -> bool:
