@@ -18,8 +18,9 @@ from accounts.services.mail import mail_invitation
 from accounts.sign_in.attempts import count_guess
 from accounts.views.people import InvitationForm, JoinForm
 from accounts.views.sign_in import sign_in_as
-from bigmind.core.errors import Conflict, Invalid, NotFound
+from bigmind.core.errors import NotFound
 from bigmind.core.translation import _
+from bigmind.web.forms import form_data
 
 
 @never_cache
@@ -29,15 +30,10 @@ def invite_somebody(request: HttpRequest) -> HttpResponse:
     """Ask whom to invite; then show the link, once, and say whether it was sent."""
     actor = actor_of(request)
     actor.require("admin")
-    form = InvitationForm(request.POST if request.method == "POST" else None, initial={"role": Role.MEMBER})
-    if form.is_bound and form.is_valid():
-        try:
-            new = invite(actor, **form.cleaned_data)
-        except (Invalid, Conflict) as refusal:
-            form.refuse(refusal)
-        else:
-            context = {"invitation": new.invitation, "url": new.url, "sent": mail_invitation(new)}
-            return render(request, "accounts/invitation_made.html", context)
+    form = InvitationForm(form_data(request), initial={"role": Role.MEMBER})
+    if new := form.attempt(lambda typed: invite(actor, **typed)):
+        context = {"invitation": new.invitation, "url": new.url, "sent": mail_invitation(new)}
+        return render(request, "accounts/invitation_made.html", context)
     return render(request, "accounts/invite.html", {"form": form}, status=422 if form.is_bound else 200)
 
 
@@ -64,19 +60,16 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         return _answer_gone(request, token)
     if settings.PASSWORDS_ONLY_FOR:
         return _join_by_provider(request, invitation)
-    form = JoinForm(request.POST if request.method == "POST" else None, initial=_suggest_names(invitation))
-    if form.is_bound and form.is_valid():
-        values = {name: form.cleaned_data[name] for name in ("username", "display_name", "password")}
-        try:
-            user = accept_invitation(token, **values)
-        except NotFound:
-            return _answer_gone(request, token)
-        except (Invalid, Conflict) as refusal:
-            form.refuse(refusal)
-        else:
-            sign_in_as(request, user, door="invitation")
-            messages.success(request, f"Welcome, {user}.")
-            return redirect("welcome")
+    form = JoinForm(form_data(request), initial=_suggest_names(invitation))
+    chosen = ("username", "display_name", "password")
+    try:
+        user = form.attempt(lambda typed: accept_invitation(token, **{name: typed[name] for name in chosen}))
+    except NotFound:
+        return _answer_gone(request, token)
+    if user is not None:
+        sign_in_as(request, user, door="invitation")
+        messages.success(request, f"Welcome, {user}.")
+        return redirect("welcome")
     context = {"form": form, "invitation": invitation}
     return render(request, "accounts/join.html", context, status=422 if form.is_bound else 200)
 

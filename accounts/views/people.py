@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django import forms
@@ -30,6 +30,7 @@ from bigmind.core.errors import BigMindError, Conflict, Invalid
 from bigmind.core.pagination import page_of
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy, ngettext
+from bigmind.web.forms import form_data
 from bigmind.web.pages import offset_in
 
 ROLES = {
@@ -43,10 +44,21 @@ KEYS_SHOWN = 20
 ALERTS_SHOWN = 10
 
 PersonAction = Callable[[HttpRequest, Actor, User], HttpResponse]
+Outcome = TypeVar("Outcome")
 
 
 class RefusableForm(forms.Form):
     """A form that says beside its fields what a service has refused."""
+
+    def attempt(self, act: Callable[[dict[str, Any]], Outcome]) -> Outcome | None:
+        """Act on what was typed. None if it was refused, or nothing was sent yet."""
+        if not self.is_valid():
+            return None
+        try:
+            return act(self.cleaned_data)
+        except (Invalid, Conflict) as refusal:
+            self.refuse(refusal)
+            return None
 
     def refuse(self, refusal: BigMindError) -> None:
         """Show it beside the field it names, else above the form."""
@@ -273,17 +285,12 @@ def delete(request: HttpRequest, person_id: UUID) -> HttpResponse:
     """Show what is deleted with a user, and delete it when their name is repeated."""
     actor = actor_of(request)
     found = services.find_person(actor, person_id)
-    form, status = DeleteForm(request.POST if request.method == "POST" else None), 200
-    if form.is_bound:
-        try:
-            if form.is_valid():
-                services.delete_person(actor, found, username=form.cleaned_data["username"])
-                messages.success(request, _("%(found)s is deleted, with everything they owned.") % {"found": found})
-                return redirect("people")
-        except (Invalid, Conflict) as refusal:
-            form.refuse(refusal)
-        status = 422
-    return render(request, "accounts/person_delete.html", {"form": form, **_departure(found)}, status=status)
+    form = DeleteForm(form_data(request))
+    if form.attempt(lambda typed: services.delete_person(actor, found, username=typed["username"])) is not None:
+        messages.success(request, _("%(found)s is deleted, with everything they owned.") % {"found": found})
+        return redirect("people")
+    context = {"form": form, **_departure(found)}
+    return render(request, "accounts/person_delete.html", context, status=422 if form.is_bound else 200)
 
 
 @never_cache

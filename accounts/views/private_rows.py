@@ -1,5 +1,6 @@
 """The page on which an admin says why they have to read a person's private rows."""
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -17,8 +18,8 @@ from accounts.authentication import actor_of
 from accounts.people.people_administration import find_person
 from accounts.services.private_rows import OPEN_FOR, open_private_rows
 from bigmind.core.argument_checks import validate_arguments
-from bigmind.core.errors import Invalid
 from bigmind.core.translation import _, gettext_lazy
+from bigmind.web.forms import form_data
 
 from .people import RefusableForm
 
@@ -42,25 +43,17 @@ def private_rows(request: HttpRequest, person_id: UUID) -> HttpResponse:
     """Ask an admin why they have to read a person's rows, and open them for half an hour."""
     actor = actor_of(request)
     owner = find_person(actor, person_id)
-    form, status = OpeningForm(request.POST if request.method == "POST" else None), 200
-    back = _back(request)
-    if form.is_bound:
-        try:
-            form.is_valid()
-            said = {"reason": form.cleaned_data.get("reason", "")}
-            open_private_rows(actor, owner, request.session, **validate_arguments(open_private_rows, said))
-        except Invalid as refusal:
-            form.refuse(refusal)
-            status = 422
-        else:
-            messages.success(
-                request,
-                _("The rows of %(owner)s are open for %(what)s minutes.")
-                % {"owner": owner, "what": OPEN_FOR.seconds // 60},
-            )
-            return redirect(back)
-    context: dict[str, Any] = {"person": owner, "form": form, "back": back, "minutes": OPEN_FOR.seconds // 60}
-    return render(request, "accounts/private_rows.html", context, status=status)
+    form, back, minutes = OpeningForm(form_data(request)), _back(request), OPEN_FOR.seconds // 60
+
+    def open_rows(typed: dict[str, Any]) -> datetime:
+        return open_private_rows(actor, owner, request.session, **validate_arguments(open_private_rows, typed))
+
+    if form.attempt(open_rows):
+        said = _("The rows of %(owner)s are open for %(what)s minutes.")
+        messages.success(request, said % {"owner": owner, "what": minutes})
+        return redirect(back)
+    context: dict[str, Any] = {"person": owner, "form": form, "back": back, "minutes": minutes}
+    return render(request, "accounts/private_rows.html", context, status=422 if form.is_bound else 200)
 
 
 def _back(request: HttpRequest) -> str:

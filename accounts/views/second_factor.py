@@ -19,8 +19,9 @@ from accounts.sign_in import second_factors as services
 from accounts.sign_in.attempts import count_try, forget_tries, guesser_of_code
 from accounts.sign_in.sign_ins import end_sign_ins
 from accounts.views.people import RefusableForm
-from bigmind.core.errors import BigMindError, Conflict, Invalid
+from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.translation import _, gettext_lazy
+from bigmind.web.forms import form_data
 
 ALERTS_SHOWN = 5
 _ENROLLING = "second_factor_in_the_making"
@@ -86,19 +87,14 @@ def set_up(request: HttpRequest) -> HttpResponse:
         return redirect("second-factor")
     enrolment, kept = services.begin_enrolment(request.session.get(_ENROLLING, ""))
     request.session[_ENROLLING] = kept
-    form = FirstCodeForm(user, request.POST if request.method == "POST" else None)
+    form = FirstCodeForm(user, form_data(request))
     if form.is_bound:
         count_try(guesser_of_code(user), "")
-        if form.is_valid():
-            try:
-                codes = services.set_up_second_factor(user, enrolment, code=form.cleaned_data["code"])
-            except (Invalid, Conflict) as refusal:
-                form.refuse(refusal)
-            else:
-                del request.session[_ENROLLING]
-                forget_tries(guesser_of_code(user), "")
-                end_sign_ins(user, but=request.session.session_key)
-                return render(request, "accounts/second_factor_codes.html", {"codes": codes, "is_first": True})
+    if codes := form.attempt(lambda typed: services.set_up_second_factor(user, enrolment, code=typed["code"])):
+        del request.session[_ENROLLING]
+        forget_tries(guesser_of_code(user), "")
+        end_sign_ins(user, but=request.session.session_key)
+        return render(request, "accounts/second_factor_codes.html", {"codes": codes, "is_first": True})
     context = {"form": form, "enrolment": enrolment, "picture": enrolment.picture(user)}
     return render(request, "accounts/second_factor_set_up.html", context, status=422 if form.is_bound else 200)
 
@@ -119,7 +115,8 @@ def _with_code(act: CodeAction) -> Callable[[HttpRequest], HttpResponse]:
         try:
             response = act(request, user, form.cleaned_data["code"])
         except (Invalid, Conflict) as refusal:
-            return _refusal_page(request, user, form, refusal)
+            form.refuse(refusal)
+            return _page(request, user, form, status=409 if isinstance(refusal, Conflict) else 422)
         forget_tries(guesser_of_code(user), "")
         return response
 
@@ -139,11 +136,6 @@ def remove(request: HttpRequest, user: User, code: str) -> HttpResponse:
     services.remove_second_factor(user, code=code)
     messages.success(request, _("Your second factor is removed: signing in asks for no code any more."))
     return redirect("second-factor")
-
-
-def _refusal_page(request: HttpRequest, user: User, form: CodeForm, refusal: BigMindError) -> HttpResponse:
-    form.refuse(refusal)
-    return _page(request, user, form, status=409 if isinstance(refusal, Conflict) else 422)
 
 
 def _page(request: HttpRequest, user: User, form: CodeForm | None = None, *, status: int = 200) -> HttpResponse:
