@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from curation.shapes.reviews import CommentShape, ReviewShape
+from curation.shapes.reviews import CommentShape, PersonName, ReviewShape
 from knowledge.shapes.base import Shape
 from knowledge.shapes.company import CompanyEntryShape
 
@@ -59,14 +59,8 @@ class ComplaintShape(Shape):
 
     verdict: str
     note: str
-    user: str
+    user: PersonName
     created_at: datetime
-
-    @field_validator("user", mode="before")
-    @classmethod
-    def show_name(cls, user: object) -> str:
-        """Show a person by name."""
-        return str(user)
 
 
 class EntryEffectShape(Shape):
@@ -143,27 +137,15 @@ class BriefingShape(Shape):
     complaints: list[ComplaintShape]
     history: list[ReviewShape]
     comments: list[CommentShape]
-    claimed_by: str | None
+    claimed_by: PersonName | None
     fallback: bool
     radius: BlastRadiusShape | None = Field(description="What the usual decision about it would change.")
     trial: TriggerTrialShape | None = Field(description="How often its triggers would have fired; null: it has none.")
-
-    @field_validator("claimed_by", mode="before")
-    @classmethod
-    def show_name(cls, user: object) -> str | None:
-        """Show a person by name."""
-        return str(user) if user else None
 
 
 class ClaimShape(Shape):
     """Who is looking at an entry, and until when."""
 
     entry_id: int
-    by: str
+    by: PersonName
     until: datetime
-
-    @field_validator("by", mode="before")
-    @classmethod
-    def show_name(cls, user: object) -> str:
-        """Show a person by name."""
-        return str(user)

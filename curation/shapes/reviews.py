@@ -1,15 +1,18 @@
 """Replies about proposals and decisions."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field
 
 from bigmind.core.pagination import ListShape
 from knowledge.shapes.base import Shape
 from knowledge.shapes.company import CompanyEntryShape
 from knowledge.shapes.counts import CountsShape
+
+PersonName = Annotated[str, BeforeValidator(str)]
+"""A person, shown by name."""
 
 
 class ProposalShape(Shape):
@@ -82,17 +85,11 @@ class WaitingShape(Shape):
     entry: CompanyEntryShape
     why: str = Field(description="proposed, reported, harmful, overlapping, unused or due.")
     age_days: int
-    claimed_by: str | None
+    claimed_by: PersonName | None
     complaints: int
     comments: int
     relations: list[str] = Field(description="contradiction, duplicate: of pending or approved entries.")
     is_own: bool = Field(description="Whether you proposed it: another curator decides.")
-
-    @field_validator("claimed_by", mode="before")
-    @classmethod
-    def show_name(cls, user: object) -> str | None:
-        """Show a person by name."""
-        return str(user) if user else None
 
 
 class WaitingPageShape(ListShape[WaitingShape]):
