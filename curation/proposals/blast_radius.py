@@ -6,11 +6,11 @@ those whose answers change, figure by figure, and their words are shown where th
 own questions always count.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from pydantic import Field
@@ -40,6 +40,7 @@ _VERBS: dict[str, str] = {
     "supersede": "Replace",
     "restore": "Restore",
 }
+Counted = TypeVar("Counted")
 ActionName = Annotated[Action, Field(description="The decision. Default: what fits the entry's status.")]
 
 
@@ -144,6 +145,9 @@ class _UserCounts(Counter[UUID]):
         return self[viewer] + (others if len(self.keys() - {viewer}) >= PEOPLE_ASKING else 0)
 
 
+_CountsOf = defaultdict[Counted, _UserCounts]
+
+
 @dataclass
 class _Summary:
     """What changes, put together for one curator."""
@@ -179,15 +183,15 @@ class _Summary:
 
     def _effects(self, choose: Callable[[tuple[int, ...], tuple[int, ...]], list[int]]) -> list[EntryEffect]:
         """Return how often each entry is chosen, the most often chosen first."""
-        answers, starts = dict[int, _UserCounts](), dict[int, _UserCounts]()
+        answers, starts = _CountsOf[int](_UserCounts), _CountsOf[int](_UserCounts)
         for one in self.trial.answers:
             for entry in choose(one.before, one.after):
-                answers.setdefault(entry, _UserCounts())[one.asked.user_id] += 1
+                answers[entry][one.asked.user_id] += 1
         for start in self.trial.changed_starts:
             for entry in choose(start.before, start.after):
-                starts.setdefault(entry, _UserCounts())[start.start.user_id] += start.start.times
+                starts[entry][start.start.user_id] += start.start.times
         numbers = {
-            entry: tuple(counted.get(entry, _UserCounts()).count_for(self.viewer) for counted in (answers, starts))
+            entry: (answers[entry].count_for(self.viewer), starts[entry].count_for(self.viewer))
             for entry in {**answers, **starts}
         }
         shown = sorted((entry for entry in numbers if any(numbers[entry])), key=lambda one: (-sum(numbers[one]), one))
@@ -195,25 +199,20 @@ class _Summary:
         return [EntryEffect(rows[entry], *numbers[entry]) for entry in shown[:SHOWN] if entry in rows]
 
     def _projects(self) -> list[ProjectEffect]:
-        counts_of: dict[str, _UserCounts] = {}
-        for user, project in [
-            *((one.asked.user_id, one.asked.project) for one in self.trial.answers),
-            *(
-                (one.start.user_id, one.start.project)
-                for one in self.trial.changed_starts
-                for _ in range(one.start.times)
-            ),
-        ]:
-            counts_of.setdefault(project, _UserCounts())[user] += 1
+        counts_of = _CountsOf[str](_UserCounts)
+        for one in self.trial.answers:
+            counts_of[one.asked.project][one.asked.user_id] += 1
+        for changed in self.trial.changed_starts:
+            counts_of[changed.start.project][changed.start.user_id] += changed.start.times
         shown = {project: counted.count_for(self.viewer) for project, counted in counts_of.items() if project}
         ranked = sorted((one for one in shown if shown[one]), key=lambda one: (-shown[one], one))
         return [ProjectEffect(project, shown[project]) for project in ranked[:SHOWN]]
 
     def _wordings(self) -> list[ChangedQuestion]:
         """Return the changed questions that are the curator's own, or that three others asked in the same words."""
-        asked: dict[str, list[ChangedAnswer]] = {}
+        asked: defaultdict[str, list[ChangedAnswer]] = defaultdict(list)
         for one in self.trial.answers:
-            asked.setdefault(one.asked.text.casefold(), []).append(one)
+            asked[one.asked.text.casefold()].append(one)
         counted = [(self._count(one.asked.user_id for one in rows), text) for text, rows in asked.items()]
         # By what is counted here: else the place of a question of one's own would tell that somebody else asked it.
         shown = sorted((-number, text) for number, text in counted if number)
@@ -221,10 +220,10 @@ class _Summary:
 
     def _wording(self, rows: Sequence[ChangedAnswer]) -> ChangedQuestion:
         def list_handles(choose: Callable[[ChangedAnswer], list[int]]) -> list[str]:
-            counts_of: dict[int, _UserCounts] = {}
+            counts_of = _CountsOf[int](_UserCounts)
             for one in rows:
                 for entry in choose(one):
-                    counts_of.setdefault(entry, _UserCounts())[one.asked.user_id] += 1
+                    counts_of[entry][one.asked.user_id] += 1
             return [f"C{entry}" for entry, counted in counts_of.items() if counted.count_for(self.viewer)]
 
         own = [one for one in rows if one.asked.user_id == self.viewer]
