@@ -16,10 +16,6 @@ class GoldenQuestionQuerySet(models.QuerySet["GoldenQuestion"]):
         """Return those whose item was not among the first answers when they were checked last."""
         return self.exclude(lost_since=None)
 
-    def held(self) -> "GoldenQuestionQuerySet":
-        """Return those whose item was found when they were checked last."""
-        return self.filter(lost_since=None)
-
 
 class GoldenQuestion(models.Model):
     """A curators' promise to everyone who asks: this item answers this question."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.utils import timezone
@@ -189,7 +189,7 @@ def read_lines(actor: Actor, pack: Pack, version: PackVersion, document: PackDoc
         if line is not None and line.after is not None and not line.left:
             # Not entries of the pack itself: the version brings them along as they belong together.
             against = [near for near in contradicting(line.after) if near.entry.pk not in kept]
-            line = _with(line, suspicions=suspicions_about(line.after), against=against)
+            line = replace(line, suspicions=suspicions_about(line.after), against=against)
         if line is not None:
             yield line
     there = {item.key for item in document.entries}
@@ -251,10 +251,6 @@ def _candidate(item: PackedEntry, said: str, number: int) -> CompanyEntry:
         setattr(entry, name, getattr(item, name))
     entry.verified_at = entry.decided_at = now
     return entry
-
-
-def _with(line: LineChange, **more: Any) -> LineChange:
-    return LineChange(**{**vars(line), **more})
 
 
 def _is_edited(entry: CompanyEntry, old: PackedEntry | None) -> bool:

@@ -207,11 +207,6 @@ def read_following(actor: Actor, entry: CompanyEntry | None, *, limit: int, **fi
     return _read_rows(actor, asked, _place_in(asked, actor, entry)[0] if entry else 0, limit)
 
 
-def place_of(actor: Actor, entry: CompanyEntry, **filters: Any) -> int:
-    """Return how many entries precede one in the filtered queue, also if it has left the queue since."""
-    return _place_in(QueueFilters(**filters), actor, entry)[0]
-
-
 def _read_rows(actor: Actor, asked: QueueFilters, offset: int, limit: int) -> list[QueueItem]:
     with rls_bypass():  # As in `list_queue`.
         if asked.is_usual:

@@ -22,10 +22,6 @@ OWN = "bigmind"
 OWN_BYTES = 64 * 1024 * 1024
 
 
-class _RollBack(Exception):
-    """Rolls an import back after it has been counted."""
-
-
 def import_reading(
     actor: Actor,
     reading: Reading,
@@ -42,19 +38,17 @@ def import_reading(
         choice: What pages are to become.
     """
     report = report_of(reading, format, dry_run=dry_run)
-    try:
-        with transaction.atomic():
-            named = reading.origin.name if reading.origin else source
-            importer = move_in(actor, reading, format, source=named, report=report)
-            with acts(importer):
-                if format.has_pages:
-                    bring_in_pages(importer, reading, format, choice, report)
-                for place, draft in company_drafts(reading):
-                    _propose(importer, place, draft, report)
-            if dry_run:
-                raise _RollBack
-    except _RollBack:
-        report.agent = None
+    with transaction.atomic():
+        named = reading.origin.name if reading.origin else source
+        importer = move_in(actor, reading, format, source=named, report=report)
+        with acts(importer):
+            if format.has_pages:
+                bring_in_pages(importer, reading, format, choice, report)
+            for place, draft in company_drafts(reading):
+                _propose(importer, place, draft, report)
+        if dry_run:
+            report.agent = None
+            transaction.set_rollback(True)
     return report
 
 

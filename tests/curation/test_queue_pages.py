@@ -21,7 +21,7 @@ from curation.models import Claim, Review
 from curation.proposals.claims import claim_entry
 from curation.proposals.overlaps import compare_proposals
 from curation.proposals.proposals import revise_proposal, withdraw_proposal
-from curation.proposals.queue import list_queue, place_of
+from curation.proposals.queue import list_queue, read_around
 from curation.templatetags.curation import _unused_filters
 from knowledge.models import CompanyEntry, Status
 from knowledge.services.context import get_context
@@ -276,7 +276,7 @@ def test_an_entry_has_the_place_that_the_list_gives_it(curator: Actor, settings:
         listed = [one.entry for one in list_queue(curator, order=order).items]
 
         assert len(listed) == 14
-        assert [place_of(curator, entry, order=order) for entry in listed] == [*range(14)], order
+        assert [read_around(curator, entry, limit=20, order=order)[0] for entry in listed] == [*range(14)], order
 
 
 def test_an_entry_that_left_an_empty_queue_is_still_opened(client: Client, curator: Actor) -> None:
