@@ -7,7 +7,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.people.time_zones import COOKIE, list_zones, zone_of
 from accounts.services.alerts import alerts_of
@@ -170,7 +169,7 @@ def _page(
         "page": page_of(notices_of(actor), limit=NOTICES_SHOWN, offset=offset_in(request)),
         "alerts": alerts_of(actor.user)[:ALERTS_SHOWN],
         "unseen": count_unseen(actor.user),
-        "form": form or _email_form_of(actor),
+        "form": form or _email_form_of(subscription),
         "reasons": reasons
         or ReasonForm(initial={"reasons": [one for one in REASONS if one not in subscription.muted]}),
         "letter": letter or _letter_form_of(request, subscription),
@@ -180,12 +179,11 @@ def _page(
     return render(request, "curation/notices.html", context, status=status)
 
 
-def _email_form_of(actor: Actor) -> EmailForm | None:
+def _email_form_of(subscription: Subscription) -> EmailForm | None:
     """Return the form with the current choice; None if no mail server is configured."""
     if not settings.EMAIL_HOST:
         return None
-    frequency = subscription_of(actor.user).frequency
-    return EmailForm(initial={"address": actor.user.email, "frequency": frequency})
+    return EmailForm(initial={"address": subscription.user.email, "frequency": subscription.frequency})
 
 
 def _letter_form_of(request: HttpRequest, subscription: Subscription) -> LetterForm:

@@ -11,9 +11,8 @@ from accounts.authentication import actor_of
 from accounts.services.audit import audit
 from accounts.services.connection_tests import count_test
 from accounts.views.confirming import admit_confirmed_admins
-from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.translation import _, gettext_lazy
-from bigmind.web.forms import OperationForm
+from bigmind.web.forms import OperationForm, form_data
 from bigmind.web.pages import own_page, tell
 from curation.models import Delivery, Webhook
 from curation.notifications.webhook_requests import DeliveryFailed, environment_webhook
@@ -68,20 +67,11 @@ def webhooks(request: HttpRequest) -> HttpResponse:
 @admit_confirmed_admins
 def adding(request: HttpRequest) -> HttpResponse:
     """Ask for a webhook, add it, and show its secret once."""
-    actor, form, status = actor_of(request), WebhookForm(request.POST or None), 200
-    if form.is_bound:
-        asked = dict(form.cleaned_data) if form.is_valid() else {}
-        asked.pop("is_on", None)
-        try:
-            if asked:
-                return _secret_page(request, add_webhook(actor, **asked))
-        except (Invalid, Conflict) as refusal:
-            form.refuse(refusal)
-        status = 422
-    else:
-        form = WebhookForm(initial={"events": [name for name in EVENTS if name.startswith("company.")]})
+    form = WebhookForm(form_data(request), initial={"events": [one for one in EVENTS if one.startswith("company.")]})
     del form.fields["is_on"]
-    return render(request, "curation/webhook_new.html", {"form": form}, status=status)
+    if made := form.attempt(lambda asked: add_webhook(actor_of(request), **asked)):
+        return _secret_page(request, made)
+    return render(request, "curation/webhook_new.html", {"form": form}, status=422 if form.is_bound else 200)
 
 
 @own_page
@@ -97,13 +87,9 @@ def webhook(request: HttpRequest, webhook_id: int) -> HttpResponse:
 def _change(request: HttpRequest, webhook_id: int) -> HttpResponse:
     actor, form = actor_of(request), WebhookForm(request.POST)
     found = get_webhook(actor, webhook_id)
-    try:
-        if form.is_valid():
-            changed = change_webhook(actor, webhook_id, **form.cleaned_data)
-            tell(request, _("%(name)s is saved.") % {"name": changed.name})
-            return redirect("webhook", webhook_id)
-    except (Invalid, Conflict) as refusal:
-        form.refuse(refusal)
+    if changed := form.attempt(lambda asked: change_webhook(actor, webhook_id, **asked)):
+        tell(request, _("%(name)s is saved.") % {"name": changed.name})
+        return redirect("webhook", webhook_id)
     return _webhook_page(request, found, form=form, status=422)
 
 
