@@ -19,6 +19,7 @@ from accounts.authentication import actor_of
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.admin import ReadOnlyAdmin, show
+from bigmind.web.pages import read_number
 from curation.decisions.deciding import BULK, decide_many
 from curation.models import (
     Claim,
@@ -168,8 +169,8 @@ class CompanyEntryAdmin(ReadOnlyAdmin):
 
     def _decide(self, request: HttpRequest, queryset: QuerySet[CompanyEntry], action: Any) -> None:
         chosen = list(queryset.values_list("pk", flat=True)[:BULK])
-        seen = {str(pk): request.POST.get(_field(pk), "") for pk in chosen}
-        revisions = {pk: int(raw) for pk, raw in seen.items() if raw.isdecimal() and len(raw) < 10}
+        seen = {str(pk): read_number(request.POST.get(_field(pk), "")) for pk in chosen}
+        revisions = {pk: revision for pk, revision in seen.items() if revision is not None}
         notes = request.POST.get("notes", "")
         done = decide_many(actor_of(request), entry_ids=chosen, action=action, notes=notes, revisions=revisions)
         for refused in done.refused:

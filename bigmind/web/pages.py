@@ -43,6 +43,11 @@ def own_page(view: View) -> View:
     return never_cache(login_required(page))
 
 
+def read_number(raw: str) -> int | None:
+    """Return the number that was sent; None where it is none, or too large for any row."""
+    return int(raw) if raw.isascii() and raw.isdecimal() and len(raw) < 19 else None
+
+
 def offset_in(request: HttpRequest) -> int:
     """Return where in a list the page begins: what the address says, or 0 when that is no number."""
     said = request.GET.get("offset", "")

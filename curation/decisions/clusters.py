@@ -11,7 +11,6 @@ from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.text import echo
 from curation.decisions.deciding import Decision, approve_global, wait_for_pairs
 from curation.decisions.history import entry_to_change, one_batch
-from curation.decisions.who_may_decide import waits_for_others
 from curation.models import Overlap
 from curation.proposals.overlaps import open_pairs, settle
 from knowledge.models import CompanyEntry
@@ -122,11 +121,6 @@ def keep_all(actor: Actor, *, entry_ids: Collection[int]) -> int:
     for pair in pairs:
         settle(by_entry[pair.entry_id], [pair.other_id])
     return len(pairs)
-
-
-def may_hold(actor: Actor, entry: CompanyEntry) -> bool:
-    """Whether the actor may let an entry hold: not their own proposal, which another curator decides about."""
-    return not waits_for_others(actor, entry)
 
 
 def _approve(

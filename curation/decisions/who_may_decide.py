@@ -33,13 +33,13 @@ def require_may_approve(actor: Actor, entry: CompanyEntry) -> None:
         Forbidden: it is the actor's own, and this is a team or an enterprise.
     """
     actor.require("curate")
-    if _is_own(actor, entry):
+    if is_own(actor, entry):
         raise Forbidden("You proposed this yourself.", hint="Another curator has to approve it.")
 
 
 def waits_for_others(actor: Actor, entry: CompanyEntry) -> bool:
     """Whether the entry is the actor's own proposal, which another curator has to review."""
-    return entry.is_undecided and _is_own(actor, entry)
+    return entry.is_undecided and is_own(actor, entry)
 
 
 def needs_second_approval(
@@ -62,6 +62,6 @@ def needs_four_eyes(entry: CompanyEntry, *, importance: int, history: Sequence[R
     return any(review.after.get("importance", 0) >= FOUR_EYES_FROM for review in history)
 
 
-def _is_own(actor: Actor, entry: CompanyEntry) -> bool:
+def is_own(actor: Actor, entry: CompanyEntry) -> bool:
     """Whether the actor proposed it, in a mode where others can decide."""
     return not is_personal() and entry.proposed_by_id == actor.user.pk

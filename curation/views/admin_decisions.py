@@ -15,7 +15,7 @@ from curation.proposals.overlaps import open_pairs
 from curation.templatetags.curation import past
 from knowledge.models import CompanyEntry
 
-from .deciding import REFUSED, attempt_of, decide
+from .deciding import attempt_of, decide
 from .forms import DecisionForm, Plain, decision_form
 from .queue_page import Attempt, describe_open_entry
 
@@ -65,7 +65,7 @@ def decide_in_admin(request: HttpRequest, entry: CompanyEntry) -> tuple[Attempt 
     form = decision_form(action, sent=sent, key=sent.get("into", ""))
     decision = form.attempt(lambda values: decide(actor, entry, action, values, sent))
     if decision is None:
-        return attempt_of(action, form, sent), REFUSED[type(form.refusal)] if form.refusal else 422
+        return attempt_of(action, form, sent), form.status
     messages.success(request, f"{past(decision.review.action)}: “{decision.entry.title}” ({decision.entry.handle}).")
     return None, 302
 

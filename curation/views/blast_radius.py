@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.authentication import actor_of
 from bigmind.core.argument_checks import validate_arguments
 from bigmind.core.errors import Invalid
-from bigmind.web.pages import own_page
+from bigmind.web.pages import own_page, read_number
 from curation.decisions.deciding import approve_global
 from curation.proposals.blast_radius import blast_radius
 from curation.proposals.decision_trials import ACTIONS
@@ -41,7 +41,7 @@ def radius(request: HttpRequest) -> HttpResponse:
             entry_ids=chosen,
             action=action,
             edits=_edits_of(request, chosen[0]),
-            into=_number(sent.get("into", "")),
+            into=read_number(sent.get("into", "")),
         )
         # What fires is a matter of the one entry that is looked at.
         triggers = _triggers_of(request, entries[0]) if len(entries) == 1 else []
@@ -69,7 +69,3 @@ def _triggers_of(request: HttpRequest, entry: CompanyEntry) -> list[str]:
         wanted = {"triggers": lines, "entry_id": entry.pk, "action": "edit", "revision": 1}
         triggers = validate_arguments(approve_global, wanted)["triggers"]
     return triggers
-
-
-def _number(raw: str) -> int | None:
-    return int(raw) if raw.isascii() and raw.isdecimal() and len(raw) < 19 else None

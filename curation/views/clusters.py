@@ -16,15 +16,15 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Invalid, NotFound
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import TextField
-from bigmind.web.pages import is_own_address, own_page, tell, way_back
-from curation.decisions.clusters import Fate, ProposalCluster, Remaining, cluster_of, decide_cluster, keep_all, may_hold
+from bigmind.web.pages import is_own_address, own_page, read_number, tell, way_back
+from curation.decisions.clusters import Fate, ProposalCluster, Remaining, cluster_of, decide_cluster, keep_all
 from curation.decisions.deciding import Decision
 from curation.decisions.entry_details import readable_entry
+from curation.decisions.who_may_decide import waits_for_others
 from curation.models import Overlap
 from curation.templatetags.curation import past
 from knowledge.models import CompanyEntry
 
-from .deciding import REFUSED
 from .forms import DecisionForm
 from .queue_queries import QueueQuestion, address_of, next_after, query_string
 
@@ -87,29 +87,28 @@ def cluster(request: HttpRequest, entry_id: int) -> HttpResponse:
         if request.GET.get("next"):  # The queue shows the last decision by itself; where one goes back to need not.
             tell(request, f"{past(decision.review.action)}: “{decision.entry.title}” ({decision.entry.handle}).")
         return way_back(request, otherwise=address_of(following, request))
-    status = REFUSED[type(form.refusal)] if form.refusal else 422
-    return _page(request, actor, entry, found, form, status=status)
+    return _page(request, actor, entry, found, form, status=form.status)
 
 
 def _decide(actor: Actor, found: ProposalCluster, values: dict[str, Any], sent: QueryDict) -> Decision:
-    holds = _number(sent.get("holds", ""))
+    holds = read_number(sent.get("holds", ""))
     entries = {one.pk: one for one in found.entries}
     if holds not in entries:
         raise Invalid.of("holds", _("is required: choose the one that holds"))
     # An approved one that does not hold is not touched here: superseding it is a decision of its own.
     others = [
-        Remaining(pk, _number(sent.get(f"revision-{pk}", "")), _fate(sent.get(f"fate-{pk}", "")))
+        Remaining(pk, read_number(sent.get(f"revision-{pk}", "")) or 0, _fate(sent.get(f"fate-{pk}", "")))
         for pk, one in entries.items()
         if pk != holds and not one.is_approved
     ]
     return decide_cluster(
         actor,
         holds=holds,
-        revision=_number(sent.get(f"revision-{holds}", "")),
+        revision=read_number(sent.get(f"revision-{holds}", "")) or 0,
         others=others,
         notes=values["notes"].strip(),
-        despite=[_number(raw) for raw in sent.getlist("despite")[:20]],
-        losing=[_number(raw) for raw in sent.getlist("losing")[:20]],
+        despite=[read_number(raw) or 0 for raw in sent.getlist("despite")[:20]],
+        losing=[read_number(raw) or 0 for raw in sent.getlist("losing")[:20]],
     )
 
 
@@ -142,11 +141,11 @@ def _address_parts(request: HttpRequest, back: str) -> str:
 
 def _cards(actor: Actor, found: ProposalCluster, sent: QueryDict) -> Any:
     entries = {one.pk: one for one in found.entries}
-    suggested = next((one.pk for one in found.entries if may_hold(actor, one)), 0)
-    chosen = _number(sent.get("holds", "")) or suggested
+    suggested = next((one.pk for one in found.entries if not waits_for_others(actor, one)), 0)
+    chosen = read_number(sent.get("holds", "")) or suggested
     for one in found.entries:
         pair = _nearest_pair(found, one, chosen)
-        is_own = not may_hold(actor, one)
+        is_own = waits_for_others(actor, one)
         default = "reject" if is_own or (pair and pair.hints) else "merge"
         yield ClusterCard(
             entry=one,
@@ -171,7 +170,3 @@ def _fate(raw: str) -> Fate:
     if raw not in get_args(Fate):
         raise Invalid.of("fate", _("must be one of: %(join)s") % {"join": ", ".join(FATES)})
     return raw  # type: ignore[return-value]
-
-
-def _number(raw: str) -> int:
-    return int(raw) if raw.isascii() and raw.isdecimal() and len(raw) < 10 else 0

@@ -9,19 +9,18 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.rls import rls_bypass
 from bigmind.core.token_counts import count_tokens
 from bigmind.core.translation import _
 from bigmind.web.forms import OperationForm
-from bigmind.web.pages import own_page, tell
+from bigmind.web.pages import own_page, read_number, tell
 from bigmind.web.words import choices_in_words
 from curation.argument_types import CONTENT_TOKENS
 from curation.decisions.deciding import Decision, approve_global
 from curation.decisions.entry_details import CompanyEntryDetail, assign_owner, comment, get_company_entry
 from curation.decisions.trigger_levels import set_trigger_level
-from curation.decisions.who_may_decide import may_decide, require_may_approve
+from curation.decisions.who_may_decide import is_own, may_decide
 from curation.notifications.notices import mark_read
 from curation.proposals.proposer_context import grounds_of
 from curation.templatetags.curation import past
@@ -36,7 +35,6 @@ from .forms import Assigning, DecisionForm, Editing, Reporting, Saying, form_of,
 from .queue_page import APPROVING, DECISIONS
 
 COMPLAINTS_SHOWN = 20
-REFUSED = {Conflict: 409, Invalid: 422}
 
 
 @own_page
@@ -131,10 +129,8 @@ def _decide(actor: Actor, pk: int, action: str, values: dict[str, Any], sent: Qu
 
 
 def _refusal_page(request: HttpRequest, pk: int, action: str, form: DecisionForm) -> HttpResponse:
-    status = REFUSED[type(form.refusal)] if form.refusal else 422
-    raw = request.POST.get("revision", "")
-    seen = int(raw) if raw.isdecimal() and len(raw) < 10 else None
-    return _page(request, pk, status=status, refused={action: form}, action=action, seen=seen)
+    seen = read_number(request.POST.get("revision", ""))
+    return _page(request, pk, status=form.status, refused={action: form}, action=action, seen=seen)
 
 
 def _page(
@@ -196,7 +192,7 @@ def _changes_since(detail: CompanyEntryDetail, seen: int | None) -> dict[str, An
 
 
 def _for_curators(actor: Actor, shown: CompanyEntry, refused: dict[str, DecisionForm], action: str) -> dict[str, Any]:
-    offered = [one for one in DECISIONS[shown.status] if one not in APPROVING or _may_approve(actor, shown)]
+    offered = [one for one in DECISIONS[shown.status] if one not in APPROVING or not is_own(actor, shown)]
     with_words = [one for one in ("edit", "deprecate", "supersede") if one in offered]
     forms: dict[str, DecisionForm] = {
         one: form_of(one, initial=initial_of(Editing, shown) if one == "edit" else None) for one in with_words
@@ -215,11 +211,3 @@ def _for_curators(actor: Actor, shown: CompanyEntry, refused: dict[str, Decision
         "tokens": count_tokens(shown.content),
         "token_limit": CONTENT_TOKENS,
     }
-
-
-def _may_approve(actor: Actor, shown: CompanyEntry) -> bool:
-    try:
-        require_may_approve(actor, shown)
-    except Forbidden:
-        return False
-    return True

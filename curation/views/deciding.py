@@ -16,7 +16,7 @@ from bigmind.core.operations import carry_out
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import form_data
-from bigmind.web.pages import own_page, tell
+from bigmind.web.pages import own_page, read_number, tell
 from curation.decisions.deciding import BULK, Decision, Decisions, approve_global, decide_many, wait_for_pairs
 from curation.decisions.entry_details import comment, readable_entry
 from curation.decisions.history import entry_to_change
@@ -35,8 +35,6 @@ BULK_ACTIONS = {
     "deprecate": gettext_lazy("Deprecate"),
 }
 """The actions that are possible in bulk, with the labels of their buttons."""
-
-REFUSED = {Conflict: 409, Invalid: 422}
 
 
 @own_page
@@ -68,8 +66,8 @@ def read_selection(sent: QueryDict) -> dict[int, int | None]:
     chosen: dict[int, int | None] = {}
     for ticked in sent.getlist("entry")[:BULK]:
         number, _, revision = ticked.partition(":")
-        if number.isdecimal() and len(number) < 19:
-            chosen[int(number)] = int(revision) if revision.isdecimal() and len(revision) < 10 else None
+        if (entry_id := read_number(number)) is not None:
+            chosen[entry_id] = read_number(revision)
     return chosen
 
 
@@ -106,8 +104,7 @@ def deciding(request: HttpRequest, entry_id: int) -> HttpResponse:
     form = decision_form(action, sent=request.POST, key=into)
     if form.attempt(lambda values: decide(actor, entry, action, values, request.POST)):
         return redirect(address_of(following, request))
-    status = REFUSED[type(form.refusal)] if form.refusal else 422
-    return entry_screen(request, entry_id, attempt=attempt_of(action, form, request.POST), status=status)
+    return entry_screen(request, entry_id, attempt=attempt_of(action, form, request.POST), status=form.status)
 
 
 @own_page
@@ -141,7 +138,7 @@ def commenting(request: HttpRequest, entry_id: int) -> HttpResponse:
 
 def attempt_of(action: str, form: DecisionForm, sent: QueryDict) -> Attempt:
     """Return a refused decision, so that the page shows it again as it was typed."""
-    return Attempt(action, form, seen=_number(sent.get("revision", "")), into=sent.get("into", ""))
+    return Attempt(action, form, seen=read_number(sent.get("revision", "")), into=sent.get("into", ""))
 
 
 def decide(actor: Actor, entry: CompanyEntry, action: str, values: dict[str, Any], sent: QueryDict) -> Decision:
@@ -169,7 +166,3 @@ def _merge(actor: Actor, values: dict[str, Any]) -> Decision:
     if same_text(target, wanted["content"]):
         del wanted["content"]
     return approve_global(actor, **wanted)
-
-
-def _number(raw: str) -> int | None:
-    return int(raw) if raw.isascii() and raw.isdecimal() and len(raw) < 10 else None

@@ -34,6 +34,15 @@ CONTENT_HINT = gettext_lazy("Markdown, up to 500 tokens: one thing, for everybod
 EVIDENCE_HINT = gettext_lazy("What shows that it is true: links, figures.")
 
 
+def importance_field(*, initial: str = "") -> forms.CharField:
+    """Return the field for how important an entry is."""
+    return forms.CharField(
+        widget=forms.NumberInput(attrs={"min": 1, "max": 10}),
+        initial=initial,
+        help_text=gettext_lazy("From 1 to 10. The most important reach every agent."),
+    )
+
+
 class DecisionForm(OperationForm):
     """A decision with an optional note to the proposer."""
 
@@ -45,6 +54,11 @@ class DecisionForm(OperationForm):
         """Show the refusal, and keep it: after a conflict the page shows what changed."""
         super().refuse(refusal)
         self.refusal = refusal
+
+    @property
+    def status(self) -> int:
+        """The status of a page that shows it again."""
+        return 409 if isinstance(self.refusal, Conflict) else 422
 
     @property
     def contradicts(self) -> list[dict[str, Any]]:
@@ -78,16 +92,9 @@ class Editing(DecisionForm):
     """Edits the text, and approves it."""
 
     title = forms.CharField()
-    content = TextField(
-        rows=9,
-        label=gettext_lazy("Text"),
-        help_text=gettext_lazy("Markdown, up to 500 tokens: one thing, for everybody."),
-    )
+    content = TextField(rows=9, label=gettext_lazy("Text"), help_text=CONTENT_HINT)
     category = choice(CompanyCategory.choices)
-    importance = forms.CharField(
-        widget=forms.NumberInput(attrs={"min": 1, "max": 10}),
-        help_text=gettext_lazy("From 1 to 10. The most important reach every agent."),
-    )
+    importance = importance_field()
     anchors = anchors_field()
 
     triggers = triggers_field(rows=3)
@@ -241,11 +248,7 @@ class ProposalForm(OperationForm):
         required=False, help_text=gettext_lazy("Up to 80 characters. Left empty, the first line becomes it.")
     )
     content = TextField(rows=10, help_text=CONTENT_HINT)
-    importance = forms.CharField(
-        widget=forms.NumberInput(attrs={"min": 1, "max": 10}),
-        initial="5",
-        help_text=gettext_lazy("From 1 to 10. The most important reach every agent."),
-    )
+    importance = importance_field(initial="5")
     evidence = TextField(rows=3, required=False, help_text=EVIDENCE_HINT)
     anchors = anchors_field()
     triggers = triggers_field()

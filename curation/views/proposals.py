@@ -13,7 +13,7 @@ from bigmind.core.operations import carry_out
 from bigmind.core.token_counts import count_tokens
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice, form_data
-from bigmind.web.pages import own_page, tell
+from bigmind.web.pages import own_page, read_number, tell
 from curation.argument_types import CONTENT_TOKENS
 from curation.decisions.entry_details import readable_entry
 from curation.models import Review
@@ -140,7 +140,7 @@ def _describe(made: Proposal) -> str:
 
 
 def _changes_since(shown: CompanyEntry, revision: str) -> dict[str, Any]:
-    seen = int(revision) if revision.isdecimal() and len(revision) < 10 else 0
+    seen = read_number(revision) or 0
     history: list[Review] = list(shown.reviews.order_by("number"))
     return {"changes": changes_since(history, seen), "steps_since": steps_since(history, seen)}
 

@@ -14,7 +14,11 @@ from bigmind.core.errors import Forbidden
 from bigmind.core.live_settings import live
 from bigmind.core.pagination import Page
 from bigmind.core.token_counts import count_tokens
+<<<<<<< HEAD
 from curation.argument_types import CONTENT_TOKENS
+=======
+from bigmind.web.pages import read_number
+>>>>>>> 00d6a365 (curation pages: Read numbers, and say the status of a refused form, in one place each.)
 from curation.decisions.who_may_decide import needs_second_approval, require_may_approve
 from curation.models import Action, Claim, Review
 from curation.proposals.briefing import Briefing, gather_briefing, last_decisions_of
@@ -194,10 +198,11 @@ def _forms(
 
 def _merge_targets(briefing: Briefing, attempt: Attempt | None) -> list[Neighbour]:
     """Return the target of a refused merge if it is no longer a neighbour, so that the typed text stays on the page."""
-    shown = {str(near.entry.pk) for near in briefing.nearest}
-    if attempt is None or not attempt.into.isdecimal() or len(attempt.into) > 18 or attempt.into in shown:
+    shown = {near.entry.pk for near in briefing.nearest}
+    into = read_number(attempt.into) if attempt else None
+    if into is None or into in shown:
         return []
-    found = CompanyEntry.objects.approved().filter(pk=attempt.into)
+    found = CompanyEntry.objects.approved().filter(pk=into)
     return [Neighbour(entry, 0.0, by_meaning=True, contradictions=[]) for entry in found]
 
 
