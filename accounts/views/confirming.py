@@ -26,6 +26,7 @@ from accounts.views.second_factor import CodeForm
 from accounts.views.sign_in import CONFIRMED, came_by_sso, next_page, note_confirmed
 from bigmind.core.errors import Conflict, Invalid, TooMany
 from bigmind.core.translation import _, gettext_lazy
+from bigmind.web.forms import form_data
 from bigmind.web.pages import is_own_address, with_retry_after
 
 CONFIRMED_SECONDS = 15 * 60
@@ -83,8 +84,8 @@ def confirm(request: HttpRequest) -> HttpResponse:
     """Ask for a code, or for the password of who has no second factor, and turn to the page they wanted."""
     user, wanted = actor_of(request).user, next_page(request)
     way = _way(request, user)
-    form = _form(way, request.POST if request.method == "POST" else None)
-    if not form.is_bound or not form.is_valid():
+    form = _form(way, form_data(request))
+    if not form.is_valid():
         return _page(request, form, way, wanted, status=422 if form.is_bound else 200)
     guesses = guesser_of_code(user) if way == "code" else guesser(user)
     try:

@@ -30,7 +30,7 @@ def consent(request: HttpRequest, toolsets: Mapping[str, str]) -> HttpResponse:
     form = ConsentForm(request.POST or None, actor=actor, asked=asked.scopes, toolsets=toolsets)
     if request.POST.get("decision") == "refuse":
         return _way_back(request, asked, app, refuse(asked), is_let_in=False)
-    if not form.is_bound or not form.is_valid():
+    if not form.is_valid():
         return _question(request, asked, app, form, status=422 if form.is_bound else 200)
     way_back = permit(actor, asked, app, scopes=form.cleaned_data["scopes"], toolsets=form.cleaned_data["toolsets"])
     return _way_back(request, asked, app, way_back, is_let_in=True)

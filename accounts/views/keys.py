@@ -45,6 +45,7 @@ from bigmind.core.pagination import page_of
 from bigmind.core.sentences import in_language
 from bigmind.core.text import clean_name
 from bigmind.core.translation import _, gettext_lazy, write_number
+from bigmind.web.forms import LabelledForm, form_data
 from bigmind.web.pages import offset_in
 
 SCOPES = {
@@ -68,7 +69,16 @@ KEYS_ON_A_PAGE = 50
 TOOLSET_NAMES = re.compile(r"[a-z_]+(,[a-z_]+)*")
 
 
-class KeyForm(forms.Form):
+def _toolsets_field() -> forms.MultipleChoiceField:
+    return forms.MultipleChoiceField(
+        label=gettext_lazy("Limit it to these toolsets"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=gettext_lazy("Tick none, and it is not limited."),
+    )
+
+
+class KeyForm(LabelledForm):
     """Asks what a new key is for, and what it may do."""
 
     label = forms.CharField(
@@ -81,12 +91,7 @@ class KeyForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": gettext_lazy("Tick at least one: a key that may do nothing opens nothing.")},
     )
-    toolsets = forms.MultipleChoiceField(
-        label=gettext_lazy("Limit it to these toolsets"),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text=gettext_lazy("Tick none, and it is not limited."),
-    )
+    toolsets = _toolsets_field()
     lifetime = forms.ChoiceField(
         label=gettext_lazy("It works for"), required=False, choices=list(LIFETIMES.items()), widget=forms.RadioSelect
     )
@@ -118,7 +123,7 @@ class KeyForm(forms.Form):
         return limit
 
 
-class ConsentForm(forms.Form):
+class ConsentForm(LabelledForm):
     """Asks what an app may do: all that it asks for and the person may do themselves, unless they take some away."""
 
     scopes = forms.MultipleChoiceField(
@@ -126,12 +131,7 @@ class ConsentForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": gettext_lazy("Tick at least one, or refuse.")},
     )
-    toolsets = forms.MultipleChoiceField(
-        label=gettext_lazy("Limit it to these toolsets"),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text=gettext_lazy("Tick none, and it is not limited."),
-    )
+    toolsets = _toolsets_field()
 
     def __init__(
         self, *args: Any, actor: Actor, asked: Collection[str], toolsets: Mapping[str, str], **kwargs: Any
@@ -150,7 +150,7 @@ class ConsentForm(forms.Form):
         return bool(field.choices)
 
 
-class RotateForm(forms.Form):
+class RotateForm(LabelledForm):
     """Asks how long the old key works on."""
 
     overlap = forms.ChoiceField(
@@ -254,13 +254,10 @@ def keys(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest, toolsets: Mapping[str, str]) -> HttpResponse:
     """Make a key and turn to the page that shows it. `toolsets` are those there are, each with its purpose."""
-    actor = actor_of(request)
-    if request.method != "POST":
-        initial = {"scopes": DEFAULT_SCOPES, "lifetime": default_lifetime()}
-        return _key_form(request, KeyForm(initial=initial, actor=actor, toolsets=toolsets))
-    form = KeyForm(request.POST, actor=actor, toolsets=toolsets)
+    actor, initial = actor_of(request), {"scopes": DEFAULT_SCOPES, "lifetime": default_lifetime()}
+    form = KeyForm(form_data(request), initial=initial, actor=actor, toolsets=toolsets)
     if not form.is_valid():
-        return _key_form(request, form, status=422)
+        return render(request, "accounts/key_create.html", {"form": form}, status=422 if form.is_bound else 200)
     asked = form.cleaned_data
     made = create_key(
         actor.user,
@@ -310,8 +307,8 @@ def arrival(request: HttpRequest, key_id: UUID) -> HttpResponse:
 def rotate(request: HttpRequest, key_id: UUID) -> HttpResponse:
     """Replace a key by a new one with the same rights; ask how long the old one works on."""
     key = _own_key(request, key_id)
-    form = RotateForm(request.POST) if request.method == "POST" else RotateForm(initial={"overlap": "24"})
-    if not form.is_bound or not form.is_valid():
+    form = RotateForm(form_data(request), initial={"overlap": "24"})
+    if not form.is_valid():
         status = 422 if form.is_bound else 200
         return render(request, "accounts/key_rotate.html", {"key": key, "form": form}, status=status)
     try:
@@ -342,10 +339,6 @@ def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
         % {"noun": noun, "key": key},
     )
     return redirect(back)
-
-
-def _key_form(request: HttpRequest, form: KeyForm, *, status: int = 200) -> HttpResponse:
-    return render(request, "accounts/key_create.html", {"form": form}, status=status)
 
 
 def _own_key(request: HttpRequest, key_id: UUID) -> ApiKey:

@@ -30,7 +30,7 @@ from bigmind.core.errors import BigMindError, Conflict, Invalid
 from bigmind.core.pagination import page_of
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy, ngettext
-from bigmind.web.forms import form_data
+from bigmind.web.forms import LabelledForm, form_data
 from bigmind.web.pages import offset_in
 
 ROLES = {
@@ -47,7 +47,7 @@ PersonAction = Callable[[HttpRequest, Actor, User], HttpResponse]
 Outcome = TypeVar("Outcome")
 
 
-class RefusableForm(forms.Form):
+class RefusableForm(LabelledForm):
     """A form that says beside its fields what a service has refused."""
 
     def attempt(self, act: Callable[[dict[str, Any]], Outcome]) -> Outcome | None:
@@ -99,7 +99,7 @@ class InvitationForm(RoleForm):
         required=False, max_length=200, help_text=gettext_lazy("How you know them. They can change it.")
     )
     email = forms.CharField(
-        label="E-mail",
+        label=gettext_lazy("E-mail"),
         required=False,
         max_length=254,
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),

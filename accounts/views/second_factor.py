@@ -54,7 +54,7 @@ class FirstCodeForm(CodeForm):
     field_order = ("code", "password")
 
     def __init__(self, user: User, sent: object = None) -> None:
-        super().__init__(sent)  # type: ignore[arg-type]
+        super().__init__(sent)
         self.user = user
         self.fields["code"].help_text = _("The six digits that the app shows now.")
         if not user.has_usable_password():

@@ -24,6 +24,7 @@ from accounts.sign_in.second_factors import check_code, has_second_factor
 from accounts.views.second_factor import CodeForm
 from bigmind.core.errors import Conflict, Invalid, TooMany
 from bigmind.core.translation import _, gettext_lazy
+from bigmind.web.forms import LabelledForm, form_data
 from bigmind.web.pages import is_own_address, with_retry_after
 
 Door = Literal["password", "link", "invitation", "sso"]
@@ -131,8 +132,8 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
     if found is None:
         return redirect("sign-in")
     user, waiting = found
-    form = CodeForm(request.POST if request.method == "POST" else None)
-    if not form.is_bound or not form.is_valid():
+    form = CodeForm(form_data(request))
+    if not form.is_valid():
         return _page(request, user, form, status=422 if form.is_bound else 200)
     try:
         # Counted per person, not per address: anyone who reaches this page knows the password already.
@@ -151,7 +152,7 @@ def _page(request: HttpRequest, user: User, form: CodeForm, *, status: int) -> H
     return render(request, "accounts/sign_in_code.html", {"person": user, "form": form}, status=status)
 
 
-class SignInForm(forms.Form):
+class SignInForm(LabelledForm):
     """Asks who a user is."""
 
     username = forms.CharField(

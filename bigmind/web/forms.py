@@ -26,8 +26,8 @@ def choice(choices: Iterable[tuple[str, str]], *, blank: str = "", **kwargs: Any
     return forms.CharField(widget=forms.Select(choices=offered), **kwargs)
 
 
-class OperationForm(forms.Form):
-    """A form that carries out an operation. Its fields have the names of the arguments, and no rules of their own."""
+class LabelledForm(forms.Form):
+    """A form whose fields are labelled in the reader's language, by their names where they have no label."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -35,6 +35,10 @@ class OperationForm(forms.Form):
         for name, field in self.fields.items():
             if field.label is None:
                 field.label = lazy_word(pretty_name(name))
+
+
+class OperationForm(LabelledForm):
+    """A form that carries out an operation. Its fields have the names of the arguments, and no rules of their own."""
 
     def carry_out(self, call: Callable[..., Any], actor: Any, **more: Any) -> Any:
         """Perform an operation with what was typed, and `more`. None if it was refused: the form then says why."""

@@ -15,7 +15,7 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Invalid, NotFound
 from bigmind.core.translation import _, gettext_lazy
-from bigmind.web.forms import TextField
+from bigmind.web.forms import TextField, form_data
 from bigmind.web.pages import is_own_address, own_page, read_number, tell, way_back
 from curation.decisions.clusters import Fate, ProposalCluster, Remaining, cluster_of, decide_cluster, keep_all
 from curation.decisions.deciding import Decision
@@ -74,7 +74,7 @@ def cluster(request: HttpRequest, entry_id: int) -> HttpResponse:
     except NotFound:
         messages.info(request, _("Nothing that waits repeats or contradicts this one any more."))
         return way_back(request, otherwise=address_of(entry, request))
-    form = ClusterForm(request.POST if request.method == "POST" else None, auto_id="cluster-%s")
+    form = ClusterForm(form_data(request), auto_id="cluster-%s")
     if request.method != "POST":
         return _page(request, actor, entry, found, form)
     if request.POST.get("holds") == "all":

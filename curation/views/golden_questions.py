@@ -16,7 +16,7 @@ from bigmind.core.errors import Invalid, NotFound
 from bigmind.core.handles import read_handle
 from bigmind.core.operations import carry_out
 from bigmind.core.translation import _, format_lazy, gettext_lazy
-from bigmind.web.forms import OperationForm, choice
+from bigmind.web.forms import OperationForm, choice, form_data
 from bigmind.web.pages import offset_in, own_page, tell
 from curation.models import GoldenQuestion
 from curation.services.golden_questions import (
@@ -72,7 +72,7 @@ def golden_questions(request: HttpRequest) -> HttpResponse:
     """List the golden questions, the lost ones first; pin another one."""
     actor = actor_of(request)
     actor.require("curate")
-    form = PinForm(request.POST if request.method == "POST" else None, initial={"item": request.GET.get("item", "")})
+    form = PinForm(form_data(request), initial={"item": request.GET.get("item", "")})
     golden = form.attempt(lambda values: _pin(actor, values))
     if golden is not None:
         tell(request, f"Pinned. {_outcome(golden)}")

@@ -17,7 +17,7 @@ from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.operations import carry_out
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, format_lazy, gettext_lazy, write_number
-from bigmind.web.forms import Names, OperationForm, TextField
+from bigmind.web.forms import Names, OperationForm, TextField, form_data
 from bigmind.web.pages import own_page, tell
 from curation.models import Pack, PackKey, PackVersion
 from curation.packs.accepting import PackOutcome, accept_update, reject_update, roll_back, unsubscribe
@@ -260,7 +260,7 @@ def unsubscribing(request: HttpRequest, actor: Actor, name: str) -> HttpResponse
 @_curators_page
 def publishing(request: HttpRequest, actor: Actor) -> HttpResponse:
     """Ask what goes into a pack, show what that is, and sign it."""
-    form = PublishForm(request.POST) if request.method == "POST" else PublishForm(initial=_as_before(request))
+    form = PublishForm(form_data(request), initial=_as_before(request))
     made = form.attempt(lambda told: _publish(actor, told, dry_run="publish" not in request.POST))
     if made is not None and made.signed is not None:
         tell(

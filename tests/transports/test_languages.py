@@ -287,6 +287,16 @@ def test_a_person_chooses_their_language(settings: Any) -> None:
     assert django_settings.LANGUAGE_CODE == "en"
 
 
+@pytest.mark.django_db
+def test_fields_without_a_label_are_named_in_german() -> None:
+    stranger, admin = (Client(headers={"Accept-Language": "de"}) for _ in range(2))
+    admin.force_login(make_actor(admin=True).user)
+
+    assert ">Passwort</label>" in stranger.get("/sign-in/").text
+    assert ">Bezeichnung</label>" in admin.get("/keys/new/").text
+    assert ">E-Mail <small>" in admin.get("/people/invite/").text
+
+
 def test_what_was_refused_is_said_in_german() -> None:
     with translation.override("de"):
         whole = in_language("Ada is the last admin. Make someone else an admin first.")
