@@ -206,9 +206,6 @@ class MemoryDocument(ExportedModel):
     files: Annotated[dict[Annotated[str, Field(max_length=1_000)], str], Field(max_length=MEMBERS)] = {}
 
 
-Document = Annotated[MemoryDocument, Field(description="What memory_export returned, whole or a part of it.")]
-
-
 OWNER = "A document has one owner: who imports it."
 NUMBER = "Nothing in a document refers to it, and an import numbers its rows itself."
 AGENT = "An agent is a client that has signed in: an import makes up none that never did."

@@ -203,7 +203,7 @@ class _ForeignImport:
                 is_new = not profile.is_empty
                 profile.save()
             else:
-                self._keep("profile", ProfileColumns.different(profile, draft))
+                self.report.keep_different("profile", ProfileColumns.different(profile, draft))
             self.report.count("profile", added=is_new, unchanged=not is_new)
 
     def sessions(self, drafts: Iterable[SessionDraft]) -> None:
@@ -216,7 +216,7 @@ class _ForeignImport:
                 session = known or self._new_session(draft)
                 # A conversation of another program goes on, and then has another end and another outcome each time.
                 if known and draft.source_id.startswith(OWN):
-                    self._keep(f"session {session.handle}", _different_session(session, draft))
+                    self.report.keep_different(f"session {session.handle}", _different_session(session, draft))
                 there[session.pk] = session
                 self.report.count("sessions", added=known is None, unchanged=known is not None)
                 self._chunks(session, draft.chunks)
@@ -241,7 +241,7 @@ class _ForeignImport:
             self.report.count("facts", added=len(facts), unchanged=len(batch) - len(facts))
             rows |= {fact.digest: fact for fact in facts}
             for text, draft in told:
-                self._keep(f"fact F{rows[text].number}", FactColumns.different(rows[text], draft))
+                self.report.keep_different(f"fact F{rows[text].number}", FactColumns.different(rows[text], draft))
 
     def hypotheses(self, drafts: Iterable[HypothesisDraft]) -> None:
         """Add beliefs whose words are not there."""
@@ -249,7 +249,7 @@ class _ForeignImport:
             known = Hypothesis.objects.filter(user=self.user, hypothesis=draft.hypothesis).order_by("id").last()
             self.report.count("hypotheses", added=known is None, unchanged=known is not None)
             if known:
-                self._keep(f"hypothesis H{known.number}", HypothesisColumns.different(known, draft))
+                self.report.keep_different(f"hypothesis H{known.number}", HypothesisColumns.different(known, draft))
                 continue
             self._look_up([draft.session])
             belief = Hypothesis.objects.create(
@@ -273,12 +273,7 @@ class _ForeignImport:
             if is_new:
                 index_note(note, made=True)
             else:
-                self._keep(f"note {note}", NoteColumns.different(note, draft))
-
-    def _keep(self, what: str, different: Sequence[str]) -> None:
-        """Tell of something that is there, and of which the source says something else."""
-        if different:
-            self.report.keep(f"{what} ({', '.join(different)})")
+                self.report.keep_different(f"note {note}", NoteColumns.different(note, draft))
 
     def _id(self, source_id: str) -> UUID:
         """The id that a conversation gets here: stable for this person, so that importing twice adds nothing."""

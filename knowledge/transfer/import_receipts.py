@@ -1,5 +1,6 @@
-"""The receipt of an import from another program."""
+"""The receipt of an import, of our own documents and of other programs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 KEPT_NAMED = 100
@@ -37,7 +38,7 @@ class MovedIn:
         if len(self.kept) < KEPT_NAMED:
             self.kept.append(what)
 
-
-def notice_of_kept(what: str) -> str:
-    """Return how agents read of something that is there, and of which an import says something else."""
-    return f"Says otherwise here, and stays: {what}."
+    def keep_different(self, what: str, columns: Sequence[str]) -> None:
+        """Name something of which the source says something else in these columns; nothing where there are none."""
+        if columns:
+            self.keep(f"{what} ({', '.join(columns)})")

@@ -1,6 +1,8 @@
 """Import: reads what `exports` wrote into the memory of a user, idempotently."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Annotated
 from uuid import UUID, uuid5
@@ -41,8 +43,8 @@ from .exports import (
 )
 from .foreign_imports import at_level_brought, bring_in_notes, move_in, report_of
 from .github import FetchedFiles
-from .import_receipts import LOCK, notice_of_kept
-from .parts import Imported, MemoryPart, memory_parts
+from .import_receipts import LOCK, MovedIn
+from .parts import MemoryPart, memory_parts
 from .readers.formats import AUTO
 from .readers.uploads import read_files
 
@@ -51,8 +53,15 @@ TryOnly = Annotated[bool, Field(description="True: report, change nothing.")]
 _LINKS = {"source_session", "superseded_by", "similar_to", "contradicted_by"}
 
 
-class _DryRunRollback(Exception):
-    """Rolls an import back after counting: a rehearsal runs the import itself, so it cannot report anything else."""
+@dataclass(frozen=True)
+class Imported:
+    """What an import added, and what was there already."""
+
+    dry_run: bool
+    added: dict[str, int] = field(default_factory=dict)
+    known: dict[str, int] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
 
 
 def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False) -> Imported:
@@ -66,17 +75,14 @@ def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False)
     """
     if document.files:
         return _import_files(actor, document, dry_run=dry_run)
-    imported = Imported(dry_run)
-    try:
-        with transaction.atomic():
-            # Two imports of one document would each find nothing, and then collide at a unique constraint.
-            wait_for_turn(LOCK, actor.user.pk)
-            _import(actor, document, imported)
-            if dry_run:
-                raise _DryRunRollback
-    except _DryRunRollback:
-        pass
-    return imported
+    report = MovedIn(document.format, dry_run)
+    with _transaction(dry_run=dry_run):
+        # Two imports of one document would each find nothing, and then collide at a unique constraint.
+        wait_for_turn(LOCK, actor.user.pk)
+        _import_profile(actor, document.profile, report)
+        for name, part in memory_parts().items():
+            part.take(actor, getattr(document, name), report)
+    return _reply(report)
 
 
 def _import_files(actor: Actor, document: MemoryDocument, *, dry_run: bool) -> Imported:
@@ -86,26 +92,28 @@ def _import_files(actor: Actor, document: MemoryDocument, *, dry_run: bool) -> I
     format, reading = upload.format, upload.reading
     assert reading
     report = report_of(reading, format, dry_run=dry_run)
-    try:
-        with transaction.atomic():
-            move_in(actor, reading, format, source=bundle.name, report=report)
-            if format.has_pages:
-                bring_in_notes(actor, reading, format, report)
-            if dry_run:
-                raise _DryRunRollback
-    except _DryRunRollback:
-        pass
-    kept = [notice_of_kept(what) for what in report.kept]
-    return Imported(dry_run, report.added, report.unchanged, report.refused, report.notices + kept)
+    with _transaction(dry_run=dry_run):
+        move_in(actor, reading, format, source=bundle.name, report=report)
+        if format.has_pages:
+            bring_in_notes(actor, reading, format, report)
+    return _reply(report)
 
 
-def _import(actor: Actor, document: MemoryDocument, imported: Imported) -> None:
-    _import_profile(actor, document.profile, imported)
-    for name, part in memory_parts().items():
-        part.take(actor, getattr(document, name), imported)
+@contextmanager
+def _transaction(*, dry_run: bool) -> Iterator[None]:
+    """Import all or nothing. A rehearsal takes the import itself back, so it cannot report anything else."""
+    with transaction.atomic():
+        yield
+        if dry_run:
+            transaction.set_rollback(True)
 
 
-def _import_profile(actor: Actor, told: ExportedProfile | None, imported: Imported) -> None:
+def _reply(report: MovedIn) -> Imported:
+    kept = [f"Says otherwise here, and stays: {what}." for what in report.kept]
+    return Imported(report.dry_run, report.added, report.unchanged, report.refused, report.notices + kept)
+
+
+def _import_profile(actor: Actor, told: ExportedProfile | None, report: MovedIn) -> None:
     if told is None:
         return
     profile = get_profile(actor)
@@ -118,8 +126,8 @@ def _import_profile(actor: Actor, told: ExportedProfile | None, imported: Import
         if told.updated_at:
             Profile.objects.filter(pk=profile.pk).update(updated_at=told.updated_at)
     else:
-        imported.keep("profile", ProfileColumns.different(profile, told))
-    imported.count("profile", is_new=is_new)
+        report.keep_different("profile", ProfileColumns.different(profile, told))
+    report.count("profile", added=is_new, unchanged=not is_new)
 
 
 def _sessions_meant(actor: Actor, told: Iterable[UUID | None]) -> dict[UUID | None, Session]:
@@ -130,21 +138,21 @@ def _sessions_meant(actor: Actor, told: Iterable[UUID | None]) -> dict[UUID | No
     return {one: session for one, session in meant.items() if session}
 
 
-def _import_sessions(actor: Actor, told: Iterable[ExportedSession], imported: Imported) -> None:
+def _import_sessions(actor: Actor, told: Iterable[ExportedSession], report: MovedIn) -> None:
     for session in told:
-        _import_session(actor, session, imported)
+        _import_session(actor, session, report)
 
 
-def _import_session(actor: Actor, told: ExportedSession, imported: Imported) -> None:
+def _import_session(actor: Actor, told: ExportedSession, report: MovedIn) -> None:
     known = _sessions_meant(actor, [told.id]).get(told.id)
     session = known or _new_session(actor, told)
-    imported.count("sessions", is_new=known is None)
+    report.count("sessions", added=known is None, unchanged=known is not None)
     if known:
-        imported.keep(f"session {known.handle}", SessionColumns.different(known, told))
+        report.keep_different(f"session {known.handle}", SessionColumns.different(known, told))
     if told.summary and not Summary.objects.filter(session=session).exists():
         Summary.objects.create(session=session, **told.summary.model_dump(exclude={"created_at"}))
         Summary.objects.filter(session=session).update(created_at=told.summary.created_at)
-    _import_chunks(session, told.chunks, imported)
+    _import_chunks(session, told.chunks, report)
     if known is None and session.ended_at:
         index_session(session, made=True)
 
@@ -166,14 +174,14 @@ def _derive_id(actor: Actor, session_id: UUID) -> UUID:
     return uuid5(actor.user.pk, str(session_id))
 
 
-def _import_chunks(session: Session, told: Iterable[ExportedChunk], imported: Imported) -> None:
+def _import_chunks(session: Session, told: Iterable[ExportedChunk], report: MovedIn) -> None:
     Session.objects.select_for_update().get(pk=session.pk)  # An agent who appends to it meanwhile waits.
     chunks = list(session.chunks.all())
     there = {(chunk.role, chunk.content, chunk.created_at) for chunk in chunks}
     places = {chunk.seq for chunk in chunks}
     for one in told:
         same = (one.role, one.content, one.created_at)
-        imported.count("chunks", is_new=same not in there)
+        report.count("chunks", added=same not in there, unchanged=same in there)
         if same not in there:
             seq = _free_place(one.seq, places)
             _import_chunk(session, one, seq)
@@ -195,15 +203,15 @@ def _import_chunk(session: Session, told: ExportedChunk, seq: int) -> None:
     index_chunk(chunk, made=True)
 
 
-def _import_facts(actor: Actor, told: Sequence[ExportedFact], imported: Imported) -> None:
+def _import_facts(actor: Actor, told: Sequence[ExportedFact], report: MovedIn) -> None:
     sessions = _sessions_meant(actor, {fact.source_session for fact in told})
     told = [at_level_brought(actor, one) for one in told]
     rows: dict[int | None, Fact] = {}
     for one in told:
         rows[one.id], is_new = _import_fact(actor, one, sessions)
-        imported.count("facts", is_new=is_new)
+        report.count("facts", added=is_new, unchanged=not is_new)
         if not is_new:
-            imported.keep(f"fact F{rows[one.id].number}", FactColumns.different(rows[one.id], one))
+            report.keep_different(f"fact F{rows[one.id].number}", FactColumns.different(rows[one.id], one))
     # Facts refer to each other, so all have to be there first.
     for one in told:
         fact = rows[one.id]
@@ -236,14 +244,14 @@ def _import_fact(actor: Actor, told: ExportedFact, sessions: Mapping[UUID | None
     return fact, is_new
 
 
-def _import_hypotheses(actor: Actor, told: Sequence[ExportedHypothesis], imported: Imported) -> None:
+def _import_hypotheses(actor: Actor, told: Sequence[ExportedHypothesis], report: MovedIn) -> None:
     sessions = _sessions_meant(actor, {belief.session for belief in told})
     for one in told:
         same = Hypothesis.objects.filter(user=actor.user, hypothesis=one.hypothesis, created_at=one.created_at)
         known = same.first()
-        imported.count("hypotheses", is_new=known is None)
+        report.count("hypotheses", added=known is None, unchanged=known is not None)
         if known:
-            imported.keep(f"hypothesis H{known.number}", HypothesisColumns.different(known, one))
+            report.keep_different(f"hypothesis H{known.number}", HypothesisColumns.different(known, one))
         else:
             fields = one.model_dump(exclude={"session"})
             if one.status != "open":
@@ -252,16 +260,16 @@ def _import_hypotheses(actor: Actor, told: Sequence[ExportedHypothesis], importe
             index_hypothesis(belief, made=True)
 
 
-def _import_notes(actor: Actor, told: Iterable[ExportedNote], imported: Imported) -> None:
+def _import_notes(actor: Actor, told: Iterable[ExportedNote], report: MovedIn) -> None:
     for one in told:
         note, is_new = Note.objects.get_or_create(
             user=actor.user, domain=one.domain, key=one.key, defaults=one.model_dump(exclude={"domain", "key"})
         )
-        imported.count("notes", is_new=is_new)
+        report.count("notes", added=is_new, unchanged=not is_new)
         if is_new:
             index_note(note, made=True)
         else:
-            imported.keep(f"note {note}", NoteColumns.different(note, one))
+            report.keep_different(f"note {note}", NoteColumns.different(note, one))
 
 
 SESSIONS = MemoryPart(

@@ -1,7 +1,7 @@
 """The parts of a memory document: what it has of each kind, and how an import takes that back."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Self, TypeVar, cast
 
@@ -15,7 +15,7 @@ from bigmind.core.argument_types import Moment
 from bigmind.core.columns import ColumnCopy
 from knowledge.kinds import LISTED, MemoryKind
 from knowledge.models import Session
-from knowledge.transfer.import_receipts import KEPT_NAMED, notice_of_kept
+from knowledge.transfer.import_receipts import MovedIn
 
 
 class ExportedModel(BaseModel):
@@ -40,27 +40,6 @@ class ExportedArchivable(ExportedModel):
     set_aside_at: Moment | None = None
 
 
-@dataclass
-class Imported:
-    """What an import added, and what was there already."""
-
-    dry_run: bool
-    added: dict[str, int] = field(default_factory=dict)
-    known: dict[str, int] = field(default_factory=dict)
-    refused: list[str] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
-
-    def count(self, kind: str, *, is_new: bool) -> None:
-        """Count one item."""
-        for name, counts in ((True, self.added), (False, self.known)):
-            counts[kind] = counts.get(kind, 0) + (name is is_new)
-
-    def keep(self, what: str, different: Sequence[str]) -> None:
-        """Name something that is there, and of which the document says something else in these columns."""
-        if different and len(self.notices) < KEPT_NAMED:
-            self.notices.append(notice_of_kept(f"{what} ({', '.join(different)})"))
-
-
 @dataclass(frozen=True)
 class MemoryPart:
     """What a memory document has of one kind, in a list that is called as replies call their number.
@@ -76,7 +55,7 @@ class MemoryPart:
     model: type[Model]
     shape: type[ExportedModel]
     rows: Callable[[User], QuerySet[Any]]
-    take: Callable[[Actor, Sequence[Any], Imported], None]
+    take: Callable[[Actor, Sequence[Any], MovedIn], None]
     left_out: Mapping[str, str]
     export: Callable[[Any], ExportedModel] | None = None
 

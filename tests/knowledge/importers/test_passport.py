@@ -19,6 +19,7 @@ from knowledge.models import Fact, Hypothesis, Note, Session, Summary
 from knowledge.services.facts import deprecate_fact
 from knowledge.transfer.foreign_imports import COLUMNS
 from knowledge.transfer.github import FetchedFiles
+from knowledge.transfer.import_receipts import KEPT_NAMED, MovedIn
 from knowledge.transfer.imports import Imported, import_memory
 from knowledge.transfer.passport import export_memory, files_for, write_items
 from knowledge.transfer.readers.bundles import bundle_of
@@ -241,6 +242,16 @@ def test_a_document_names_what_is_known_and_said_otherwise_here():
     ]
     assert imported.notices == [f"Says otherwise here, and stays: {what}." for what in kept]
     assert fields_of(ada) == before
+
+
+def test_however_much_else_there_is_to_notice_what_stays_is_named():
+    report = MovedIn("bigmind-memory", dry_run=False, notices=["A trigger starts at advise."] * KEPT_NAMED)
+
+    for number in range(KEPT_NAMED + 1):
+        report.keep_different(f"note {number}", ["content"])
+    report.keep_different("note of the same words", [])
+
+    assert report.kept == [f"note {number} (content)" for number in range(KEPT_NAMED)]
 
 
 def test_an_agent_reads_what_an_import_refused_and_what_it_left():

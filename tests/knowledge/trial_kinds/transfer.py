@@ -6,7 +6,8 @@ from pathlib import Path
 from accounts.actor import Actor
 from bigmind.core.argument_types import Content, Moment, Project
 from bigmind.core.export_section import ExportSection
-from knowledge.transfer.parts import ExportedArchivable, Imported, MemoryPart
+from knowledge.transfer.import_receipts import MovedIn
+from knowledge.transfer.parts import ExportedArchivable, MemoryPart
 
 from .models import Rumour, Signpost
 from .services import index_rumour
@@ -20,12 +21,12 @@ class ExportedRumour(ExportedArchivable):
     created_at: Moment
 
 
-def _take(actor: Actor, told: Sequence[ExportedRumour], imported: Imported) -> None:
+def _take(actor: Actor, told: Sequence[ExportedRumour], report: MovedIn) -> None:
     for one in told:
         rumour, is_new = Rumour.objects.get_or_create(
             user=actor.user, text=one.text, created_at=one.created_at, defaults=one.model_dump()
         )
-        imported.count("rumours", is_new=is_new)
+        report.count("rumours", added=is_new, unchanged=not is_new)
         if is_new:
             index_rumour(rumour, made=True)
 
