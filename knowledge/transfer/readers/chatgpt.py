@@ -7,7 +7,7 @@ from typing import Any
 
 from .bundles import Bundle
 from .conversations import Message, session_of
-from .json_rows import elements_of, starts_as
+from .json_rows import SIGNS_WITHIN, elements_of, start_of
 from .memory_drafts import DraftRow, FactDraft, Row, Unread, moment_of
 from .saved_memories import facts_in
 from .words import category_of
@@ -118,11 +118,5 @@ def _files(bundle: Bundle) -> list[str]:
 
 
 def _is_ours(bundle: Bundle, name: str) -> bool:
-    with bundle.open(name) as file:
-        is_list = starts_as(file).startswith("[")
-    return is_list and '"mapping"' in _head(bundle, name)
-
-
-def _head(bundle: Bundle, name: str) -> str:
-    with bundle.open(name) as file:
-        return file.read(65_536).decode("utf-8", errors="replace")
+    start = start_of(bundle, name, size=SIGNS_WITHIN)
+    return start.startswith("[") and '"mapping"' in start

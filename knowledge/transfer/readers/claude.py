@@ -8,7 +8,7 @@ from typing import Any
 from .bundles import Bundle
 from .conversations import Message, session_of
 from .front_matter import notes_of
-from .json_rows import Element, document_in, elements_of, starts_as
+from .json_rows import SIGNS_WITHIN, Element, document_in, elements_of, start_of
 from .memory_drafts import DraftRow, NoteDraft, Row, Unread, moment_of
 from .saved_memories import facts_in
 from .words import headline
@@ -36,8 +36,7 @@ def rows(bundle: Bundle) -> Iterator[Row]:
 
 
 def _elements(bundle: Bundle, name: str) -> Iterator[Element]:
-    with bundle.open(name) as file:
-        is_list = starts_as(file).startswith("[")
+    is_list = start_of(bundle, name).startswith("[")
     with bundle.open(name) as file:
         if is_list:
             yield from elements_of(file, name)
@@ -124,7 +123,5 @@ def _is_ours(bundle: Bundle, name: str) -> bool:
     last = PurePosixPath(name).name.casefold()
     if last not in {CONVERSATIONS, MEMORIES, PROJECTS}:
         return False
-    with bundle.open(name) as file:
-        head = file.read(65_536).decode("utf-8", errors="replace")
     sign = {CONVERSATIONS: '"chat_messages"', MEMORIES: "_memor", PROJECTS: '"prompt_template"'}[last]
-    return sign in head
+    return sign in start_of(bundle, name, size=SIGNS_WITHIN)

@@ -1,6 +1,6 @@
 """Concepts: items as files of markdown, one each, the text below and everything else in the front matter."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bigmind.core.errors import Invalid
@@ -15,6 +15,8 @@ from .words import headline
 WRITTEN = "<!-- Written by BigMind from the files beside it. -->"
 """Marks a file that only lists others: it is made again each time, and nobody's note."""
 
+LOOKED_AT = 200
+
 Told = Callable[[str, Mapping[str, Any], str, int], Iterator[Row]]
 """Yields what a file says besides being a note: of its name, its front matter, its text, and the text's first line."""
 
@@ -28,7 +30,7 @@ def concept(item: Item, front: Mapping[str, Any]) -> str:
 def concept_rows(bundle: Bundle, into: str, told: Told | None = None) -> Iterator[Row]:
     """Yield our own items as what they were, and any other file as a page, with what it says besides."""
     yield PageSource(copy_name(bundle.name))
-    names = [name for name in bundle.names() if name.lower().endswith(ENDINGS)]
+    names = _markdown(bundle)
     by_name, own, empty = places_by_name(names), [], 0
     for name in names:
         try:
@@ -54,14 +56,9 @@ def concept_rows(bundle: Bundle, into: str, told: Told | None = None) -> Iterato
         yield Remark(f"{bundle.others:,} other files, such as pictures, are no notes and stay where they are.")
 
 
-def any_concept(bundle: Bundle, is_sign: Callable[[str], bool], *, most: int = 200) -> bool:
+def any_concept(bundle: Bundle, is_sign: Callable[[str], bool]) -> bool:
     """Whether the front matter of one of the first files has a sign."""
-    return any(is_sign(_head(bundle, name)) for name in _markdown(bundle)[:most])
-
-
-def index(rows: Iterable[str]) -> str:
-    """Return a file that lists others."""
-    return "".join(f"{row}\n" for row in [*rows, "", WRITTEN])
+    return any(is_sign(_head(bundle, name)) for name in _markdown(bundle)[:LOOKED_AT])
 
 
 def _markdown(bundle: Bundle) -> list[str]:

@@ -19,6 +19,7 @@ from bigmind.core.errors import Invalid
 
 from .bundles import Bundle, text_in
 from .html_pages import markdown_of, read_html, text_of
+from .json_rows import start_of
 from .memory_drafts import DraftRow, PageDraft, PageSource, Remark, Row, moment_of, unread
 from .words import headline, tags_of
 
@@ -403,8 +404,7 @@ def _date_in(text: str) -> datetime | None:
 
 def _is_page(bundle: Bundle, name: str) -> bool:
     try:
-        with bundle.open(name) as file:
-            head = file.read(HEAD_BYTES)
+        head = start_of(bundle, name, size=HEAD_BYTES)
     except Invalid:
         return False
-    return b'id="main-content"' in head or b'id="breadcrumb-section"' in head or b"ajs-space-key" in head
+    return any(sign in head for sign in ('id="main-content"', 'id="breadcrumb-section"', "ajs-space-key"))

@@ -128,7 +128,7 @@ FORMATS: tuple[ImportFormat, ...] = (
         keeps_own=WHOLE,
         usual=NOTES,
     ),
-    ImportFormat("obsidian", "Obsidian", obsidian.looks_like, obsidian.rows, usual={"page": "notes"}),
+    ImportFormat("obsidian", "Obsidian", obsidian.looks_like, obsidian.rows, usual=NOTES),
     ImportFormat("okf", "OKF", okf.looks_like, okf.rows, files=okf.files, keeps_own=WHOLE, usual=NOTES),
     ImportFormat(
         "codex-memory",

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from .bundles import Bundle
-from .json_rows import document_in, lines_of
+from .json_rows import SIGNS_WITHIN, document_in, lines_of, start_of
 from .memory_drafts import Row, Unread
 from .transcripts import (
     AgentAnswer,
@@ -50,8 +50,7 @@ def _records(bundle: Bundle) -> list[str]:
 
 
 def _is_ours(bundle: Bundle, name: str) -> bool:
-    with bundle.open(name) as file:
-        return b'"projectHash"' in file.read(64 * 1024)
+    return '"projectHash"' in start_of(bundle, name, size=SIGNS_WITHIN)
 
 
 def _lines(bundle: Bundle, name: str) -> Iterator[Mapping[str, Any] | Unread]:

@@ -17,7 +17,7 @@ from bigmind.core.errors import Invalid
 
 from .bundles import Bundle, text_in
 from .front_matter import without_front_matter
-from .json_rows import is_deep
+from .json_rows import SIGNS_WITHIN, is_deep, start_of
 from .memory_drafts import DraftRow, PageDraft, PageSource, Remark, Row, moment_of, unread
 from .words import cut, headline, tags_of, without_comments
 
@@ -391,8 +391,7 @@ def _holds_issues(bundle: Bundle, name: str) -> bool:
     """Whether a JSON file begins as a list of issues does."""
     if PurePosixPath(name).name in (COMMENTS, TIMELINES, REPOSITORY):
         return False
-    with bundle.open(name) as file:
-        head = file.read(64 * 1024).decode("utf-8-sig", errors="replace").lstrip()
+    head = start_of(bundle, name, size=SIGNS_WITHIN)
     if not head.startswith(("[", "{")):
         return False
     has_fields = '"number"' in head and '"title"' in head and '"state"' in head

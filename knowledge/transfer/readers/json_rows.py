@@ -7,9 +7,13 @@ from typing import IO, Any, NamedTuple
 
 from bigmind.core.errors import Invalid
 
+from .bundles import Bundle
+
 ELEMENT_CHARS = 8 * 1024 * 1024
 DOCUMENT_BYTES = 16 * 1024 * 1024
 STEP = 256 * 1024
+SIGNS_WITHIN = 64 * 1024
+"""How far into a file the fields are looked for that tell whose it is."""
 DEPTH = 64
 SPACES = " \t\r\n"
 _DECODER = json.JSONDecoder()
@@ -81,9 +85,10 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1)
 
 
-def starts_as(file: IO[bytes]) -> str:
-    """Return the first characters of a file that say anything: `[`, `{`, or what a text begins with."""
-    return file.read(4096).decode("utf-8-sig", errors="replace").lstrip(SPACES)
+def start_of(bundle: Bundle, name: str, *, size: int = 4096) -> str:
+    """Return how a file begins, from its first character that says anything: `[`, `{`, or that of a text."""
+    with bundle.open(name) as file:
+        return file.read(size).decode("utf-8-sig", errors="replace").lstrip(SPACES)
 
 
 def is_deep(value: Any, depth: int = DEPTH) -> bool:

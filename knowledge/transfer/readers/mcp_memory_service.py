@@ -8,7 +8,7 @@ from bigmind import __version__
 
 from .bundles import Bundle
 from .items import Item, item_of, rows_of
-from .json_rows import as_json, document_in, starts_as
+from .json_rows import as_json, document_in, start_of
 from .memory_drafts import DraftRow, FactDraft, Row, Unread, moment_of
 from .words import category_of
 
@@ -100,6 +100,5 @@ def _files(bundle: Bundle) -> list[str]:
 
 
 def _is_export(bundle: Bundle, name: str) -> bool:
-    with bundle.open(name) as file:
-        start = starts_as(file)
+    start = start_of(bundle, name)
     return start.startswith("{") and '"export_metadata"' in start

@@ -9,7 +9,7 @@ from bigmind.core.errors import Invalid
 
 from .bundles import Bundle
 from .items import Item, item_of, rows_of
-from .json_rows import Element, as_json, document_in, elements_of, starts_as
+from .json_rows import Element, as_json, document_in, elements_of, start_of
 from .memory_drafts import DraftRow, FactDraft, Row, Unread, moment_of
 from .provenance import NAME
 from .words import category_of
@@ -63,8 +63,7 @@ def _memory(item: Item) -> dict[str, Any]:
 
 
 def _elements(bundle: Bundle, name: str) -> Iterator[Element]:
-    with bundle.open(name) as file:
-        is_list = starts_as(file).startswith("[")
+    is_list = start_of(bundle, name).startswith("[")
     with bundle.open(name) as file:
         if is_list:
             yield from elements_of(file, name)
@@ -127,7 +126,6 @@ def _files(bundle: Bundle) -> list[str]:
 
 
 def _is_of_memories(bundle: Bundle, name: str) -> bool:
-    with bundle.open(name) as file:
-        start = starts_as(file)
+    start = start_of(bundle, name)
     has_text = any(f'"{key}"' in start for key in ("memory", "memories", "results"))
     return start[:1] in {"[", "{"} and has_text and '"chat_messages"' not in start and '"mapping"' not in start

@@ -6,7 +6,7 @@ from typing import Any
 
 from .bundles import Bundle
 from .items import MARK, TEXTS, Item, item_of, rows_of
-from .json_rows import Element, lines_of, starts_as
+from .json_rows import Element, lines_of, start_of
 from .memory_drafts import DraftRow, FactDraft, Row, Unread
 from .words import category_of
 
@@ -145,7 +145,6 @@ def _files(bundle: Bundle) -> list[str]:
 
 
 def _is_graph(bundle: Bundle, name: str) -> bool:
-    with bundle.open(name) as file:
-        start = starts_as(file).split("\n", 1)[0]
+    start = start_of(bundle, name).split("\n", 1)[0]
     squeezed = start.replace(" ", "")
     return start.startswith("{") and ('"type":"entity"' in squeezed or '"type":"relation"' in squeezed)

@@ -196,7 +196,7 @@ def places_by_name(places: Iterable[str]) -> dict[str, str]:
     """Return the places by what links call them: the path or the name alone, which means the nearer to the root."""
     found: dict[str, str] = {}
     # The deepest first: of two with one name the last one stays.
-    for place in sorted(places, key=lambda place: (-place.count("/"), place), reverse=False):
+    for place in sorted(places, key=lambda place: (-place.count("/"), place)):
         path = PurePosixPath(place)
         found[_link(path.with_suffix("").as_posix())] = found[_link(path.stem)] = place
     return found

@@ -7,7 +7,7 @@ from bigmind.core.errors import Invalid
 
 from . import older_databases
 from .bundles import Bundle
-from .json_rows import document_in, starts_as
+from .json_rows import SIGNS_WITHIN, document_in, start_of
 from .memory_drafts import (
     ChunkDraft,
     CompanyDraft,
@@ -196,11 +196,9 @@ def _number(told: Any) -> int:
 def _is_export(bundle: Bundle, name: str) -> bool:
     if not name.lower().endswith(".json"):
         return False
-    with bundle.open(name) as file:
-        if not starts_as(file).startswith("{"):
-            return False
-    with bundle.open(name) as file:
-        head = file.read(65_536).decode("utf-8", errors="replace")
+    head = start_of(bundle, name, size=SIGNS_WITHIN)
+    if not head.startswith("{"):
+        return False
     keys = head.replace(" ", "").replace("\n", "")
     says = [f'"{key}":' in keys for key in SIGNS]
     return '"bigmind-memory"' not in head and ('"facts":' in keys or '"sessions":' in keys) and any(says)

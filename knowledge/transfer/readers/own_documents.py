@@ -6,7 +6,7 @@ from typing import Any
 from bigmind.core.errors import Invalid
 
 from .bundles import Bundle
-from .json_rows import starts_as
+from .json_rows import start_of
 
 UPLOAD_BYTES = 4 * 1024 * 1024
 MARK = '"bigmind-memory"'
@@ -17,8 +17,8 @@ def is_own_document(bundle: Bundle) -> bool:
     name, *more = bundle.names() or [""]
     if more or not name:
         return False
-    with bundle.open(name) as file:
-        return starts_as(file).startswith("{") and MARK in _head(bundle, name)
+    start = start_of(bundle, name)
+    return start.startswith("{") and MARK in start
 
 
 def read_document(bundle: Bundle, *, limit: int = UPLOAD_BYTES) -> Any:
@@ -39,8 +39,3 @@ def read_document(bundle: Bundle, *, limit: int = UPLOAD_BYTES) -> Any:
     except (ValueError, RecursionError) as error:
         hint = "Choose one that BigMind exported, or the export of a program that docs/moving-in.md names."
         raise Invalid(f"The file is not a JSON document. {hint}") from error
-
-
-def _head(bundle: Bundle, name: str) -> str:
-    with bundle.open(name) as file:
-        return file.read(4096).decode("utf-8", errors="replace")

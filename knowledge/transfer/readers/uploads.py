@@ -68,8 +68,7 @@ def open_files(files: FetchedFiles, name: str) -> Upload:
         Invalid: they cannot be read, or there is nothing in them.
     """
     format = format_of(files, name)
-    into = "notes" if format.has_pages else ""
-    return Upload(files.name, format_name=format.name, reading=read(files, format, into=into))
+    return Upload(files.name, format_name=format.name, reading=read(files, format, into="notes"))
 
 
 def open_upload(content: bytes, name: str, most: int, into: str = "") -> Upload:
