@@ -186,8 +186,9 @@ class NoteImport:
 
     def _move(self, file: _File, page: PageDraft) -> None:
         """Let the notes of a file follow it to another folder or name, unless their address was changed here."""
-        if (file.notes[0].domain, file.notes[0].key) == self._address_of(file.place):
-            domain, key = self._address(page)
+        here, (domain, key) = (file.notes[0].domain, file.notes[0].key), self._address(page)
+        # Two names of a file may read the same, and then the note would be in its own way.
+        if here == self._address_of(file.place) and here != (domain, key):
             for number, note in enumerate(file.notes, start=1):
                 note.domain, note.key = domain, self._free(domain, _number_key(key, number))
                 note.save(update_fields=["domain", "key"])

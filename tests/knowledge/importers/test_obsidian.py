@@ -125,6 +125,17 @@ def test_a_second_import_follows_the_file_keeps_an_edit_here_and_tells_what_is_g
     assert Note.objects.get(domain="Daily").set_aside_at
 
 
+def test_a_file_whose_new_name_reads_the_same_keeps_the_name_of_its_note(tmp_path):
+    actor, vault = make_actor(), _vault(tmp_path / "Brain", {"Two  spaces.md": "Said once.\n"})
+    _bring(actor, vault)
+    (vault / "Two  spaces.md").rename(vault / "Two spaces.md")
+
+    _bring(actor, vault)
+
+    note = Note.objects.get()
+    assert (note.key, note.provenance["place"]) == ("Two spaces", "Two spaces.md")
+
+
 def test_what_was_edited_here_goes_into_the_vault_and_what_was_edited_there_stays(tmp_path):
     actor, vault = make_actor(), _vault(tmp_path / "Brain")
     _bring(actor, vault)
