@@ -55,7 +55,7 @@ def _branch(told: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The messages of the branch that is shown, in order: answers that were asked for again leave others behind."""
     nodes, branch, seen = told["mapping"], list[Mapping[str, Any]](), set[str]()
     at = told.get("current_node")
-    if at not in nodes:
+    if not isinstance(at, str) or at not in nodes:
         # Whatever has no child ends a branch; the last of them is the newest.
         at = next(
             (key for key, node in reversed(nodes.items()) if isinstance(node, Mapping) and not node.get("children")),

@@ -147,8 +147,8 @@ def _page(
         "tags": tags_of(labels),
         "parent": page.get("parent", ""),
         "links": tuple(dict.fromkeys(titles[one] for one in links if one in titles and titles[one] != id)),
-        "created_at": _moment(page.get("creationDate")),
-        "updated_at": _moment(page.get("lastModificationDate")),
+        "created_at": moment_of(page.get("creationDate"), zone=UTC),
+        "updated_at": moment_of(page.get("lastModificationDate"), zone=UTC),
     }
     yield DraftRow(title, PageDraft, fields)
 
@@ -162,11 +162,6 @@ def _above(page: dict[str, str], current: dict[str, dict[str, str]]) -> Iterator
         # A slash divides the folders of a page.
         yield headline(current[above]["title"], otherwise="page").replace("/", "-")
         above = current[above].get("parent", "")
-
-
-def _moment(told: str | None) -> datetime | None:
-    moment = moment_of((told or "").strip())
-    return moment.replace(tzinfo=UTC) if moment and not moment.tzinfo else moment
 
 
 class _WithoutControls:

@@ -105,7 +105,8 @@ def looks_like(bundle: Bundle) -> bool:
 
 def rows(bundle: Bundle, *, into: str = "") -> Iterator[Row]:
     """Yield an issue for each that was solved, and a page for each of the wiki and of the docs."""
-    repository = _document(bundle, REPOSITORY) or {}
+    told = _document(bundle, REPOSITORY)
+    repository = told if isinstance(told, dict) else {}
     issues: list[_Issue] = []
     for name in bundle.names():
         if name.lower().endswith(".json") and _holds_issues(bundle, name):
@@ -113,8 +114,7 @@ def rows(bundle: Bundle, *, into: str = "") -> Iterator[Row]:
                 issues += [_issue(told) for told in _lists_in(bundle, name) if isinstance(told, dict)]
             except Invalid as error:
                 yield unread(name, error)
-    comments, timelines = _document(bundle, COMMENTS) or [], _document(bundle, TIMELINES) or {}
-    _join(issues, comments if isinstance(comments, list) else [], timelines if isinstance(timelines, dict) else {})
+    _join(issues, _document(bundle, COMMENTS), _document(bundle, TIMELINES))
     called = str(repository.get("full_name") or _repository_of(issues) or _wiki_name(bundle))
     # A list of issues is seldom all of them: `gh` gives 30 unless asked for more.
     yield PageSource(called, called, is_whole=bool(repository) or not issues)
@@ -237,7 +237,7 @@ def _comment(told: Mapping[str, Any]) -> _Comment:
     )
     for group in _dicts(told.get("reactionGroups")):
         users = group.get("users")
-        if group.get("content") in GOOD and isinstance(users, dict) and _is_number(users.get("totalCount")):
+        if str(group.get("content")) in GOOD and isinstance(users, dict) and _is_number(users.get("totalCount")):
             good += int(users["totalCount"])
     return _Comment(
         author=_login(author),
@@ -250,20 +250,18 @@ def _comment(told: Mapping[str, Any]) -> _Comment:
     )
 
 
-def _join(issues: Sequence[_Issue], comments: Sequence[Any], timelines: Mapping[str, Any]) -> None:
+def _join(issues: Sequence[_Issue], comments: Any, timelines: Any) -> None:
     """Give issues of the API their comments and what closed them, which it tells apart from them."""
-    by_number = {issue.number: issue for issue in issues}
+    by_number = {str(issue.number): issue for issue in issues}
     for told in _dicts(comments):
         found = ISSUE_ADDRESS.search(str(told.get("issue_url") or ""))
-        if found and (issue := by_number.get(int(found[1]))):
+        if found and (issue := by_number.get(found[1])):
             issue.comments.append(_comment(told))
-    for number, events in timelines.items():
-        issue_ = by_number.get(int(number)) if str(number).isdecimal() else None
-        for event in _dicts(events) if issue_ else []:
-            assert issue_ is not None
-            issue_.closing += _closing(event)
+    for number, issue in by_number.items():
+        for event in _dicts(timelines.get(number)) if isinstance(timelines, dict) else ():
+            issue.closing += _closing(event)
             if event.get("event") == "closed":
-                issue_.closed_by = issue_.closed_by or _login(event.get("actor"))
+                issue.closed_by = issue.closed_by or _login(event.get("actor"))
 
 
 def _closing(event: Mapping[str, Any]) -> list[str]:
@@ -332,7 +330,7 @@ def _wiki_key(title: str) -> str:
 
 
 def _target(place: str, link: str, places: set[str], by_name: Mapping[str, str]) -> str | None:
-    path = urlsplit(link).path if not link.startswith(("http:", "https:", "#", "mailto:")) else ""
+    path = _path_in(link) if not link.startswith(("http:", "https:", "#", "mailto:")) else ""
     if not path:
         return None
     parts: list[str] = [] if path.startswith("/") else list(PurePosixPath(place).parent.parts)
@@ -340,6 +338,14 @@ def _target(place: str, link: str, places: set[str], by_name: Mapping[str, str])
         parts = parts[:-1] if part == ".." else [*parts, part]
     joined = "/".join(parts)
     return joined if joined in places else by_name.get(_wiki_key(PurePosixPath(path).name.removesuffix(".md")))
+
+
+def _path_in(address: str) -> str:
+    """The path of an address; empty where it is none, such as `//[`."""
+    try:
+        return urlsplit(address).path
+    except ValueError:
+        return ""
 
 
 def _text(told: Any) -> str:
@@ -368,7 +374,7 @@ def _dicts(told: Any) -> Iterator[dict[str, Any]]:
 def _repository_of(issues: Sequence[_Issue]) -> str:
     """The repository that the addresses of issues name: owner and name stand before `issues`."""
     for issue in issues:
-        parts = urlsplit(issue.url).path.strip("/").split("/")
+        parts = _path_in(issue.url).strip("/").split("/")
         if len(parts) >= 4 and parts[-2] in ("issues", "pull"):
             return "/".join(parts[-4:-2])
     return ""

@@ -7,9 +7,10 @@ that is refused is named with its place, and the others go on.
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
+from django.utils import timezone
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -296,14 +297,18 @@ def of_kind(drafts: Iterable[Placed], kind: type[MemoryDraft]) -> Iterator[Place
     return (placed for placed in drafts if isinstance(placed.draft, kind))
 
 
-def moment_of(told: Any) -> datetime | None:
-    """Return a moment as other programs write it: ISO 8601, or seconds since 1970. None where it is neither."""
+def moment_of(told: Any, *, zone: tzinfo | None = None) -> datetime | None:
+    """Return a moment as other programs write it: ISO 8601, or seconds since 1970. None where it is neither.
+
+    One that names no zone is of this one, or of that of the instance: with none it could not be compared to others.
+    """
     if isinstance(told, bool) or told in (None, ""):
         return None
     if isinstance(told, int | float):
         # The calendar ends in the year 9999.
         return datetime.fromtimestamp(told, UTC) if 0 < told < 253_402_300_800 else None
     try:
-        return datetime.fromisoformat(str(told).strip().replace("Z", "+00:00"))
+        moment = datetime.fromisoformat(str(told).strip().replace("Z", "+00:00"))
     except ValueError:
         return None
+    return moment if moment.tzinfo else timezone.make_aware(moment, zone)

@@ -197,7 +197,7 @@ def _ids_in(links: list[str]) -> Iterator[str]:
             yield ends[1]
 
 
-def _moment(told: str | None) -> Any:
+def _moment(told: str | None) -> datetime | None:
     """A moment as Notion writes it for people: `May 4, 2024 9:30 AM`, `2024/05/04`, `@May 4, 2024`."""
     if not told:
         return None
@@ -207,8 +207,7 @@ def _moment(told: str | None) -> Any:
             return datetime.strptime(plain, form).replace(tzinfo=UTC)
         except ValueError:
             continue
-    moment = moment_of(plain)
-    return moment.replace(tzinfo=UTC) if moment and not moment.tzinfo else moment
+    return moment_of(plain, zone=UTC)
 
 
 def _is_a_view(name: str, names: list[str]) -> bool:

@@ -115,7 +115,7 @@ def _fact(place: str, told: Mapping[str, Any]) -> Row:
     gone = told.get("deprecated")
     fields = {
         "fact": told.get("fact"),
-        "category": told.get("category") if told.get("category") in CATEGORIES else "codebase",
+        "category": told["category"] if str(told.get("category")) in CATEGORIES else "codebase",
         "confidence": told.get("confidence"),
         "session": str(told.get("source_session") or ""),
         "created_at": moment_of(told.get("created_at")),

@@ -155,7 +155,7 @@ def _read_day(
             continue
         is_first = message.get("ts") == message["thread_ts"]
         # What a program began is counted as that.
-        if message.get("hidden") or (message.get("subtype") in NOT_SAID and not (is_first and _is_bot(message))):
+        if message.get("hidden") or (str(message.get("subtype")) in NOT_SAID and not (is_first and _is_bot(message))):
             continue
         key = channel, message["thread_ts"]
         thread = threads.setdefault(key, _Thread(channel, channel_id, message["thread_ts"]))

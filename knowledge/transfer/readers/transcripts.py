@@ -157,9 +157,7 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 def at(line: Mapping[str, Any]) -> datetime | None:
     """Return when a line was written."""
-    moment = moment_of(line.get("timestamp"))
-    # Moments with and without a zone cannot be compared.
-    return moment if moment and moment.tzinfo else None
+    return moment_of(line.get("timestamp"))
 
 
 def without_private(text: str) -> str:

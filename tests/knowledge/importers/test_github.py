@@ -293,7 +293,7 @@ def test_the_folder_of_a_wiki_becomes_documentation(tmp_path):
     for name, text in {
         "Home.md": "Welcome. See [[Setting Up]] and [[the rules|House-Rules]].\n",
         "Setting-Up.md": "# Setting up\n\nBack [home](Home).\n",
-        "House-Rules.md": "Be kind.\n",
+        "House-Rules.md": "Be kind, [always](//[).\n",
         "_Sidebar.md": "* [[Home]]\n",
         "Old.mediawiki": "== Old ==",
     }.items():

@@ -1,0 +1,128 @@
+"""Exports in which any one value is of another type than the program writes: what is wrong is left out or refused."""
+
+import io
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+from bigmind.core.errors import Invalid
+from knowledge.transfer.github import FetchedFiles
+from knowledge.transfer.readers.formats import format_of, read
+
+from . import products, sources, transcripts
+
+OTHERS: tuple[Any, ...] = (None, True, 1e300, "//[", "2024-05-01T10:00:00", [], [[]], {"a": {}})
+"""`//[` is no address that can be taken apart, and a moment without a zone cannot be compared with one that has one."""
+GITHUB_API = {
+    "repository.json": {"full_name": "acme/widgets", "html_url": "https://github.com/acme/widgets"},
+    "issues.json": [
+        {
+            "number": 5,
+            "title": "It breaks",
+            "state": "closed",
+            "state_reason": "completed",
+            "html_url": "https://github.com/acme/widgets/issues/5",
+            "user": {"login": "ada", "type": "User"},
+            "labels": [{"name": "bug"}],
+            "created_at": "2024-05-01T10:00:00Z",
+        }
+    ],
+    "comments.json": [
+        {
+            "issue_url": "https://api.github.com/repos/acme/widgets/issues/5",
+            "body": "Fixed in 2.1: upgrade.",
+            "user": {"login": "grace"},
+            "author_association": "OWNER",
+            "created_at": "2024-05-02T10:00:00Z",
+            "reactions": {"+1": 3},
+        }
+    ],
+    "timelines.json": {
+        "5": [
+            {"event": "closed", "actor": {"login": "grace"}, "commit_id": "abcdef1234567890"},
+            {
+                "event": "cross-referenced",
+                "source": {"issue": {"number": 6, "title": "Mend it", "pull_request": {"merged_at": "2024-05-02"}}},
+            },
+        ]
+    },
+}
+
+
+def _documents(folder: Path) -> dict[str, Any]:
+    return {
+        path.relative_to(folder).as_posix(): [json.loads(line) for line in path.read_text().splitlines()]
+        for path in folder.rglob("*.jsonl")
+    }
+
+
+def _unpacked(archive: bytes) -> dict[str, Any]:
+    with ZipFile(io.BytesIO(archive)) as packed:
+        return {name: json.loads(packed.read(name)) for name in packed.namelist()}
+
+
+def _samples(folder: Path) -> dict[str, dict[str, Any]]:
+    return {
+        "mem0": {"mem0.json": sources.MEM0},
+        "memory-server": {"memory.jsonl": [json.loads(line) for line in sources.MEMORY_SERVER.splitlines()]},
+        "chatgpt": {"conversations.json": sources.chatgpt()},
+        "claude": sources.CLAUDE,
+        "older-bigmind": {"older.json": sources.older_export()},
+        "mcp-memory-service": {"memories.json": sources.MCP_MEMORY_SERVICE},
+        "github": {"issues.json": [products.gh_issue(5)]},
+        "github-api": GITHUB_API,
+        "slack": _unpacked(products.slack()),
+        "claude-code": _documents(transcripts.claude_code(folder / "claude_code")),
+        "codex": _documents(transcripts.codex(folder / "codex")),
+        "gemini-cli": _documents(transcripts.gemini_cli(folder / "gemini_cli")),
+    }
+
+
+def _places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield at
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, inner in inside:
+        yield from _places(inner, (*at, name))
+
+
+def _with(document: Any, at: tuple[Any, ...], other: Any) -> Any:
+    if not at:
+        return other
+    changed = deepcopy(document)
+    around = changed
+    for name in at[:-1]:
+        around = around[name]
+    around[at[-1]] = other
+    return changed
+
+
+def _write(name: str, document: Any) -> bytes:
+    if name.endswith(".jsonl") and isinstance(document, list):
+        return "\n".join(json.dumps(line) for line in document).encode()
+    return json.dumps(document).encode()
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        *("mem0", "memory-server", "chatgpt", "claude", "older-bigmind", "mcp-memory-service", "github", "github-api"),
+        *("slack", "claude-code", "codex", "gemini-cli"),
+    ],
+)
+def test_a_value_of_another_type_stops_nothing_but_what_it_is_in(tmp_path, sample):
+    documents = _samples(tmp_path)[sample]
+    format = format_of(FetchedFiles("sample", {name: _write(name, one) for name, one in documents.items()}))
+
+    for name, document in documents.items():
+        for at in _places(document):
+            for other in OTHERS:
+                changed = {**documents, name: _with(document, at, other)}
+                files = FetchedFiles("sample", {each: _write(each, one) for each, one in changed.items()})
+                with suppress(Invalid):
+                    read(files, format)
