@@ -153,14 +153,11 @@ def at_level_brought(actor: Actor, told: F) -> F:
     return told if level == told.trigger_level else told.model_copy(update={"trigger_level": level})
 
 
-def bring_in_notes(
-    actor: Actor, reading: Reading, format: ImportFormat, report: MovedIn, *, removes: bool = False
-) -> None:
+def bring_in_notes(actor: Actor, reading: Reading, format: ImportFormat, report: MovedIn) -> None:
     """Store the files and pages that were read as notes of the caller, which follow their source from then on."""
     origin = reading.origin or PageSource(format.name)
-    pages = [placed.draft for placed in reading.drafts if isinstance(placed.draft, PageDraft)]
     importing = NoteImport(actor.user, f"{format.name}:{origin.name}", report, known=origin.files)
-    importing.bring_in(pages, is_whole=origin.is_whole and not report.refused, removes=removes)
+    importing.bring_in(list(_of(reading, PageDraft)), is_whole=origin.is_whole)
 
 
 def company_drafts(reading: Reading) -> list[tuple[str, CompanyDraft]]:
@@ -209,11 +206,13 @@ class _ForeignImport:
     def sessions(self, drafts: Iterable[SessionDraft]) -> None:
         """Add sessions that are new, and to those that are known the messages that they lack."""
         for batch in _batches(drafts):
-            mine = Session.objects.of(self.user).select_related("summary")
-            there = mine.in_bulk([self._id(draft.source_id) for draft in batch])
-            for draft in batch:
-                known = there.get(self._id(draft.source_id))
-                session = known or self._new_session(draft)
+            # Locked, and in one order: an agent who appends to one of them meanwhile waits.
+            mine = Session.objects.of(self.user).select_for_update(of=("self",)).order_by("pk")
+            ids = [self._id(draft.source_id) for draft in batch]
+            there = mine.select_related("summary").in_bulk(ids)
+            for id, draft in zip(ids, batch, strict=True):
+                known = there.get(id)
+                session = known or self._new_session(id, draft)
                 # A conversation of another program goes on, and then has another end and another outcome each time.
                 if known and draft.source_id.startswith(OWN):
                     self.report.keep_different(f"session {session.handle}", _different_session(session, draft))
@@ -237,7 +236,7 @@ class _ForeignImport:
             for fact, (_, draft) in zip(facts, fresh, strict=True):
                 fact.updated_at = draft.updated_at or fact.updated_at
             Fact.objects.bulk_update(facts, ["updated_at"])
-            self._index(Kind.FACT, [fact for fact in facts if fact.is_current], "fact")
+            index_new(Kind.FACT, [_passage_of_fact(fact) for fact in facts if fact.is_current], owner=self.user)
             self.report.count("facts", added=len(facts), unchanged=len(batch) - len(facts))
             rows |= {fact.digest: fact for fact in facts}
             for text, draft in told:
@@ -286,10 +285,10 @@ class _ForeignImport:
                 return UUID(own)
         return uuid5(self.user.pk, own)
 
-    def _new_session(self, draft: SessionDraft) -> Session:
+    def _new_session(self, id: UUID, draft: SessionDraft) -> Session:
         ended_at = max(draft.started_at, draft.ended_at or draft.started_at)
         session = Session.objects.create(
-            id=self._id(draft.source_id),
+            id=id,
             user=self.user,
             agent=self.actor.agent,
             **SessionColumns.values(draft) | {"ended_at": ended_at},
@@ -311,7 +310,7 @@ class _ForeignImport:
         for chunk, draft in zip(chunks, fresh, strict=True):
             chunk.created_at = draft.created_at or session.started_at
         Chunk.objects.bulk_update(chunks, ["created_at"])
-        index_new(Kind.CHUNK, [_passage_of(chunk, session) for chunk in chunks], owner=self.user)
+        index_new(Kind.CHUNK, [_passage_of_chunk(chunk, session) for chunk in chunks], owner=self.user)
         self.report.count("chunks", added=len(chunks), unchanged=len(drafts) - len(chunks))
 
     def _fact(self, text: str, draft: FactDraft) -> Fact:
@@ -338,13 +337,6 @@ class _ForeignImport:
         found = Session.objects.of(self.user).in_bulk(list(wanted.values()))
         self._own |= {one: found.get(id) for one, id in wanted.items()}
 
-    def _index(self, kind: Kind, rows: Sequence[Fact], text: str) -> None:
-        index_new(
-            kind,
-            [Indexed(row.pk, getattr(row, text), row.project, moment=row.created_at) for row in rows],
-            owner=self.user,
-        )
-
 
 def _different_session(session: Session, draft: SessionDraft) -> list[str]:
     different = SessionColumns.different(session, draft)
@@ -353,7 +345,11 @@ def _different_session(session: Session, draft: SessionDraft) -> list[str]:
     return [name for name in different if name != "one_liner" or session.one_liner]
 
 
-def _passage_of(chunk: Chunk, session: Session) -> Indexed:
+def _passage_of_fact(fact: Fact) -> Indexed:
+    return Indexed(fact.pk, fact.fact, fact.project, moment=fact.created_at)
+
+
+def _passage_of_chunk(chunk: Chunk, session: Session) -> Indexed:
     return Indexed(chunk.pk, text_of(chunk), session.project, head_of(chunk), chunk.created_at)
 
 

@@ -62,15 +62,13 @@ class _File:
 class NoteImport:
     """Files on their way into the notes of one user."""
 
-    def __init__(
-        self, user: User, source: str, report: MovedIn, *, known: Mapping[str, Mapping[str, str]] | None = None
-    ) -> None:
+    def __init__(self, user: User, source: str, report: MovedIn, *, known: Mapping[str, Mapping[str, str]]) -> None:
         self.user, self.source, self.report = user, source, report
-        self._manifest = known or {}
+        self._manifest = known
         self._known = {file.place: file for file in _files_of(user, source)}
         self._domain = headline(source.partition(":")[2] or source, otherwise="notes")
 
-    def bring_in(self, pages: Sequence[PageDraft], *, is_whole: bool = True, removes: bool = False) -> None:
+    def bring_in(self, pages: Sequence[PageDraft], *, is_whole: bool, removes: bool = False) -> None:
         """Store what is new, follow what changed there and not here, and name what changed on both sides or is gone.
 
         Args:

@@ -7,7 +7,7 @@ from typing import get_args
 from uuid import UUID, uuid4
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.people.profiles import update_profile
@@ -29,6 +29,7 @@ from knowledge.transfer.imports import import_memory
 from knowledge.transfer.passport import ProgramName, export_memory
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_session
+from tests.lock_waits import wait_until_someone_waits
 
 pytestmark = pytest.mark.django_db
 
@@ -238,6 +239,32 @@ def test_a_document_imported_many_times_at_once_is_imported_once():
 
     assert sorted(sum(imported.added.values()) > 0 for imported in counts) == [False] * 5 + [True]
     assert len(_document(heir)["hypotheses"]) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("program", ["bigmind", "mem0"])
+def test_what_an_agent_keeps_while_its_session_is_imported_finds_a_place(program):
+    actor = make_actor()
+    session = make_session(actor, is_open=True)
+    append_chunk(actor, role="user", content="First.", session_id=str(session.pk))
+    document = export_memory(actor, program=program)
+    Chunk.objects.all().delete()
+
+    def take_in():
+        try:
+            return import_memory(actor, document=document)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            append_chunk(actor, role="user", content="Meanwhile.", session_id=str(session.pk))
+            importing = threads.submit(take_in)
+            wait_until_someone_waits()
+        imported = importing.result()
+
+    assert imported.added["chunks"] == 1
+    assert set(session.chunks.values_list("seq", "content")) == {(1, "Meanwhile."), (2, "First.")}
 
 
 @pytest.mark.parametrize("is_own", [True, False])

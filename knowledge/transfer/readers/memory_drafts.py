@@ -5,7 +5,7 @@ that is refused is named with its place, and the others go on.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Annotated, Any, Literal, NamedTuple, Self
@@ -290,11 +290,6 @@ def _read_row(row: Row, reading: Reading) -> None:
         reading.drafts.append(Placed(row.place, row.kind.model_validate(said)))
     except ValidationError as error:
         reading.refuse(row.place, refusal(error, row.kind).message)
-
-
-def of_kind(drafts: Iterable[Placed], kind: type[MemoryDraft]) -> Iterator[Placed]:
-    """Return those drafts that are of one kind."""
-    return (placed for placed in drafts if isinstance(placed.draft, kind))
 
 
 def moment_of(told: Any, *, zone: tzinfo | None = None) -> datetime | None:
