@@ -136,7 +136,7 @@ class CodeComparison:
     def _judge_same(self, anchor: Anchor) -> AnchorFinding:
         if self.repository.find_file(self.changes.head, anchor.path):
             return AnchorFinding(anchor, HOLDS)
-        return AnchorFinding(anchor, UNKNOWN, f"`{anchor.path}` was not there before this change.")
+        return _was_not_there(anchor, anchor.path)
 
     def _judge(self, anchor: Anchor, change: ChangedFile, text: str) -> AnchorFinding:
         before = self._file(change.before, change.before_id)
@@ -169,7 +169,7 @@ class CodeComparison:
     def _judge_symbol(self, anchor: Anchor, before: _CodeFile, after: _CodeFile | None, text: str) -> AnchorFinding:
         was = before.parsed.find(anchor.name)
         if was is None:
-            return AnchorFinding(anchor, UNKNOWN, f"`{anchor.cited}` was not there before this change.")
+            return _was_not_there(anchor, anchor.cited)
         now = after.parsed.find(was.name) if after else None
         if after is not None and now is not None:
             return _compare(anchor, was, now, after, text)
@@ -218,6 +218,10 @@ class CodeComparison:
         if (path, object_id) not in self._files:
             self._files[path, object_id] = _CodeFile(path, self.repository.read(object_id, LARGEST_SOURCE))
         return self._files[path, object_id]
+
+
+def _was_not_there(anchor: Anchor, cited: str) -> AnchorFinding:
+    return AnchorFinding(anchor, UNKNOWN, f"`{cited}` was not there before this change.")
 
 
 def _may_have(file: _CodeFile, was: Definition) -> bool:
@@ -289,7 +293,7 @@ def _value_pairs(was: str, now: str) -> list[tuple[str, str]]:
 def _judge_setting(anchor: Anchor, before: _CodeFile, after: _CodeFile | None, text: str) -> AnchorFinding:
     was = before.settings.get(anchor.name)
     if was is None:
-        return AnchorFinding(anchor, UNKNOWN, f"`{anchor.cited}` was not there before this change.")
+        return _was_not_there(anchor, anchor.cited)
     now = after.settings.get(anchor.name) if after else None
     if after is None or now is None:
         return AnchorFinding(anchor, FALSE, f"The setting `{anchor.name}` is gone from `{anchor.path}`.", anchor.path)
@@ -300,10 +304,10 @@ def _judge_setting(anchor: Anchor, before: _CodeFile, after: _CodeFile | None, t
 
 
 def _judge_dependency(anchor: Anchor, before: _CodeFile, after: _CodeFile | None, text: str) -> AnchorFinding:
-    name = anchor.name.casefold().replace("_", "-")
+    name = manifests.plain_name(anchor.name)
     was = before.dependencies.get(name)
     if was is None:
-        return AnchorFinding(anchor, UNKNOWN, f"`{anchor.cited}` was not there before this change.")
+        return _was_not_there(anchor, anchor.cited)
     now = after.dependencies.get(name) if after else None
     if after is None or now is None:
         return AnchorFinding(anchor, FALSE, f"`{anchor.path}` does not ask for {anchor.name} any more.", anchor.path)
@@ -325,7 +329,7 @@ def _judge_command(anchor: Anchor, before: _CodeFile, after: _CodeFile | None) -
     words = [word.partition("=")[0] for word in anchor.name.split()]
     known = [word for word in words if word in before.commands]
     if not known:
-        return AnchorFinding(anchor, UNKNOWN, f"`{anchor.cited}` was not there before this change.")
+        return _was_not_there(anchor, anchor.cited)
     gone = [word for word in known if after is None or word not in after.commands]
     if gone or after is None:
         kind = "option" if gone[0].startswith("-") else "command"

@@ -4,7 +4,7 @@ import configparser
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 from xml.etree.ElementTree import ParseError
@@ -42,23 +42,32 @@ def settings_of(path: str, text: str) -> dict[str, str]:
 
 
 def dependencies_of(path: str, text: str) -> dict[str, str]:
-    """Return the dependencies that a manifest or a lock file declares, each with the versions it asks for.
+    """Return the dependencies that a manifest or a lock file declares, by `plain_name`, with the versions it asks for.
 
     Raises:
         ValueError: it cannot be read.
     """
+    return {plain_name(name): version for name, version in _dependencies(path, text)}
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a dependency as it is compared: `Foo_Bar` and `foo-bar` are one."""
+    return name.strip().casefold().replace("_", "-")
+
+
+def _dependencies(path: str, text: str) -> Iterable[tuple[str, str]]:
     name = PurePosixPath(path).name.lower()
     if name == "go.mod":
-        return dict(_go_modules(text))
+        return _go_modules(text)
     if name == "pom.xml":
-        return _maven(text)
+        return _maven(text).items()
     if name.endswith((".txt", ".in", ".cfg")):
-        return dict(_requirements(text.splitlines()))
+        return _requirements(text.splitlines())
     # `setup.py` is a program and is not run: requirements are what stands in quotes on lines of their own.
     if name.endswith(".py"):
-        return dict(_requirements([line for line in text.splitlines() if line.strip()[:1] in {"'", '"'}]))
+        return _requirements([line for line in text.splitlines() if line.strip()[:1] in {"'", '"'}])
     document = _document(path, text)
-    return dict(_read_lists(document)) if isinstance(document, Mapping) else {}
+    return _read_lists(document) if isinstance(document, Mapping) else ()
 
 
 def commands_of(path: str, text: str) -> frozenset[str]:
@@ -228,14 +237,14 @@ def _read_lists(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for table in tables:
         for name, asked in table.items():
             version = asked.get("version", "") if isinstance(asked, Mapping) else asked
-            yield _plain_name(name), str(version)
+            yield name, str(version)
     packages = document.get("package")
     for package in packages if isinstance(packages, list) else []:
         if isinstance(package, Mapping) and "name" in package:
-            yield _plain_name(str(package["name"])), str(package.get("version", ""))
+            yield str(package["name"]), str(package.get("version", ""))
     for place, package in _within(document, "packages").items():
         if isinstance(package, Mapping) and place.startswith("node_modules/"):
-            yield place.removeprefix("node_modules/").casefold(), str(package.get("version", ""))
+            yield place.removeprefix("node_modules/"), str(package.get("version", ""))
 
 
 def _requirements(lines: list[str]) -> Iterator[tuple[str, str]]:
@@ -245,14 +254,14 @@ def _requirements(lines: list[str]) -> Iterator[tuple[str, str]]:
             rest = plain[found.end() :].strip()
             asked = (rest.partition("]")[2] if rest.startswith("[") else rest).strip(" ()")
             if not asked or asked[0] in "<>=~!@":
-                yield _plain_name(found[0]), asked
+                yield found[0], asked
 
 
 def _go_modules(text: str) -> Iterator[tuple[str, str]]:
     for line in text.splitlines():
         words = line.partition("//")[0].removeprefix("require").split()
         if len(words) == 2 and words[1].startswith("v"):
-            yield words[0].casefold(), words[1]
+            yield words[0], words[1]
 
 
 def _maven(text: str) -> dict[str, str]:
@@ -267,9 +276,5 @@ def _maven(text: str) -> dict[str, str]:
             properties = {f"${{{child.tag.rpartition('}')[2]}}}": (child.text or "").strip() for child in node}
         elif tag in {"dependency", "plugin", "parent"}:
             parts = {child.tag.rpartition("}")[2]: (child.text or "").strip() for child in node}
-            found[f"{parts.get('groupId', '')}:{parts.get('artifactId', '')}".casefold()] = parts.get("version", "")
+            found[f"{parts.get('groupId', '')}:{parts.get('artifactId', '')}"] = parts.get("version", "")
     return {name: properties.get(version, version) for name, version in found.items()}
-
-
-def _plain_name(name: str) -> str:
-    return name.strip().casefold().replace("_", "-")

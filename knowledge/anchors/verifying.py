@@ -44,11 +44,6 @@ class EntryResult:
         return min((finding.verdict for finding in self.findings), key=_WORST.index)
 
     @property
-    def worst(self) -> AnchorFinding:
-        """The finding that decides."""
-        return next(finding for finding in self.findings if finding.verdict is self.verdict)
-
-    @property
     def reason(self) -> str:
         """Why, in a sentence for each anchor that is affected."""
         return " ".join(dict.fromkeys(found.reason for found in self.findings if found.verdict is self.verdict))

@@ -121,6 +121,19 @@ def _empty_repository() -> Path:
         ("r.txt:dependency django>=5,<6", {"r.txt": "django==5.1\n"}, {"r.txt": "django==5.2\n"}, HOLDS),
         ("r.txt:dependency django>=5,<6", {"r.txt": "django==5.1\n"}, {"r.txt": "Django == 6.0\n"}, FALSE),
         ("go.mod:dependency a.b/c", {"go.mod": "require a.b/c v1.2.3\n"}, {"go.mod": "require x.y/z v1.0.0\n"}, FALSE),
+        ("go.mod:dependency a.b/c_d", {"go.mod": "require a.b/c_d v1.2.3\n"}, {"go.mod": "module x\n"}, FALSE),
+        (
+            "package-lock.json:dependency lru_map",
+            {"package-lock.json": '{"packages": {"node_modules/lru_map": {"version": "1.2.3"}}}'},
+            {"package-lock.json": '{"packages": {}}'},
+            FALSE,
+        ),
+        (
+            "pom.xml:dependency org.acme:shop_api",
+            {"pom.xml": "<p><dependency><groupId>org.acme</groupId><artifactId>shop_api</artifactId></dependency></p>"},
+            {"pom.xml": "<p/>"},
+            FALSE,
+        ),
         (
             "package.json:dependency react ^18",
             {"package.json": '{"dependencies": {"react": "^18.2.0"}}'},
@@ -249,7 +262,7 @@ def test_what_moves_to_where_no_anchor_can_cite_it_is_doubtful(
     [result] = _check(tmp_path, base, head, ["a.py:Limiter.allow"], "")
     told = _tell(tmp_path, base, head, "a.py:Limiter.allow")
 
-    assert (result.verdict, result.worst.moved_to) == (DOUBTFUL, None)
+    assert [(found.verdict, found.moved_to) for found in result.findings] == [(DOUBTFUL, None)]
     assert is_told in result.reason
     assert all(text.encode() for text in told)
     assert not [line for text in told for line in text.splitlines() if line.startswith("::error::a.py")]
