@@ -10,8 +10,7 @@ from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Names, OperationForm, TextField, choice
 from knowledge.models import CompanyCategory, CompanyEntry
-from knowledge.views.anchors import anchors_field
-from knowledge.views.pages import project_field
+from knowledge.views.pages import anchors_field, project_field
 from knowledge.views.triggers import triggers_field
 
 # What is chosen is stored and read by agents, so it stays English; the page shows it in the reader's language.

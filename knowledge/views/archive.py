@@ -107,7 +107,7 @@ def erasing(request: HttpRequest, kind: str, thing_id: str) -> HttpResponse:
         tell(request, _("The %(kind)s is erased for good.") % {"kind": kind})
         return way_back(request, otherwise=list_address, gone=address)
     chunks = thing.chunks.count() if kind == "session" else 0
-    context = {"kind": kind, "word": kind, "thing": thing, "address": address, "chunks": chunks}
+    context = {"word": kind, "thing": thing, "address": address, "chunks": chunks}
     return render(request, "knowledge/erase.html", context)
 
 

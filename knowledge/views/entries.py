@@ -9,6 +9,7 @@ from uuid import UUID
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.actor import Actor
@@ -187,14 +188,9 @@ def address_with(request: HttpRequest, **changes: str) -> str:
     query = request.GET.copy()
     query.pop("offset", None)
     for name, value in changes.items():
-        query.pop(name, None)
-        if value:
-            query[name] = value
+        query[name] = value
     kept = [(name, value) for name, values in query.lists() for value in values if value]
-    query.clear()
-    for name, value in kept:
-        query.appendlist(name, value)
-    return f"?{query.urlencode()}"
+    return f"?{urlencode(kept)}"
 
 
 @own_page

@@ -16,8 +16,7 @@ from bigmind.web.differences import TextChange, compare_lines
 from bigmind.web.forms import Names, OperationForm, TextField, choice
 from knowledge.models import Entry
 from knowledge.services.entries import update_entry
-from knowledge.views.anchors import anchors_field
-from knowledge.views.pages import confidence_field, project_field
+from knowledge.views.pages import anchors_field, confidence_field, project_field
 from knowledge.views.triggers import triggers_field
 
 TYPES = {

@@ -23,8 +23,15 @@ from knowledge.services.effects import proof_of
 from knowledge.services.facts import correct_fact, list_facts, store_fact
 from knowledge.services.trigger_counts import list_own_firings, try_triggers
 from knowledge.services.trigger_levels import set_fact_triggers
-from knowledge.views.anchors import anchors_field
-from knowledge.views.pages import CATEGORIES, ProjectQuestion, Within, form_page, memory_page, project_field
+from knowledge.views.pages import (
+    CATEGORIES,
+    ProjectQuestion,
+    Within,
+    anchors_field,
+    form_page,
+    memory_page,
+    project_field,
+)
 from knowledge.views.triggers import triggers_field
 
 STORED = gettext_lazy("Stored. Every new session will hear of it.")

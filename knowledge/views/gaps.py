@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import actor_of
@@ -18,9 +16,9 @@ from bigmind.web.pages import own_page, tell, way_back
 from knowledge.services.expertise import PossibleExpert, who_might_know
 from knowledge.services.gaps import ShownGap, forget_question, list_gaps, settle_gap
 from knowledge.views.insights import sections_for
+from knowledge.views.pages import AnswerDrafts, answer_drafts
 
 GAPS_SHOWN = 20
-TITLE_CHARS = 80
 STATES = [
     ("open", gettext_lazy("Open")),
     ("answered", gettext_lazy("Answered")),
@@ -50,8 +48,7 @@ class GapRow:
 
     gap: ShownGap
     knowers: list[PossibleExpert]
-    propose: str
-    write: str
+    drafts: AnswerDrafts
 
 
 @own_page
@@ -94,12 +91,4 @@ def forgetting(request: HttpRequest, question_id: int) -> HttpResponse:
 
 
 def _row(gap: ShownGap, knowers: list[PossibleExpert]) -> GapRow:
-    asked = gap.wordings[0] if gap.wordings else gap.name
-    title = {"title": asked[:TITLE_CHARS]}
-    question = {"content": f"# {asked}\n\n", "entry_type": "fact"}
-    return GapRow(
-        gap=gap,
-        knowers=knowers,
-        propose=f"{reverse('company-propose')}?{urlencode(title)}",
-        write=f"{reverse('kb-new')}?{urlencode(question)}",
-    )
+    return GapRow(gap, knowers, answer_drafts(gap.wordings[0] if gap.wordings else gap.name))

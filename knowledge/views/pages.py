@@ -11,18 +11,20 @@ from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
+from django.utils.http import urlencode
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.models import User
 from bigmind.core.translation import _, gettext_lazy
-from bigmind.web.forms import Question, choice
+from bigmind.web.forms import Lines, Question, choice
 from bigmind.web.pages import Tab
 from bigmind.web.words import word_of
 from knowledge.kinds import KIND_OF_WORD, KINDS, LISTED, OWN, MemoryKind
 from knowledge.models import Category
 from knowledge.services.projects import projects_of
 
+TITLE_CHARS = 80
 CATEGORIES = [(name, name.capitalize()) for name in Category.values]
 
 
@@ -80,6 +82,22 @@ class Within:
 
     label: str
     address: str
+
+
+@dataclass(frozen=True)
+class AnswerDrafts:
+    """Where a draft of the answer to a question begins: as an entry of the knowledge base, or as a proposal."""
+
+    write: str
+    propose: str
+
+
+def answer_drafts(question: str) -> AnswerDrafts:
+    """Return where its answer is written."""
+    entry, proposal = {"content": f"# {question}\n\n", "entry_type": "fact"}, {"title": question[:TITLE_CHARS]}
+    return AnswerDrafts(
+        f"{reverse('kb-new')}?{urlencode(entry)}", f"{reverse('company-propose')}?{urlencode(proposal)}"
+    )
 
 
 @dataclass(frozen=True)
@@ -153,6 +171,12 @@ class ProjectQuestion(Question):
 def project_field() -> forms.CharField:
     """Return the field for a project."""
     return forms.CharField(required=False, help_text=gettext_lazy("The repository or product it belongs to."))
+
+
+def anchors_field() -> forms.Field:
+    """Return the field for the code that something rests on."""
+    told = gettext_lazy("One in each line: acme/shop#src/limits.py:RateLimiter.allow. Changes of it are reported.")
+    return Lines(rows=2, required=False, label=gettext_lazy("The code it rests on"), help_text=told)
 
 
 def confidence_field(**kwargs: Any) -> forms.CharField:

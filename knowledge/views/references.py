@@ -73,9 +73,6 @@ class Browsing(Question):
     category = forms.CharField(required=False, widget=forms.HiddenInput)
     risk = risk_choice()
 
-    def __init__(self, request: HttpRequest) -> None:
-        super().__init__(request.GET)
-
 
 class ReportingReference(OperationForm):
     """Says what a reference was worth."""
@@ -184,7 +181,7 @@ def documentation(request: HttpRequest) -> HttpResponse:
 @require_safe
 def collection(request: HttpRequest, slug: str) -> HttpResponse:
     """Browse one collection by kind and category."""
-    actor, form = actor_of(request), Browsing(request)
+    actor, form = actor_of(request), Browsing(request.GET)
     listing = form.answer(browse_references, actor, collection=slug) or browse_references(actor, collection=slug)
     context = {
         "form": form,

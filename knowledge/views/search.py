@@ -27,9 +27,9 @@ from knowledge.services.faceted_search import MINE, FoundPage, find_for_page
 from knowledge.services.hits import Hit
 from knowledge.services.projects import projects_of
 from knowledge.shapes.directory import ExpertShape
+from knowledge.views.pages import AnswerDrafts, answer_drafts
 
 PEOPLE_ASKED = 3
-TITLE_CHARS = 80
 FOUND_BY = {
     ("keyword", "vector"): gettext_lazy("words and meaning"),
     ("keyword",): "words",
@@ -169,8 +169,7 @@ class Doubt:
     """What to do about a question that nothing answers: who might know, and where a draft of the answer begins."""
 
     experts: list[ExpertShape]
-    write: str
-    propose: str
+    drafts: AnswerDrafts
 
 
 def result_page(request: HttpRequest, form: NarrowedSearch, actor: Actor) -> HttpResponse:
@@ -228,12 +227,7 @@ def _doubt(actor: Actor, form: Search) -> Doubt:
         for one in known.items
         if one.username != actor.user.username and any(reason.matched for reason in one.reasons)
     ]
-    write = {"content": f"# {question}\n\n", "entry_type": "fact"}
-    return Doubt(
-        experts=others[:PEOPLE_ASKED],
-        write=f"{reverse('kb-new')}?{urlencode(write)}",
-        propose=f"{reverse('company-propose')}?{urlencode({'title': question[:TITLE_CHARS]})}",
-    )
+    return Doubt(others[:PEOPLE_ASKED], answer_drafts(question))
 
 
 @own_page

@@ -5,7 +5,7 @@ from typing import Any
 
 from accounts.actor import Actor
 from accounts.people.users import team_names
-from bigmind.core.translation import _, gettext_lazy
+from bigmind.core.translation import gettext_lazy
 from bigmind.web.forms import Lines
 from bigmind.web.words import word_of
 from knowledge.services.trigger_counts import count_firings, list_own_firings, try_triggers
@@ -20,7 +20,7 @@ HINT = gettext_lazy(
 
 def triggers_field(rows: int = 2) -> Lines:
     """Return the field for the acts just before which hooks bring something."""
-    return Lines(required=False, rows=rows, label=_("Triggers"), help_text=HINT)
+    return Lines(required=False, rows=rows, label=gettext_lazy("Triggers"), help_text=HINT)
 
 
 def triggers_of(

@@ -504,3 +504,12 @@ def test_an_entry_that_was_changed_says_when(client):
 
     assert "<dt>Changed</dt>" in page.text
     assert "3 days ago" in page.text
+
+
+def test_the_field_for_triggers_is_called_so_in_german(client):
+    client.force_login(make_actor().user)
+
+    page = client.get(reverse("kb-new"), headers={"accept-language": "de"})
+
+    assert "Auslöser" in page.text
+    assert "Triggers" not in page.text
