@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from django import forms
 from django.contrib import messages
+from django.forms import model_to_dict
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import content_disposition_header
@@ -46,11 +47,6 @@ class EntityForm(OperationForm):
     )
     match_value = forms.CharField(required=False, label=gettext_lazy("What stands in that field"))
 
-    def row(self, values: dict[str, Any], entity: AppEntity) -> dict[str, Any]:
-        """Return what is learnt of it."""
-        table = {"table": entity.table.name, "table_id": entity.table.table_id}
-        return {**values, **table, "name": entity.name}
-
 
 class WorkflowForm(OperationForm):
     """Says how something is done."""
@@ -60,16 +56,6 @@ class WorkflowForm(OperationForm):
     field = forms.CharField(
         required=False, label=gettext_lazy("Field"), help_text=gettext_lazy("The field it is about.")
     )
-
-
-def initial_of_entity(entity: AppEntity) -> dict[str, Any]:
-    """Return what the form shows of a row."""
-    return {name: getattr(entity, name) for name in EntityForm.base_fields}
-
-
-def initial_of_workflow(workflow: AppWorkflow) -> dict[str, Any]:
-    """Return what the form shows of a workflow."""
-    return {name: getattr(workflow, name) for name in WorkflowForm.base_fields}
 
 
 class AppMapUploadForm(OperationForm):
@@ -94,8 +80,7 @@ class AppMapUploadForm(OperationForm):
                     _("The file has %(size)s bytes; the limit is %(UPLOAD_BYTES)s.")
                     % {"size": write_number(file.size), "UPLOAD_BYTES": write_number(UPLOAD_BYTES)}
                 )
-            raw = file.read()
-            return read_uploaded_maps(raw, file.name)
+            return read_uploaded_maps(file.read(), file.name)
         except Invalid as refusal:
             raise forms.ValidationError(in_language(refusal.message)) from refusal
 
@@ -185,38 +170,42 @@ def open_part(request: HttpRequest, kind: str, part_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def entity_edit(request: HttpRequest, app_id: int, entity_id: int) -> HttpResponse:
     """Correct where a row is, and what it is found by."""
-    actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
+    shown = get_object_or_404(App, pk=app_id)
     entity = get_object_or_404(AppEntity, pk=entity_id, table__app=shown)
-    form = EntityForm(form_data(request), initial=initial_of_entity(entity))
-    where = {"app": shown.name, "app_id": shown.app_id}
-    learnt = form.attempt(
-        lambda values: carry_out(correct_app, actor, {**where, "entities": [form.row(values, entity)]})
-    )
-    if learnt:
-        tell(request, f"Saved: {entity.name}.")
-        return redirect("app-map", shown.pk)
-    return render(
-        request, "knowledge/app_map_form.html", {"form": form, "app": shown, "heading": f"Correct {entity.name}"}
-    )
+    table = {"table": entity.table.name, "table_id": entity.table.table_id}
+    return _correct(request, shown, entity, EntityForm, part="entities", table=table)
 
 
 @own_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def workflow_edit(request: HttpRequest, app_id: int, workflow_id: int) -> HttpResponse:
     """Correct what people ask for, and how it is done."""
-    actor, shown = actor_of(request), get_object_or_404(App, pk=app_id)
+    shown = get_object_or_404(App, pk=app_id)
     workflow = get_object_or_404(AppWorkflow, pk=workflow_id, app=shown)
-    form = WorkflowForm(form_data(request), initial=initial_of_workflow(workflow))
-    where = {"app": shown.name, "app_id": shown.app_id}
+    table = {"table": workflow.table.name if workflow.table else ""}
+    return _correct(request, shown, workflow, WorkflowForm, part="workflows", table=table)
+
+
+def _correct(
+    request: HttpRequest,
+    shown: App,
+    thing: AppEntity | AppWorkflow,
+    form_class: type[OperationForm],
+    *,
+    part: str,
+    table: dict[str, str],
+) -> HttpResponse:
+    """Correct a row or a workflow; `part` is the argument that has those of its kind, `table` where it belongs."""
+    actor, sent = actor_of(request), {"app": shown.name, "app_id": shown.app_id}
+    form = form_class(form_data(request), initial=model_to_dict(thing, form_class.base_fields))
     learnt = form.attempt(
-        lambda values: carry_out(correct_app, actor, {**where, "workflows": [{**values, **_name_and_table(workflow)}]})
+        lambda values: carry_out(correct_app, actor, {**sent, part: [{**values, **table, "name": thing.name}]})
     )
     if learnt:
-        tell(request, f"Saved: {workflow.name}.")
+        tell(request, f"Saved: {thing.name}.")
         return redirect("app-map", shown.pk)
-    return render(
-        request, "knowledge/app_map_form.html", {"form": form, "app": shown, "heading": f"Correct {workflow.name}"}
-    )
+    context = {"form": form, "app": shown, "heading": f"Correct {thing.name}"}
+    return render(request, "knowledge/app_map_form.html", context)
 
 
 @own_page
@@ -335,10 +324,6 @@ def _workflows(shown: App) -> list[dict[str, Any]]:
     problems = problems_in(shown)
     workflows = shown.workflows.select_related("table").order_by("pk")
     return [{"workflow": one, "problem": problems.get(one.pk, "")} for one in workflows]
-
-
-def _name_and_table(workflow: AppWorkflow) -> dict[str, str]:
-    return {"name": workflow.name, "table": workflow.table.name if workflow.table else ""}
 
 
 def _counts(shown: App, *, table_id: int | None = None) -> dict[str, Any]:

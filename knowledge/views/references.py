@@ -1,7 +1,6 @@
 """Documentation as people read it: collections, what was searched for, one reference, and what has to be decided."""
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +9,6 @@ from django.conf import settings
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.dateparse import parse_datetime
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -18,7 +16,7 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.services.usage import COLLEAGUES
 from bigmind.core.argument_checks import validate_arguments
-from bigmind.core.errors import Conflict, Forbidden, Invalid
+from bigmind.core.errors import Forbidden, Invalid
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.differences import TextChange, compare_lines
 from bigmind.web.forms import Names, OperationForm, Question, TextField, choice, form_data, search_field
@@ -31,6 +29,7 @@ from knowledge.references.imports import require_documentarian
 from knowledge.references.search import search_knowledge, voices_of
 from knowledge.references.texts import text_of
 from knowledge.services.feedback import give_feedback
+from knowledge.views.corrections import CorrectionForm, StaleCorrection, was_seen
 from knowledge.views.entries import Facet, risk_choice
 
 KINDS = {
@@ -82,8 +81,8 @@ class ReportingReference(OperationForm):
     )
 
 
-class ReferenceCorrection(OperationForm):
-    """Says a reference better. `seen` is the moment of the last change that the form was filled from."""
+class ReferenceCorrection(CorrectionForm):
+    """Says a reference better."""
 
     title = forms.CharField()
     summary = TextField(rows=2, required=False, help_text=gettext_lazy("One or two sentences that results show."))
@@ -95,31 +94,6 @@ class ReferenceCorrection(OperationForm):
     keywords = Names(required=False, help_text=gettext_lazy("Words it is found by, with commas between."))
     category = forms.CharField(required=False)
     subcategory = forms.CharField(required=False)
-    seen = forms.CharField(required=False, widget=forms.HiddenInput)
-
-    changes: list[TextChange] | None = None
-    """What saving would overwrite, where someone was faster. Sent once more, the form overwrites it knowingly."""
-
-    def refuse(self, refusal: Invalid | Conflict) -> None:
-        """Say what was refused, and show what is stored now where that is why."""
-        super().refuse(refusal)
-        if isinstance(refusal, StaleReference):
-            now, data = initial_of(refusal.reference), {name: self.data.get(name) for name in self.data}
-            pairs = {name: (_as_text(now[name]), _as_text(data.get(name))) for name in EDITED_FIELDS}
-            self.changes = [
-                TextChange(str(self[name].label), compare_lines(*pair))
-                for name, pair in pairs.items()
-                if pair[0] != pair[1]
-            ]
-            self.data = {**data, "seen": now["seen"]}
-
-
-class StaleReference(Conflict):
-    """Someone changed the reference while the form was open. `reference` is as it is stored now."""
-
-    def __init__(self, reference: Reference) -> None:
-        super().__init__(_("This was changed while you were editing it."))
-        self.reference = reference
 
 
 def initial_of(reference: Reference) -> dict[str, Any]:
@@ -143,26 +117,15 @@ def correct(actor: Actor, reference: Reference, values: dict[str, Any]) -> Refer
     """Write a correction, unless the reference is not what was seen.
 
     Raises:
-        StaleReference: it was changed meanwhile.
+        NotFound: it is gone.
+        StaleCorrection: it was changed meanwhile.
     """
     wanted = read_correction(reference, values)
     # Locked, so that of two who save at once the second hears of it.
-    stored = Reference.objects.select_for_update().get(pk=reference.pk)
-    if stored.updated_at != _moment(values["seen"]):
-        raise StaleReference(stored)
+    stored = read_reference(reference.pk, lock=True)
+    if not was_seen(stored.updated_at, values["seen"]):
+        raise StaleCorrection(_("This was changed while you were editing it."), initial_of(stored))
     return update_reference(actor, **wanted)
-
-
-def _as_text(value: Any) -> str:
-    text = ", ".join(value) if isinstance(value, list) else str(value or "")
-    return text.replace("\r\n", "\n").strip()
-
-
-def _moment(seen: str) -> datetime | None:
-    try:
-        return parse_datetime(seen)
-    except ValueError:
-        return None
 
 
 @own_page
