@@ -1,7 +1,7 @@
 """Arguments of the operations about app maps, and an app map as it travels: learnt, imported, exported."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -43,13 +43,13 @@ def _check_field(name: str, known: dict[str, FieldValue]) -> dict[str, FieldValu
     for attribute in known:
         if attribute == "name" or not _ATTRIBUTE.fullmatch(attribute):
             raise ValueError(f"says {echo(attribute)} of the field {echo(name)}; letters, digits, - and _ name it")
-    cleaned = {attribute: _clean_value(value, name) for attribute, value in known.items()}
-    return {attribute: cleaned[attribute] for attribute in sorted(cleaned, key=_place)}
+    return in_order({attribute: _clean_value(value, name) for attribute, value in known.items()})
 
 
-def _place(attribute: str) -> tuple[int, str]:
-    place = ATTRIBUTES.index(attribute) if attribute in ATTRIBUTES else len(ATTRIBUTES)
-    return place, attribute if place == len(ATTRIBUTES) else ""
+def in_order(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a field as they are written: the database keeps objects in an order of its own."""
+    first = [name for name in ATTRIBUTES if name in known]
+    return {name: known[name] for name in (*first, *sorted(known.keys() - {"name", *first}))}
 
 
 def _clean_value(value: FieldValue, field: str) -> FieldValue:

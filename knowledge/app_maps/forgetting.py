@@ -123,7 +123,7 @@ def forget_entity(entity: AppEntity) -> ForgottenPart:
     # Passages name their source by kind and id alone, so no deletion of a row takes them along.
     erase_passages(Kind.APP_ENTITY, [entity.pk])
     entity.delete()
-    _count_change(app)
+    note_change(app)
     _settle(entity.look_up, app)
     return forgotten
 
@@ -136,7 +136,7 @@ def forget_table(table: AppTable) -> ForgottenPart:
     erase_passages(Kind.APP_TABLE, [table.pk])
     forgotten = ForgottenPart(f"table {table.name}", app.name, len(entities), 1, len(workflows))
     table.delete()
-    _count_change(app)
+    note_change(app)
     for look_up in {one.look_up for one in entities}:
         _settle(look_up, app)
     return forgotten
@@ -198,7 +198,7 @@ def _forget_workflow(app: App, name: str, table: AppTable | None) -> ForgottenPa
         raise NotFound(f"The map of {mention(app)} has no workflow {echo(name)}.", hint=hint)
     erase_passages(Kind.APP_WORKFLOW, [workflow.pk])
     workflow.delete()
-    _count_change(app)
+    note_change(app)
     return ForgottenPart(f"workflow {workflow.name}", app.name, workflows=1)
 
 
@@ -223,6 +223,7 @@ def _settle(look_up: str, app: App | None = None) -> None:
         row.delete()
 
 
-def _count_change(app: App) -> None:
+def note_change(app: App) -> None:
+    """Count a change of the map, by which anyone who keeps a copy sees that it is old."""
     app.version += 1
     app.save(update_fields=["version"])

@@ -23,7 +23,7 @@ from knowledge.app_maps.finding import (
     table_of,
     take_turn,
 )
-from knowledge.app_maps.forgetting import forget_app, forget_entity, forget_table, may_clear
+from knowledge.app_maps.forgetting import forget_app, forget_entity, forget_table, may_clear, note_change
 from knowledge.app_maps.learning import index_entity, index_table, to_learnt_table
 from knowledge.app_maps.lookups import may_look_up, values_of
 from knowledge.app_maps.reading import fields_of
@@ -105,12 +105,6 @@ def require_argument(name: str, value: str | None) -> str:
     if value is None:
         raise Invalid.of(name, "is required here")
     return value
-
-
-def note_change(app: App) -> None:
-    """Notify everyone who keeps the map that it has changed."""
-    app.version += 1
-    app.save(update_fields=["version"])
 
 
 def row_gone(report: Report, name: str, table: str | None) -> Mended:

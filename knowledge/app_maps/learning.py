@@ -162,9 +162,9 @@ def index_table(table: AppTable, *, made: bool = False) -> None:
     index_passages(Kind.APP_TABLE, table.pk, [text_of_table(table)], owner=None, made=made)
 
 
-def index_entity(entity: AppEntity, *, made: bool = False) -> None:
-    """Write the passage of an entity."""
-    index_passages(Kind.APP_ENTITY, entity.pk, [text_of_entity(entity)], owner=None, made=made)
+def index_entity(entity: AppEntity) -> None:
+    """Write the passage of an entity that has changed; new ones are indexed together."""
+    index_passages(Kind.APP_ENTITY, entity.pk, [text_of_entity(entity)], owner=None)
 
 
 def index_workflow(workflow: AppWorkflow, *, made: bool = False) -> None:

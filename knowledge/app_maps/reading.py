@@ -21,6 +21,7 @@ from knowledge.app_maps.argument_types import (
     LearntTable,
     LearntWorkflow,
     StoredEntity,
+    in_order,
     map_told,
 )
 from knowledge.app_maps.connectors import available_connectors
@@ -271,14 +272,7 @@ def _table_of_row(table: AppTable) -> LearntTable:
 
 def fields_of(table: AppTable) -> dict[str, dict[str, Any]]:
     """Return the schema of a table by the names of its fields, all in the order in which they are written."""
-    return {one["name"]: _in_order(one) for one in table.fields}
-
-
-def _in_order(known: dict[str, Any]) -> dict[str, Any]:
-    """The attributes of a field as they are written: the database keeps objects in an order of its own."""
-    first = [name for name in ("type", "primary", "values", "target", "display") if name in known]
-    rest = sorted(known.keys() - {"name", *first})
-    return {name: known[name] for name in (*first, *rest)}
+    return {one["name"]: in_order(one) for one in table.fields}
 
 
 def _entity_of_row(entity: AppEntity, tables: dict[int, str]) -> StoredEntity:

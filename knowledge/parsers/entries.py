@@ -34,6 +34,7 @@ KEY_CHARS = 200
 PATH_CHARS = 500
 JSON_DEPTH = 64
 SLUG_CHARS = 60
+KEY_WORDS = 8
 REWORDED = 0.6
 """How much two texts in the same place have in common if one is a new wording of the other."""
 PAIRS, COMPARED_CHARS = 10_000, 2_000
@@ -258,6 +259,11 @@ def slug(text: str, limit: int = SLUG_CHARS) -> str:
     if len(joined) <= limit:
         return joined
     return joined[: limit + 1].rpartition("-")[0] or joined[:limit]
+
+
+def first_words(text: str) -> str:
+    """Return the part of a key that a text gives: its beginning outlives most corrections, and so does the key."""
+    return "-".join(slug(text[:400]).split("-")[:KEY_WORDS])
 
 
 class Keys:

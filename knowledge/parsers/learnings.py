@@ -70,7 +70,7 @@ def read_learnings(path: Path, *, name: str = "", within: Path | None = None) ->
 def pending_in(text: str, name: str) -> Learnings:
     """As `read_learnings`, of a text."""
     top = _top(text, name)
-    story = _read_text(top, "story_id")
+    story = top.text("story_id")
     written = list(_read_written(top, name))
     if not _is_pending(top):
         return Learnings(story, known=_ids(written))
@@ -127,17 +127,8 @@ def _top(text: str, name: str) -> YamlNode:
     return top
 
 
-def _members(node: YamlNode) -> dict[str, YamlNode]:
-    return node.value if isinstance(node.value, dict) else {}
-
-
-def _read_text(top: YamlNode, name: str) -> str:
-    node = _members(top).get(name)
-    return str(node.value) if node and isinstance(node.value, str) else ""
-
-
 def _is_pending(top: YamlNode) -> bool:
-    members = _members(top)
+    members = top.members
     pending, available = members.get("pending_sync"), members.get("kb_available")
     return _word(pending) in YES if pending else _word(available) in NO
 
@@ -148,18 +139,18 @@ def _word(node: YamlNode | None) -> str:
 
 
 def _is_worth_stating(top: YamlNode, name: str) -> bool:
-    return name != "pending_sync" or name in _members(top)
+    return name != "pending_sync" or name in top.members
 
 
 def _read_written(top: YamlNode, name: str) -> Iterator[_Written]:
-    listed = _members(top).get("entries")
+    listed = top.members.get("entries")
     if listed is None or listed.value is None:
         return
     if not isinstance(listed.value, list):
         raise Invalid(f"{name}, line {listed.line}: entries must be a list.")
     keys = Keys()
     for node in listed.value:
-        members = _members(node)
+        members = node.members
         fields = {field: str(one.value) for field, one in members.items()}
         # Not from its id: that changes when the entry arrives, and the key must not.
         key = keys.claim(slug(fields.get("category") or fields.get("type", "")), slug(fields.get("content", "")[:400]))
@@ -239,7 +230,7 @@ def _entry_edits(
 
 def _settings(node: YamlNode, settings: Mapping[str, str]) -> list[_Edit]:
     """Return the edits that give members of a mapping a value: in place where they stand, else in front."""
-    members = _members(node)
+    members = node.members
     changed = [
         _Edit(members[name].start, members[name].end, text) for name, text in settings.items() if name in members
     ]

@@ -9,7 +9,7 @@ from markdown_it.tree import SyntaxTreeNode
 
 from bigmind.core.screening import find_secrets
 from knowledge.parsers.empty_phrases import leave_out
-from knowledge.parsers.entries import Keys, Role, SourceEntry, make_entry, slug
+from knowledge.parsers.entries import Keys, Role, SourceEntry, first_words, make_entry, slug
 from knowledge.parsers.markdown import Statement, infer_tags, label_of, statements, tags_of_document, tags_of_heading
 from knowledge.parsers.outline import Outline, OutlineSection, read_outline, text_of, words_of
 
@@ -25,7 +25,6 @@ TELLS_THE_STORY = {"summary", "overview", "tl-dr", "executive-summary", "backgro
 FIRST_IN_A_SUMMARY = ("recommendation", "lesson", "root-cause", "went-wrong", "blocker")
 TEACHES_NOTHING = {"kudos", "thanks", "shout-outs", "participants", "attendees", "agenda", "parking-lot", "contacts"}
 LAST_IN_A_SUMMARY = ("verification", "went-well", "action", "high-cost")
-KEY_WORDS = 8
 DIGEST_CHARS, NARRATIVE_CHARS = 1_200, 300
 
 
@@ -300,7 +299,7 @@ def _entries(story: Story, source_file: str, keys: Keys) -> Iterator[SourceEntry
             one.line,
             {
                 **shared,
-                "key": keys.claim(summary, kind.name, _first_words(one.text)),
+                "key": keys.claim(summary, kind.name, first_words(one.text)),
                 "content": one.text,
                 "roles": list(kind.roles),
                 "tags": list(dict.fromkeys([*kind.tags, *infer_tags(one.text)])),
@@ -314,11 +313,6 @@ def _story_tags(story: Story) -> list[str]:
     """Return the family of the story's id, `wrkf` of WRKF-1021, and what sort of document it is. STORY says nothing."""
     family = story.id.rpartition("-")[0].lower()
     return [*([family] if family and family != "story" else []), *tags_of_document(story.title)]
-
-
-def _first_words(text: str) -> str:
-    # The beginning of a lesson outlives most corrections of it, so the key does too.
-    return "-".join(slug(text[:400]).split("-")[:KEY_WORDS])
 
 
 def _summary(story: Story) -> str:

@@ -39,7 +39,17 @@ def read_bytes(path: Path, *, within: Path | None = None, limit: int = FILE_BYTE
     """
     if within is not None:
         refuse_outside(path, within)
-    return _bytes_of(path, limit)
+    try:
+        # Not through a link, and without waiting for the other end of a pipe.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        reason = "is a link" if path.is_symlink() else (error.strerror or "cannot be read").lower()
+        raise Invalid(f"{path.name}: {reason}.", hint="Give the path of a readable file.") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise Invalid(f"{path.name} is not a plain file.", hint="Give the path of a readable file.")
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(limit + 1)  # One more, by which `decode_text` sees that there is too much.
 
 
 def refuse_outside(path: Path, folder: Path) -> None:
@@ -90,20 +100,6 @@ def _is_refused(line: str) -> bool:
     except ValueError:
         return True
     return False
-
-
-def _bytes_of(path: Path, limit: int) -> bytes:
-    try:
-        # Not through a link, and without waiting for the other end of a pipe.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    except OSError as error:
-        reason = "is a link" if path.is_symlink() else (error.strerror or "cannot be read").lower()
-        raise Invalid(f"{path.name}: {reason}.", hint="Give the path of a readable file.") from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise Invalid(f"{path.name} is not a plain file.", hint="Give the path of a readable file.")
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read(limit + 1)  # One more, by which `decode_text` sees that there is too much.
 
 
 def replace_text(path: Path, text: str) -> None:

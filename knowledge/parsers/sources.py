@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from bigmind.core.errors import Invalid
 from knowledge.parsers.adrs import parse_adr
 from knowledge.parsers.empty_phrases import collect_left_out
-from knowledge.parsers.entries import Keys, Role, SourceEntry, make_entry, slug
+from knowledge.parsers.entries import Keys, Role, SourceEntry, first_words, make_entry, slug
 from knowledge.parsers.learnings import pending_in
 from knowledge.parsers.lessons_learned import is_of_lessons, parse_lessons
 from knowledge.parsers.markdown import LISTS, Statement, infer_tags, parse_markdown, statements, tags_of_heading
@@ -29,7 +29,6 @@ DOCUMENTATION = {"proof", "runbook", "adr", "readme", "changelog", "release"}
 PLACES = {"", "docs", "doc", "plans", "stories", "src", "templates", "template", "github"}
 FOLDERS = 2
 
-KEY_WORDS = 8
 SHORT_CHARS = 1_500
 
 SourceKind = Literal["lessons", "template", "markdown", "instructions", "adr", "learnings", "entries"]
@@ -129,11 +128,10 @@ def _entry(
     section: OutlineSection, one: Statement, source_file: str, scope: dict[str, object], keys: Keys
 ) -> SourceEntry:
     place = slug(section.title) or slug(PurePosixPath(source_file).stem)
-    first_words = "-".join(slug(one.text[:400]).split("-")[:KEY_WORDS])
     context = {"context": one.context} if one.context else {}
     heading = tags_of_heading(section.title)
     fields = {
-        "key": keys.claim(place, first_words),
+        "key": keys.claim(place, first_words(one.text)),
         "content": one.text,
         "roles": ["dev"],
         "tags": list(dict.fromkeys(["instruction", *heading, *infer_tags(one.text)])),

@@ -162,24 +162,15 @@ def _read(text: str, name: str) -> tuple[EntryFile, list[dict[str, Any]]]:
     top = read_yaml(decode_text(text.encode("utf-8", "surrogatepass"), name), name)
     if top is None:
         return EntryFile(()), []
-    members = top.value if isinstance(top.value, dict) else {"entries": top}
-    listed = members.get("entries")
+    listed = top.members.get("entries") if isinstance(top.value, dict) else top
     if listed is None or not isinstance(listed.value, list):
         raise Invalid(f"{name}, line {(listed or top).line}: has no list of entries.", hint="See docs/importing.md.")
     if len(listed.value) > ENTRIES:
         raise Invalid(f"{name}: has {len(listed.value):,} entries; the limit is {ENTRIES:,}.", hint="Split the file.")
     entries, problems = _check(listed.value)
-    file = EntryFile(entries, _text(members, "source"), _text(members, "kind"), _texts(members, "left_out"))
-    return file, problems
-
-
-def _text(members: dict[str, YamlNode], name: str) -> str:
-    return str(members[name].value) if name in members and isinstance(members[name].value, str) else ""
-
-
-def _texts(members: dict[str, YamlNode], name: str) -> tuple[str, ...]:
-    plain = members[name].plain() if name in members else []
-    return tuple(str(one) for one in plain) if isinstance(plain, list) else ()
+    left_out = top.members["left_out"].plain() if "left_out" in top.members else []
+    keys = tuple(map(str, left_out)) if isinstance(left_out, list) else ()
+    return EntryFile(entries, top.text("source"), top.text("kind"), keys), problems
 
 
 def _check(nodes: Sequence[YamlNode]) -> tuple[tuple[SourceEntry, ...], list[dict[str, Any]]]:
@@ -191,7 +182,7 @@ def _check(nodes: Sequence[YamlNode]) -> tuple[tuple[SourceEntry, ...], list[dic
             rows.append(_EntryRow(number, node.line, SourceEntry.model_validate(node.plain())))
         except ValidationError as error:
             problems += _problems(error, node, number)
-            refused |= {str(node.value["key"].value)} if isinstance(node.value, dict) and "key" in node.value else set()
+            refused |= {str(node.members["key"].value)} if "key" in node.members else set()
     misplaced = _find_misplaced(rows, refused)
     lost = {problem["entry"] for problem in misplaced}
     return tuple(row.entry for row in rows if row.number not in lost), problems + misplaced
@@ -199,11 +190,10 @@ def _check(nodes: Sequence[YamlNode]) -> tuple[tuple[SourceEntry, ...], list[dic
 
 def _problems(error: ValidationError, node: YamlNode, number: int) -> list[dict[str, Any]]:
     found = refusal(error, SourceEntry).problems
-    members = node.value if isinstance(node.value, dict) else {}
     if not isinstance(node.value, dict):
         found = [{"field": "entry", "message": "must be a mapping with at least `content`"}]
     # The line of the field itself, where it has one: an entry can be a page long.
-    lines = [members.get(str(problem["field"]).split(".")[0], node).line for problem in found]
+    lines = [node.members.get(str(problem["field"]).split(".")[0], node).line for problem in found]
     return [{**problem, "entry": number, "line": line} for problem, line in zip(found, lines, strict=True)]
 
 

@@ -40,6 +40,16 @@ class YamlNode(NamedTuple):
         """The line it begins on, counted from 1."""
         return self.start.line + 1
 
+    @property
+    def members(self) -> "dict[str, YamlNode]":
+        """Its members by name; none where it is no mapping."""
+        return self.value if isinstance(self.value, dict) else {}
+
+    def text(self, name: str) -> str:
+        """Return the text that a member is; empty where it is none."""
+        member = self.members.get(name)
+        return member.value if member and isinstance(member.value, str) else ""
+
     def plain(self) -> Any:
         """Return the value without positions."""
         if isinstance(self.value, list):

@@ -93,7 +93,7 @@ _DRAFTS_DESCRIPTION = (
 
 Drafts = Annotated[
     list[Annotated[ReferenceDraft, BeforeValidator(_as_draft)]],
-    Field(min_length=0, max_length=MOST_DRAFTS),
+    Field(max_length=MOST_DRAFTS),
     WithJsonSchema(
         {"type": "array", "items": {"type": "object"}, "maxItems": MOST_DRAFTS, "description": _DRAFTS_DESCRIPTION}
     ),

@@ -117,11 +117,7 @@ class ReferenceHits:
 def search_knowledge(
     actor: Actor,
     *,
-    query: Annotated[
-        str,
-        AfterValidator(check_content),
-        Field(max_length=QUERY_CHARS, description="What to look for, in plain words."),
-    ],
+    query: Asked,
     type: TypeName = "all",
     category: CategoryName = "",
     collection: CollectionName = "",

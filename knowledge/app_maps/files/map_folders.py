@@ -195,8 +195,7 @@ class _MapFile:
             problem = refusal(error, kind).problems[0]
             member = str(problem["field"]).split(".")[0]
             outside = next((name for name, inner in _MEMBERS.items() if inner == member), member)
-            members = node.value if node and isinstance(node.value, dict) else {}
-            place = members.get(outside, node)
+            place = node.members.get(outside, node) if node else None
             raise self.refusal(place, f"{outside} of {what} {problem['message']}") from error
 
     def read_texts(self, node: YamlNode, what: str, known: set[str]) -> dict[str, Any]:
@@ -502,11 +501,10 @@ def _table_texts(file: _MapFile, node: YamlNode | None) -> dict[str, str]:
 
 def _fields_in(schema: YamlNode | None) -> YamlNode | None:
     """The fields of a schema: those under `fields`; its own members where BigMind wrote them so, as it once did."""
-    inner = schema.value.get("fields") if schema and isinstance(schema.value, dict) else None
-    if schema is None or inner is None or len(schema.value) != 1:  # type: ignore[arg-type]
+    inner = schema.members.get("fields") if schema else None
+    if schema is None or inner is None or len(schema.members) != 1:
         return schema
-    members = inner.value if isinstance(inner.value, dict) else {}
-    is_a_field = any(not isinstance(one.value, dict) for name, one in members.items() if name == "type")
+    is_a_field = "type" in inner.members and not isinstance(inner.members["type"].value, dict)
     return schema if is_a_field else inner
 
 

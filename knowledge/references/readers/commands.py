@@ -201,8 +201,8 @@ def _command_in(title: str, content: str, examples: list[str]) -> str:
     A title names a command if it has a placeholder, is code itself, or if code begins with its words. The values of an
     example are no part of a command: `gw users get ada@example.com` shows `gw users get`.
     """
-    lines = _lines_of_code(content) or _lines_of(examples)
-    named = _words_of(title.strip("` "))
+    lines = _lines_of(_blocks(content)) or _lines_of(examples)
+    named = _until_placeholder(title.strip("` ").split())
     if named and all(map(_COMMAND_WORD.match, named)):
         for words in (*lines, *_lines_of(examples)):
             for before in (0, 1):
@@ -214,17 +214,9 @@ def _command_in(title: str, content: str, examples: list[str]) -> str:
     return " ".join([*first[:1], *takewhile(lambda word: not _CONCRETE.match(word), first[1:])])
 
 
-def _lines_of_code(content: str) -> list[list[str]]:
-    return _lines_of(_blocks(content))
-
-
 def _lines_of(texts: Iterable[str]) -> list[list[str]]:
     lines = (line.split() for text in texts for line in text.splitlines())
     return [words for line in lines if (words := line[1:] if line[:1] in (["$"], [">"]) else line)]
-
-
-def _words_of(title: str) -> list[str]:
-    return _until_placeholder(title.split())
 
 
 def _until_placeholder(words: list[str]) -> list[str]:

@@ -25,7 +25,6 @@ from knowledge.references.readers.reference_drafts import (
 )
 from knowledge.references.readers.registry import Source
 
-LONG_TEXT = CONTENT_BYTES
 ITEMS = 200
 _COMPLETENESS = TypeAdapter(dict[ReferenceKind, Completeness])
 
@@ -41,8 +40,8 @@ class CuratedEntry(BaseModel):
     title: str = Field(min_length=1, max_length=TITLE_CHARS)
     category: str = Field(default="", max_length=TAG_CHARS)
     subcategory: str = Field(default="", max_length=TAG_CHARS)
-    content: str = Field(min_length=1, max_length=LONG_TEXT)
-    summary: str = Field(default="", max_length=LONG_TEXT)
+    content: str = Field(min_length=1, max_length=CONTENT_BYTES)
+    summary: str = Field(default="", max_length=CONTENT_BYTES)
     keywords: list[str] = Field(default=[], max_length=ITEMS)
     aliases: list[str] = Field(default=[], max_length=ITEMS)
     examples: list[Example] = Field(default=[], max_length=ITEMS, strict=False)
@@ -75,7 +74,7 @@ def generate(source: Source) -> Generated:
         except Invalid as refused:
             problems.append(ReaderProblem(where=place.as_posix(), says=f"{refused} The file was passed over."))
     if not read and problems:
-        raise Invalid(f"{problems[0].says}", hint="Give a folder with files of entries.")
+        raise Invalid(problems[0].says, hint="Give a folder with files of entries.")
     return _generate(read, problems, passed_over)
 
 

@@ -136,7 +136,7 @@ class _Yaml:
         members: dict[str, Any] = {}
         merged: list[Any] = []
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
-            if isinstance(event, yaml.AliasEvent) or not isinstance(event, yaml.ScalarEvent):
+            if not isinstance(event, yaml.ScalarEvent):
                 self.refuse(event, "has a key that is not a text")
             key, value = storable(event.value), self.value(next(self.events), depth)
             if key == "<<" and not event.style:

@@ -45,11 +45,6 @@ class Option(ReaderModel):
     default: str = ""
     others: tuple[str, ...] = ()
 
-    @property
-    def forms(self) -> tuple[str, ...]:
-        """All that may be typed for it."""
-        return tuple(form for form in (self.name, self.short, *self.others) if form)
-
 
 class CommandForm(ReaderModel):
     """What a command line is made of.
