@@ -19,7 +19,7 @@ ADVERSARIAL = (
     "key ", "token=:token=", "secret:", "password ", "password is ", "a://b:c", "eyJ", "eyJaaaaaaaaa.", "ghp_", "sk-a",
     "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "AAAAAAAAAAAAAAAAAAAA\n", "MII", "Bearer ", "curl -u ",
     "mysql x ", "cred a:", "aaaaaaa:bbbbbbbbb@", "_", "a", "api key (", "<token>", "password:\n",
-    "SG.aaaaaaaaaaaaaaaaaaaa.", "Private-MAC: a", "aaaaaaaaaaaaaaaa+aaaaaaa\n-----END PRIVATE KEY-----",
+    "SG.aaaaaaaaaaaaaaaaaaaa.", "Private-MAC: a", "Private-Lines: 1", "aaaaaaaaaaaaaaaa+aaaaaaa\n-----END PRIVATE KEY-----",
 )  # fmt: skip
 MAKER = Maker(7)
 AWS_KEY = "AKIA" + MAKER.of("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)
@@ -129,6 +129,19 @@ def test_private_lines_of_putty_are_removed_with_the_frame_as_a_whole() -> None:
     text = "\n".join([frame, "Private-Lines: 15", *PUTTY])
 
     left = redact(text)
+
+    assert not [line for line in PUTTY if line in left]
+
+
+@pytest.mark.parametrize("between", ["\n", "\r\n", "\\n", " ", "\n> ", '\\n" +\n"'])
+@pytest.mark.parametrize(
+    "begins", ["PuTTY-User-Key-File-3: ssh-rsa", "Private-Lines: 15"], ids=["at its top", "within"]
+)
+def test_private_lines_of_putty_are_removed_where_the_file_was_cut_before_its_end(begins: str, between: str) -> None:
+    frame = ["PuTTY-User-Key-File-3: ssh-rsa", "Encryption: none", "Comment: me", "Public-Lines: 2", "AAAAB3NzaC1yc2EA"]
+    whole = [*frame, "AAAD", "Private-Lines: 15", *PUTTY]
+
+    left = redact(between.join(whole[whole.index(begins) : -2]))
 
     assert not [line for line in PUTTY if line in left]
 

@@ -20,13 +20,16 @@ _BOUNDARY = r"(?:(?<![A-Za-z0-9]{prefix})|(?<=\\[nrt]{prefix})|(?<=%[0-9A-F][0-9
 
 KIND = "private key"
 BODY_CHARS = 40
-_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d")
+_BEGIN = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d|Private-Lines: ?\d+"
+)
 _END = re.compile(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: ?[0-9a-f]+")
 # Line ends may be escaped or quoted, as in JSON and in code. Headers such as `Proc-Type: 4,ENCRYPTED` may come first.
 _SPACE = r"(?>(?:\s|\\{1,2}[nr]|\\?[\"'`+,>|]){0,40})"
 _HEADERS = rf"(?>(?:[A-Z][\w-]{{1,20}}: ?[^\n\\]{{0,200}}{_SPACE}){{0,8}})"
 _LINES = rf"(?>(?:[A-Za-z0-9+/=]{{16,}}+{_SPACE})*)"
-_BODY = re.compile(rf"(?::[^\n]{{0,99}})?{_SPACE}{_HEADERS}(?P<key>{_LINES}(?:[A-Za-z0-9+/=]{{1,80}}{_SPACE}(?=--))?)")
+_SHORT_LAST = rf"(?:[A-Za-z0-9+/=]{{1,80}}{_SPACE}(?=--|Private-MAC))?"
+_BODY = re.compile(rf"(?::[^\n]{{0,99}})?{_SPACE}{_HEADERS}(?P<key>{_LINES}{_SHORT_LAST})")
 _FRAMELESS = re.compile(
     r"(?:MII[A-Za-z0-9+/]{1,5}(?:IBAAKCA[QgI]|BADANBgkqhkiG9w0BAQEFAASC)|b3BlbnNzaC1rZXktdjEA|MC4CAQAwBQYDK2V|MHcCAQEEI"
     r"|MIG[HT]AgEA|MGgCAQEE|MHQCAQEEI)" + _LINES
@@ -293,7 +296,7 @@ def _is_strictly_random(token: str) -> bool:
 
 def find_private_keys(text: str) -> Iterator[Secret]:
     """Find private keys in PEM, OpenSSH, PGP and PuTTY form. A frame that is mentioned without a body is none."""
-    if "PRIVATE KEY" in text or "PuTTY-User-Key" in text or "Private-MAC" in text:
+    if any(mark in text for mark in ("PRIVATE KEY", "PuTTY-User-Key", "Private-Lines", "Private-MAC")):
         yield from _find_framed(text)
         yield from _find_headless(text)
     for match in _FRAMELESS.finditer(text):
