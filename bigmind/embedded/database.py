@@ -3,13 +3,14 @@
 import gc
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
 from django.apps import apps
 from django.core.management import call_command
-from django.db import DatabaseError, ProgrammingError, connection, connections
+from django.db import DatabaseError, Error, ProgrammingError, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
@@ -59,12 +60,10 @@ def prepare_database(*, at_most: float = MIGRATED_WITHIN) -> None:
         if not may_change_schema():
             _wait_for_migrations(at_most)
             return
-        if is_pooled(owner_alias()):
-            raise CannotStart(
-                "A pool stands before the database, and migrations need a session of their own. "
-                "Let BIGMIND_DATABASE_OWNER_URL reach the server past the pool, also where it names the same role."
-            )
-        with _one_at_a_time():
+        with one_at_a_time(owner_alias()):
+            with owner().cursor() as cursor:  # Not the time limits of requests.
+                cursor.execute("SET statement_timeout = 0")
+                cursor.execute("SET idle_in_transaction_session_timeout = 0")
             major, _ = connection.get_database_version()
             if major < OLDEST_SERVER:
                 raise CannotStart(f"The database runs PostgreSQL {major}, and BigMind needs {OLDEST_SERVER} or later.")
@@ -162,25 +161,38 @@ def install_vector() -> None:
 
 
 @contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    """Hold the migration lock, on a connection without the time limits of requests.
+def one_at_a_time(alias: str, say: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+    """Hold the migration lock, which the process may have already.
 
     While it waits, it has no statement open: CREATE INDEX CONCURRENTLY waits for every open statement, so the holder of
     the lock would wait for those who wait for it.
+
+    Args:
+        alias: The connection that migrates.
+        say: Called with a sentence, once, if another process migrates.
+
+    Raises:
+        CannotStart: a pool stands before the server, and would give the lock to whoever has the session next.
     """
-    with owner().cursor() as cursor:
-        cursor.execute("SET statement_timeout = 0")
-        cursor.execute("SET idle_in_transaction_session_timeout = 0")
-    try:
-        while not _has_lock():
+    if is_pooled(alias):
+        raise CannotStart(
+            "A pool stands before the database, and migrations need a session of their own. "
+            "Let BIGMIND_DATABASE_OWNER_URL reach the server past the pool, also where it names the same role."
+        )
+    on = connections[alias]
+    if not _has_lock(on):
+        say("Another process migrates the database; waiting for it.")
+        while not _has_lock(on):
             time.sleep(LOOK_AGAIN)
+    try:
         yield
     finally:
-        hang_up()  # The lock and the lifted limits end with the connection; a pool would keep both.
+        with suppress(Error), on.cursor() as cursor:  # The lock of a connection that broke has ended with it.
+            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", MIGRATION_LOCK)
 
 
-def _has_lock() -> bool:
-    with owner().cursor() as cursor:
+def _has_lock(on: BaseDatabaseWrapper) -> bool:
+    with on.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", MIGRATION_LOCK)
         row = cursor.fetchone()
     return bool(row and row[0])

@@ -19,7 +19,8 @@ ADVERSARIAL = (
     "key ", "token=:token=", "secret:", "password ", "password is ", "a://b:c", "eyJ", "eyJaaaaaaaaa.", "ghp_", "sk-a",
     "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "AAAAAAAAAAAAAAAAAAAA\n", "MII", "Bearer ", "curl -u ",
     "mysql x ", "cred a:", "aaaaaaa:bbbbbbbbb@", "_", "a", "api key (", "<token>", "password:\n",
-    "SG.aaaaaaaaaaaaaaaaaaaa.", "Private-MAC: a", "Private-Lines: 1", "aaaaaaaaaaaaaaaa+aaaaaaa\n-----END PRIVATE KEY-----",
+    "SG.aaaaaaaaaaaaaaaaaaaa.", "Private-MAC: a", "Private-Lines: 1",
+    "aaaaaaaaaaaaaaaa+aaaaaaa\n-----END PRIVATE KEY-----",
 )  # fmt: skip
 MAKER = Maker(7)
 AWS_KEY = "AKIA" + MAKER.of("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)

@@ -72,6 +72,15 @@ def test_without_pgvector_it_says_so_before_it_begins(undone: None, monkeypatch:
     monkeypatch.undo()
 
 
+def test_through_a_pool_it_does_not_begin(undone: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "is_pooled", True)
+
+    with pytest.raises(CommandError, match=r"A pool stands before.*past the pool.*Nothing was migrated"):
+        call_command("migrate", "curation", verbosity=0)
+
+    assert TABLE not in _tables()
+
+
 @pytest.fixture
 def beside() -> Iterator[Callable[..., None]]:
     """Return what applies a migration outside of a transaction: a new column, other operations, an index of it."""

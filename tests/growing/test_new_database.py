@@ -3,9 +3,13 @@
 That an upgraded one gets the same is tested in test_upgrade_from_79cbce9.py.
 """
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from io import StringIO
+from threading import Barrier
 
 import pytest
 from django.core.management import call_command
@@ -13,6 +17,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from bigmind.backup.programs import run
+from bigmind.embedded.database import hang_up
 from bigmind.management.commands import migrate
 from tests.backup.conftest import database, on_database
 
@@ -50,6 +55,26 @@ def test_one_whose_making_is_broken_off_is_still_new(new: None, monkeypatch: pyt
 
     assert connection.introspection.table_names() == []
     assert migrate.is_new(connection)
+
+
+def test_of_two_that_migrate_it_at_once_one_waits_and_finds_it_done(new: None) -> None:
+    both, said = Barrier(2), StringIO()
+
+    def migrate_it() -> dict[str, list[str]]:
+        both.wait(20)
+        printed = StringIO()
+        try:
+            call_command("migrate", json=True, stdout=printed, stderr=said)
+        finally:
+            hang_up()
+        return json.loads(printed.getvalue())
+
+    with ThreadPoolExecutor(2) as threads:
+        replies = [threads.submit(migrate_it) for _ in range(2)]
+        applied = sorted(len(reply.result(60)["applied"]) for reply in replies)
+
+    assert applied[0] == 0 < applied[1]
+    assert said.getvalue() == "Another process migrates the database; waiting for it.\n"
 
 
 def test_only_the_migrations_of_an_app_that_is_named_are_applied(new: None) -> None:

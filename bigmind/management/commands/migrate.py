@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from types import TracebackType
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from bigmind.core.new_database import is_new, make_tables
 from bigmind.core.roles import grant_to_application, migrating, owner_alias
-from bigmind.embedded.database import install_vector
+from bigmind.embedded.database import install_vector, one_at_a_time
 from bigmind.embedded.home import CannotStart
 
 # Statements queue behind one that waits for a lock. So it gives up soon, and tries again.
@@ -136,11 +136,21 @@ class Command(migrate.Command):
         parser.set_defaults(database=owner_alias())
 
     def handle(self, *args: Any, patience: float = PATIENCE_SECONDS, **options: Any) -> None:
-        """Migrate, however long it takes, and let the application use what there is now."""
-        migrates = not (options.get("plan") or options.get("check_unapplied") or options.get("fake"))
-        if migrates:
-            self._require_vector()
+        """Migrate, however long it takes, and let the application use what there is now.
+
+        Of several processes one migrates, and the others then find that all is done.
+        """
+        only_looks = options.get("plan") or options.get("check_unapplied")
         self.on = connections[options["database"]]
+        try:
+            with nullcontext() if only_looks else one_at_a_time(self.on.alias, self.stderr.write):
+                self._handle(*args, patience=patience, migrates=not (only_looks or options.get("fake")), **options)
+        except CannotStart as refusal:
+            raise CommandError(f"{refusal} Nothing was migrated.") from None
+
+    def _handle(self, *args: Any, patience: float, migrates: bool, **options: Any) -> None:
+        if migrates:
+            install_vector()  # Before anything has begun: otherwise the first migrations would be applied alone.
         before = self._list_applied() if options.get("json") else set()
         if options.get("json"):
             options["verbosity"] = 0
@@ -171,13 +181,6 @@ class Command(migrate.Command):
 
     def _list_applied(self) -> set[tuple[str, str]]:
         return set(MigrationRecorder(self.on).applied_migrations())
-
-    def _require_vector(self) -> None:
-        """Refuse before anything has begun: otherwise the first migrations would be applied without the rest."""
-        try:
-            install_vector()
-        except CannotStart as refusal:
-            raise CommandError(f"{refusal} Nothing was migrated.") from None
 
     def _migrate(self, give_up: float, *args: Any, **options: Any) -> None:
         while True:
