@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from accounts.actor import Actor
 from bigmind.core.argument_types import Confidence, Project, SharedContent
@@ -139,11 +139,17 @@ def update_entry(
         if value is not None:
             setattr(entry, name, value)
     if changed:
-        known = Entry.objects.filter(digest=digest(entry.content)).exclude(pk=entry.pk).first()
-        if known:
-            raise _duplicate_error(known)
         entry.digest, entry.similar_to, entry.anchor_checks = digest(entry.content), None, entry.accepted_checks
-    entry.save()
+    try:
+        with transaction.atomic():
+            entry.save()
+    except IntegrityError:
+        known = Entry.objects.filter(digest=entry.digest).exclude(pk=entry.pk).first()
+        if known is None:
+            raise
+        raise Conflict(
+            "This content is known already.", hint=f"See entry {known.pk}.", entry_id=str(known.pk)
+        ) from None
     if changed:
         _compare_and_index(actor, entry, made=False)
     return UpdatedEntry(entry, re_embedded=changed)
@@ -191,7 +197,8 @@ def _compare_and_index(actor: Actor, entry: Entry, *, made: bool) -> list[Simila
 
 
 def _own_entry(actor: Actor, id: UUID) -> Entry:
-    entry = entry_of_id(id)
+    """Return an entry that the actor may change, locked: of two changes at once the second would undo the first."""
+    entry = entry_of_id(id, lock=True)
     if not may_change(actor, entry):
         hint = "Ask a curator to change it; a curator’s key needs the scope `curate`."
         raise Forbidden("This entry was added by someone else.", hint=hint)
@@ -205,7 +212,3 @@ def _merge_metadata(known: dict[str, Any], sent: dict[str, Any]) -> dict[str, An
         hint = "Remove a name by sending null for it."
         raise Invalid(f"metadata would be {size:,} bytes; the limit is {CONTENT_BYTES:,}.", hint=hint)
     return merged
-
-
-def _duplicate_error(entry: Entry) -> Conflict:
-    return Conflict("This content is known already.", hint=f"See entry {entry.pk}.", entry_id=str(entry.pk))

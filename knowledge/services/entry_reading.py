@@ -165,14 +165,15 @@ def entry_stats(actor: Actor) -> EntryStatsShape:
     )
 
 
-def entry_of_id(id: UUID) -> Entry:
-    """Return the entry with this id.
+def entry_of_id(id: UUID, *, lock: bool = False) -> Entry:
+    """Return the entry with this id, locked until the transaction ends if asked for.
 
     Raises:
         NotFound: there is none.
     """
+    entries = Entry.objects.select_related("created_by")
     try:
-        return Entry.objects.select_related("created_by").get(pk=id)
+        return (entries.select_for_update(of=("self",)) if lock else entries).get(pk=id)
     except Entry.DoesNotExist as error:
         raise NotFound(f"There is no entry {id}.", hint="kb_search and kb_list show those there are.") from error
 

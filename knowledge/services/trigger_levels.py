@@ -69,7 +69,7 @@ def set_entry_trigger_level(actor: Actor, *, id: EntryId, level: TriggerLevelNam
         Forbidden: it would hold agents back, and nobody has reviewed what it says.
     """
     actor.require("curate")
-    entry = entry_of_id(id)
+    entry = entry_of_id(id, lock=True)
     if not entry.triggers:
         raise Conflict("This entry has no triggers.", hint="Edit it: there they are added.")
     if level in {TriggerLevel.ASK, TriggerLevel.BLOCK}:

@@ -1,8 +1,10 @@
 """The knowledge base: added once, found by words and meaning, shared by everybody (the flows of seed 001)."""
 
+from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
+from django.db import connection, transaction
 
 from bigmind.core.errors import Conflict, Forbidden, NotFound
 from bigmind.core.operations import carry_out
@@ -12,7 +14,9 @@ from knowledge.services.entries import add_entry, delete_entry, update_entry
 from knowledge.services.entry_imports import import_entries
 from knowledge.services.entry_reading import entry_stats, get_entry, get_related_entries, list_entries, search_entries
 from knowledge.services.re_embedding import rebuild_embeddings
+from knowledge.services.trigger_levels import set_entry_trigger_level
 from tests.factories import make_actor
+from tests.lock_waits import wait_until_someone_waits
 
 pytestmark = pytest.mark.django_db
 
@@ -294,3 +298,57 @@ def test_related_entries_are_counted_though_few_are_shown():
     related = get_related_entries(actor, entry_id=one.pk, limit=3)
 
     assert (len(related.items), related.total) == (3, 8)
+
+
+def _meanwhile(first, second):
+    """Return what `second` returns or raises, begun before the transaction of `first` has ended."""
+
+    def do_second():
+        try:
+            return second()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            first()
+            doing = threads.submit(do_second)
+            wait_until_someone_waits()
+        return doing.result(30)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_changes_at_once_neither_undoes_the_other():
+    curator = make_actor(curator=True)
+    entry = _add(curator, ROUTES, triggers=["error: route"])
+
+    _meanwhile(
+        lambda: update_entry(curator, id=entry.pk, metadata={"reviewed": True}),
+        lambda: update_entry(curator, id=entry.pk, confidence=0.5),
+    )
+    _meanwhile(
+        lambda: update_entry(curator, id=entry.pk, tags=["vercel"]),
+        lambda: set_entry_trigger_level(curator, id=entry.pk, level="advise"),
+    )
+    _meanwhile(
+        lambda: set_entry_trigger_level(curator, id=entry.pk, level="shadow", team="web"),
+        lambda: set_entry_trigger_level(curator, id=entry.pk, level="off", team="ops"),
+    )
+
+    entry.refresh_from_db()
+    assert (entry.metadata, entry.confidence, entry.tags) == ({"reviewed": True}, 0.5, ["vercel"])
+    assert entry.trigger_levels == {"": "advise", "web": "shadow", "ops": "off"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_text_that_another_entry_gets_meanwhile_is_refused_in_words():
+    actor = make_actor()
+    one, other = _add(actor, ROUTES), _add(actor, KEYS)
+
+    with pytest.raises(Conflict, match="known already") as refused:
+        _meanwhile(
+            lambda: update_entry(actor, id=one.pk, content="Deploys run at noon."),
+            lambda: update_entry(actor, id=other.pk, content="Deploys run at noon."),
+        )
+
+    assert refused.value.details == {"entry_id": str(one.pk)}
