@@ -267,7 +267,7 @@ def correct_session(
 
     Call this when a session was described wrongly. Omitted arguments stay unchanged. Returns the session.
     """
-    session = own_session(actor, session_id, Session.objects.select_for_update(of=("self",)))
+    session = lock_session(actor, session_id)
     line = {"one_liner": one_liner, "topics": topics, "outcome": outcome, "project": project, "importance": importance}
     for name, value in line.items():
         if value is not None:
@@ -287,7 +287,7 @@ def erase_session(actor: Actor, *, session_id: SomeSessionId) -> Session:
 
     Call this only when the user asks to forget the conversation. Returns what was erased; it cannot be undone.
     """
-    session = own_session(actor, session_id)
+    session = lock_session(actor, session_id)  # Else what is kept in it meanwhile would stay in the index.
     erase_passages(Kind.CHUNK, session.chunks.values_list("pk", flat=True))
     erase_passages(Kind.SUMMARY, [session.pk])
     forget_kept_replies(actor.user)

@@ -1,8 +1,10 @@
 """Sessions: started, flagged, ended, found again by the next one."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 
 from bigmind.core.errors import Conflict, NotFound
@@ -21,6 +23,7 @@ from knowledge.services.sessions import (
 from knowledge.tasks import close_stale_sessions
 from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import make_session
+from tests.lock_waits import wait_until_someone_waits
 
 pytestmark = pytest.mark.django_db
 
@@ -194,6 +197,27 @@ def test_an_erased_session_is_gone_from_lists_search_and_context():
     assert "Unrepeatable" not in get_context(actor).markdown
     with pytest.raises(NotFound):
         get_session_detail(actor, session_id=str(session.pk))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_kept_in_a_session_while_it_is_erased_goes_with_it():
+    actor = make_actor()
+    session = start_session(actor).session
+
+    def erase():
+        try:
+            erase_session(actor, session_id=session.handle)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            flag_important(actor, content="Unrepeatable marker.")
+            erasing = threads.submit(erase)
+            wait_until_someone_waits()
+        erasing.result(30)
+
+    assert not Passage.objects.filter(text__contains="Unrepeatable").exists()
 
 
 def test_closing_a_session_keeps_the_headline_that_somebody_wrote():
