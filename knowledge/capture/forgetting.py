@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.services.idempotency import forget_kept_replies
-from bigmind.core.argument_types import RowId
-from bigmind.core.errors import NotFound
+from bigmind.core.argument_types import QUERY_CHARS, RowId
+from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.limits import QUERY_CHARS
 from knowledge.models import Act, CapturePolicy, Chunk, Conversation, HookEvent, Kind, ReceiptText
 from knowledge.models.conversations import KEEP_DAYS
@@ -19,7 +19,7 @@ from knowledge.services.recent_questions import forget_prompts
 from knowledge.services.sessions import erase_session
 
 from .acts import forget_old_acts
-from .policies import plain_folder, set_policy
+from .policies import is_within, plain_folder, set_policy
 from .recall import FOUND
 
 BATCH = 500
@@ -76,16 +76,24 @@ def forget_event(actor: Actor, *, conversation_id: int, event_id: int) -> Conver
 
 @transaction.atomic
 def exclude_folder(actor: Actor, *, conversation_id: int) -> str:
-    """Take nothing from the folder of a conversation from now on, and forget what was captured there; return it."""
-    folder = plain_folder(own_conversation(actor, conversation_id).folder)
-    policy, _ = CapturePolicy.objects.get_or_create(user=actor.user)
+    """Take nothing from the folder of a conversation from now on, and forget what was captured there; return it.
+
+    Raises:
+        NotFound: there is no such conversation, or it is someone else's.
+        Conflict: its client did not say in which folder it was.
+    """
+    conversation = own_conversation(actor, conversation_id)
+    if not conversation.folder:
+        raise Conflict("The folder of this conversation is not known.", hint="Forget the conversation by itself.")
+    folder = plain_folder(conversation.folder)
+    # Locked: of two folders that are excluded at once, one would be left out.
+    policy, _ = CapturePolicy.objects.select_for_update().get_or_create(user=actor.user)
     set_policy(actor, never_folders=[*policy.never_folders, folder])
     for conversation in Conversation.objects.filter(user=actor.user):
-        if plain_folder(conversation.folder) == folder or plain_folder(conversation.folder).startswith(f"{folder}/"):
+        if is_within(conversation.folder, folder):
             forget_conversation(actor, conversation_id=conversation.pk)
-    for act in Act.objects.filter(user=actor.user):
-        if plain_folder(act.folder) == folder or plain_folder(act.folder).startswith(f"{folder}/"):
-            act.delete()
+    acts = Act.objects.filter(user=actor.user)
+    acts.filter(pk__in=[pk for pk, done_in in acts.values_list("pk", "folder") if is_within(done_in, folder)]).delete()
     return folder
 
 

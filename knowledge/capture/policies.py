@@ -97,8 +97,12 @@ def require_agents_may_write(actor: Actor) -> None:
 
 def is_excluded(policy: CapturePolicy, folder: str) -> bool:
     """Whether the user wants nothing to be taken from this folder, or from one around it."""
-    path = plain_folder(folder)
-    return any(path == never or path.startswith(f"{never}/") for never in policy.never_folders)
+    return any(is_within(folder, never) for never in policy.never_folders)
+
+
+def is_within(folder: str, around: str) -> bool:
+    """Whether a folder is another one, or lies below it."""
+    return f"{plain_folder(folder).rstrip('/')}/".startswith(f"{plain_folder(around).rstrip('/')}/")
 
 
 def plain_folder(folder: str) -> str:

@@ -1,16 +1,18 @@
 """The page Captured, forgetting, and how memory is written."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from bigmind.core.errors import Forbidden
+from bigmind.core.errors import Conflict, Forbidden
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from knowledge.capture.forgetting import forget_old_captures
+from knowledge.capture.forgetting import exclude_folder, forget_old_captures
 from knowledge.capture.policies import set_policy
 from knowledge.models import CapturePolicy, Chunk, Conversation, Fact, HookEvent, HookHealth, Passage, Session
 from knowledge.services.facts import store_fact
@@ -18,6 +20,7 @@ from knowledge.services.sessions import end_session
 from tests.capture.hooking import HookedClient, choose_mode
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact
+from tests.lock_waits import wait_until_someone_waits
 
 pytestmark = pytest.mark.django_db
 
@@ -129,6 +132,42 @@ def test_nothing_is_taken_from_an_excluded_folder_any_more(browser, claude):
     assert not Conversation.objects.exists()
     assert claude.prompt(PROMPT) == ""
     assert not HookEvent.objects.exists()
+
+
+def test_of_an_unknown_folder_nothing_is_excluded(actor, claude):
+    unknown = Conversation.objects.create(user=actor.user, client="cursor", client_id="1", digest="1")
+
+    with pytest.raises(Conflict, match="folder of this conversation is not known"):
+        exclude_folder(actor, conversation_id=unknown.pk)
+
+    assert Conversation.objects.count() == 2
+    assert CapturePolicy.objects.get().never_folders == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_folders_that_are_excluded_at_once_both_are(actor):
+    choose_mode(actor.user, "automatic")
+    here, there = (
+        Conversation.objects.create(
+            user=actor.user, client="cursor", client_id=name, digest=name, folder=f"/src/{name}"
+        )
+        for name in ("one", "two")
+    )
+
+    def exclude_there():
+        try:
+            exclude_folder(actor, conversation_id=there.pk)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            exclude_folder(actor, conversation_id=here.pk)
+            excluding = threads.submit(exclude_there)
+            wait_until_someone_waits()
+        excluding.result(30)
+
+    assert CapturePolicy.objects.get().never_folders == ["/src/one", "/src/two"]
 
 
 def test_another_user_finds_no_such_conversation(claude):

@@ -319,9 +319,10 @@ def test_a_hook_before_a_tool_only_observes(actor):
     assert answer == {}
 
 
-def test_an_excluded_folder_is_answered_with_nothing_and_nothing_is_kept(actor):
+@pytest.mark.parametrize("never", ["/src/freight-api", "/src/", "/"])
+def test_an_excluded_folder_is_answered_with_nothing_and_nothing_is_kept(actor, never):
     choose_mode(actor.user, "automatic")
-    actor.user.capture_policy.never_folders = ["/src/freight-api"]
+    actor.user.capture_policy.never_folders = ["/src/fr", never]
     actor.user.capture_policy.save()
     claude = HookedClient(actor.user)
 
