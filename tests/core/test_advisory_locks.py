@@ -1,18 +1,17 @@
-"""Advisory locks: each purpose has a number of its own."""
+"""Advisory locks: each purpose has a number of its own, or transactions would wait that have nothing in common."""
 
 import re
 from collections import Counter
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent.parent
-NUMBER = re.compile(r"^_?(?:LOCK|TURNS) = (\d+)$", re.MULTILINE)
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("bigmind", "accounts", "knowledge", "curation")
+LOCK = re.compile(r"^(?:_TURNS|_?LOCK|ADVISORY_LOCK|MIGRATION_LOCK) = ([^#\n]+)", re.MULTILINE)
 
 
 def test_no_two_purposes_share_the_number_of_a_lock() -> None:
-    files = (
-        path for package in ("bigmind", "accounts", "knowledge", "curation") for path in ROOT.glob(f"{package}/**/*.py")
-    )
-    numbers = Counter(number for path in files for number in NUMBER.findall(path.read_text()))
+    sources = (path.read_text() for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    numbers = Counter(number.strip() for source in sources for number in LOCK.findall(source))
 
-    assert len(numbers) > 10
+    assert len(numbers) > 15
     assert [number for number, times in numbers.items() if times > 1] == []
