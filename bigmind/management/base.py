@@ -19,6 +19,8 @@ from bigmind.core.read_only import is_refused_write
 REFUSED, MISUSED = 1, 2
 
 WIDTH = 24
+NAMED = 20
+"""How many things of a kind are printed for people."""
 
 
 Argument = Callable[[CommandParser], Any]
@@ -135,6 +137,20 @@ class OperatorCommand(BaseCommand):
     def remark(self, text: str) -> None:
         """Print a message for people, which scripts do not read."""
         self.stderr.write(text, lambda plain: plain)
+
+    def print_some(
+        self, lines: Sequence[str], say: Callable[[str], object], *, most: int = NAMED, named_by: str = "--json"
+    ) -> None:
+        """Print the first of what may be thousands of lines, and how many more there are.
+
+        Args:
+            say: Prints a line.
+            named_by: What names them all.
+        """
+        for line in lines[:most]:
+            say(line)
+        if len(lines) > most:
+            say(f"and {len(lines) - most:,} more; {named_by} names them.")
 
     def print_table(self, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """Print rows below headings, in columns."""

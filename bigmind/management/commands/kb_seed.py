@@ -13,9 +13,6 @@ from knowledge.parsers.entries import SourceEntry
 from knowledge.parsers.yaml_files import read_what_can_be
 from knowledge.services.entry_sources import Reimport, delete_removed, import_source
 
-NAMED = 20
-"""How many keys of a kind are printed for people; JSON has all."""
-
 
 @dataclass
 class _Source:
@@ -72,10 +69,7 @@ class Command(OperatorCommand):
         self.stdout.write(f"{files}: {report}.")
         lists = {"changed": report.changed, "removed": list(report.removed), "edited here, look at it": report.kept}
         for what, keys in lists.items():
-            for key in keys[:NAMED]:
-                self.stdout.write(f"  {what}: {key}")
-            if len(keys) > NAMED:
-                self.stdout.write(f"  and {len(keys) - NAMED} more {what}")
+            self.print_some([f"  {what}: {key}" for key in keys], self.stdout.write)
 
     def _remove(self, actor: Actor, reports: Mapping[str, Reimport], options: Mapping[str, Any]) -> int:
         going = sum(len(report.removed) for report in reports.values())

@@ -9,8 +9,6 @@ from knowledge.transfer.passport import files_for
 from knowledge.transfer.readers.formats import WRITTEN
 from knowledge.transfer.vault_folders import WrittenVault, write_files, write_vault
 
-NAMED = 20
-
 
 class Command(OperatorCommand):
     """Write a memory to a folder in another program's format; for Obsidian, only the notes. What came from a file is
@@ -47,7 +45,4 @@ class Command(OperatorCommand):
         self.stdout.write(f"{counts}, {written.unchanged:,} unchanged.")
         if written.newer:
             self.stdout.write(f"{written.newer:,} were edited there: memory_import_from {program} brings them in.")
-        for path in written.kept[:NAMED]:
-            self.remark(f"edited there and here, and left as it is: {path}")
-        if len(written.kept) > NAMED:
-            self.remark(f"and {len(written.kept) - NAMED:,} more; --json names them.")
+        self.print_some([f"edited there and here, and left as it is: {path}" for path in written.kept], self.remark)

@@ -15,8 +15,6 @@ from knowledge.transfer.readers.bundles import bundle_of
 from knowledge.transfer.readers.formats import AUTO, DESTINATIONS, FORMATS, NAMES
 
 RECORDED = {one.name: one.usual_folder for one in FORMATS if one.usual_folder}
-NAMED = 20
-"""How many refused rows are printed for people; JSON has all."""
 
 
 class Command(OperatorCommand):
@@ -95,26 +93,16 @@ class Command(OperatorCommand):
             [report.format, would, known, "here already"],
             [(kind, *(f"{number:,}" for number in counts)) for kind, *counts in rows if any(counts)],
         )
-        for what in report.kept[:NAMED]:
-            self.stdout.write(f"says otherwise here, and stays: {what}")
-        for what in report.removed[:NAMED]:
-            self.stdout.write(f"no longer in the source: {what}")
-        if len(report.removed) > NAMED:
-            self.stdout.write(f"and {len(report.removed) - NAMED:,} more that are no longer in the source")
-        for notice in report.notices[:NAMED]:
-            self.remark(notice)
-        if len(report.notices) > NAMED:
-            self.remark(f"and {len(report.notices) - NAMED:,} more; --json names them.")
+        self.print_some([f"says otherwise here, and stays: {what}" for what in report.kept], self.stdout.write)
+        self.print_some([f"no longer in the source: {what}" for what in report.removed], self.stdout.write)
+        self.print_some(report.notices, self.remark)
         if report.agent and any((*report.added.values(), *report.changed.values())):
             self.stdout.write(f"To take it back: bigmind op memory_forget_source agent={report.agent} dry_run=false")
 
     def _end(self, report: MovedIn) -> None:
         if not report.refused:
             return
-        for line in report.refused[:NAMED]:
-            self.remark(line)
-        if len(report.refused) > NAMED:
-            self.remark(f"and {len(report.refused) - NAMED} more; --json names them.")
+        self.print_some(report.refused, self.remark)
         raise Refused(f"{len(report.refused)} refused; the rest {'can be' if report.dry_run else 'was'} imported.")
 
 

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from bigmind.core.errors import Invalid
-from bigmind.management.base import OperatorCommand, argument
+from bigmind.management.base import NAMED, OperatorCommand, argument
 from bigmind.management.sources import source_arguments, sources_of
 from knowledge.parsers.reading import replace_text
 from knowledge.references.readers.curated import entry_of, generate, write_entries
 from knowledge.references.readers.reference_drafts import Generated, ReferenceDraft
 from knowledge.references.readers.registry import Source, generator_for
-
-NAMED = 20
 
 
 class Command(OperatorCommand):
@@ -44,12 +42,10 @@ class Command(OperatorCommand):
         self._print_problems(generated)
 
     def _print_problems(self, generated: Generated) -> None:
-        for problem in generated.problems[:NAMED]:
-            self.remark(f"{problem.where}: {problem.says}")
+        problems = [f"{problem.where}: {problem.says}" for problem in generated.problems]
+        self.print_some(problems, self.remark, named_by="references_validate")
         if generated.passed_over:
             self.remark(f"Not read: {', '.join(generated.passed_over[:NAMED])}.")
-        if len(generated.problems) > NAMED:
-            self.remark(f"and {len(generated.problems) - NAMED} more; references_validate tells them all.")
 
 
 def _moments(drafts: Iterable[ReferenceDraft], out: Path | None) -> dict[str, str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
-from bigmind.management.base import DRY_RUN, OperatorCommand, ProgressBar, argument, usage_error
+from bigmind.management.base import DRY_RUN, NAMED, OperatorCommand, ProgressBar, argument, usage_error
 from bigmind.management.people import actor_for
 from bigmind.management.sources import source_arguments, sources_of
 from knowledge.references.arguments import plain_completeness
@@ -14,8 +14,6 @@ from knowledge.references.readers.reference_drafts import Generated
 from knowledge.references.readers.registry import Source, generator_for
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,49}")
-NAMED = 20
-"""How many keys and problems of a kind are printed for people; JSON has more."""
 
 
 class Command(OperatorCommand):
@@ -83,8 +81,5 @@ class Command(OperatorCommand):
             self.remark(f"{report.drifted} were edited here and changed in the source: they wait for a decision.")
         if generated.passed_over:
             self.remark(f"Not read: {', '.join(generated.passed_over[:NAMED])}.")
-        problems = [*(f"{problem.where}: {problem.says}" for problem in generated.problems), *report.troubles]
-        for problem in problems[:NAMED]:
-            self.remark(problem)
-        if len(problems) > NAMED:
-            self.remark(f"and {len(problems) - NAMED} more; --json tells them all.")
+        problems = [f"{problem.where}: {problem.says}" for problem in generated.problems]
+        self.print_some([*problems, *report.troubles], self.remark)

@@ -7,8 +7,7 @@ from bigmind.management.sources import source_arguments, sources_of
 from knowledge.references.readers.reference_drafts import ReferenceDraft
 from knowledge.references.readers.validation import DraftFinding, Severity, findings_among, findings_in
 
-NAMED = 50
-"""How many findings are printed for people; JSON has all."""
+SHOWN = 50
 
 
 class Command(OperatorCommand):
@@ -45,7 +44,6 @@ class Command(OperatorCommand):
         self.remark(f"{len(drafts)} references, {len(found)} warnings, no errors.")
 
     def _tell(self, found: list[DraftFinding]) -> None:
-        for finding in sorted(found, key=lambda finding: finding.severity)[:NAMED]:
-            self.stdout.write(f"{finding.severity}: {finding.where}: {finding.says}")
-        if len(found) > NAMED:
-            self.stdout.write(f"and {len(found) - NAMED} more; --json tells them all.")
+        ordered = sorted(found, key=lambda finding: finding.severity)
+        lines = [f"{finding.severity}: {finding.where}: {finding.says}" for finding in ordered]
+        self.print_some(lines, self.stdout.write, most=SHOWN)

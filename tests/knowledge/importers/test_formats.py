@@ -292,6 +292,19 @@ def test_the_command_rehearses_reports_and_names_what_it_refused(tmp_path):
     assert "memory.jsonl, line 4: is not valid JSON" in remarks.getvalue()
 
 
+def test_of_many_refused_rows_the_command_prints_some_and_counts_the_others(tmp_path):
+    make_actor(admin=True)
+    path = tmp_path / "memory.jsonl"
+    path.write_text(sources.MEMORY_SERVER + "not json\n" * 25)
+    remarks = StringIO()
+
+    with pytest.raises(CommandError, match="25 refused"):
+        call_command("memory_import_from", "auto", str(path), stdout=StringIO(), stderr=remarks)
+
+    assert remarks.getvalue().count("is not valid JSON") == 20
+    assert remarks.getvalue().endswith("and 5 more; --json names them.\n")
+
+
 def test_a_proposal_that_nobody_had_approved_there_is_approved_by_no_import(tmp_path: Path):
     document = sources.older_export()
     document["global_knowledge"][0]["status"] = "pending"
