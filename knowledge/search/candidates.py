@@ -1,7 +1,7 @@
 """What both retrievers find, and how each of them scores what the other found."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from uuid import UUID
 
@@ -134,7 +134,7 @@ def _compare_meaning(
     if question.period:
         # The nearest of all times may have none of the period. Compared exactly, since an index with a filter behind it
         # returns fewer than asked for.
-        within = filters.within(question.period.start, question.period.end)
+        within = replace(filters, said_in=question.period)
         near |= merge_candidates(
             found for scope in scopes for found in retrieve_by_meaning(vector, space, within, scope, few=True)
         )

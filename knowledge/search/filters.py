@@ -1,8 +1,7 @@
 """Filters: what a search may find, as SQL. They are applied in the database, so no list of ids has to travel there."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -36,20 +35,18 @@ class Filters:
 
     Attributes:
         owned: Whether a user's own may be among them. Where all are shared, the user's scope has none of them.
-        among: Only the things with these ids; a queryset of ids stays in the database.
         eligible: Of these kinds, only the things of the queryset. Of the other kinds, all.
         then: The period that the question is about: what was replaced since is found, too.
+        said_in: Only what was said or stored in this period.
     """
 
     kinds: Collection[str]
     shared: bool = False
     owned: bool = True
     project: str = ""
-    since: datetime | None = None
-    before: datetime | None = None
-    among: Collection[str] | QuerySet[Any, Any] | None = None
     eligible: Mapping[Any, QuerySet[Any]] | None = None
     then: Period | None = None
+    said_in: Period | None = None
 
     @cached_property
     def narrowing(self) -> dict[str, QuerySet[Any]]:
@@ -72,19 +69,9 @@ class Filters:
         is_each_narrowed = bool(narrowing) and len(narrowing) == len(self.kinds)
         if is_each_narrowed and _at_most_few(list(narrowing.values())):
             return True
-        if self.among is not None and not isinstance(self.among, QuerySet):
-            return len(self.among) < FEW
-        if self.among is not None and _at_most_few([self.among]):
-            return True
-        if is_each_narrowed and not (self.project or self.since or self.before):
+        if is_each_narrowed and not self.project:
             return False  # Each of so many things has a passage.
         return _at_most_few([self._passages(scope)])
-
-    def within(self, start: datetime, end: datetime) -> "Filters":
-        """Return these filters for what was said from a moment to another one."""
-        since = max(start, self.since) if self.since else start
-        before = min(end, self.before) if self.before else end
-        return replace(self, since=since, before=before)
 
     def branches(self, scope: Scope) -> Iterator[Sql]:
         """Yield the conditions on `passage` of an exhaustive search: one for each narrowed kind, one for the others.
@@ -127,29 +114,15 @@ class Filters:
             condition += Sql("NOT passage.past")
         if self.project:
             condition += Sql("passage.project = %s", (self.project,))
-        if self.since:
-            condition += Sql("passage.created_at >= %s", (self.since,))
-        if self.before:
-            condition += Sql("passage.created_at < %s", (self.before,))
-        if isinstance(self.among, QuerySet):
-            # Passages name their sources by text, because ids are numbers of some kinds and UUIDs of others.
-            ids = _compile(self.among)
-            condition += Sql(f"passage.source_id IN (SELECT id::text FROM ({ids.text}) AS wanted(id))", ids.parameters)
-        elif self.among is not None:
-            condition += Sql("passage.source_id = ANY(%s)", (list(self.among),))
+        if self.said_in:
+            condition += Sql("passage.created_at >= %s AND passage.created_at < %s", self.said_in)
         return condition
 
     def _passages(self, scope: Scope) -> QuerySet[Any]:
         passages = Passage.objects.filter(owner=scope.owner, kind__in=[str(kind) for kind in self.kinds])
         if self.then is None:
             passages = passages.filter(past=False)
-        if self.project:
-            passages = passages.filter(project=self.project)
-        if self.since:
-            passages = passages.filter(created_at__gte=self.since)
-        if self.before:
-            passages = passages.filter(created_at__lt=self.before)
-        return passages
+        return passages.filter(project=self.project) if self.project else passages
 
 
 def scope_of(table: str, scope: Scope) -> Sql:
@@ -168,20 +141,17 @@ def of_scopes(table: str, scopes: Iterable[Scope]) -> Sql:
 
 def _ids(rows: QuerySet[Any]) -> Sql:
     # The order of a slice decides what is in it; elsewhere it would only cost a sort.
-    return _compile(rows.values("pk") if rows.query.is_sliced else rows.order_by().values("pk"))
-
-
-def _type_of_id(rows: QuerySet[Any]) -> str:
-    return str(rows.model._meta.pk.rel_db_type(connection))
-
-
-def _compile(rows: QuerySet[Any, Any]) -> Sql:
+    ids = rows.values("pk") if rows.query.is_sliced else rows.order_by().values("pk")
     try:
-        text, parameters = rows.query.sql_with_params()
+        text, parameters = ids.query.sql_with_params()
     # Django knows that the queryset is empty (`none()`, an empty list), and makes no SQL of it.
     except EmptyResultSet:
         return Sql("SELECT NULL::bigint WHERE false")
     return Sql(text, tuple(parameters))
+
+
+def _type_of_id(rows: QuerySet[Any]) -> str:
+    return str(rows.model._meta.pk.rel_db_type(connection))
 
 
 def _at_most_few(parts: list[QuerySet[Any, Any]]) -> bool:
