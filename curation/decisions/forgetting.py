@@ -15,6 +15,7 @@ from accounts.models import User
 from accounts.services.erasure_reports import Erased, report_erasure
 from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.argument_types import RowId, Since
+from bigmind.core.handles import handle_of
 from bigmind.core.private_row_numbers import number_in
 from bigmind.core.rls import rls_scope
 from bigmind.core.text import check_content
@@ -39,7 +40,7 @@ from knowledge.search.passages import erase_passages
 from knowledge.services.exposures import Exposure
 from knowledge.services.gaps import forget_questions, questions_asked
 from knowledge.services.recent_questions import forget_asked
-from knowledge.services.withdrawals import handle_of, withdraw
+from knowledge.services.withdrawals import withdraw
 from knowledge.shapes.counts import count_all
 
 from .withdrawn_sources import WHY, Meant, WithdrawnSource, ids_of_approved, quarantine, sources_of, tell_owners

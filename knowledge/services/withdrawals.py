@@ -13,9 +13,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.actor import Actor
-from bigmind.core.private_row_numbers import number_in
+from bigmind.core.handles import handle_of
 from bigmind.core.rls import rls_bypass
-from knowledge.models import Kind, Recall, Serving, Session
+from knowledge.models import Recall, Serving, Session
 
 from .exposures import Exposure
 
@@ -123,11 +123,6 @@ def _is_waiting(actor: Actor) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(_ANY_WAITING, [actor.user.pk, agent_id])
         return cursor.fetchone() is not None
-
-
-def handle_of(kind: str, source_id: str) -> str:
-    """Return the handle of a thing: C142, or kind and id."""
-    return f"C{source_id}" if kind == Kind.COMPANY else f"{kind}:{number_in(source_id)}"
 
 
 def _sentence(row: Recall) -> str:
