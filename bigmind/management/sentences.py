@@ -16,7 +16,9 @@ from bigmind.core.injections import SIGNS
 from bigmind.core.sentences import CONTEXT
 from bigmind.environment.listing import GROUPS, fields_of, title_of
 from bigmind.management.refusals import PACKAGES, ROOT
+from bigmind.operations import TOOLSETS
 from bigmind.web.admin_words import english_words
+from bigmind.web.words import NAMES
 from curation.notifications.notices import SENTENCES
 from knowledge.kinds import KINDS, LISTED
 
@@ -73,12 +75,17 @@ def sentences() -> set[str]:
 def write_for_gettext(path: str) -> None:
     """Write what `makemessages` cannot find by itself where it finds it."""
     lines = [f"pgettext({CONTEXT!r}, {one!r})" for one in sorted(sentences())]
-    words = sorted({*english_words(), *words_for_kinds()})
-    Path(path).write_text("\n".join([*lines, *(f"gettext({one!r})" for one in words)]), encoding="utf-8")
+    words = [f"gettext({one!r})" for one in sorted(words_of_tables())]
+    Path(path).write_text("\n".join([*lines, *words]), encoding="utf-8")
 
 
-def words_for_kinds() -> set[str]:
-    """Return what pages call the kinds of memory, as the registry has it."""
+def words_of_tables() -> set[str]:
+    """Return the words of pages that stand in a table of the code: of models, kinds, toolsets and the like."""
+    names = (name for listed in NAMES for name in listed.split(" / "))
+    return {*english_words(), *_words_for_kinds(), *TOOLSETS.values(), *(sign.kind for sign in SIGNS), *names}
+
+
+def _words_for_kinds() -> set[str]:
     words = {word for kind, row in KINDS.items() for word in (str(kind), row.word, row.label)}
     words |= {row.label.lower() for row in KINDS.values() if row.list_route}
     return words | {word.capitalize() for word in LISTED}

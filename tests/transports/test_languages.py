@@ -25,8 +25,7 @@ from accounts.connecting.clients import CLIENTS
 from accounts.models import User
 from bigmind.core.injections import SIGNS
 from bigmind.core.sentences import CONTEXT, MOST_TRIED, SentenceTemplate, in_language, templates_in
-from bigmind.management.sentences import sentences, words_for_kinds
-from bigmind.web.admin_words import english_words
+from bigmind.management.sentences import sentences, words_of_tables
 from curation.models import Notice
 from curation.templatetags import curation as queue_tags
 from tests.browser.fernwood import make_fernwood
@@ -98,7 +97,7 @@ def test_german_is_complete() -> None:
     text = CATALOGUE.with_suffix(".po").read_text(encoding="utf-8")
     written = _read_catalogue(text)
     known = {key if isinstance(key, str) else key[0] for key in written}
-    asked = {*_messages_of_code(), *_messages_of_templates(), *english_words(), *words_for_kinds()}
+    asked = {*_messages_of_code(), *_messages_of_templates(), *words_of_tables()}
     asked |= {f"{CONTEXT}\x04{sentence}" for sentence in _sentences_of_code()}
 
     assert len(asked) > 5_000
