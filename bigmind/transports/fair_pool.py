@@ -260,11 +260,6 @@ async def probe_threads() -> None:
     await asyncio.gather(*(asyncio.wrap_future(pool.probe()) for pool in FairPool.pools if pool.threads > 1))
 
 
-def fair_pool(name: str, threads: int) -> FairPool:
-    """Return a new pool with the limits of the settings."""
-    return FairPool(name, threads)
-
-
 class People:
     """Who showed which key or session a moment ago: until it is looked up, a request waits in the right queue.
 

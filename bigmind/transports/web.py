@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bigmind.core.errors import TooMany
 from bigmind.core.program_paths import FOR_PROGRAMS, is_for_programs
 from bigmind.environment import environment
-from bigmind.transports.fair_pool import NobodyWaits, People, fair_pool, share_of
+from bigmind.transports.fair_pool import FairPool, NobodyWaits, People, share_of
 
 REST = "/api/v1/"
 SLOW_PAGES = frozenset({"search", "import", "export", "insights"})
@@ -39,7 +39,7 @@ CHUNKS_AHEAD = 64
 def web_application(wsgi: Any) -> ASGIApp:
     """Return the ASGI application that serves a WSGI application on as many threads as the settings say."""
     threads: Any = WSGIMiddleware(wsgi, send_queue_size=CHUNKS_AHEAD)
-    threads.executor = fair_pool("web", environment().web_threads)
+    threads.executor = FairPool("web", environment().web_threads)
     return WholeRequests(FairShares(threads))
 
 

@@ -10,7 +10,7 @@ from django.db import close_old_connections
 
 from bigmind.environment import environment
 from bigmind.observability.logging import begin_request
-from bigmind.transports.fair_pool import FairPool, fair_pool
+from bigmind.transports.fair_pool import FairPool
 
 Answer = TypeVar("Answer")
 
@@ -37,4 +37,4 @@ async def on_a_thread(work: Callable[[], Answer], *, request_id: str) -> Answer:
 
 @cache
 def _pool() -> FairPool:
-    return fair_pool("mcp", environment().mcp_threads)
+    return FairPool("mcp", environment().mcp_threads)
