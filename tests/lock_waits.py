@@ -1,8 +1,28 @@
 """Waits for locks of the database: what two do at once is brought into an order by them."""
 
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
+
+
+def meanwhile(first: Callable[[], object], second: Callable[[], Any]) -> Any:
+    """Return what `second` returns or raises, begun before the transaction of `first` has ended."""
+
+    def do_second() -> Any:
+        try:
+            return second()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            first()
+            doing = threads.submit(do_second)
+            wait_until_someone_waits()
+        return doing.result(30)
 
 
 def wait_until_someone_waits() -> None:

@@ -47,24 +47,11 @@ def set_note(
             "expires_at lies in the past.",
             problems=[{"field": "expires_at", "message": "must lie ahead, or be left out"}],
         )
-    _refuse_set_aside(actor, domain, key)
+    # Locked, so that it is not set aside meanwhile.
+    _refuse_set_aside(Note.objects.of(actor.user).select_for_update().filter(domain=domain, key=key).first())
+    values = {"content": content, "expires_at": expires_at, "project": project, "updated_at": now}
     note, _ = Note.objects.update_or_create(
-        user=actor.user,
-        domain=domain,
-        key=key,
-        defaults={
-            "content": content,
-            "expires_at": expires_at,
-            "project": project,
-            "updated_at": now,
-        },
-        create_defaults={
-            "content": content,
-            "expires_at": expires_at,
-            "project": project,
-            "created_at": now,
-            "updated_at": now,
-        },
+        user=actor.user, domain=domain, key=key, defaults=values, create_defaults={**values, "created_at": now}
     )
     index_note(note, made=True)
     return note
@@ -131,9 +118,10 @@ def rename_note(
     target = (new_domain or domain, new_key or key)
     if target == (note.domain, note.key):
         return note
+    there = Note.objects.of(actor.user).filter(domain=target[0], key=target[1])
+    _refuse_set_aside(there.first())
     # An expired note keeps its address until the sweep: it must not block the new one.
-    _refuse_set_aside(actor, *target)
-    expired = Note.objects.of(actor.user).expired().filter(domain=target[0], key=target[1])
+    expired = there.expired()
     erase_passages(Kind.NOTE, expired.values_list("pk", flat=True))
     expired.delete()
     note.domain, note.key, note.updated_at = *target, timezone.now()
@@ -181,12 +169,11 @@ def lock_note(actor: Actor, note_id: int) -> Note:
     return note
 
 
-def _refuse_set_aside(actor: Actor, domain: str, key: str) -> None:
+def _refuse_set_aside(note: Note | None) -> None:
     """An archived note can be restored, so nothing may replace it unasked."""
-    hidden = Note.objects.of(actor.user).filter(domain=domain, key=key).exclude(set_aside_at=None).first()
-    if hidden:
-        hint = f"Bring it back with memory_restore (kind note, id {hidden.number}), or delete it with knowledge_delete."
-        raise Conflict(f"The note {mention(hidden)} has been set aside.", hint=hint, note_id=hidden.number)
+    if note and note.set_aside_at:
+        hint = f"Bring it back with memory_restore (kind note, id {note.number}), or delete it with knowledge_delete."
+        raise Conflict(f"The note {mention(note)} has been set aside.", hint=hint, note_id=note.number)
 
 
 def forget_expired_notes() -> int:

@@ -1,10 +1,8 @@
 """The knowledge base: added once, found by words and meaning, shared by everybody (the flows of seed 001)."""
 
-from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
-from django.db import connection, transaction
 
 from bigmind.core.errors import Conflict, Forbidden, NotFound
 from bigmind.core.operations import carry_out
@@ -16,7 +14,7 @@ from knowledge.services.entry_reading import entry_stats, get_entry, get_related
 from knowledge.services.re_embedding import rebuild_embeddings
 from knowledge.services.trigger_levels import set_entry_trigger_level
 from tests.factories import make_actor
-from tests.lock_waits import wait_until_someone_waits
+from tests.lock_waits import meanwhile
 
 pytestmark = pytest.mark.django_db
 
@@ -300,37 +298,20 @@ def test_related_entries_are_counted_though_few_are_shown():
     assert (len(related.items), related.total) == (3, 8)
 
 
-def _meanwhile(first, second):
-    """Return what `second` returns or raises, begun before the transaction of `first` has ended."""
-
-    def do_second():
-        try:
-            return second()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as threads:
-        with transaction.atomic():
-            first()
-            doing = threads.submit(do_second)
-            wait_until_someone_waits()
-        return doing.result(30)
-
-
 @pytest.mark.django_db(transaction=True)
 def test_of_two_changes_at_once_neither_undoes_the_other():
     curator = make_actor(curator=True)
     entry = _add(curator, ROUTES, triggers=["error: route"])
 
-    _meanwhile(
+    meanwhile(
         lambda: update_entry(curator, id=entry.pk, metadata={"reviewed": True}),
         lambda: update_entry(curator, id=entry.pk, confidence=0.5),
     )
-    _meanwhile(
+    meanwhile(
         lambda: update_entry(curator, id=entry.pk, tags=["vercel"]),
         lambda: set_entry_trigger_level(curator, id=entry.pk, level="advise"),
     )
-    _meanwhile(
+    meanwhile(
         lambda: set_entry_trigger_level(curator, id=entry.pk, level="shadow", team="web"),
         lambda: set_entry_trigger_level(curator, id=entry.pk, level="off", team="ops"),
     )
@@ -346,7 +327,7 @@ def test_the_text_that_another_entry_gets_meanwhile_is_refused_in_words():
     one, other = _add(actor, ROUTES), _add(actor, KEYS)
 
     with pytest.raises(Conflict, match="known already") as refused:
-        _meanwhile(
+        meanwhile(
             lambda: update_entry(actor, id=one.pk, content="Deploys run at noon."),
             lambda: update_entry(actor, id=other.pk, content="Deploys run at noon."),
         )

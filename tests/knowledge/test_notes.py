@@ -14,6 +14,7 @@ from knowledge.services.notes import delete_note, get_notes, note_domains, renam
 from knowledge.services.recall import search_notes
 from knowledge.tasks import forget_expired_notes
 from tests.factories import make_actor
+from tests.lock_waits import meanwhile
 
 pytestmark = pytest.mark.django_db
 DYMON = "When Dymon sends a package notification, ask whether the courier placed it in the Mini 20 unit."
@@ -132,6 +133,20 @@ def test_a_note_set_aside_is_never_overwritten_and_says_how_to_bring_it_back():
     assert Note.objects.get(pk=note.pk).content == "First"
     delete_note(actor, domain="email", key="k")
     assert set_note(actor, domain="email", key="k", content="Second").content == "Second"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_note_that_is_set_aside_meanwhile_is_not_overwritten():
+    actor = make_actor()
+    note = set_note(actor, domain="email", key="k", content="First")
+
+    with pytest.raises(Conflict, match="memory_restore"):
+        meanwhile(
+            lambda: set_aside(actor, kind="note", id=str(note.pk)),
+            lambda: set_note(actor, domain="email", key="k", content="Second"),
+        )
+
+    assert Note.objects.get(pk=note.pk).content == "First"
 
 
 def test_a_note_that_takes_the_place_of_an_expired_one_leaves_nothing_of_it():
