@@ -14,8 +14,8 @@ from bigmind.core.errors import Forbidden
 from bigmind.core.live_settings import live
 from bigmind.core.pagination import Page
 from bigmind.core.token_counts import count_tokens
-from curation.argument_types import CONTENT_TOKENS
 from bigmind.web.pages import read_number
+from curation.argument_types import CONTENT_TOKENS
 from curation.decisions.who_may_decide import needs_second_approval, require_may_approve
 from curation.models import Action, Claim, Review
 from curation.proposals.briefing import Briefing, gather_briefing, last_decisions_of

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.services.idempotency import forget_kept_replies
-from bigmind.core.argument_types import QUERY_CHARS, RowId
+from bigmind.core.argument_types import RowId
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.limits import QUERY_CHARS
 from knowledge.models import Act, CapturePolicy, Chunk, Conversation, HookEvent, Kind, ReceiptText
