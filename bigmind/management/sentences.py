@@ -16,7 +16,7 @@ from bigmind.core.injections import SIGNS
 from bigmind.core.sentences import CONTEXT
 from bigmind.environment.listing import GROUPS, fields_of, title_of
 from bigmind.management.refusals import PACKAGES, ROOT
-from bigmind.operations import TOOLSETS
+from bigmind.toolsets import TOOLSETS
 from bigmind.web.admin_words import english_words
 from bigmind.web.words import NAMES
 from curation.notifications.notices import SENTENCES

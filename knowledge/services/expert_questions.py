@@ -30,7 +30,7 @@ ECHOED = 160
 ANSWERS = "answers"
 """The domain of the notes that keep answers in the memory of the asker."""
 
-_TURNS = 7713
+_TURNS = 7716
 
 Username = Annotated[str, Field(min_length=1, max_length=150, description="Who is asked: a name of the directory.")]
 QuestionText = Annotated[SharedContent, Field(max_length=ASKED_CHARS, description="What you want to know.")]
