@@ -25,6 +25,7 @@ from psycopg.errors import InsufficientPrivilege
 from whitenoise.middleware import WhiteNoiseMiddleware
 from xdist.scheduler import LoadFileScheduling
 
+from accounts.views.sign_in import note_confirmed
 from bigmind.core.rls import KEY_TABLE
 from bigmind.core.roles import ONLY_GROWS, grant_to_application
 from tests.copies import served, web_process
@@ -160,6 +161,7 @@ def _sign_in_with_one_session() -> Iterator[None]:
         request = HttpRequest()
         request.session = SessionStore()
         login(request, user, backend)
+        note_confirmed(request)
         request.session.save()
         client._set_login_cookies(request)
 

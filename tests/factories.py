@@ -4,10 +4,13 @@ from collections.abc import Collection
 from itertools import count
 from typing import Any
 
+from django.test import Client
+
 from accounts.actor import Actor
 from accounts.keys import NewKey, create_key
 from accounts.models import Role, User
 from accounts.services.agents import note_agent
+from accounts.views.sign_in import CONFIRMED
 
 _NUMBERS = count(1)
 
@@ -34,3 +37,10 @@ def make_actor(
 def make_agent(user: User, client_name: str, *, host: str = "laptop") -> Actor:
     """Return the actor for a client of this person."""
     return Actor.of(user, agent=note_agent(user, client_name=client_name, client_version="1.0", host=host))
+
+
+def rest_for_an_hour(browser: Client) -> None:
+    """Let the sign-in of a browser be an hour ago, so that it no longer counts as a confirmation."""
+    session = browser.session
+    session[CONFIRMED] -= 3600
+    session.save()

@@ -16,6 +16,7 @@ from accounts.people.invitations import accept_invitation, invite, open_invitati
 from accounts.people.users import fresh_username
 from accounts.services.mail import mail_invitation
 from accounts.sign_in.attempts import count_guess
+from accounts.views.confirming import admit_confirmed_admins
 from accounts.views.people import InvitationForm, JoinForm
 from accounts.views.sign_in import sign_in_as
 from bigmind.core.errors import NotFound
@@ -26,10 +27,10 @@ from bigmind.web.forms import form_data
 @never_cache
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
+@admit_confirmed_admins
 def invite_somebody(request: HttpRequest) -> HttpResponse:
     """Ask whom to invite; then show the link, once, and say whether it was sent."""
     actor = actor_of(request)
-    actor.require("admin")
     form = InvitationForm(form_data(request), initial={"role": Role.MEMBER})
     if new := form.attempt(lambda typed: invite(actor, **typed)):
         context = {"invitation": new.invitation, "url": new.url, "sent": mail_invitation(new)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -25,12 +25,13 @@ from accounts.people.users import role_matrix, team_names
 from accounts.services.alerts import alerts_of
 from accounts.sign_in.attempts import let_address_try_again, let_try_again, list_locked_addresses, lockouts_of
 from accounts.sign_in.second_factors import reset_second_factor, second_factor_of
+from accounts.views.confirming import admit_confirmed_admins
+from accounts.views.forms import RefusableForm
 from accounts.views.password import HINT
-from bigmind.core.errors import BigMindError, Conflict, Invalid
+from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.pagination import page_of
-from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy, ngettext
-from bigmind.web.forms import LabelledForm, form_data
+from bigmind.web.forms import form_data
 from bigmind.web.pages import offset_in
 
 ROLES = {
@@ -44,30 +45,6 @@ KEYS_SHOWN = 20
 ALERTS_SHOWN = 10
 
 PersonAction = Callable[[HttpRequest, Actor, User], HttpResponse]
-Outcome = TypeVar("Outcome")
-
-
-class RefusableForm(LabelledForm):
-    """A form that says beside its fields what a service has refused."""
-
-    def attempt(self, act: Callable[[dict[str, Any]], Outcome]) -> Outcome | None:
-        """Act on what was typed. None if it was refused, or nothing was sent yet."""
-        if not self.is_valid():
-            return None
-        try:
-            return act(self.cleaned_data)
-        except (Invalid, Conflict) as refusal:
-            self.refuse(refusal)
-            return None
-
-    def refuse(self, refusal: BigMindError) -> None:
-        """Show it beside the field it names, else above the form."""
-        problems = refusal.problems if isinstance(refusal, Invalid) else []
-        for problem in problems:
-            field, message = str(problem["field"]), in_language(str(problem["message"]))
-            self.add_error(field if field in self.fields else None, message[:1].upper() + message[1:])
-        if not problems:
-            self.add_error(None, in_language(str(refusal)))
 
 
 class RoleForm(RefusableForm):
@@ -184,12 +161,7 @@ def person(request: HttpRequest, person_id: UUID) -> HttpResponse:
     return _person_page(request, services.find_person(actor, person_id))
 
 
-def _admin_action(act: PersonAction) -> Callable[[HttpRequest, UUID], HttpResponse]:
-    """Let an admin do something for a user, by a button; what cannot be done is said on the page of that person."""
-
-    @never_cache
-    @login_required
-    @require_POST
+def _on_person(act: PersonAction) -> Callable[[HttpRequest, UUID], HttpResponse]:
     @wraps(act)
     def view(request: HttpRequest, person_id: UUID) -> HttpResponse:
         actor = actor_of(request)
@@ -203,7 +175,17 @@ def _admin_action(act: PersonAction) -> Callable[[HttpRequest, UUID], HttpRespon
     return view
 
 
-@_admin_action
+def _admin_action(act: PersonAction) -> Callable[[HttpRequest, UUID], HttpResponse]:
+    """Let an admin do something for a user, by a button; what cannot be done is said on the page of that person."""
+    return never_cache(login_required(require_POST(_on_person(act))))
+
+
+def _confirmed_action(act: PersonAction) -> Callable[[HttpRequest, UUID], HttpResponse]:
+    """Do so with what opens an account to somebody: only after the admin has lately shown who they are."""
+    return never_cache(login_required(require_POST(admit_confirmed_admins(_on_person(act)))))
+
+
+@_confirmed_action
 def role(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Give a user another role, or another team."""
     form = PersonForm(request.POST)
@@ -232,7 +214,7 @@ def deactivate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     return redirect("person", found.pk)
 
 
-@_admin_action
+@_confirmed_action
 def activate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Reactivate a user."""
     services.activate(actor, found)
@@ -263,14 +245,14 @@ def unlock(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     return redirect("person", found.pk)
 
 
-@_admin_action
+@_confirmed_action
 def reset_password(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Take a user's password, and show the link by which they choose a new one: once, here."""
     url = services.reset_password(actor, found)
     return render(request, "accounts/password_reset.html", {"person": found, "url": url})
 
 
-@_admin_action
+@_confirmed_action
 def reset_code(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Take the second factor of a user who has lost it."""
     reset_second_factor(actor, found)
@@ -281,6 +263,7 @@ def reset_code(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
 @never_cache
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
+@admit_confirmed_admins
 def delete(request: HttpRequest, person_id: UUID) -> HttpResponse:
     """Show what is deleted with a user, and delete it when their name is repeated."""
     actor = actor_of(request)

@@ -21,7 +21,7 @@ from bigmind.core.argument_checks import validate_arguments
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import form_data
 
-from .people import RefusableForm
+from .forms import RefusableForm
 
 
 class OpeningForm(RefusableForm):

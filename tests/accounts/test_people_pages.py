@@ -8,12 +8,12 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.authentication import BadKey, authenticate_key
-from accounts.models import Role, SignInTry, User
+from accounts.models import Invitation, Role, SignInTry, User
 from accounts.people.users import role_matrix
 from accounts.sign_in.attempts import TRIES, TRIES_OF_AN_ADDRESS, count_try
 from knowledge.models import Fact
 from knowledge.services.facts import store_fact
-from tests.factories import make_actor, make_agent, make_key, make_user
+from tests.factories import make_actor, make_agent, make_key, make_user, rest_for_an_hour
 
 pytestmark = pytest.mark.django_db
 
@@ -195,6 +195,23 @@ def test_a_reset_takes_the_password_and_leads_to_a_new_one(browser: Client, ada:
     assert not is_signed_in(sign_in())
     assert led.request["PATH_INFO"] == reverse("password")
     assert "Set a password" in led.text
+
+
+@pytest.mark.parametrize(
+    "route", ["person-role", "person-activate", "person-password", "person-second-factor", "person-delete", "invite"]
+)
+def test_what_opens_an_account_is_confirmed_by_an_admin_who_has_long_been_signed_in(ada: User, route: str) -> None:
+    browser = Client()
+    browser.force_login(make_user("root", role=Role.ADMIN, password=PASSWORD))
+    rest_for_an_hour(browser)
+    told = {"role": "admin", "username": "ada"}
+
+    asked = browser.post(reverse(route, args=[ada.pk] if route != "invite" else []), told)
+
+    assert asked["Location"].startswith(reverse("confirm"))
+    ada.refresh_from_db()
+    assert (ada.role, ada.has_usable_password()) == (Role.MEMBER, True)
+    assert not Invitation.objects.exists()
 
 
 def test_somebody_who_is_deactivated_gets_no_link(browser: Client, ada: User) -> None:
