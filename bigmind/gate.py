@@ -15,8 +15,9 @@ from django.template.loader import render_to_string
 from pydantic import BaseModel
 
 from accounts.actor import Actor, acts
-from accounts.services.calls import count_against_limit, limit_of, record_call
+from accounts.services.calls import record_call
 from accounts.services.idempotency import once
+from accounts.services.rate_limits import count_against_limit, limit_of
 from bigmind.core.change_notifications import Change
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.live_settings import live

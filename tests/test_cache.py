@@ -10,7 +10,7 @@ import pytest
 from django.core.cache import cache
 from django.test import override_settings
 
-from accounts.services.calls import count_against_limit
+from accounts.services.rate_limits import count_against_limit
 from bigmind import cache as caches
 from bigmind import file_cache
 from bigmind.core.errors import TooMany

@@ -1,23 +1,19 @@
-"""Calls: the usage log, and the rate limit."""
+"""Calls: the usage log."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from time import monotonic
 from typing import Any
 
-from django.core.cache import cache
 from django.db import connection
 from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import Call, KeptReply
 from bigmind.core.change_notifications import CHANNEL, Change
-from bigmind.core.errors import TooMany
 from bigmind.core.live_settings import live
 
 from .call_batches import BATCH, CallRow
 from .idempotency import REPLIES_KEPT
-from .rate_windows import count_one, this_minute
 
 _RECORD = """
 WITH not_waiting AS (
@@ -30,44 +26,6 @@ INSERT INTO accounts_call (
 )
 SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, now() FROM not_waiting
 """
-
-
-@dataclass(frozen=True)
-class Allowance:
-    """What a key may still do in this minute: `left` of `limit` operations, and as many again in `seconds`."""
-
-    limit: int
-    left: int
-    seconds: int
-
-
-def limit_of(actor: Actor) -> int:
-    """Return how many operations a minute has for this actor: the key's own limit, else everyone's. 0 is no limit."""
-    own = actor.key.per_minute if actor.key else None
-    return live.RATE_LIMIT_PER_MINUTE if own is None else own
-
-
-def allowance_of(actor: Actor) -> Allowance | None:
-    """Return what this actor may still do in this minute; None without a limit. Asking does not count."""
-    limit = limit_of(actor)
-    if not limit:
-        return None
-    name, seconds = this_minute(_name_of(actor))
-    return Allowance(limit, max(0, limit - cache.get(name, 0)), seconds)
-
-
-def count_against_limit(actor: Actor, *, per_minute: int) -> None:
-    """Count one operation of this key, or of this person where no key is used.
-
-    Raises:
-        TooMany: more than `per_minute` in this minute. 0 switches the limit off.
-    """
-    if per_minute and (seconds := count_one(_name_of(actor), per_minute)):
-        raise TooMany(f"More than {per_minute} operations in a minute.", retry_after=seconds)
-
-
-def _name_of(actor: Actor) -> str:
-    return f"calls:{actor.key.pk if actor.key else actor.user.pk}"
 
 
 def record_call(

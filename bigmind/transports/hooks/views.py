@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from accounts.actor import Actor
-from accounts.services.calls import count_against_limit, limit_of
+from accounts.services.rate_limits import count_against_limit, limit_of
 from bigmind.core.errors import BigMindError, NotFound
 from bigmind.core.read_only import require_writable
 from bigmind.core.rls import rls_scope

@@ -15,7 +15,7 @@ from rest_framework.settings import APISettings
 from rest_framework.views import APIView
 
 from accounts.actor import Actor
-from accounts.services.calls import allowance_of
+from accounts.services.rate_limits import allowance_of
 from bigmind.core.operations import Effect, Operation
 from bigmind.gate import Outcome, perform
 from bigmind.operations import CATALOGUE
