@@ -1,8 +1,7 @@
 """What each decision does to an entry: approve, reject, merge, edit, verify, deprecate, supersede, restore, reopen."""
 
 from collections.abc import Callable
-
-from django.utils import timezone
+from typing import Any
 
 from bigmind.core.errors import Conflict, Invalid
 from curation.decisions.history import WAITING, new_batch, record
@@ -11,6 +10,7 @@ from curation.decisions.preconditions import (
     changes_text,
     fields_of_approval,
     fields_of_decision,
+    fields_of_verification,
     find_target,
     require_despite,
     require_may_edit,
@@ -25,44 +25,51 @@ from knowledge.models import Kind, Status
 from knowledge.services.feedback import settle_complaints
 
 
+def _record(request: DecisionRequest, action: Action, changes: dict[str, Any] | None = None) -> Review:
+    return record(request.actor, request.entry, action, notes=request.notes, changes=changes)
+
+
+def _record_and_settle(request: DecisionRequest, action: Action, changes: dict[str, Any] | None = None) -> Review:
+    """Record a step that settles the complaints about an entry, because a curator has looked at it."""
+    review = _record(request, action, changes)
+    settle_complaints(Kind.COMPANY, request.entry.pk)
+    return review
+
+
+def _fields_of(request: DecisionRequest, status: Status, **more: Any) -> dict[str, Any]:
+    return {**fields_of_decision(request.actor, status=status, notes=request.notes), **more}
+
+
 def _approve(request: DecisionRequest) -> Review:
     actor, entry = request.actor, request.entry
     require_status(entry, Status.PENDING, Status.CHANGES_REQUESTED)
     require_may_approve(actor, entry)
     require_despite(request, entry)
     importance = request.edits.get("importance", entry.importance)
+    endorsed = {**request.edits, "endorsed_by_id": actor.user.pk}
     if needs_second_approval(actor, entry, importance=importance):
         # With edits it is another text, of which this curator is the first to approve again.
         if entry.endorsed_by_id == actor.user.pk and not request.edits:
             raise Conflict(f"You have approved {entry.handle} already.", hint="A second curator has to agree.")
-        changes = {**request.edits, "endorsed_by_id": actor.user.pk}
-        return record(actor, entry, Action.ENDORSE, notes=request.notes, changes=changes)
+        return _record(request, Action.ENDORSE, endorsed)
     if request.edits and entry.endorsed_by_id not in {None, actor.user.pk} and changes_text(request):
         # The first approval was for another text, so it does not count: this approval becomes the first of two.
-        changes = {**request.edits, "endorsed_by_id": actor.user.pk}
-        return record(actor, entry, Action.ENDORSE, notes=request.notes, changes=changes)
-    changes = {**request.edits, **fields_of_approval(actor, entry, notes=request.notes)}
-    return record(actor, entry, Action.APPROVE, notes=request.notes, changes=changes)
+        return _record(request, Action.ENDORSE, endorsed)
+    return _record(request, Action.APPROVE, {**request.edits, **fields_of_approval(actor, entry, notes=request.notes)})
 
 
 def _reject(request: DecisionRequest) -> Review:
     require_status(request.entry, Status.PENDING, Status.CHANGES_REQUESTED)
     require_notes(request, "Rejecting")
-    return record(
-        request.actor,
-        request.entry,
-        Action.REJECT,
-        notes=request.notes,
-        changes=fields_of_decision(request, status=Status.REJECTED),
-    )
+    return _record(request, Action.REJECT, _fields_of(request, Status.REJECTED))
 
 
 def _request_changes(request: DecisionRequest) -> Review:
     require_status(request.entry, Status.PENDING)
     require_notes(request, "Asking for changes")
     # The text is going to change, so the first of two approvals does not count for it any more.
-    changes = {**fields_of_decision(request, status=Status.CHANGES_REQUESTED), "endorsed_by_id": None}
-    return record(request.actor, request.entry, Action.REQUEST_CHANGES, notes=request.notes, changes=changes)
+    changes = _fields_of(request, Status.CHANGES_REQUESTED, endorsed_by_id=None)
+    return _record(request, Action.REQUEST_CHANGES, changes)
 
 
 def _merge(request: DecisionRequest) -> Review:
@@ -76,17 +83,15 @@ def _merge(request: DecisionRequest) -> Review:
             raise Invalid.of("into_revision", "is required, because the merge changes that entry", hint=hint)
         require_may_edit(request, target)
         require_despite(request, target)
-        now = timezone.now()
-        changes = {"anchors": join_anchors(request.entry.anchors, target.anchors), **request.edits}
-        changes |= {"verified_at": now, "review_after": target.review_date_after(now)}
+        changes = {
+            "anchors": join_anchors(request.entry.anchors, target.anchors),
+            **request.edits,
+            **fields_of_verification(target),
+        }
         record(request.actor, target, Action.EDIT, notes=request.notes, changes=changes, batch=batch)
         settle_complaints(Kind.COMPANY, target.pk)
     # Without a date of verification: its own text was never approved, so it stays with its proposer and the curators.
-    changes = {
-        **fields_of_decision(request, status=Status.SUPERSEDED),
-        "superseded_by_id": target.pk,
-        "verified_at": None,
-    }
+    changes = _fields_of(request, Status.SUPERSEDED, superseded_by_id=target.pk, verified_at=None)
     return record(request.actor, request.entry, Action.MERGE, notes=request.notes, changes=changes, batch=batch)
 
 
@@ -96,45 +101,29 @@ def _edit(request: DecisionRequest) -> Review:
         raise Invalid.of("action", "edit needs title, content, category, importance, anchors or triggers")
     require_may_edit(request, request.entry)
     require_despite(request, request.entry)
-    now = timezone.now()
-    changes = {**request.edits, "verified_at": now, "review_after": request.entry.review_date_after(now)}
-    review = record(request.actor, request.entry, Action.EDIT, notes=request.notes, changes=changes)
-    settle_complaints(Kind.COMPANY, request.entry.pk)
-    return review
+    return _record_and_settle(request, Action.EDIT, {**request.edits, **fields_of_verification(request.entry)})
 
 
 def _verify(request: DecisionRequest) -> Review:
-    """Mark an entry as verified. This settles its complaints, because a curator has checked it."""
     require_status(request.entry, Status.APPROVED)
-    now = timezone.now()
-    changes = {"verified_at": now, "review_after": request.entry.review_date_after(now)}
-    review = record(request.actor, request.entry, Action.VERIFY, notes=request.notes, changes=changes)
-    settle_complaints(Kind.COMPANY, request.entry.pk)
-    return review
+    return _record_and_settle(request, Action.VERIFY, fields_of_verification(request.entry))
 
 
 def _keep(request: DecisionRequest) -> Review:
     """Settle the complaints about an entry without changing or verifying it."""
     require_status(request.entry, Status.APPROVED)
-    review = record(request.actor, request.entry, Action.KEEP, notes=request.notes)
-    settle_complaints(Kind.COMPANY, request.entry.pk)
-    return review
+    return _record_and_settle(request, Action.KEEP)
 
 
 def _deprecate(request: DecisionRequest) -> Review:
     require_status(request.entry, Status.APPROVED)
-    changes = fields_of_decision(request, status=Status.DEPRECATED)
-    review = record(request.actor, request.entry, Action.DEPRECATE, notes=request.notes, changes=changes)
-    settle_complaints(Kind.COMPANY, request.entry.pk)
-    return review
+    return _record_and_settle(request, Action.DEPRECATE, _fields_of(request, Status.DEPRECATED))
 
 
 def _supersede(request: DecisionRequest) -> Review:
     require_status(request.entry, Status.APPROVED)
-    changes = {**fields_of_decision(request, status=Status.SUPERSEDED), "superseded_by_id": find_target(request).pk}
-    review = record(request.actor, request.entry, Action.SUPERSEDE, notes=request.notes, changes=changes)
-    settle_complaints(Kind.COMPANY, request.entry.pk)
-    return review
+    changes = _fields_of(request, Status.SUPERSEDED, superseded_by_id=find_target(request).pk)
+    return _record_and_settle(request, Action.SUPERSEDE, changes)
 
 
 def _restore(request: DecisionRequest) -> Review:
@@ -144,16 +133,15 @@ def _restore(request: DecisionRequest) -> Review:
         hint = "`reopen` lets it wait for a decision."
         raise Conflict(f"{request.entry.handle} was merged before its own text was approved.", hint=hint)
     require_despite(request, request.entry)
-    changes = {**fields_of_approval(request.actor, request.entry, notes=request.notes), "superseded_by_id": None}
-    return record(request.actor, request.entry, Action.RESTORE, notes=request.notes, changes=changes)
+    approved = fields_of_approval(request.actor, request.entry, notes=request.notes)
+    return _record(request, Action.RESTORE, {**approved, "superseded_by_id": None})
 
 
 def _reopen(request: DecisionRequest) -> Review:
     """Put an entry back into the queue, whatever was decided about it."""
     if request.entry.status == Status.PENDING:
         raise Conflict(f"{request.entry.handle} waits for a decision already.")
-    changes = {**WAITING, "superseded_by_id": None}
-    return record(request.actor, request.entry, Action.REOPEN, notes=request.notes, changes=changes)
+    return _record(request, Action.REOPEN, {**WAITING, "superseded_by_id": None})
 
 
 ACTIONS: dict[str, Callable[[DecisionRequest], Review]] = {

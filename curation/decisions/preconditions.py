@@ -29,29 +29,26 @@ class DecisionRequest:
     despite: frozenset[int] = frozenset()
 
 
-def fields_of_approval(actor: Actor, entry: CompanyEntry, *, notes: str) -> dict[str, Any]:
-    """Return the fields that approval sets. Approving also verifies: a curator has read the text and agrees with it."""
-    now = timezone.now()
-    return {
-        "status": Status.APPROVED,
-        "decided_by_id": actor.user.pk,
-        "decided_at": now,
-        "decision_notes": notes,
-        "told_at": None,
-        "verified_at": now,
-        "review_after": entry.review_date_after(now),
-    }
-
-
-def fields_of_decision(request: DecisionRequest, *, status: Status) -> dict[str, Any]:
+def fields_of_decision(actor: Actor, *, status: Status, notes: str) -> dict[str, Any]:
     """Return the fields that every decision sets besides its own."""
     return {
         "status": status,
-        "decided_by_id": request.actor.user.pk,
+        "decided_by_id": actor.user.pk,
         "decided_at": timezone.now(),
-        "decision_notes": request.notes,
+        "decision_notes": notes,
         "told_at": None,
     }
+
+
+def fields_of_verification(entry: CompanyEntry) -> dict[str, Any]:
+    """Return the fields that verifying an entry sets: now, and when it is due again."""
+    now = timezone.now()
+    return {"verified_at": now, "review_after": entry.review_date_after(now)}
+
+
+def fields_of_approval(actor: Actor, entry: CompanyEntry, *, notes: str) -> dict[str, Any]:
+    """Return the fields that approval sets. Approving also verifies: a curator has read the text and agrees with it."""
+    return {**fields_of_decision(actor, status=Status.APPROVED, notes=notes), **fields_of_verification(entry)}
 
 
 def find_target(request: DecisionRequest) -> CompanyEntry:

@@ -17,6 +17,7 @@ from bigmind.core.errors import Conflict
 from bigmind.core.text import digest, echo, one_line
 from curation.decisions.deciding import Despite, Losing, approve_at_once, wait_for_pairs
 from curation.decisions.history import entry_to_change, record
+from curation.decisions.preconditions import fields_of_decision, fields_of_verification
 from curation.decisions.undoing import fields_before
 from curation.decisions.who_may_decide import FOUR_EYES_FROM
 from curation.models import Action, GoldenQuestion, Pack, PackKey, PackLine, PackVersion, Review
@@ -227,19 +228,19 @@ def _carry_out(actor: Actor, pack: Pack, version: PackVersion, line: LineChange,
 
 
 def _edit(actor: Actor, after: CompanyEntry, note: str) -> Review:
-    entry, now = entry_to_change(after.pk), timezone.now()
+    entry = entry_to_change(after.pk)
     changes: dict[str, Any] = {name: getattr(after, name) for name in (*CARRIED, "brought_by")}
     if changes["triggers"] != entry.triggers:
         changes["trigger_levels"] = {}  # they were decided for other triggers
-    changes |= {"verified_at": now, "review_after": entry.review_date_after(now)}
+    changes |= fields_of_verification(entry)
     step = record(actor, entry, Action.EDIT, notes=note, changes=changes)
     settle_complaints(Kind.COMPANY, entry.pk)
     return step
 
 
 def _archive(actor: Actor, entry: CompanyEntry, note: str) -> Review:
-    decision = {"decided_by_id": actor.user.pk, "decided_at": timezone.now(), "decision_notes": note, "told_at": None}
-    step = record(actor, entry, Action.DEPRECATE, notes=note, changes={"status": Status.DEPRECATED, **decision})
+    changes = fields_of_decision(actor, status=Status.DEPRECATED, notes=note)
+    step = record(actor, entry, Action.DEPRECATE, notes=note, changes=changes)
     settle_complaints(Kind.COMPANY, entry.pk)
     return step
 
