@@ -43,6 +43,15 @@ def decide(client: Client, entry: CompanyEntry, decision: str, **sent: Any) -> A
     return answer
 
 
+def test_its_history_says_who_did_what_and_why(client: Client, decider: Actor) -> None:
+    entry = propose(make_actor(make_user("ada", display_name="Ada")))
+    decide_at_latest(decider, entry_id=entry.pk, action="request_changes", notes="Which one?")
+
+    page = re.sub(r"\s+", " ", page_of(client, entry).text)
+
+    assert re.search(r"<li>Changes requested by Cora, [^<]+: Which one\?</li><li>Proposed by Ada, [^<]+</li>", page)
+
+
 @both
 def test_it_shows_the_text_what_speaks_against_it_and_every_decision(client: Client, decider: Actor) -> None:
     known = approved_entry(title="No Friday deploys", content="Never deploy to production on Fridays.")
