@@ -70,6 +70,12 @@ def tell_of_comment(comment: Comment) -> None:
     _notify(people, entry, f"{comment.by_name} commented on {quote_entry(entry)}.", None)
 
 
+def tell_proposer(entry: CompanyEntry, text: str) -> None:
+    """Notify the proposer of an entry of what was decided about it elsewhere."""
+    if entry.proposed_by_id:
+        _notify({entry.proposed_by_id: NoticeReason.PROPOSED}, entry, f"{quote_entry(entry)}: {text}", None)
+
+
 def quote_entry(entry: CompanyEntry) -> str:
     """Return the title and handle of an entry for a sentence."""
     return f"{echo(entry.title)} ({entry.handle})"

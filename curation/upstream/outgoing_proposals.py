@@ -10,8 +10,7 @@ from bigmind.core.background import after_commit
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.read_only import is_read_only
 from curation.argument_types import CompanyEntryId
-from curation.models import Notice
-from curation.notifications.notices import notice_text, quote_entry
+from curation.notifications.notices import tell_proposer
 from curation.shapes.upstream import UpstreamProposal
 from curation.upstream.company_client import CompanyWire, TurnedDown
 from knowledge.models import UNDECIDED, CompanyEntry, CompanyServer, Dispatch
@@ -164,8 +163,4 @@ def _update(dispatch: Dispatch, proposal: UpstreamProposal) -> bool:
 
 
 def _notify(dispatch: Dispatch) -> None:
-    """Notify the proposer, as for a decision made on this instance."""
-    entry = dispatch.entry
-    if entry.proposed_by_id:
-        text = notice_text(f"{quote_entry(entry)}: {dispatch.in_words.rstrip('.')}.")
-        Notice.objects.create(user_id=entry.proposed_by_id, entry=entry, text=text)
+    tell_proposer(dispatch.entry, f"{dispatch.in_words.rstrip('.')}.")

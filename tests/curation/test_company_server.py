@@ -273,7 +273,8 @@ def test_the_agent_hears_a_decision_once_with_the_reason(company: Company, ada: 
     assert "cora" in heard
     assert notes in heard
     assert "Decided about your proposals" not in again
-    assert notes in Notice.objects.get(user=ada.user, entry=entry).text
+    notice = Notice.objects.get(user=ada.user, entry=entry)
+    assert (notice.reason, notes in notice.text) == ("proposed", True)
     assert notes in list_my_proposals(ada).items[0].at_company
 
 

@@ -14,7 +14,7 @@ from curation.models import Channel, Delivery, Frequency, Notice
 from curation.notifications.digests import subscription_of
 from curation.notifications.notices import count_unseen
 from knowledge.models import CompanyEntry
-from tests.curation.factories import decide_at_latest, propose
+from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_user
 
 pytestmark = pytest.mark.django_db
@@ -185,3 +185,16 @@ def test_what_was_seen_is_counted_no_more(author: Actor) -> None:
     decided(author)
 
     assert count_unseen(author.user) == 1
+
+
+@pytest.mark.parametrize("reason", ["proposed", "commented", ""])
+def test_the_inbox_says_why_one_is_told_where_the_notice_does(client: Client, reason: str) -> None:
+    reader = make_actor()
+    Notice.objects.create(user=reader.user, entry=approved_entry(), text="It was recalled.", reason=reason)
+    client.force_login(reader.user)
+
+    page = client.get(reverse("home")).text
+
+    said = {"proposed": "Because you proposed it", "commented": "Because you commented on it"}
+    assert "It was recalled." in page
+    assert [name for name, words in said.items() if words in page] == ([reason] if reason else [])
