@@ -55,7 +55,9 @@ function arm() {
 // What is decided alone is ticked no more.
 document.addEventListener("submit", (event) => {
   const decided = event.target.action.match(/\/curation\/(\d+)\/decide\//);
-  if (decided && document.getElementById("bulk")) keep(decided[1], false);
+  if (!decided || !document.getElementById("bulk")) return;
+  // A tick is of an entry at the revision that was read.
+  for (const value of ticked()) if (value.startsWith(`${decided[1]}:`)) keep(value, false);
 });
 if (document.querySelector("[data-done]")) sessionStorage.removeItem(TICKED);
 

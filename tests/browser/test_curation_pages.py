@@ -256,6 +256,22 @@ def test_what_is_ticked_on_two_pages_is_decided_together(visits: Visits, curator
     assert set(titles) == {"Proposal 00", "Proposal 21"}
 
 
+def test_what_is_decided_alone_is_ticked_no_more(visits: Visits, curator: Actor) -> None:
+    for title in ("Alone", "Other"):
+        propose(title=title)
+    page = visits.by(curator.user)
+
+    page.goto(reverse("curation"))
+    press(page, "j")
+    shows(page, "Alone")
+    press(page, "x")
+    expect(page.get_by_text("1 selected")).to_be_visible()
+    press(page, "a")
+    shows(page, "Other")
+
+    expect(page.locator("#bulk label")).to_have_text("Selected")
+
+
 def test_an_entry_that_one_points_at_stands_there_before_the_server_answers(visits: Visits, curator: Actor) -> None:
     first, _second, third = (propose(title=title, importance=9) for title in ("First", "Second", "Third"))
     address = reverse("curation-entry", args=[third.pk])
