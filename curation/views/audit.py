@@ -2,7 +2,8 @@
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import actor_of
@@ -63,11 +64,13 @@ def audit_log(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_safe
 def audit_export(request: HttpRequest) -> HttpResponse:
-    """Return everything that matches the filters as a file."""
-    actor, form = actor_of(request), AuditForm(request)
+    """Return everything that matches the filters as a file; the list says which of them is invalid."""
+    actor, question = actor_of(request), AuditForm(request).question
     actor.require("admin")
+    if question is None:
+        return redirect(f"{reverse('audit')}?{request.GET.urlencode()}")
     kind = CSV if request.GET.get("format") == CSV else JSON
-    text = export_audit_log(actor, form.question or AuditQuestion(), as_csv=kind == CSV)
+    text = export_audit_log(actor, question, as_csv=kind == CSV)
     answer = HttpResponse(text, content_type=_TYPES[kind])
     answer["Content-Disposition"] = f'attachment; filename="audit.{kind}"'
     return answer

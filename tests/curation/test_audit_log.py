@@ -380,6 +380,12 @@ def test_the_log_is_taken_away_and_no_cell_is_a_formula(admin: Client) -> None:
     assert [line["about"] for line in json.loads(as_json.content)] == ["=HYPERLINK(1)"]
 
 
+def test_with_a_filter_that_is_invalid_nothing_is_taken_away(admin: Client) -> None:
+    answer = admin.get(reverse("audit-export"), {"format": "csv", "since": "yesterday"})
+
+    assert answer["Location"] == f"{reverse('audit')}?format=csv&since=yesterday"
+
+
 @pytest.mark.parametrize("role", ["member", "curator"])
 def test_nobody_but_admins_reads_it(client: Client, role: str) -> None:
     client.force_login(make_user(role=role))
