@@ -187,6 +187,11 @@ class ApiKeyAdmin(MadeElsewhereAdmin):
         """Save; a key whose user was removed here stays disabled, like one unlinked by the command."""
         if "user" in form.changed_data:
             obj.unlinked_at = None if obj.user else timezone.now()
+            before = User.objects.filter(pk=form.initial["user"]).first()
+            if before:
+                audit("key_unlinked", about=before, key=obj.pk)
+            if obj.user:
+                audit("key_linked", about=obj.user, key=obj.pk)
         obj.save()
 
     @admin.action(description=gettext_lazy("Revoke the selected keys now"))

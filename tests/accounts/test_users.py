@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from accounts.authentication import BadKey, authenticate_key
 from accounts.keys import create_key
-from accounts.models import ApiKey, Role, User
+from accounts.models import ApiKey, AuditEvent, Role, User
 from accounts.people.first_run import first_run
 from accounts.people.user_deletion import delete_user
 from accounts.people.users import add_user, adopt_orphan_keys, link_key, set_role, unlink_key
@@ -304,6 +304,7 @@ def test_a_key_that_was_unlinked_stays_closed_over_every_start_until_it_is_linke
 def test_a_key_whose_user_was_taken_away_in_the_admin_stays_closed_too(client: Client) -> None:
     client.force_login(make_user("root", role=Role.ADMIN))
     key = make_key().key
+    owner = key.user
     page = reverse("admin:accounts_apikey_change", args=[key.pk])
     form = {"scopes": "read", "toolsets": "", "label": "", "user": ""}
 
@@ -314,6 +315,8 @@ def test_a_key_whose_user_was_taken_away_in_the_admin_stays_closed_too(client: C
     client.post(page, {**form, "user": str(make_user("eric").pk)})
     linked = ApiKey.objects.select_related("user").get()
     assert (str(linked.user), linked.unlinked_at) == ("eric", None)
+    noted = AuditEvent.objects.filter(event__startswith="key_").order_by("number").values_list("event", "about_name")
+    assert list(noted)[-2:] == [("key_unlinked", str(owner)), ("key_linked", "eric")]
 
 
 @pytest.mark.parametrize("label", ["", "line\nbreak", "zero\u200bwidth"])
