@@ -23,15 +23,19 @@ from django.utils.translation.template import templatize
 from accounts.actor import Actor
 from accounts.connecting.clients import CLIENTS
 from accounts.models import User
+from accounts.people.invitations import invite
 from bigmind.core.injections import SIGNS
 from bigmind.core.sentences import CONTEXT, MOST_TRIED, SentenceTemplate, in_language, templates_in
 from bigmind.management.sentences import sentences, words_of_tables
-from curation.models import Notice
+from curation.models import Notice, Overlap
+from curation.proposals.overlaps import compare_proposals
+from curation.proposals.proposals import promote_to_global
 from curation.templatetags import curation as queue_tags
 from tests.browser.fernwood import make_fernwood
 from tests.browser.test_pictures import _addresses
 from tests.curation.factories import decide_at_latest, propose
 from tests.factories import make_actor, make_key
+from tests.knowledge.factories import make_fact
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("accounts", "bigmind", "curation", "knowledge")
@@ -284,6 +288,26 @@ def test_a_person_chooses_their_language(settings: Any) -> None:
     assert "Your language" in english.text
     assert "user" in browser.get("/api/v1/openapi.json").text
     assert django_settings.LANGUAGE_CODE == "en"
+
+
+@pytest.mark.django_db
+def test_stored_words_are_said_in_german() -> None:
+    author, admin = make_actor(), make_actor(admin=True)
+    fact = make_fact(author, "Deploys to production are never allowed on Fridays for any team.")
+    stored = promote_to_global(author, category="standard", source_kind="fact", source_id=str(fact.pk)).entry
+    propose(content="Deploys to production are allowed on Fridays for every team.")
+    compare_proposals()
+    invite(admin, name="Ada", role="curator")
+    german = Client(headers={"Accept-Language": "de"})
+    german.force_login(admin.user)
+    (hint,) = Overlap.objects.get().hints
+
+    with translation.override("de"):
+        said = in_language(hint)
+    assert said != hint
+    assert said in german.get(f"/curation/{stored.pk}/together/").text
+    assert "gespeichert: Fakt" in german.get(f"/curation/{stored.pk}/").text
+    assert "als Kurator" in german.get("/people/").text
 
 
 @pytest.mark.django_db
