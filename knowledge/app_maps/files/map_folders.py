@@ -173,6 +173,10 @@ class _MapFile:
             return node.value
         return "" if node.value is None else self.lines[node.start.line][node.start.column : node.end.column].strip()
 
+    def text_in(self, members: Mapping[str, YamlNode], name: str) -> str:
+        """The text that a member is; empty if it is missing."""
+        return self.text(members[name], name) if name in members else ""
+
     def texts(self, node: YamlNode | None, what: str) -> list[str]:
         if node is None or node.value is None:
             return []
@@ -250,8 +254,7 @@ class _Folder:
     def _about(self, index: _MapFile, top: Mapping[str, YamlNode]) -> dict[str, Any]:
         """What an index says of all its apps: when they were read, and of which server their ids are."""
         day = index.day(top["bootstrapped"], "bootstrapped") if "bootstrapped" in top else ""
-        server = index.text(top["budibase_url"], "budibase_url") if "budibase_url" in top else ""
-        return {"bootstrapped_at": day or None, "server": server}
+        return {"bootstrapped_at": day or None, "server": index.text_in(top, "budibase_url")}
 
     def _index_of(self, folder: str) -> _MapFile:
         """The index of a folder; an empty one where there is none."""
@@ -262,13 +265,12 @@ class _Folder:
     def _read_listed(self, index: _MapFile, name: str, node: YamlNode, about: Mapping[str, Any]) -> AppMap:
         known = {"file", "folder", "appId", "aliases", "connector", "server", "tables", "workflows"}
         members = index.members(node, f"the app {mention(name)}", known)
-        texts = {one: index.text(members[one], one) for one in ("appId", "connector", "server") if one in members}
-        connector = texts.get("connector", "")
+        connector = index.text_in(members, "connector")
         values = {
             "name": name,
-            "app_id": texts.get("appId", ""),
+            "app_id": index.text_in(members, "appId"),
             "connector": connector,
-            "server": texts.get("server") or (about["server"] if connector in OF_BUDIBASE else ""),
+            "server": index.text_in(members, "server") or (about["server"] if connector in OF_BUDIBASE else ""),
             "bootstrapped_at": about["bootstrapped_at"],
             "aliases": index.texts(members.get("aliases"), "aliases"),
         }
@@ -280,12 +282,10 @@ class _Folder:
             headline = index.model(AppMap, node, f"the app {mention(name)}", {**values, "file": folder})
             found = self._folder(folder, headline.model_dump(), tables)
             return found.model_copy(update={"workflows": [*ways, *found.workflows]})
-        path = index.text(members["file"], "file") if "file" in members else ""
+        path = index.text_in(members, "file")
         if path and ("/" in path or not _is_name(path)):
             raise index.refusal(members["file"], f"file of the app {mention(name)} must be a file in the folder itself")
-        headline = index.model(
-            AppMap, node, f"the app {mention(name)}", {**values, "file": re.sub(r"\.ya?ml$", "", path)}
-        )
+        headline = index.model(AppMap, node, f"the app {mention(name)}", {**values, "file": _stem(path)})
         if path not in self.files:
             self.notes.append(f"{path or name}: the index names it, and it is not there; the app alone is taken over.")
             return headline
@@ -296,7 +296,7 @@ class _Folder:
         app = file.members(file.members(file.top, "the file").get("app"), "app")
         if "name" not in app:
             raise file.refusal(file.top, "app has no name, and no index names this file")
-        values = {"name": file.text(app["name"], "name of app"), "file": re.sub(r"\.ya?ml$", "", path)}
+        values = {"name": file.text(app["name"], "name of app"), "file": _stem(path)}
         return self._file(path, file.model(AppMap, app["name"], "app", values))
 
     def _file(self, path: str, headline: AppMap) -> AppMap:
@@ -357,7 +357,7 @@ class _Folder:
                 if isinstance(one.value, dict)
                 else {}
             )
-            file, table_id = (index.text(about[key], key) if key in about else "" for key in ("file", "tableId"))
+            file, table_id = index.text_in(about, "file"), index.text_in(about, "tableId")
             if not about:
                 text = index.text(one, f"the table {mention(name)}")
                 file, table_id = (text, "") if folder and text.endswith((".yaml", ".yml")) else ("", text)
@@ -393,6 +393,10 @@ class _Folder:
                 self.notes.append(f"{path}: {echo(first)} and {echo(row.name)} are one name here; the second is kept.")
 
 
+def _stem(path: str) -> str:
+    return re.sub(r"\.ya?ml$", "", path)
+
+
 def _join_table(listed: _ListedTable, read: Sequence[LearntTable]) -> LearntTable:
     """Return the table that an index names as its file has it; what the file does not say is taken from the index."""
     for table in read:
@@ -411,18 +415,20 @@ def _with_app(file: _MapFile, node: YamlNode | None, headline: AppMap) -> AppMap
 
 def _schema(file: _MapFile, name: str, node: YamlNode) -> LearntTable:
     members = file.members(node, f"the schema of {mention(name)}", {"tableId", "fields"})
-    table_id = file.text(members["tableId"], "tableId") if "tableId" in members else ""
-    values = {"name": name, "table_id": table_id, "fields": _fields(file, members.get("fields"), name)}
+    values = {
+        "name": name,
+        "table_id": file.text_in(members, "tableId"),
+        "fields": _fields(file, members.get("fields"), name),
+    }
     return file.model(LearntTable, node, f"the schema of {mention(name)}", values)
 
 
 def _fields(file: _MapFile, node: YamlNode | None, table: str) -> dict[str, Any]:
-    fields = {}
-    for name, one in file.members(node, f"fields of {table}").items():
+    return {
         # `Name: string` means the same as `Name: { type: string }`.
-        known = {"type": file.text(one, name)} if isinstance(one.value, str) else _read_attributes(file, one, name)
-        fields[name] = known
-    return fields
+        name: {"type": file.text(one, name)} if isinstance(one.value, str) else _read_attributes(file, one, name)
+        for name, one in file.members(node, f"fields of {table}").items()
+    }
 
 
 def _read_attributes(file: _MapFile, node: YamlNode, name: str) -> dict[str, Any]:
@@ -470,7 +476,7 @@ def _table_file(
 ) -> tuple[LearntTable, list[StoredEntity], list[LearntWorkflow]]:
     """Read the file of one table: `table`, `schema`, `entities`, `workflows`."""
     top = file.members(file.top, "the file", {"table", "schema", "entities", "workflows"})
-    node, stem = top.get("table"), re.sub(r"\.ya?ml$", "", file.path.rpartition("/")[2])
+    node, stem = top.get("table"), _stem(file.path.rpartition("/")[2])
     told = _table_texts(file, node)
     primary, name = told.pop("primaryDisplay", ""), told.get("name", "")
     meant = next((one for one in listed if one.path == file.path or one.is_meant_by(name, stem)), None)
@@ -522,6 +528,6 @@ def _choice(index: _MapFile, name: str, node: YamlNode) -> AmbiguousChoice:
     values = {
         "name": name,
         "found_in": index.texts(members.get("found_in"), "found_in"),
-        "default": index.text(members["default"], "default") if "default" in members else "",
+        "default": index.text_in(members, "default"),
     }
     return index.model(AmbiguousChoice, node, f"the name {mention(name)}", values)

@@ -262,7 +262,7 @@ def credentials_for(endpoint: ApiEndpoint) -> Credentials:
     requirements = _requirements(endpoint)
     arguments, query = list[str](), list[str]()
     for name in requirements[0] if requirements else ():
-        scheme, kind = _scheme(endpoint, name), ""
+        scheme = _scheme(endpoint, name)
         kind, header = text(scheme.get("type")).lower(), line(scheme.get("name"), NAME_CHARS)
         is_basic = kind == "basic" or text(scheme.get("scheme")).lower() == "basic"
         if is_basic:

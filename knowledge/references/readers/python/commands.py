@@ -21,6 +21,10 @@ from knowledge.references.readers.reference_drafts import Example, Generated, Op
 from knowledge.references.readers.registry import Source
 
 DEEPEST = 12
+OF_EVERY_COMMAND = (
+    *("--settings", "--pythonpath", "--traceback", "--no-color", "--force-color", "--skip-checks", "--version"),
+)
+"""The options that every management command of Django has."""
 
 
 def import_object(path: str) -> Any:
@@ -50,21 +54,21 @@ def generate_argparse(source: Source) -> Generated:
     return generate_from_argparse(import_object(source.given), source=source.given)
 
 
-def generate_from_click(command: click.Command, *, name: str = "", source: str = "", version: str = "") -> Generated:
+def generate_from_click(command: click.Command, *, source: str = "") -> Generated:
     """Walk a click command and return what it and its subcommands take."""
     if not isinstance(command, click.Command):
         raise Invalid("That is no click command.", hint="Name the decorated function: `package.cli:main`.")
-    program = name or command.name or "command"
+    program = command.name or "command"
     problems: list[ReaderProblem] = []
     found = list(_click_tree(click.Context(command, info_name=program), (program,), source, problems))
     return Generated(
-        drafts=drafts_of(found, DocumentedProgram(program, version)),
+        drafts=drafts_of(found, DocumentedProgram(program)),
         problems=tuple(problems),
         completeness=_whole(problems),
     )
 
 
-def generate_from_argparse(parser: Any, *, name: str = "", source: str = "", version: str = "") -> Generated:
+def generate_from_argparse(parser: Any, *, source: str = "") -> Generated:
     """Walk an argparse parser, or what a function without arguments returns, and return what it takes."""
     if callable(parser) and not isinstance(parser, argparse.ArgumentParser):
         try:
@@ -73,13 +77,13 @@ def generate_from_argparse(parser: Any, *, name: str = "", source: str = "", ver
             raise Invalid(f"That function failed: {type(error).__name__}: {error}.") from error
     if not isinstance(parser, argparse.ArgumentParser):
         raise Invalid("That is no argparse parser.", hint="Name a parser, or a function that returns one.")
-    program = name or parser.prog.split()[0]
+    program = parser.prog.split()[0]
     found = list(_argparse_tree(parser, (program,), "", source, ()))
-    return Generated(drafts=drafts_of(found, DocumentedProgram(program, version)), completeness=_whole([]))
+    return Generated(drafts=drafts_of(found, DocumentedProgram(program)), completeness=_whole([]))
 
 
 def generate_from_django(
-    program: str = "manage.py", *, apps: Sequence[str] | None = None, source: str = "", version: str = ""
+    program: str = "manage.py", *, apps: Sequence[str] | None = None, version: str = ""
 ) -> Generated:
     """Return the management commands of this Django project.
 
@@ -99,22 +103,15 @@ def generate_from_django(
             problems.append(ReaderProblem(where=f"{program} {name}", says=f"Cannot be loaded: {error}."))
             continue
         words = (program, name)
-        found += _argparse_tree(parser, words, command.help or "", source or type(command).__module__, _django_noise())
+        found += _argparse_tree(parser, words, command.help or "", type(command).__module__, OF_EVERY_COMMAND)
     state = _whole(problems)[ReferenceKind.COMMAND]
-    group = FoundCommand(
-        (program,), syntax=f"{program} <command>", source=source or program, is_group=True, completeness=state
-    )
+    group = FoundCommand((program,), syntax=f"{program} <command>", source=program, is_group=True, completeness=state)
     drafts = drafts_of([group, *found] if found else [], DocumentedProgram(program, version))
     return Generated(drafts=drafts, problems=tuple(problems), completeness=_whole(problems))
 
 
 def _whole(problems: Sequence[ReaderProblem]) -> dict[ReferenceKind, Completeness]:
     return {ReferenceKind.COMMAND: Completeness.PARTIAL if problems else Completeness.COMPLETE}
-
-
-def _django_noise() -> tuple[str, ...]:
-    """Return the options that every management command has."""
-    return ("--settings", "--pythonpath", "--traceback", "--no-color", "--force-color", "--skip-checks", "--version")
 
 
 def _click_tree(
