@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from bigmind.core.text import mention
 from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredApp, DiscoveredRow, DiscoveredTable
-from knowledge.app_maps.connectors.web_api import WebConnector, describe_field
+from knowledge.app_maps.connectors.web_api import PAGES, WebConnector, describe_field, mapping_in, objects_in
 
 LIKE_ROWS = 100
 _LINKS = "multipleRecordLinks"
@@ -26,7 +26,7 @@ class Airtable(WebConnector):
     def apps(self) -> Iterator[DiscoveredApp]:
         """Yield every base that the token may read, page by page."""
         asked: dict[str, str] = {}
-        while True:
+        for _ in range(PAGES):
             reply = self.api.ask("GET", f"meta/bases?{urlencode(asked)}")
             for base in self._objects(reply, "bases"):
                 yield DiscoveredApp(self._id(base), str(base.get("name") or self._id(base)))
@@ -74,19 +74,18 @@ class Airtable(WebConnector):
 
     def _fields(self, table: Mapping[str, Any], tables: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         primary = table.get("primaryFieldId")
-        fields = [one for one in self._objects(table, "fields") if one.get("type") not in _OF_THE_SYSTEM]
+        fields = [one for one in self._objects(table, "fields") if str(one.get("type")) not in _OF_THE_SYSTEM]
         return {str(one.get("name")): _field(one, tables, is_primary=self._id(one) == primary) for one in fields}
 
 
 def _field(field: Mapping[str, Any], tables: Mapping[str, str], *, is_primary: bool) -> dict[str, Any]:
-    about = field.get("options")
-    options = about if isinstance(about, dict) else {}
+    options = mapping_in(field, "options")
     kind = str(field.get("type") or "singleLineText")
     target = str(options.get("linkedTableId") or "") if kind == _LINKS else ""
     return describe_field(
         kind,
         is_primary=is_primary,
-        values=[str(one.get("name")) for one in options.get("choices") or [] if isinstance(one, dict)],
+        values=[str(one.get("name")) for one in objects_in(options, "choices")],
         target=tables.get(target, target),
     )
 

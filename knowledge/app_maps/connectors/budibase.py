@@ -7,10 +7,9 @@ from urllib.parse import quote
 
 from bigmind.core.text import mention
 from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredApp, DiscoveredRow, DiscoveredTable
-from knowledge.app_maps.connectors.web_api import WebConnector, describe_field
+from knowledge.app_maps.connectors.web_api import PAGES, WebConnector, describe_field, mapping_in
 
 PAGE_ROWS = 100
-PAGES = 1_000
 _WITH_VALUES = {"options", "array"}
 
 
@@ -87,7 +86,7 @@ class Budibase(WebConnector):
                 )
             yield from self._objects(reply, "data")
             following = reply.get("bookmark")
-            if not reply.get("hasNextPage") or following in {None, bookmark}:
+            if not reply.get("hasNextPage") or following in (None, bookmark):
                 return
             bookmark = following
 
@@ -104,10 +103,7 @@ def _of_app(app_id: str) -> dict[str, str]:
 
 
 def _schema(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    schema = found.get("schema")
-    return (
-        {name: known for name, known in schema.items() if isinstance(known, dict)} if isinstance(schema, dict) else {}
-    )
+    return {name: known for name, known in mapping_in(found, "schema").items() if isinstance(known, dict)}
 
 
 def _type(known: Mapping[str, Any]) -> str:
@@ -126,8 +122,8 @@ def _table(found: Mapping[str, Any], others: list[dict[str, Any]]) -> Discovered
 
 
 def _field(known: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]], *, is_primary: bool) -> dict[str, Any]:
-    kind, constraints = _type(known), known.get("constraints")
-    values = constraints.get("inclusion") if isinstance(constraints, dict) and kind in _WITH_VALUES else None
+    kind = _type(known)
+    values = mapping_in(known, "constraints").get("inclusion") if kind in _WITH_VALUES else None
     target = str(known.get("tableId") or "") if kind == "link" else ""
     linked = tables.get(target, {})
     described = describe_field(

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from bigmind.core.text import mention
 from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredApp, DiscoveredRow, DiscoveredTable
-from knowledge.app_maps.connectors.web_api import WebConnector, describe_field
+from knowledge.app_maps.connectors.web_api import PAGES, WebConnector, describe_field, mapping_in, objects_in
 
 QUOTES = ('"', "'", "`")
 LIKE_ROWS = 100
@@ -68,34 +68,36 @@ class NocoDB(WebConnector):
     def _all(self, path: str) -> list[dict[str, Any]] | None:
         """Return all of a list, however many pages it has; None where there is no such thing."""
         found: list[dict[str, Any]] = []
-        while True:
+        for _ in range(PAGES):
             reply = self.api.ask("GET", f"{path}?{urlencode({'limit': LIKE_ROWS, 'offset': len(found)})}")
             if reply is None:
                 return None
             page = self._objects(reply, "list")
             found += page
-            about = reply.get("pageInfo") or {}
-            if not page or about.get("isLastPage", True) or len(found) >= about.get("totalRows", 0):
-                return found
+            about = mapping_in(reply, "pageInfo")
+            total = about.get("totalRows")
+            is_whole = not isinstance(total, int) or len(found) >= total
+            if not page or is_whole or about.get("isLastPage", True):
+                break
+        return found
 
     def _schema(self, table_id: str, titles: Mapping[str, str]) -> DiscoveredTable | None:
         found = self.api.ask("GET", f"v2/meta/tables/{quote(table_id, safe='')}")
         if found is None:
             return None
         columns = [one for one in self._objects(found, "columns") if not one.get("system")]
-        fields = {_title(one): _field(one, titles) for one in columns if one.get("uidt") not in _OF_THE_SYSTEM}
+        fields = {_title(one): _field(one, titles) for one in columns if str(one.get("uidt")) not in _OF_THE_SYSTEM}
         return DiscoveredTable(self._id(found), _title(found), fields)
 
 
 def _field(column: Mapping[str, Any], titles: Mapping[str, str]) -> dict[str, Any]:
-    about = column.get("colOptions")
-    options = about if isinstance(about, dict) else {}
+    options = mapping_in(column, "colOptions")
     kind = str(column.get("uidt") or "SingleLineText")
     target = str(options.get("fk_related_model_id") or "") if kind in _LINKS else ""
     return describe_field(
         kind,
         is_primary=column.get("pv"),
-        values=[_title(one) for one in options.get("options") or [] if isinstance(one, dict)],
+        values=[_title(one) for one in objects_in(options, "options")],
         target=titles.get(target, target),
     )
 

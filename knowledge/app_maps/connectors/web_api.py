@@ -25,6 +25,8 @@ HURRIED_SECONDS_EACH = 8.0
 LONGEST_PAUSE = 30.0
 LONGEST_HURRIED_PAUSE = 2.0
 REPLY_BYTES = 32 * 1024 * 1024
+PAGES = 1_000
+"""How many pages of a list are read: a server may say for ever that there is another."""
 _PASSES = {408, 425, 429, 500, 502, 503, 504}
 
 
@@ -225,6 +227,18 @@ class WebConnector:
 
     def _not_its_api(self) -> ConnectorError:
         return ConnectorError(f"What answers is not {self.system}'s API. Look at {self.api.url_setting}.")
+
+
+def mapping_in(thing: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the object under a name; an empty one where there is none."""
+    inner = thing.get(name)
+    return inner if isinstance(inner, dict) else {}
+
+
+def objects_in(thing: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return the objects of the list under a name; none where there is no list."""
+    inner = thing.get(name)
+    return [one for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
 
 
 def describe_field(

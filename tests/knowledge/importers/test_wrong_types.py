@@ -2,9 +2,7 @@
 
 import io
 import json
-from collections.abc import Iterator
 from contextlib import suppress
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -14,11 +12,10 @@ import pytest
 from bigmind.core.errors import Invalid
 from knowledge.transfer.github import FetchedFiles
 from knowledge.transfer.readers.formats import format_of, read
+from tests.wrong_types import spoilt
 
 from . import products, sources, transcripts
 
-OTHERS: tuple[Any, ...] = (None, True, 1e300, "//[", "2024-05-01T10:00:00", [], [[]], {"a": {}})
-"""`//[` is no address that can be taken apart, and a moment without a zone cannot be compared with one that has one."""
 GITHUB_API = {
     "repository.json": {"full_name": "acme/widgets", "html_url": "https://github.com/acme/widgets"},
     "issues.json": [
@@ -84,24 +81,6 @@ def _samples(folder: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-def _places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    yield at
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for name, inner in inside:
-        yield from _places(inner, (*at, name))
-
-
-def _with(document: Any, at: tuple[Any, ...], other: Any) -> Any:
-    if not at:
-        return other
-    changed = deepcopy(document)
-    around = changed
-    for name in at[:-1]:
-        around = around[name]
-    around[at[-1]] = other
-    return changed
-
-
 def _write(name: str, document: Any) -> bytes:
     if name.endswith(".jsonl") and isinstance(document, list):
         return "\n".join(json.dumps(line) for line in document).encode()
@@ -120,9 +99,8 @@ def test_a_value_of_another_type_stops_nothing_but_what_it_is_in(tmp_path, sampl
     format = format_of(FetchedFiles("sample", {name: _write(name, one) for name, one in documents.items()}))
 
     for name, document in documents.items():
-        for at in _places(document):
-            for other in OTHERS:
-                changed = {**documents, name: _with(document, at, other)}
-                files = FetchedFiles("sample", {each: _write(each, one) for each, one in changed.items()})
-                with suppress(Invalid):
-                    read(files, format)
+        for changed in spoilt(document):
+            told = {**documents, name: changed}
+            files = FetchedFiles("sample", {each: _write(each, one) for each, one in told.items()})
+            with suppress(Invalid):
+                read(files, format)
