@@ -267,7 +267,7 @@ def test_curl_is_asked_for_all_its_options(programs):
     if "curl" not in programs:
         pytest.skip("no curl on this machine")
     (curl,) = programs["curl"].drafts
-    forms = {form for option in curl.command.options for form in option.forms}
+    forms = {form for option in curl.command.options for form in (option.name, option.short, *option.others)}
 
     assert {"-X", "--request", "--retry", "--compressed", "-u"} <= forms
     assert len(curl.command.options) > 200

@@ -24,7 +24,7 @@ from knowledge.references.readers.console.expression_values import (
     WholeLine,
     Word,
 )
-from knowledge.references.readers.console.source import arguments_of, text_of, unwrap
+from knowledge.references.readers.console.source import arguments_of, nodes_in, text_of, unwrap
 from knowledge.references.readers.console.statements import is_option_parser
 from knowledge.references.readers.console.tables import NAME_KEYS
 
@@ -246,12 +246,10 @@ class Calls(Evaluation):
         return position if position >= len(place.path) else None
 
     def _values_in(self, node: Node, env: Env, place: CommandPoint) -> list[Value]:
-        found, waiting = [], [node]
-        while waiting:
-            each = waiting.pop()
+        found = []
+        for each in nodes_in(node):
             if each.type == "identifier" and text_of(each) in env:
                 found.append(env[text_of(each)])
             elif each.type == "subscript_expression":
                 found.append(self.evaluate(each, env, place))
-            waiting.extend(each.named_children)
         return found

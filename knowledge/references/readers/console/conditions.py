@@ -271,9 +271,6 @@ class Forks(Conditions):
     def _case(self, cases: Sequence[Node], number: int, env: Env, place: CommandPoint) -> None:
         self.run(body_of(cases, number), env, place)
 
-    def _other_names(self, position: int, label: str) -> list[str]:
-        return self.other_names.get((position, label), [])
-
     def targets(self, asked: WordQuestion, place: CommandPoint, node: Node, separate: bool) -> list[CommandPoint]:
         """Return the places that the words of a condition lead to: one for all that mean the same."""
         if asked.position >= MOST_WORDS:
@@ -297,9 +294,8 @@ class Forks(Conditions):
             raise TooMuch
         between = tuple(f"<{place.bound.get(at, 'value').strip('[]')}>" for at in range(len(place.path), position))
         here = place.beyond(between, between[-1:], node) if between else place
-        labels = tuple(
-            dict.fromkeys([*labels, *(each for label in labels for each in self._other_names(position, label))])
-        )
+        others = [each for label in labels for each in self.other_names.get((position, label), [])]
+        labels = tuple(dict.fromkeys([*labels, *others]))
         words = tuple(labels[0].split())
         spellings = tuple(label for label in labels if len(label.split()) == 1) if len(words) == 1 else (words[-1],)
         target = here.beyond(words, spellings, node)

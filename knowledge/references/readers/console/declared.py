@@ -16,6 +16,8 @@ from knowledge.references.readers.console.source import (
     FUNCTIONS,
     ParsedFile,
     arguments_of,
+    parameters_of,
+    pattern_of,
     properties_of,
     string_of,
     text_of,
@@ -92,7 +94,7 @@ class Declarations:
                 self._value(each)
             elif each.type == "return_statement" and each.named_children:
                 self.returned = self._value(each.named_children[0])
-            if each.type in FUNCTIONS and _parameters(each):
+            if each.type in FUNCTIONS and parameters_of(each):
                 # A call may tell what its parameters stand for.
                 self.uncalled.append(each)
             else:
@@ -104,7 +106,8 @@ class Declarations:
             return None
         self.entered.add(function.id)
         before, self.depth = dict(self.bound), self.depth + 1
-        for number, name in enumerate(_parameters(function)):
+        for number, parameter in enumerate(parameters_of(function)):
+            name = text_of(pattern_of(parameter))
             self.bound.pop(name, None)
             if number < len(given) and (command := given[number]) is not None:
                 self.bound[name] = command
@@ -359,12 +362,6 @@ class Declarations:
             )  # fmt: skip
         for child in command.children.values():
             yield from self._list(child, (*words, child.name), listed)
-
-
-def _parameters(function: Node) -> list[str]:
-    single, several = function.child_by_field_name("parameter"), function.child_by_field_name("parameters")
-    nodes = [single] if single is not None else several.named_children if several is not None else []
-    return [text_of(each.child_by_field_name("pattern") or each) for each in nodes if each.type != "comment"]
 
 
 def _text(node: Node) -> str:

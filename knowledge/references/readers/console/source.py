@@ -335,14 +335,30 @@ def jsx_tag(element: Node) -> str:
     return text_of(name) if name is not None else ""
 
 
-def identifiers_in(node: Node) -> Iterator[str]:
-    """Return the names that code uses."""
+def parameters_of(function: Node) -> list[Node]:
+    """Return the parameters of a function, of which an arrow function may have one without parentheses."""
+    single, several = function.child_by_field_name("parameter"), function.child_by_field_name("parameters")
+    nodes = [single] if single is not None else several.named_children if several is not None else []
+    return [each for each in nodes if each.type != "comment"]
+
+
+def pattern_of(parameter: Node) -> Node:
+    """Return the name of a parameter, or what it is taken apart into."""
+    return parameter.child_by_field_name("pattern") or parameter
+
+
+def nodes_in(node: Node) -> Iterator[Node]:
+    """Yield a node and all within it, without recursion: code may nest deeper than Python does."""
     waiting = [node]
     while waiting:
         each = waiting.pop()
-        if each.type in ("identifier", "shorthand_property_identifier"):
-            yield text_of(each)
+        yield each
         waiting.extend(each.named_children)
+
+
+def identifiers_in(node: Node) -> Iterator[str]:
+    """Return the names that code uses."""
+    return (text_of(each) for each in nodes_in(node) if each.type in ("identifier", "shorthand_property_identifier"))
 
 
 def properties_of(table: Node) -> Iterator[tuple[Node, Node, Node]]:
@@ -385,10 +401,7 @@ def roots_of(source: ParsedFile) -> list[Root]:
 
 
 def _arguments(function: Node) -> tuple[Value, ...]:
-    single = function.child_by_field_name("parameter")
-    parameters = function.child_by_field_name("parameters")
-    nodes = [single] if single is not None else parameters.named_children if parameters is not None else []
-    kinds = [_kind(each) for each in nodes if each is not None and each.type != "comment"]
+    kinds = [_kind(each) for each in parameters_of(function)]
     # `(action, args)`: the first word, and those behind it.
     position, values = 0, list[Value]()
     for number, kind in enumerate(kinds):
@@ -404,7 +417,7 @@ def _arguments(function: Node) -> tuple[Value, ...]:
 
 def _kind(parameter: Node) -> str:
     """Say what a parameter is by its type and name: the line, its words, a text, or something else."""
-    pattern = parameter.child_by_field_name("pattern") or parameter
+    pattern = pattern_of(parameter)
     annotation = parameter.child_by_field_name("type")
     name, of_type = text_of(pattern), text_of(annotation).lstrip(": ") if annotation is not None else ""
     if pattern.type not in ("identifier", "rest_pattern"):

@@ -20,7 +20,7 @@ from knowledge.references.readers.console.expression_values import (
     WholeLine,
     Word,
 )
-from knowledge.references.readers.console.source import comment_above, text_of, unwrap
+from knowledge.references.readers.console.source import comment_above, parameters_of, pattern_of, text_of, unwrap
 from knowledge.references.readers.console.statements import LEAVES, acts, looks_again
 
 MOST_STEPS = 300_000
@@ -231,12 +231,7 @@ class Walk(Forks):
             )
 
     def _bind_parameters(self, function: Node, arguments: Sequence[Value], env: Env, place: CommandPoint) -> None:
-        parameters = function.child_by_field_name("parameters")
-        single = function.child_by_field_name("parameter")
-        nodes = [single] if single is not None else parameters.named_children if parameters is not None else []
-        patterns = [each for each in nodes if each is not None and each.type != "comment"]
-        for number, parameter in enumerate(patterns):
-            pattern = parameter.child_by_field_name("pattern") or parameter
+        for number, pattern in enumerate(map(pattern_of, parameters_of(function))):
             if pattern.type == "this":
                 continue
             if pattern.type == "rest_pattern":

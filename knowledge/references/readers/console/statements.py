@@ -2,10 +2,18 @@
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from tree_sitter import Node
 
-from knowledge.references.readers.console.source import FUNCTIONS, comment_above, identifiers_in, plain_comment, text_of
+from knowledge.references.readers.console.source import (
+    FUNCTIONS,
+    comment_above,
+    identifiers_in,
+    nodes_in,
+    plain_comment,
+    text_of,
+)
 
 LEAVES = frozenset({"return_statement", "throw_statement", "break_statement", "continue_statement"})
 _LISTS = re.compile(r"args|argv|parts|tokens|words|line|input", re.I)
@@ -82,19 +90,9 @@ def looks_again(asking: Node, statements: Sequence[Node]) -> bool:
     """Say whether code looks again at a word that a condition asked for."""
     condition = asking.child_by_field_name("condition") or asking
     plain = {name for name in identifiers_in(condition) if not _LISTS.search(name)}
-    picked = [text_of(each) for each in find_subscripts(condition)]
+    picked = [text_of(each) for each in nodes_in(condition) if each.type == "subscript_expression"]
     used = {name for each in statements for name in identifiers_in(each)}
     return bool(plain & used) or any(pick in text_of(each) for pick in picked for each in statements)
-
-
-def find_subscripts(condition: Node) -> list[Node]:
-    found, waiting = [], [condition]
-    while waiting:
-        each = waiting.pop()
-        if each.type == "subscript_expression":
-            found.append(each)
-        waiting.extend(each.named_children)
-    return found
 
 
 def doc_of_case(case: Node) -> str:
@@ -119,15 +117,12 @@ def is_option_parser(function: Node) -> bool:
     A handler that prints `--` in its help, or reads its own options before it acts, does more than that.
     """
     looks_for_dashes = gives_back = calls_others = asks_for_words = waits = False
-    waiting = list(function.named_children)
-    while waiting:
-        node = waiting.pop()
+    for node in islice(nodes_in(function), 1, None):
         calls_others = calls_others or (node.type == "call_expression" and _callee_name(node) not in _OF_TEXTS)
         asks_for_words = asks_for_words or (node.type == "switch_case" and not _DASH_LABEL.match(text_of(node)[:20]))
         waits = waits or node.type == "await_expression"
         looks_for_dashes = looks_for_dashes or _tests_for_dash(node)
         gives_back = gives_back or (node.type == "return_statement" and bool(node.named_children))
-        waiting.extend(node.named_children)
     body = function.child_by_field_name("body")
     gives_back = gives_back or (body is not None and body.type != "statement_block")
     is_pure = not calls_others or _PARSES.fullmatch(_name_of(function)) is not None

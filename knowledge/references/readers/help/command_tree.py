@@ -71,13 +71,12 @@ def generate(source: Source) -> Generated:
     return generate_from_help(words, name=words[2] if is_module else "")
 
 
-def generate_from_help(command: Sequence[str], *, name: str = "", deepest: int = DEEPEST) -> Generated:
+def generate_from_help(command: Sequence[str], *, name: str = "") -> Generated:
     """Run a program with `--help`, and its subcommands, and return what they say.
 
     Args:
         command: The program and what always follows it: `["python", "-m", "pip"]`.
         name: What people type for it; the program's file name when left out.
-        deepest: How many words below the program are asked about.
     """
     if not command or not (path := shutil.which(command[0])):
         program = command[0] if command else ""
@@ -88,9 +87,8 @@ def generate_from_help(command: Sequence[str], *, name: str = "", deepest: int =
         return read_tree(
             name or Path(command[0]).name,
             lambda words: _ask(argv, words, Path(folder)),
-            deepest,
-            lambda words: _output_of([*argv, *words], Path(folder)),
-            lambda words: _manual_of([name or Path(command[0]).name, *words], Path(folder)),
+            run=lambda words: _output_of([*argv, *words], Path(folder)),
+            manual=lambda words: _manual_of([name or Path(command[0]).name, *words], Path(folder)),
         )
 
 
@@ -278,8 +276,8 @@ def _from_usages(whole: tuple[str, ...], help_text: HelpText) -> dict[str, Found
             found[word] = FoundCommand(
                 (*whole, word),
                 syntax=line.text,
-                options=tuple(option.model_copy(update={"required": False}) for option in line.options),
-                arguments=tuple(argument.model_copy(update={"required": False}) for argument in line.arguments),
+                options=_never_required(line.options),
+                arguments=_never_required(line.arguments),
                 source=" ".join((*whole, "--help")),
                 completeness=Completeness.PARTIAL,
             )
