@@ -70,6 +70,14 @@ def host_of(uri: str) -> str:
     return parts.netloc if parts.scheme in {"http", "https"} else f"{parts.scheme}:"
 
 
+def path_in(address: str) -> str:
+    """Return the path of an address; an empty one where it is none, such as `//[`."""
+    try:
+        return urlsplit(address).path
+    except ValueError:
+        return ""
+
+
 def retry_after(header: str) -> float | None:
     """Return the seconds that a `Retry-After` header asks for: a number or a date; None where it is neither."""
     with suppress(ValueError):

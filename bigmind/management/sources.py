@@ -26,7 +26,10 @@ def fetch_document(url: str) -> bytes:
     Raises:
         Invalid: it is not https, leads into a private network, or does not answer with a document.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise Invalid(f"Only https addresses are fetched. {error}.", hint=HINT) from error
     if parts.scheme != "https" or parts.username:
         raise Invalid("Only https addresses without a password are fetched.", hint=HINT)
     try:

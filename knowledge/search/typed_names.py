@@ -6,8 +6,9 @@ import unicodedata
 from itertools import product
 from math import prod
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
+from bigmind.core.addresses import path_in
 from knowledge.models.references import NAME_CHARS
 
 PARAMETER = "{}"
@@ -114,7 +115,7 @@ def path_form(path: str) -> str:
     A path with values in it, such as `/users/123`, stays as it is: see `path_candidates`.
     """
     given = path.strip()
-    bare = urlsplit(given).path if given.startswith(("http://", "https://")) else given.split("?")[0].split("#")[0]
+    bare = path_in(given) if given.startswith(("http://", "https://")) else given.split("?")[0].split("#")[0]
     segments = [_segment(segment) for segment in unquote(bare).split("/") if segment]
     return ("/" + "/".join(segments))[:NAME_CHARS].casefold()
 

@@ -22,6 +22,7 @@ from django.conf import settings
 from bigmind.core.addresses import deadline, retry_after
 from bigmind.core.errors import Invalid, NotFound, TooMany
 from knowledge.transfer.readers.github import COMMENTS, FILES, MARKDOWN, REPOSITORY, TIMELINES
+from knowledge.transfer.readers.json_rows import listing, mapping
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
 PAGE = 100
@@ -113,7 +114,7 @@ class _Api:
         first = {
             "issues": f"{path}/issues?state=all&per_page=1&{newest}",
             "comments": f"{path}/issues/comments?per_page=1&{newest}",
-            "tree": f"{path}/git/trees/{quote(branch, safe='')}?recursive=1",
+            "tree": f"{path}/git/trees/{_in_path(branch)}?recursive=1",
         }
         marks = {what: self._mark(asked, etags.get(what, "")) for what, asked in first.items()}
         if etags and all(mark == etags.get(what) and mark for what, mark in marks.items()):
@@ -128,7 +129,7 @@ class _Api:
             TIMELINES: self._timelines(path, [one["number"] for one in issues if _may_be_solved(one)], fetched),
         }
         fetched.files = {file: json.dumps(document).encode() for file, document in documents.items()}
-        self._files(path, branch, fetched)
+        self._files(path, first["tree"], fetched)
         return fetched
 
     def _timelines(self, path: str, issues: list[int], fetched: FetchedFiles) -> dict[str, list[Any]]:
@@ -144,14 +145,14 @@ class _Api:
             fetched.notices.append(f"What closed the oldest issues is not read ({older:,}), only their comments.")
         return {str(one): events for one, (events, _) in read.items()}
 
-    def _files(self, path: str, branch: str, fetched: FetchedFiles) -> None:
+    def _files(self, path: str, asked: str, fetched: FetchedFiles) -> None:
         """Read the README and the markdown below `docs`."""
-        reply = self._ask(f"{path}/git/trees/{quote(branch, safe='')}?recursive=1", may_miss=True)
-        tree = _parse(reply).get("tree") if reply is not None else []
-        blobs = [one for one in tree or [] if isinstance(one, dict) and one.get("type") == "blob"]
+        reply = self._ask(asked, may_miss=True)
+        tree = mapping(_parse(reply)).get("tree") if reply is not None else []
+        blobs = [one for one in listing(tree) if isinstance(one, dict) and one.get("type") == "blob"]
         wanted = [one for one in blobs if _is_wanted(str(one.get("path") or ""), one.get("size"))]
         for one in wanted[:FILES_READ]:
-            told = self._json(f"{path}/git/blobs/{quote(str(one.get('sha')), safe='')}")
+            told = self._json(f"{path}/git/blobs/{_in_path(str(one.get('sha')))}")
             try:
                 content = base64.b64decode(str(told.get("content") or ""), validate=False)
             except (binascii.Error, ValueError):
@@ -234,7 +235,11 @@ class _Api:
         """Return a whole address, of this API alone: the token goes nowhere else."""
         if not path.startswith(("http://", "https://")):
             return f"{self._url}/{path.lstrip('/')}"
-        told, ours = urlsplit(path), urlsplit(self._url)
+        ours = urlsplit(self._url)
+        try:
+            told = urlsplit(path)
+        except ValueError as error:
+            raise Invalid(f"{self._host} sends elsewhere.", hint="Look at BIGMIND_GITHUB_URL.") from error
         if (told.scheme, told.netloc) != (ours.scheme, ours.netloc):
             raise Invalid(f"{self._host} sends elsewhere, to {told.hostname}.", hint="Look at BIGMIND_GITHUB_URL.")
         return path
@@ -304,6 +309,10 @@ def _wait_asked(reply: httpx.Response) -> float | None:
     if reply.headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal() and len(reset) < 12:
         return max(1.0, int(reset) - time() + 1)
     return LONGEST_WAIT if reply.status_code == httpx.codes.TOO_MANY_REQUESTS else None
+
+
+def _in_path(name: str) -> str:
+    return quote(name, safe="", errors="replace")
 
 
 def _parse(reply: httpx.Response) -> Any:

@@ -283,6 +283,13 @@ def test_without_a_method_all_methods_of_a_path_are_told(actor):
     assert found.methods == ["GET", "POST"]
 
 
+@pytest.mark.parametrize("address", ["https://[/api/v1/users", "https://a]b/users"])
+def test_an_address_that_cannot_be_taken_apart_is_found_nowhere(actor, address):
+    search_knowledge(actor, query=f"GET {address}")
+
+    assert not get_api_endpoint(actor, path=address).found
+
+
 @pytest.mark.parametrize(("path", "method"), [("/api/v1/usres", None), ("/api/v1/users", "PATCH")])
 def test_an_endpoint_that_is_not_there_is_answered_with_the_nearest(actor, path, method):
     found = get_api_endpoint(actor, path=path, method=method)

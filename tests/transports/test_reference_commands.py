@@ -87,6 +87,7 @@ def test_what_no_generator_recognises_is_refused_with_the_kinds(tmp_path):
         ("http://example.com/openapi.json", "Only https addresses"),
         ("https://127.0.0.1/openapi.json", "private network"),
         ("https://user:secret@example.com/openapi.json", "Only https addresses without a password"),
+        ("https://[/openapi.json", "Only https addresses"),
     ],
 )
 def test_an_address_that_may_not_be_fetched_is_refused(address, refusal):

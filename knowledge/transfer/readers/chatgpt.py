@@ -7,7 +7,7 @@ from typing import Any
 
 from .bundles import Bundle
 from .conversations import Message, session_of
-from .json_rows import SIGNS_WITHIN, elements_of, start_of
+from .json_rows import SIGNS_WITHIN, elements_of, mapping, start_of
 from .memory_drafts import DraftRow, FactDraft, Row, Unread, moment_of
 from .saved_memories import facts_in
 from .words import category_of
@@ -95,8 +95,7 @@ def _memories(place: str, branch: list[Mapping[str, Any]]) -> Iterator[Row]:
 
 
 def _role(told: Mapping[str, Any]) -> str:
-    author = told.get("author")
-    return str(author.get("role")) if isinstance(author, Mapping) else ""
+    return str(mapping(told.get("author")).get("role") or "")
 
 
 def _text(told: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from .bundles import Bundle
 from .conversations import Message, session_of
 from .front_matter import notes_of
-from .json_rows import SIGNS_WITHIN, Element, document_in, elements_of, start_of
+from .json_rows import SIGNS_WITHIN, Element, document_in, elements_of, listing, start_of
 from .memory_drafts import DraftRow, NoteDraft, Row, Unread, moment_of
 from .saved_memories import facts_in
 from .words import headline
@@ -70,10 +70,9 @@ def _message(told: Mapping[str, Any]) -> Message:
 
 def _text(told: Mapping[str, Any]) -> str:
     """The blocks of text of a message: what it thought and which tools it called stay away."""
-    blocks = told.get("content")
     texts = [
         str(block.get("text") or "")
-        for block in (blocks if isinstance(blocks, list) else [])
+        for block in listing(told.get("content"))
         if isinstance(block, Mapping) and block.get("type") == "text"
     ]
     return "\n".join(text for text in texts if text.strip()) or str(told.get("text") or "")
@@ -108,8 +107,7 @@ def _project(place: str, told: Any) -> Iterator[Row]:
     for key, title in (("description", "description"), ("prompt_template", "instructions")):
         if isinstance(told.get(key), str) and told[key].strip():
             yield DraftRow(place, NoteDraft, {**fields, "key": title, "content": told[key]})
-    documents = told.get("docs")
-    for number, document in enumerate(documents if isinstance(documents, list) else [], start=1):
+    for number, document in enumerate(listing(told.get("docs")), start=1):
         where = f"{place}, document {number}"
         if isinstance(document, Mapping) and isinstance(document.get("content"), str):
             key = headline(str(document.get("filename") or f"document {number}"), otherwise="document")

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from .bundles import Bundle
-from .json_rows import lines_of
+from .json_rows import lines_of, listing, mapping
 from .memory_drafts import Row, Unread
 from .transcripts import (
     AgentAnswer,
@@ -17,7 +17,6 @@ from .transcripts import (
     UserPrompt,
     at,
     first_line_of,
-    mapping,
     objects_in,
     text_of_blocks,
     without_private,
@@ -96,8 +95,7 @@ def _events(transcript: Transcript, line: Mapping[str, Any]) -> Iterator[Event]:
 
 
 def _blocks(content: Any, kind: str) -> list[Mapping[str, Any]]:
-    found = content if isinstance(content, list) else []
-    return [block for block in found if isinstance(block, Mapping) and block.get("type") == kind]
+    return [block for block in listing(content) if isinstance(block, Mapping) and block.get("type") == kind]
 
 
 def _call(block: Mapping[str, Any], line: Mapping[str, Any]) -> ToolCall:

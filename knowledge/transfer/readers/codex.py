@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .bundles import Bundle
-from .json_rows import lines_of
+from .json_rows import lines_of, mapping
 from .memory_drafts import Row, Unread
 from .transcripts import (
     AgentAnswer,
@@ -19,7 +19,6 @@ from .transcripts import (
     at,
     exit_code,
     first_line_of,
-    mapping,
     objects_in,
     text_of_blocks,
     without_private,

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from .bundles import Bundle
-from .json_rows import SIGNS_WITHIN, document_in, lines_of, start_of
+from .json_rows import SIGNS_WITHIN, document_in, lines_of, listing, mapping, start_of
 from .memory_drafts import Row, Unread
 from .transcripts import (
     AgentAnswer,
@@ -17,7 +17,6 @@ from .transcripts import (
     UserPrompt,
     at,
     exit_code,
-    mapping,
     objects_in,
     text_of_blocks,
     without_private,
@@ -61,8 +60,7 @@ def _lines(bundle: Bundle, name: str) -> Iterator[Mapping[str, Any] | Unread]:
             return
         document = mapping(document_in(file, name))
         yield document
-        messages = document.get("messages")
-        yield from (message for message in (messages if isinstance(messages, list) else []) if mapping(message))
+        yield from filter(mapping, listing(document.get("messages")))
 
 
 def _conversation(bundle: Bundle, name: str) -> Iterator[Row]:
@@ -93,8 +91,7 @@ def _events(message: Mapping[str, Any]) -> Iterator[Event]:
     if message.get("type") == "user" and text:
         yield UserPrompt(text, at(message))
     elif message.get("type") == "gemini":
-        calls = message.get("toolCalls")
-        for call in map(mapping, calls if isinstance(calls, list) else []):
+        for call in map(mapping, listing(message.get("toolCalls"))):
             yield _call(call, message)
             yield _result(call, message)
         if text:
@@ -109,10 +106,8 @@ def _call(call: Mapping[str, Any], message: Mapping[str, Any]) -> ToolCall:
 
 
 def _result(call: Mapping[str, Any], message: Mapping[str, Any]) -> ToolResult:
-    results = call.get("result")
     answers = [
-        mapping(mapping(mapping(part).get("functionResponse")).get("response"))
-        for part in (results if isinstance(results, list) else [])
+        mapping(mapping(mapping(part).get("functionResponse")).get("response")) for part in listing(call.get("result"))
     ]
     text = "\n".join(str(answer.get("output") or answer.get("error") or "") for answer in answers)
     failed = call.get("status") == "error" or bool(exit_code(text))

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
+from bigmind.core.addresses import path_in
 from bigmind.core.errors import Invalid
 
 from .bundles import Bundle, text_in
 from .front_matter import without_front_matter
-from .json_rows import SIGNS_WITHIN, is_deep, start_of
+from .json_rows import SIGNS_WITHIN, is_deep, listing, mapping, start_of
 from .memory_drafts import DraftRow, PageDraft, PageSource, Remark, Row, moment_of, unread
 from .words import cut, headline, tags_of, without_comments
 
@@ -105,8 +106,7 @@ def looks_like(bundle: Bundle) -> bool:
 
 def rows(bundle: Bundle, *, into: str = "") -> Iterator[Row]:
     """Yield an issue for each that was solved, and a page for each of the wiki and of the docs."""
-    told = _document(bundle, REPOSITORY)
-    repository = told if isinstance(told, dict) else {}
+    repository = mapping(_document(bundle, REPOSITORY))
     issues: list[_Issue] = []
     for name in bundle.names():
         if name.lower().endswith(".json") and _holds_issues(bundle, name):
@@ -207,8 +207,7 @@ def _issue(told: Mapping[str, Any]) -> _Issue:
         for one in _dicts(told.get("closedByPullRequestsReferences"))
         if isinstance(one.get("number"), int)
     ]
-    number, labels = told.get("number"), told.get("labels")
-    labels = labels if isinstance(labels, list) else []
+    number = told.get("number")
     return _Issue(
         number=number if isinstance(number, int) else 0,
         title=str(told.get("title") or ""),
@@ -217,7 +216,7 @@ def _issue(told: Mapping[str, Any]) -> _Issue:
         is_open=str(told.get("state") or "").casefold() == "open",
         reason=str(told.get("state_reason") or told.get("stateReason") or "").casefold(),
         author=_login(author),
-        labels=[str(one.get("name") if isinstance(one, dict) else one) for one in labels],
+        labels=[str(one.get("name") if isinstance(one, dict) else one) for one in listing(told.get("labels"))],
         created_at=told.get("created_at") or told.get("createdAt"),
         updated_at=told.get("updated_at") or told.get("updatedAt") or told.get("closed_at") or told.get("closedAt"),
         closed_by=_login(told.get("closed_by")),
@@ -330,7 +329,7 @@ def _wiki_key(title: str) -> str:
 
 
 def _target(place: str, link: str, places: set[str], by_name: Mapping[str, str]) -> str | None:
-    path = _path_in(link) if not link.startswith(("http:", "https:", "#", "mailto:")) else ""
+    path = path_in(link) if not link.startswith(("http:", "https:", "#", "mailto:")) else ""
     if not path:
         return None
     parts: list[str] = [] if path.startswith("/") else list(PurePosixPath(place).parent.parts)
@@ -338,14 +337,6 @@ def _target(place: str, link: str, places: set[str], by_name: Mapping[str, str])
         parts = parts[:-1] if part == ".." else [*parts, part]
     joined = "/".join(parts)
     return joined if joined in places else by_name.get(_wiki_key(PurePosixPath(path).name.removesuffix(".md")))
-
-
-def _path_in(address: str) -> str:
-    """The path of an address; empty where it is none, such as `//[`."""
-    try:
-        return urlsplit(address).path
-    except ValueError:
-        return ""
 
 
 def _text(told: Any) -> str:
@@ -368,13 +359,13 @@ def _is_number(told: Any) -> bool:
 
 
 def _dicts(told: Any) -> Iterator[dict[str, Any]]:
-    return (one for one in told if isinstance(one, dict)) if isinstance(told, list) else iter(())
+    return (one for one in listing(told) if isinstance(one, dict))
 
 
 def _repository_of(issues: Sequence[_Issue]) -> str:
     """The repository that the addresses of issues name: owner and name stand before `issues`."""
     for issue in issues:
-        parts = _path_in(issue.url).strip("/").split("/")
+        parts = path_in(issue.url).strip("/").split("/")
         if len(parts) >= 4 and parts[-2] in ("issues", "pull"):
             return "/".join(parts[-4:-2])
     return ""

@@ -2,7 +2,7 @@
 
 import codecs
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import IO, Any, NamedTuple
 
 from bigmind.core.errors import Invalid
@@ -78,6 +78,16 @@ def document_in(file: IO[bytes], name: str, *, limit: int = DOCUMENT_BYTES) -> A
     if is_deep(document):
         raise Invalid(f"{name}: is nested deeper than {DEPTH} levels.")
     return document
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Return a value if it is a mapping, else an empty one: records of other versions may hold anything."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def listing(value: Any) -> list[Any]:
+    """Return a value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
 
 
 def as_json(value: Any) -> str:

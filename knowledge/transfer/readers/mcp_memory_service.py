@@ -8,7 +8,7 @@ from bigmind import __version__
 
 from .bundles import Bundle
 from .items import Item, item_of, rows_of
-from .json_rows import as_json, document_in, start_of
+from .json_rows import as_json, document_in, listing, start_of
 from .memory_drafts import DraftRow, FactDraft, Row, Unread, moment_of
 from .words import category_of
 
@@ -27,7 +27,7 @@ def rows(bundle: Bundle) -> Iterator[Row]:
     for name in _files(bundle):
         with bundle.open(name) as file:
             memories = document_in(file, name).get("memories")
-        for number, told in enumerate(memories if isinstance(memories, list) else [], start=1):
+        for number, told in enumerate(listing(memories), start=1):
             place = f"{name}, memory {number}"
             item = _item(told)
             if item:
@@ -63,8 +63,7 @@ def _item(told: Any) -> Item | None:
 def _fact(place: str, told: Any) -> Row:
     if not isinstance(told, Mapping) or not isinstance(told.get("content"), str):
         return Unread(place, "has no text called content.")
-    text, tags = told["content"], told.get("tags")
-    named = [str(tag) for tag in (tags if isinstance(tags, list) else [])]
+    text, named = told["content"], [str(tag) for tag in listing(told.get("tags"))]
     fields = {
         "fact": text,
         "category": category_of(text, str(told.get("memory_type")), *named, otherwise="codebase"),

@@ -9,7 +9,7 @@ from bigmind.core.errors import Invalid
 
 from .bundles import Bundle
 from .items import Item, item_of, rows_of
-from .json_rows import Element, as_json, document_in, elements_of, start_of
+from .json_rows import Element, as_json, document_in, elements_of, listing, mapping, start_of
 from .memory_drafts import DraftRow, FactDraft, Row, Unread, moment_of
 from .provenance import NAME
 from .words import category_of
@@ -72,8 +72,7 @@ def _elements(bundle: Bundle, name: str) -> Iterator[Element]:
     found = next((document[key] for key in LISTS if isinstance(document.get(key), list)), None)
     if found is None:
         raise Invalid(f"{name}: has no list called results, memories or data.", hint="Export it from mem0 again.")
-    relations = document.get("relations") or []
-    for number, value in enumerate([*found, *(relations if isinstance(relations, list) else [])], start=1):
+    for number, value in enumerate([*found, *listing(document.get("relations"))], start=1):
         yield Element(number, 1, value)
 
 
@@ -92,8 +91,7 @@ def _row(place: str, value: Any) -> Row:
     text = _relation(value) or value.get(name)
     if text is None:
         return Unread(place, "has no text called memory.")
-    told = value.get("metadata")
-    metadata = told if isinstance(told, Mapping) else {}
+    metadata = mapping(value.get("metadata"))
     named = [str(name) for name in _names(value.get("categories")) + _names(metadata.get("category"))]
     fields = {
         "fact": text,
@@ -113,7 +111,7 @@ def _relation(value: Mapping[str, Any]) -> str | None:
 
 
 def _names(told: Any) -> list[str]:
-    return [told] if isinstance(told, str) else [str(one) for one in told] if isinstance(told, list) else []
+    return [told] if isinstance(told, str) else [str(one) for one in listing(told)]
 
 
 def _short(told: Any) -> str | None:

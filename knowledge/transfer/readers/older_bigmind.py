@@ -7,7 +7,7 @@ from bigmind.core.errors import Invalid
 
 from . import older_databases
 from .bundles import Bundle
-from .json_rows import SIGNS_WITHIN, document_in, start_of
+from .json_rows import SIGNS_WITHIN, document_in, listing, start_of
 from .memory_drafts import (
     ChunkDraft,
     CompanyDraft,
@@ -52,7 +52,7 @@ def rows(bundle: Bundle, *, whose: str = "") -> Iterator[Row]:
 
 def _rows(name: str, document: Mapping[str, Any]) -> Iterator[Row]:
     yield from _profile(name, next((document[key] for key in PROFILES if document.get(key)), None))
-    chunks = _by_session([one for key in CHUNKS for one in _list(document.get(key))])
+    chunks = _by_session([one for key in CHUNKS for one in listing(document.get(key))])
     summaries = {
         str(one.get("id") or one.get("session_id")): one for key in SUMMARIES for one in _maps(document.get(key))
     }
@@ -157,7 +157,7 @@ SORTS = (
 
 
 def _with_places(name: str, sort: str, told: Any) -> Iterator[tuple[str, Any]]:
-    for number, one in enumerate(_list(told), start=1):
+    for number, one in enumerate(listing(told), start=1):
         id = one.get("id") if isinstance(one, Mapping) else None
         yield f"{name}, {sort} {id if isinstance(id, int | str) else number}", one
 
@@ -170,22 +170,18 @@ def _by_session(chunks: Iterable[Any]) -> dict[str, list[Mapping[str, Any]]]:
     return found
 
 
-def _list(told: Any) -> list[Any]:
-    return told if isinstance(told, list) else []
-
-
 def _maps(told: Any) -> list[Mapping[str, Any]]:
-    return [one for one in _list(told) if isinstance(one, Mapping)]
+    return [one for one in listing(told) if isinstance(one, Mapping)]
 
 
 def _names(told: Any) -> list[str]:
-    names = told.split(",") if isinstance(told, str) else _list(told)
+    names = told.split(",") if isinstance(told, str) else listing(told)
     return [str(name).strip() for name in names if str(name).strip()]
 
 
 def _lines(told: Any) -> list[str]:
     """Bullets or lines of a text, or the texts of a list."""
-    lines = told.splitlines() if isinstance(told, str) else _list(told)
+    lines = told.splitlines() if isinstance(told, str) else listing(told)
     return [text for line in lines if (text := str(line).strip().lstrip("-*•").strip())]
 
 

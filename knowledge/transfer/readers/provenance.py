@@ -17,7 +17,7 @@ from bigmind.core.signed_documents import SignatureVerdict, check_signature, is_
 
 from .bundles import Bundle
 from .items import DRAFTS, Item
-from .json_rows import as_json, document_in
+from .json_rows import as_json, document_in, listing, mapping
 from .memory_drafts import MemoryDraft, Reading
 
 NAME = "bigmind-provenance.json"
@@ -72,13 +72,12 @@ def signer_notice(reading: Reading) -> list[str]:
 
 
 def _by_text(signed: Any, key: str) -> dict[str, Mapping[str, Any]]:
-    rows = signed.get("items") if isinstance(signed, Mapping) else None
     return {
         str(row["text"]): {
             "key": key,
             **{name: str(row[name])[:300] for name in ("source", "session", "file") if row.get(name)},
         }
-        for row in (rows if isinstance(rows, list) else [])
+        for row in listing(mapping(signed).get("items"))
         if isinstance(row, Mapping) and isinstance(row.get("text"), str)
     }
 

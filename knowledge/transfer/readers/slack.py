@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from bigmind.core.errors import Invalid
 
 from .bundles import Bundle
-from .json_rows import document_in
+from .json_rows import document_in, listing, mapping
 from .memory_drafts import DraftRow, PageDraft, PageSource, Remark, Row, unread
 from .words import cut, headline, tags_of
 
@@ -123,8 +123,7 @@ def _document(bundle: Bundle, name: str) -> list[Any]:
     if name not in bundle.names():
         return []
     with bundle.open(name) as file:
-        told = document_in(file, name, limit=FILE_BYTES)
-    return told if isinstance(told, list) else []
+        return listing(document_in(file, name, limit=FILE_BYTES))
 
 
 def _ids_by_name(told: Sequence[Any]) -> dict[str, str]:
@@ -137,7 +136,7 @@ def _people(told: Sequence[Any]) -> dict[str, str]:
     people: dict[str, str] = {}
     for one in told:
         if isinstance(one, dict):
-            profile = _dict_in(one, "profile")
+            profile = mapping(one.get("profile"))
             names = (profile.get("display_name"), profile.get("real_name"), one.get("real_name"), one.get("name"))
             people[str(one.get("id"))] = headline(next((str(name) for name in names if name), ""), otherwise="someone")
     return people
@@ -228,10 +227,9 @@ def _is_answer(reply: Mapping[str, Any], people: Mapping[str, str]) -> bool:
 def _agreement(reply: Mapping[str, Any], asker: str) -> int:
     """How many agreed with a reply by a reaction; that of who asked counts thrice, because they have tried it."""
     found = 0
-    listed = reply.get("reactions")
-    for reaction in listed if isinstance(listed, list) else []:
+    for reaction in listing(reply.get("reactions")):
         if isinstance(reaction, dict) and str(reaction.get("name")).partition("::")[0] in AGREED:
-            users = told if isinstance(told := reaction.get("users"), list) else []
+            users = listing(reaction.get("users"))
             found += len(users) + 2 * (asker in users)
     return found + ("```" in str(reply.get("text")))
 
@@ -245,7 +243,7 @@ def _author_id(message: Mapping[str, Any]) -> str:
 
 
 def _name(message: Mapping[str, Any], people: Mapping[str, str]) -> str:
-    profile = _dict_in(message, "user_profile")
+    profile = mapping(message.get("user_profile"))
     told = people.get(_author_id(message)) or profile.get("display_name") or profile.get("real_name")
     return headline(str(told or ""), otherwise="someone")
 
@@ -257,13 +255,8 @@ def _by(message: Mapping[str, Any], people: Mapping[str, str]) -> str:
 
 def _moment(message: Mapping[str, Any]) -> datetime | None:
     """When it was said, or last edited."""
-    seconds = _number(_dict_in(message, "edited").get("ts")) or _number(message.get("ts"))
+    seconds = _number(mapping(message.get("edited")).get("ts")) or _number(message.get("ts"))
     return datetime.fromtimestamp(seconds, UTC) if 0 < seconds < 4_000_000_000 else None
-
-
-def _dict_in(told: Mapping[str, Any], name: str) -> dict[str, Any]:
-    inner = told.get(name)
-    return inner if isinstance(inner, dict) else {}
 
 
 def _number(told: Any) -> float:

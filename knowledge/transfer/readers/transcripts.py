@@ -16,7 +16,7 @@ from typing import Any
 from knowledge.models.lessons import FIXED_ERROR
 
 from .bundles import Bundle
-from .json_rows import Element, lines_of
+from .json_rows import Element, lines_of, listing, mapping
 from .memory_drafts import DraftRow, Row, SessionDraft, Unread, moment_of
 from .words import cut, headline
 
@@ -130,7 +130,7 @@ def text_of_blocks(content: Any, *kinds: str) -> str:
     """Return the texts among the blocks of a message; a message may also be a plain text."""
     if isinstance(content, str):
         return content
-    blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+    blocks = [block for block in listing(content) if isinstance(block, Mapping)]
     texts = [block.get("text") for block in blocks if not kinds or block.get("type") in kinds]
     return "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
 
@@ -148,11 +148,6 @@ def first_line_of(bundle: Bundle, name: str) -> Mapping[str, Any]:
     """Return the first line of a record, by which its program is known; an empty one where that is no object."""
     with bundle.open(name) as file:
         return mapping(next((element.value for element in lines_of(file, name)), None))
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    """Return a value if it is a mapping, else an empty one: records of other versions may hold anything."""
-    return value if isinstance(value, Mapping) else {}
 
 
 def at(line: Mapping[str, Any]) -> datetime | None:

@@ -232,6 +232,7 @@ def test_a_limit_is_waited_for_where_that_is_bearable(server):
         (Trouble(200, {}, "<html>"), Invalid, "no JSON"),
         (Trouble(200, {}, "[" * 100_000), Invalid, "no JSON"),
         (Trouble(301, {"Location": "https://evil.example/repos/acme/widgets"}), Invalid, "sends elsewhere"),
+        (Trouble(301, {"Location": "https://[/repos/acme/widgets"}), Invalid, "sends elsewhere"),
     ],
 )
 def test_what_goes_wrong_is_told_with_the_way_out(server, trouble, error, says):
@@ -241,6 +242,22 @@ def test_what_goes_wrong_is_told_with_the_way_out(server, trouble, error, says):
         import_repository(make_actor(curator=True), "acme/widgets", pause=lambda seconds: None)
 
     assert not Entry.objects.exists()
+
+
+@pytest.mark.parametrize("tree", [[], None, {"tree": True}, {"tree": [{"type": "blob", "path": ["README.md"]}]}])
+def test_a_tree_that_is_none_is_no_tree(server, monkeypatch, tree):
+    answer = server.answer
+    monkeypatch.setattr(
+        server, "answer", lambda path, query: (200, tree, 1) if "/git/trees/" in path else answer(path, query)
+    )
+
+    assert import_repository(make_actor(curator=True), "acme/widgets").added == {"entries": 2}
+
+
+def test_a_branch_whose_name_cannot_be_encoded_has_no_files(server):
+    server.troubles.append(Trouble(200, {}, '{"default_branch": "\\ud800"}'))
+
+    assert import_repository(make_actor(curator=True), "acme/widgets").added == {"entries": 2}
 
 
 def test_a_repository_without_issues_and_one_that_is_not_there(server, settings):

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
+from bigmind.core.addresses import path_in
 from knowledge.references.readers.openapi.json_references import ApiDocument
 from knowledge.references.readers.openapi.schemas import Schemas
 from knowledge.references.readers.openapi.values import line, listing, mapping, prose, text, texts
@@ -73,7 +73,7 @@ class ApiEndpoint:
     @property
     def full_path(self) -> str:
         """Its path with that of its server before it."""
-        base = path_of(self.server)
+        base = path_in(self.server)
         return f"{base.rstrip('/')}{self.path}"
 
     @property
@@ -161,14 +161,6 @@ def _fill_variables(server: dict[str, Any]) -> str:
     variables = mapping(server.get("variables"))
     url = line(server.get("url"), PATH_CHARS)
     return PLACEHOLDER.sub(lambda found: text(mapping(variables.get(found[1])).get("default")) or found[0], url)
-
-
-def path_of(url: str) -> str:
-    """Return the path of an address, or none where it is no address."""
-    try:
-        return urlsplit(url).path
-    except ValueError:
-        return ""
 
 
 @dataclass(frozen=True)
