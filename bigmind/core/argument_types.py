@@ -78,11 +78,19 @@ def _read_moment(moment: Any) -> Any:
         return moment  # which is then refused in pydantic's own words
 
 
+# In every time zone these two are days of the calendar: what lies beyond could be stored, but not shown.
+_FIRST = datetime(1, 1, 2, tzinfo=UTC)
+_LAST = datetime(9999, 12, 30, 23, 59, 59, tzinfo=UTC)
+
+
 def _in_utc(moment: datetime) -> datetime:
-    """Convert a moment to UTC. One without a time zone is read in the zone of the instance."""
+    """Convert a moment to UTC. One without a time zone is read in the zone of the instance.
+
+    What means “for ever” (9999-12-31T23:59:59Z) becomes the last moment that can be shown everywhere.
+    """
     try:
         aware = moment if moment.tzinfo else timezone.make_aware(moment)
-        return aware.astimezone(UTC)
+        return min(max(aware.astimezone(UTC), _FIRST), _LAST)
     except (OverflowError, ValueError) as error:
         raise ValueError("lies outside the calendar. Use a year from 1 to 9999") from error
 

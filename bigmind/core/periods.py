@@ -5,7 +5,7 @@ Words are compared one by one, so nothing here takes longer than its text is lon
 
 import re
 from collections.abc import Sequence
-from datetime import MAXYEAR, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import NamedTuple
 
 from django.utils import timezone
@@ -44,16 +44,13 @@ def read_period(text: str) -> Period | None:
     Raises:
         ValueError: it may mean two days; the message names both.
     """
-    # ISO 8601 is read where moments are; a day of it is a period, too.
-    if (day := _iso_day(text.strip())) is not None:
-        return _days(day, 1)
     if "/" in text or text.count(".") == 2:
         _refuse_two_orders(text)
         return None
     if not text.isascii() or ":" in text or len(text) > 60:
         return None
     words = [word for word in _WORD.findall(text.casefold()) if word not in _FILLERS]
-    return _period_of(words) if 0 < len(words) <= _WORDS else None
+    return _period_of(words, timezone.localtime()) if 0 < len(words) <= _WORDS else None
 
 
 def find_period(text: str, *, now: datetime | None = None) -> Period | None:
@@ -72,11 +69,7 @@ def find_period(text: str, *, now: datetime | None = None) -> Period | None:
             phrase = [word for word in words[start : start + length] if word not in _FILLERS]
             if not phrase or phrase[0] != words[start] or not _is_meant(words, start, phrase):
                 continue
-            try:
-                found = _period_of(phrase, moment)
-            except (ValueError, OverflowError):
-                continue
-            if found is not None:
+            if (found := _period_of(phrase, moment)) is not None:
                 # The search is for when something was said, which cannot lie ahead.
                 return found if found.start < moment else None
     return None
@@ -93,8 +86,15 @@ def _is_meant(words: Sequence[str], start: int, phrase: Sequence[str]) -> bool:
     return before in _FILLERS and (word in _MONTHS or (len(word) == 4 and word.isdecimal()))
 
 
-def _period_of(words: Sequence[str], now: datetime | None = None) -> Period | None:
-    now = now or timezone.localtime()
+def _period_of(words: Sequence[str], now: datetime) -> Period | None:
+    """Return the period that these words name; None where the calendar has no such day."""
+    try:
+        return _named_by(words, now)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _named_by(words: Sequence[str], now: datetime) -> Period | None:
     today = now.date()
     match words:
         case ["now"]:
@@ -104,11 +104,11 @@ def _period_of(words: Sequence[str], now: datetime | None = None) -> Period | No
         case ["day", "before", "yesterday"]:
             return _days(today - timedelta(days=2), 1)
         case [year] if len(year) == 4 and year.isdecimal():
-            return _years(int(year), 1)
-        case [year, month] if len(year) == 4 and year.isdecimal() and month.isdecimal() and 1 <= int(month) <= 12:
+            return _year(int(year))
+        case [year, month] if len(year) == 4 and year.isdecimal() and month.isdecimal():
             return _month(int(year), int(month))
         case [year, month, day] if len(year) == 4 and all(part.isdecimal() for part in words):
-            return _iso_period(year, month, day)
+            return _days(date(int(year), int(month), int(day)), 1)
         case [*before, "ago"]:
             return _ago(before, now)
         case [past, *span] if past in _PAST and len(span) == 2 and _number(span[0]) is not None:
@@ -127,7 +127,7 @@ def _calendar(name: str, today: date, *, back: int) -> Period | None:
         month = today.year * 12 + today.month - 1 - back
         return _month(month // 12, month % 12 + 1)
     if name == "year":
-        return _years(today.year - back, 1)
+        return _year(today.year - back)
     return _latest_day([name], today) if back else None
 
 
@@ -147,12 +147,7 @@ def _latest_day(words: Sequence[str], today: date) -> Period | None:
         return None
     day = days[0] if days else 1
     year = years[0] if years else today.year - ((month + 1, day) > (today.month, today.day))
-    if not days:
-        return _month(year, month + 1)
-    try:
-        return _days(date(year, month + 1, day), 1)
-    except ValueError:
-        return None
+    return _days(date(year, month + 1, day), 1) if days else _month(year, month + 1)
 
 
 def _ago(words: Sequence[str], now: datetime) -> Period | None:
@@ -162,8 +157,6 @@ def _ago(words: Sequence[str], now: datetime) -> Period | None:
     unit = words[1].removesuffix("s")
     if unit in {"month", "year"}:
         month = now.year * 12 + now.month - 1 - number * (12 if unit == "year" else 1)
-        if month < 12:
-            return None
         # A month before the 31st is the last day of a shorter month.
         last = _month(month // 12, month % 12 + 1)
         return _days(min(last.start.date() + timedelta(days=now.day - 1), last.end.date() - timedelta(days=1)), 1)
@@ -191,20 +184,6 @@ def _starting(word: str, names: Sequence[str]) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
-def _iso_day(text: str) -> date | None:
-    if len(text) != 10 or text[4] != "-" or text[7] != "-":
-        return None
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return None
-
-
-def _iso_period(year: str, month: str, day: str) -> Period | None:
-    found = _iso_day(f"{year}-{month:0>2}-{day:0>2}")
-    return _days(found, 1) if found else None
-
-
 def _refuse_two_orders(text: str) -> None:
     """Refuse 05/06/2026: half of the world reads a day of June there, the other half of May."""
     parts = _WORD.findall(text)
@@ -230,8 +209,8 @@ def _month(year: int, month: int) -> Period:
     return Period(_midnight(date(year, month, 1)), _midnight(following))
 
 
-def _years(year: int, number: int) -> Period | None:
-    return Period(_midnight(date(year, 1, 1)), _midnight(date(year + number, 1, 1))) if 0 < year < MAXYEAR else None
+def _year(year: int) -> Period:
+    return Period(_midnight(date(year, 1, 1)), _midnight(date(year + 1, 1, 1)))
 
 
 def _midnight(day: date) -> datetime:

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
 
 import pytest
+from django.utils import timezone
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from bigmind.core.argument_checks import validate_arguments
@@ -179,6 +181,14 @@ def test_a_schema_puts_definitions_in_place_and_keeps_a_property_called_title():
 )
 def test_a_moment_is_understood_with_any_zone_and_without_one(said, meant):
     assert TypeAdapter(Moment).validate_python(said).isoformat() == meant
+
+
+@pytest.mark.parametrize("said", ["9999-12-31T23:59:59Z", "9999-12-31", "0001-01-01"])
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Etc/GMT+12"])
+def test_a_moment_that_means_for_ever_can_be_shown_in_every_zone(said, zone):
+    moment = TypeAdapter(Moment).validate_python(said)
+
+    assert timezone.localtime(moment, ZoneInfo(zone)).year == int(said[:4])
 
 
 @pytest.mark.parametrize("said", ["0001-01-01T00:00:00+23:00", "9999-12-31T23:59:59-23:00"])

@@ -77,6 +77,13 @@ def test_a_day_that_may_be_two_is_refused_with_both(text: str) -> None:
         "in 3 days",
         "2026-03-30T09:15:00Z",
         "before may 3 4",
+        "9999-12-31",
+        "9999-12",
+        "31 December 9999",
+        "9999",
+        "0000-01",
+        "2026-13",
+        "3000 years ago",
     ],
 )
 def test_anything_else_is_left_as_it_is(text: str) -> None:
