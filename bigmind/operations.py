@@ -89,8 +89,13 @@ _OF_MEMORY = frozenset(
 def operations_for(actor: Actor, toolsets: Collection[str] = ("core",)) -> Iterator[Operation]:
     """Yield what this actor may call, in the toolsets asked for; `all` means every toolset."""
     for operation in CATALOGUE.values():
-        if operation.is_listed_in(toolsets) and operation.scope in actor.scopes and actor.may_use(operation.toolsets):
+        if operation.is_listed_in(toolsets) and may_call(actor, operation):
             yield operation
+
+
+def may_call(actor: Actor, operation: Operation) -> bool:
+    """Whether the key of an actor has the scope and a toolset of an operation."""
+    return operation.scope in actor.scopes and actor.may_use(operation.toolsets)
 
 
 def find_operation(name: str) -> Operation | None:

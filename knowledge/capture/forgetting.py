@@ -13,6 +13,7 @@ from bigmind.core.argument_types import RowId
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.limits import QUERY_CHARS
 from knowledge.models import Act, CapturePolicy, Chunk, Conversation, HookEvent, Kind, ReceiptText
+from knowledge.models.base import delete_keeping_id
 from knowledge.models.conversations import KEEP_DAYS
 from knowledge.search.passages import erase_passages
 from knowledge.services.recent_questions import forget_prompts
@@ -50,11 +51,10 @@ def forget_conversation(actor: Actor, *, conversation_id: RowId) -> Conversation
     session = conversation.session
     told = Act.objects.filter(user=actor.user, client=conversation.client, conversation=conversation.client_id)
     told.delete()
-    conversation.delete()
+    delete_keeping_id(conversation)
     if session:
         erase_session(actor, session_id=str(session.pk))
     forget_kept_replies(actor.user)
-    conversation.pk = conversation_id
     return conversation
 
 

@@ -21,6 +21,13 @@ class CanBeSetAside(PrivateModel):
         return self.set_aside_at is None
 
 
+def delete_keeping_id(row: models.Model) -> None:
+    """Delete a row. Django clears the id of what it deletes, and the reply names it."""
+    id = row.pk
+    row.delete()
+    row.pk = id
+
+
 class Writing(models.Model):
     """One text that a program stored or changed. It holds no content; what people type on pages has none."""
 

@@ -9,6 +9,7 @@ from bigmind.core.argument_types import Content
 from bigmind.core.errors import NotFound
 from knowledge.argument_types import ChunkId, FlagReason, Role, SessionId
 from knowledge.models import Chunk, Kind, Session
+from knowledge.models.base import delete_keeping_id
 from knowledge.search.passages import erase_passages, index_passages
 
 from .current_sessions import open_session
@@ -78,9 +79,7 @@ def erase_chunk(actor: Actor, *, chunk_id: ChunkId) -> Chunk:
     chunk = own_chunk(actor, chunk_id)
     erase_passages(Kind.CHUNK, [chunk.pk])
     forget_kept_replies(actor.user)
-    chunk.delete()
-    # Django clears the key of what it deletes, and the reply names it.
-    chunk.pk = chunk_id
+    delete_keeping_id(chunk)
     return chunk
 
 

@@ -27,6 +27,7 @@ from knowledge.argument_types import (
 )
 from knowledge.lessons.seen_errors import keep_fingerprints
 from knowledge.models import Entry, Kind
+from knowledge.models.base import delete_keeping_id
 from knowledge.search.passages import erase_passages, index_passages
 from knowledge.services.near_duplicates import RELATED, Similar, compare_with_stored
 
@@ -163,9 +164,7 @@ def delete_entry(actor: Actor, *, id: EntryId) -> Entry:
     """
     entry = _own_entry(actor, id)
     erase_passages(Kind.ENTRY, [entry.pk])
-    deleted = entry.pk
-    entry.delete()
-    entry.pk = deleted
+    delete_keeping_id(entry)
     return entry
 
 

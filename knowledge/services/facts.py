@@ -23,6 +23,7 @@ from bigmind.core.private_row_numbers import number_of
 from bigmind.core.text import digest
 from knowledge.argument_types import CategoryName, FactId, FactIds, FactText, SessionId, ValidFrom, ValidUntil
 from knowledge.models import Category, Fact, Kind, Session
+from knowledge.models.base import delete_keeping_id
 from knowledge.models.facts import FactQuerySet
 from knowledge.search.passages import erase_passages
 
@@ -362,10 +363,7 @@ def erase_fact(actor: Actor, *, fact_id: FactId) -> Fact:
     erase_passages(Kind.FACT, [fact.pk, *fact.supersedes.exclude(deprecated_at=None).values_list("pk", flat=True)])
     forget_kept_replies(actor.user)
     note_erased(actor.user, "fact", fact.pk)
-    erased = fact.pk
-    fact.delete()
-    # Django clears the key of what it deletes, and the reply names it.
-    fact.pk = erased
+    delete_keeping_id(fact)
     return fact
 
 

@@ -14,6 +14,7 @@ from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.pagination import Page, page_of
 from knowledge.argument_types import HypothesisId, HypothesisText, SessionId
 from knowledge.models import Hypothesis, Kind, Verdict
+from knowledge.models.base import delete_keeping_id
 from knowledge.search.passages import erase_passages, index_passages
 
 from .calibration import track_record
@@ -143,9 +144,7 @@ def erase_hypothesis(actor: Actor, *, hypothesis_id: HypothesisId) -> Hypothesis
     belief = own_hypothesis(actor, hypothesis_id)
     erase_passages(Kind.HYPOTHESIS, [belief.pk])
     forget_kept_replies(actor.user)
-    erased = belief.pk
-    belief.delete()
-    belief.pk = erased
+    delete_keeping_id(belief)
     return belief
 
 

@@ -23,6 +23,7 @@ from bigmind.core.pagination import Page, page_of
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.text import clean_name
 from knowledge.models import CompanyEntry
+from knowledge.models.base import delete_keeping_id
 
 MOST_EACH = 20
 EACH_SHOWN = 5
@@ -121,9 +122,7 @@ def forget_instance(actor: Actor, *, instance_id: InstanceId) -> Instance:
     instance = Instance.objects.select_related("user").filter(user=actor.user, identity=instance_id).first()
     if instance is None:
         raise NotFound("You have no such instance.", hint="directory_list_instances shows them.")
-    pk = instance.pk
-    instance.delete()
-    instance.pk = pk
+    delete_keeping_id(instance)
     return instance
 
 

@@ -19,6 +19,7 @@ from bigmind.core.screening.policy import Screened
 from bigmind.core.text import mention
 from knowledge.argument_types import Domain, Key
 from knowledge.models import Kind, Note
+from knowledge.models.base import delete_keeping_id
 from knowledge.search.nearest_names import SUGGEST_FROM, nearest_or
 from knowledge.search.passages import erase_passages, index_passages
 
@@ -93,9 +94,7 @@ def delete_note(actor: Actor, *, domain: Domain, key: Key) -> Note:
     note = mine.first() or own_note(actor, domain, key)
     erase_passages(Kind.NOTE, [note.pk])
     forget_kept_replies(actor.user)
-    deleted = note.pk
-    note.delete()
-    note.pk = deleted
+    delete_keeping_id(note)
     return note
 
 

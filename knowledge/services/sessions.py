@@ -30,6 +30,7 @@ from knowledge.argument_types import (
     Used,
 )
 from knowledge.models import CompanyEntry, Conversation, Dispatch, Kind, Note, Session, Summary
+from knowledge.models.base import delete_keeping_id
 from knowledge.search.passages import erase_passages, index_passages, mark_outdated, note_writings
 from knowledge.services.chunks import index_chunk
 from knowledge.services.closing_sessions import close_sessions
@@ -294,10 +295,8 @@ def erase_session(actor: Actor, *, session_id: SomeSessionId) -> Session:
     note_erased(actor.user, "session", session.pk)
     # Its events hold what the user asked in it.
     Conversation.objects.filter(session=session).delete()
-    erased = session.pk
-    session.delete()
+    delete_keeping_id(session)
     index_person(actor.user)
-    session.pk = erased
     return session
 
 

@@ -31,7 +31,7 @@ from accounts.models import ApiKey, User
 from bigmind.core.change_notifications import ANY, CHANNEL, Change, listening_parameters
 from bigmind.core.metrics import STREAMS
 from bigmind.core.operations import Operation
-from bigmind.operations import CATALOGUE
+from bigmind.operations import CATALOGUE, may_call
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.resources import CONTEXT, NOTES, notes_uri
 from bigmind.transports.mcp.threads import on_a_thread
@@ -174,7 +174,7 @@ async def _tell_all(loop: asyncio.AbstractEventLoop, change: Change) -> None:
     concerned = [stream for stream in _streams_on(loop) if change.user in {"", str(stream.actor.user.pk)}]
     for stream in await _end_those_that_are_shut(concerned) if concerned else []:
         for event in _events(change, stream.resources):
-            if _may_hear(stream.actor, event.read_by):
+            if may_call(stream.actor, event.read_by):
                 await stream.bus.publish(event.event)
 
 
@@ -216,10 +216,6 @@ def _credential(actor: Actor) -> UUID:
 
 def _streams_of(user_id: UUID) -> list[Stream]:
     return [stream for stream in list(_STREAMS) if stream.actor.user.pk == user_id]
-
-
-def _may_hear(actor: Actor, operation: Operation) -> bool:
-    return operation.scope in actor.scopes and actor.may_use(operation.toolsets)
 
 
 def _streams_on(loop: asyncio.AbstractEventLoop) -> list[Stream]:

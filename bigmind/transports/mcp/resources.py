@@ -9,7 +9,7 @@ from bigmind.core.limits import PAGE_ROWS
 from bigmind.core.rls import rls_scope
 from bigmind.core.text import echo
 from bigmind.gate import perform
-from bigmind.operations import CATALOGUE
+from bigmind.operations import CATALOGUE, may_call
 from bigmind.transports.mcp.request_context import RequestContext
 from knowledge.services.notes import note_domains
 
@@ -114,9 +114,7 @@ def _notes_of(context: RequestContext, uri: str) -> str:
 
 
 def _domains(context: RequestContext) -> dict[str, int]:
-    operation = CATALOGUE["knowledge_get"]
-    permitted = operation.scope in context.actor.scopes and context.actor.may_use(operation.toolsets)
-    if not permitted:
+    if not may_call(context.actor, CATALOGUE["knowledge_get"]):
         return {}
     with rls_scope(context.actor.user.pk):
         return note_domains(context.actor)
