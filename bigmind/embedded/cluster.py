@@ -271,4 +271,4 @@ class Cluster:
                 return
             time.sleep(0.02)
         self.stop()
-        raise CannotStart(f"PostgreSQL did not start: {last_lines(self.log, 3)} (all of it: {self.log})")
+        raise CannotStart(f"PostgreSQL did not start: {last_lines(self.log)} (all of it: {self.log})")

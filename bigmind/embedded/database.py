@@ -27,13 +27,13 @@ MIGRATION_LOCK = (7700, 1)
 LOOK_AGAIN = 0.5
 
 
-def wait_for_database(say: Callable[[str], None], *, at_most: float = WAIT_AT_MOST) -> None:
+def wait_for_database(say: Callable[[str], None]) -> None:
     """Wait until the database accepts connections; it is normal for the server to start later than we do.
 
     Raises:
         CannotStart: it did not in time.
     """
-    give_up, delay, reported = time.monotonic() + at_most, 0.2, ""
+    give_up, delay, reported = time.monotonic() + WAIT_AT_MOST, 0.2, ""
     while True:
         try:
             psycopg.connect(**{**connection.get_connection_params(), "connect_timeout": 5}).close()
@@ -42,7 +42,9 @@ def wait_for_database(say: Callable[[str], None], *, at_most: float = WAIT_AT_MO
         else:
             return
         if time.monotonic() > give_up:
-            raise CannotStart(f"The database did not answer for {at_most:.0f} s: {reason}. Check BIGMIND_DATABASE_URL.")
+            raise CannotStart(
+                f"The database did not answer for {WAIT_AT_MOST:.0f} s: {reason}. Check BIGMIND_DATABASE_URL."
+            )
         if reason != reported:
             say(f"Waiting for the database: {reason}.")
             reported = reason

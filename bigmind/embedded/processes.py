@@ -41,14 +41,14 @@ def rotate(log: Path) -> None:
         log.replace(log.with_name(f"{log.name}.1"))
 
 
-def last_lines(log: Path, count: int) -> str:
-    """Return the last non-empty lines of a log, joined for one sentence."""
+def last_lines(log: Path) -> str:
+    """Return the last three non-empty lines of a log, joined for one sentence."""
     if not log.exists():
         return ""
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - TAIL_BYTES))
         lines = file.read().decode(errors="replace").splitlines()
-    return "\n".join([line.strip() for line in lines if line.strip()][-count:])
+    return "\n".join([line.strip() for line in lines if line.strip()][-3:])
 
 
 def die_with_parent(last_words: signal.Signals) -> Callable[[], None]:
@@ -232,7 +232,7 @@ class Child:
         code = self._process.poll() if self._process is not None else None
         if code is None or code < 0:
             return f"was ended by signal {-code}" if code else "has not started"
-        return f"ended with exit code {code}: {last_lines(self.log, 3)} (all of it: {self.log})"
+        return f"ended with exit code {code}: {last_lines(self.log)} (all of it: {self.log})"
 
     def stop_listening(self) -> None:
         """Stop accepting connections, and close our copies of its sockets: connected clients still get an answer."""

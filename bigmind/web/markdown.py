@@ -13,29 +13,9 @@ from bigmind.core.markdown import PARSER, cut_markdown, parse_markdown
 
 LAST_HEADING = 6
 
-TAGS = {
-    *(
-        "p",
-        "br",
-        "hr",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "strong",
-        "em",
-        "s",
-        "code",
-        "pre",
-        "blockquote",
-        "ul",
-        "ol",
-        "li",
-        "a",
-    ),
-    *("table", "thead", "tbody", "tr", "th", "td"),
-}
+TAGS = set(
+    "p br hr h2 h3 h4 h5 h6 strong em s code pre blockquote ul ol li a table thead tbody tr th td".split()  # noqa: SIM905
+)
 ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "pre": {"tabindex"}, "table": {"tabindex"}}
 SCHEMES = {"http", "https", "mailto"}
 

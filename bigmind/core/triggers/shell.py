@@ -170,7 +170,7 @@ class _LineReader:
             self.word = None
         self._end_word()
         if self.line.startswith(">(", self.at):
-            self._substitute(2)
+            self._substitute()
             return
         self.at += 2 if self.line[self.at + 1 : self.at + 2] in {">", "|"} else 1
         self.into = "write"
@@ -181,7 +181,7 @@ class _LineReader:
         self._end_word()
         rest = self.line[self.at : self.at + 3]
         if rest.startswith("<("):
-            self._substitute(2)
+            self._substitute()
         elif rest == "<<<":
             self.at, self.into = self.at + 3, "fed"
         elif rest.startswith("<<"):
@@ -202,7 +202,7 @@ class _LineReader:
             if char == "\\" and line[self.at + 1 : self.at + 2] in {'"', "\\", "$", "`", "\n"}:
                 self._take(line[self.at + 1].strip("\n"), 2)
             elif line.startswith("$(", self.at):
-                self._substitute(2)
+                self._substitute()
             elif char == "`":
                 self.backtick()
             else:
@@ -221,7 +221,7 @@ class _LineReader:
 
     def dollar(self) -> None:
         if self.line.startswith("$(", self.at):
-            self._substitute(2)
+            self._substitute()
         elif self.line.startswith("$'", self.at):
             self.at += 1
             self.single()
@@ -234,9 +234,9 @@ class _LineReader:
         self.nested.append(self.line[self.at + 1 : end])
         self._take("$()", end + 1 - self.at)
 
-    def _substitute(self, chars: int) -> None:
+    def _substitute(self) -> None:
         """Note the commands between brackets, and go on behind them."""
-        line, at, depth, quote = self.line, self.at + chars, 1, ""
+        line, at, depth, quote = self.line, self.at + 2, 1, ""
         begin = at
         while at < len(line) and depth:
             char = line[at]
