@@ -165,7 +165,7 @@ def _finding(check: str, rows: QuerySet[Any], says: str, *, calm: bool = False) 
 
 
 def _index_finding(user: User) -> FindingShape:
-    """What search cannot find although it is in view, and passages of things that are gone."""
+    """What search cannot find although it is in view."""
     in_view = {kind: row.visible(user) for kind, row in KINDS.items() if row.own and not row.may_be_empty}
     lost = [f"{kind} {number_of(pk)}" for kind, rows in in_view.items() for pk in _without_passages(kind, rows)[:SHOWN]]
     count = sum(_without_passages(kind, rows).count() for kind, rows in in_view.items()) if lost else 0
