@@ -44,13 +44,14 @@ class ScrubNote(BaseModel):
     needles: list[dict[str, Any]]
 
 
+NOTED = ("key", "at", "why", "salt", "check_value", "needles")
+"""What a scrub and its note have alike."""
 _NOTES = TypeAdapter(list[ScrubNote])
 
 
 def note_of(scrub: Scrub) -> ScrubNote:
     """Return the note of a scrub."""
-    names = ("key", "at", "why", "salt", "check_value", "needles")
-    return ScrubNote(whose=scrub.whose_id, **{name: getattr(scrub, name) for name in names})
+    return ScrubNote(whose=scrub.whose_id, **{name: getattr(scrub, name) for name in NOTED})
 
 
 def key_of(salt: str, secret: str) -> bytes:

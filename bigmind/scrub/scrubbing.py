@@ -37,6 +37,7 @@ from knowledge.services.withdrawals import Heard, withdraw
 from .files import scrub_files, scrub_redis
 from .matching import Needle, PlainNeedle, beginnings_of, describe_needles, letters_of, needles_of, spans_in
 from .notes import (
+    NOTED,
     ScrubNote,
     check_value_of,
     keep_note,
@@ -164,8 +165,7 @@ def scrub_again(notes: Iterable[ScrubNote], secrets_of: Sequence[str]) -> int:
         if Scrub.objects.filter(key=note.key).exists() or (note.whose and not whose):
             continue
         hashed = needles_of_note(note, secrets_of)
-        names = ("key", "at", "why", "salt", "check_value", "needles")
-        scrub = Scrub(whose=whose, **{name: getattr(note, name) for name in names})
+        scrub = Scrub(whose=whose, **{name: getattr(note, name) for name in NOTED})
         with _seeing(whose):
             found = list(find_places(hashed, whose=whose))
         # What was found tells the text, and by that the places where it was cut short are found as well.

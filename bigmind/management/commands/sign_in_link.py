@@ -4,10 +4,9 @@ from typing import Any
 
 from django.conf import settings
 
-from accounts.people.users import find_user
 from accounts.sign_in.links import LIFETIME, make_sign_in_link
 from bigmind.management.base import OperatorCommand, argument
-from bigmind.management.people import owner_of_instance
+from bigmind.management.people import actor_for
 
 
 class Command(OperatorCommand):
@@ -17,7 +16,7 @@ class Command(OperatorCommand):
     arguments = (argument("user", nargs="?", help="User name or id. Default: the first admin."),)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user = find_user(options["user"]) if options["user"] else owner_of_instance()
+        user = actor_for(options["user"]).user
         url = f"{settings.PUBLIC_URL}/sign-in/{make_sign_in_link(user)}/"
         self.reply(
             {"user": user.username, "url": url},
