@@ -89,12 +89,12 @@ def _is_meant(words: Sequence[str], start: int, phrase: Sequence[str]) -> bool:
 def _period_of(words: Sequence[str], now: datetime) -> Period | None:
     """Return the period that these words name; None where the calendar has no such day."""
     try:
-        return _named_by(words, now)
+        return _read_words(words, now)
     except (ValueError, OverflowError):
         return None
 
 
-def _named_by(words: Sequence[str], now: datetime) -> Period | None:
+def _read_words(words: Sequence[str], now: datetime) -> Period | None:
     today = now.date()
     match words:
         case ["now"]:
