@@ -180,12 +180,12 @@ def _admin_action(act: PersonAction) -> Callable[[HttpRequest, UUID], HttpRespon
     return never_cache(login_required(require_POST(_on_person(act))))
 
 
-def _confirmed_action(act: PersonAction) -> Callable[[HttpRequest, UUID], HttpResponse]:
+def _sensitive_action(act: PersonAction) -> Callable[[HttpRequest, UUID], HttpResponse]:
     """Do so with what opens an account to somebody: only after the admin has lately shown who they are."""
     return never_cache(login_required(require_POST(admit_confirmed_admins(_on_person(act)))))
 
 
-@_confirmed_action
+@_sensitive_action
 def role(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Give a user another role, or another team."""
     form = PersonForm(request.POST)
@@ -214,7 +214,7 @@ def deactivate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     return redirect("person", found.pk)
 
 
-@_confirmed_action
+@_sensitive_action
 def activate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Reactivate a user."""
     services.activate(actor, found)
@@ -245,14 +245,14 @@ def unlock(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     return redirect("person", found.pk)
 
 
-@_confirmed_action
+@_sensitive_action
 def reset_password(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Take a user's password, and show the link by which they choose a new one: once, here."""
     url = services.reset_password(actor, found)
     return render(request, "accounts/password_reset.html", {"person": found, "url": url})
 
 
-@_confirmed_action
+@_sensitive_action
 def reset_code(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """Take the second factor of a user who has lost it."""
     reset_second_factor(actor, found)
