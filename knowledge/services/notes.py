@@ -168,11 +168,11 @@ def lock_note(actor: Actor, note_id: int) -> Note:
     return note
 
 
-def _refuse_set_aside(note: Note | None) -> None:
+def _refuse_set_aside(hidden: Note | None) -> None:
     """An archived note can be restored, so nothing may replace it unasked."""
-    if note and note.set_aside_at:
-        hint = f"Bring it back with memory_restore (kind note, id {note.number}), or delete it with knowledge_delete."
-        raise Conflict(f"The note {mention(note)} has been set aside.", hint=hint, note_id=note.number)
+    if hidden and hidden.set_aside_at:
+        hint = f"Bring it back with memory_restore (kind note, id {hidden.number}), or delete it with knowledge_delete."
+        raise Conflict(f"The note {mention(hidden)} has been set aside.", hint=hint, note_id=hidden.number)
 
 
 def forget_expired_notes() -> int:
