@@ -45,6 +45,7 @@ from bigmind.transports.mcp.request_context import parse_structured
 from bigmind.transports.rest.request_reading import read_json
 from bigmind.web.differences import words_changed
 from bigmind.web.markdown import render_markdown
+from bigmind.web.pages import read_number
 from curation.notifications.notices import notice_text
 from curation.packs.documents import open_pack, parse_pack
 from knowledge.anchors.grammar import read_anchor, write_anchor
@@ -477,6 +478,7 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "rendering markdown": render_markdown,
     "calls of tools": lambda text: read_call(text.encode()),
     "quoting markdown": plain_words_of_markdown,
+    "numbers in addresses": read_number,
     "headings of entries": heading_and_body,
     "titles of entries": words_of,
     "searching help": search_help,

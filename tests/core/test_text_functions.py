@@ -17,7 +17,7 @@ EXCUSED = {
         *("knowledge.services.opposites.groups_in", "knowledge.templatetags.agent.inline"),
         *("knowledge.templatetags.agent.fence", "bigmind.core.translation.gettext_lazy"),
         *("bigmind.core.translation.format_lazy", "bigmind.transports.web.replay_body"),
-        "curation.proposals.replay.questions.make_finding",
+        *("curation.proposals.replay.questions.make_finding", "curation.notifications.notices.tell_proposer"),
     ),
     "hashes or compares it": (
         *("bigmind.core.key_text.checksum", "accounts.keys.digest_of", "accounts.keys.create_key"),

@@ -191,7 +191,7 @@ def test_undoing_brings_back_every_column_that_is_tracked() -> None:
     [
         (entry_forms.EntryCorrection, lambda: entry_forms.initial_of(Entry(updated_at=LONG_AGO))),
         (references.ReferenceCorrection, lambda: references.initial_of(Reference())),
-        (curation_forms.FORMS["edit"], lambda: curation_forms.initial_of(CompanyEntry())),
+        (curation_forms.FORMS["edit"], lambda: curation_forms.initial_of(curation_forms.FORMS["edit"], CompanyEntry())),
     ],
 )
 def test_a_form_is_filled_with_all_that_it_asks_for(form, initial) -> None:
