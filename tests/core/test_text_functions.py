@@ -59,7 +59,6 @@ EXCUSED = {
         "knowledge.references.readers.python.commands.generate_argparse",
         "knowledge.references.readers.python.commands.generate_from_click",
         "knowledge.references.readers.python.commands.generate_from_argparse",
-        "knowledge.references.readers.python.commands.generate_from_django",
         "knowledge.references.readers.python.django_projects.generate",
     ),
 }
