@@ -27,9 +27,11 @@ SLOW_TESTS := $(foreach name,mcp_* oauth* *hostile floods fuzzing commands deplo
 	echoed_names api_pages,'*/transports/test_$(name).py') $(foreach name,sso* linear_time \
 	search_at_scale help_checks help_trees *hostile* seed_commands abstention minilm clients binding hooks_program \
 	deliveries_in_a_backlog scrub passport export_pages trial_kinds,'*/test_$(name).py')
-# Whole installations, and what looks at everything from afar. CI runs them after the others; ARGS of `make test` may name them.
-LONG_TESTS := $(addprefix tests/,backup embedded growing transports/test_two_worlds.py transports/test_generated_clients.py \
-	$(foreach name,pictures everyday_tasks planted_pages,browser/test_$(name).py))
+# Whole installations, floods, and what looks at everything from afar. CI runs them after the others; ARGS of `make test` may
+# name them.
+LONG_TESTS := $(addprefix tests/,backup embedded growing accounts/test_sso_served.py curation/test_deliveries_in_a_backlog.py \
+	knowledge/test_trial_kinds.py $(foreach name,axe company_brain everyday_tasks pictures planted_pages,browser/test_$(name).py) \
+	$(foreach name,before_keys fair_shares floods fuzzing generated_clients oauth_documents tracing two_worlds,transports/test_$(name).py))
 # And what is about hostile input, thousands of rows, or how time grows with a text.
 SLOW_WORDS := -k "not hostile and not thousand and not time_grows"
 
