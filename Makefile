@@ -27,11 +27,13 @@ SLOW_TESTS := $(foreach name,mcp_* oauth* *hostile floods fuzzing commands deplo
 	echoed_names api_pages,'*/transports/test_$(name).py') $(foreach name,sso* linear_time \
 	search_at_scale help_checks help_trees *hostile* seed_commands abstention minilm clients binding hooks_program \
 	deliveries_in_a_backlog scrub passport export_pages trial_kinds,'*/test_$(name).py')
-# Whole installations, floods, and what looks at everything from afar. CI runs them after the others; ARGS of `make test` may
-# name them.
-LONG_TESTS := $(addprefix tests/,backup embedded growing accounts/test_sso_served.py curation/test_deliveries_in_a_backlog.py \
-	knowledge/test_trial_kinds.py $(foreach name,axe company_brain everyday_tasks pictures planted_pages,browser/test_$(name).py) \
-	$(foreach name,before_keys fair_shares floods fuzzing generated_clients oauth_documents tracing two_worlds,transports/test_$(name).py))
+# Whole installations, floods, and what asks the same of every page, role, row or column. CI runs them after the others; ARGS of
+# `make test` may name them.
+LONG_TESTS := $(addprefix tests/,backup embedded growing scrub accounts/test_sso_served.py curation/test_deliveries_in_a_backlog.py \
+	knowledge/test_trial_kinds.py \
+	$(foreach name,axe company_brain connecting everyday_tasks pictures planted_pages,browser/test_$(name).py) \
+	$(foreach name,before_keys fair_shares floods fuzzing generated_clients isolation_table oauth_documents page_defences \
+	private_rows tracing two_worlds,transports/test_$(name).py))
 # And what is about hostile input, thousands of rows, or how time grows with a text.
 SLOW_WORDS := -k "not hostile and not thousand and not time_grows"
 
@@ -60,7 +62,7 @@ run: $(VENV)/.run ## Run BigMind on http://localhost:7700, until Ctrl-C
 test: $(VENV)/.dev ## Run every test but the long ones, three processes for two cores; ARGS="-k words" picks some of all
 	$(BIN)/python -m pytest $(TOGETHER) $(or $(ARGS),$(addprefix --ignore=,$(LONG_TESTS)))
 
-test-long: $(VENV)/.dev ## Run what CI runs besides: upgrades, replicas, backups, wheels, pictures of pages, two worlds compared
+test-long: $(VENV)/.dev ## Run what CI runs besides: upgrades, replicas, backups, floods, pictures, what every page and role is asked
 	$(BIN)/python -m pytest $(TOGETHER) $(LONG_TESTS) $(ARGS)
 
 test-fast: $(VENV)/.dev ## Run what answers soon: no browsers, servers, upgrades, backups, sweeps; ARGS as above
