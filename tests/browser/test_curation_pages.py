@@ -266,7 +266,9 @@ def test_what_is_decided_alone_is_ticked_no_more(visits: Visits, curator: Actor)
     shows(page, "Alone")
     press(page, "x")
     expect(page.get_by_text("1 selected")).to_be_visible()
-    press(page, "a")
+    # The next entry stands there before the server has answered.
+    with page.expect_response(lambda response: response.url.endswith("/decide/")):
+        press(page, "a")
     shows(page, "Other")
 
     expect(page.locator("#bulk label")).to_have_text("Selected")
