@@ -21,12 +21,11 @@ from accounts.models import User
 from accounts.sign_in.attempts import count_try, forget_tries, guesser, guesser_of_code
 from accounts.sign_in.passwords import may_use_password
 from accounts.sign_in.second_factors import check_code, has_second_factor
-from accounts.views.forms import RefusableForm
 from accounts.views.second_factor import CodeForm
 from accounts.views.sign_in import CONFIRMED, came_by_sso, next_page, note_confirmed
 from bigmind.core.errors import Conflict, Invalid, TooMany
 from bigmind.core.translation import _, gettext_lazy
-from bigmind.web.forms import form_data
+from bigmind.web.forms import RefusableForm, form_data
 from bigmind.web.pages import is_own_address, with_retry_after
 
 CONFIRMED_SECONDS = 15 * 60

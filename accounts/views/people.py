@@ -26,12 +26,11 @@ from accounts.services.alerts import alerts_of
 from accounts.sign_in.attempts import let_address_try_again, let_try_again, list_locked_addresses, lockouts_of
 from accounts.sign_in.second_factors import reset_second_factor, second_factor_of
 from accounts.views.confirming import admit_confirmed_admins
-from accounts.views.forms import RefusableForm
 from accounts.views.password import HINT
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.pagination import page_of
 from bigmind.core.translation import _, gettext_lazy, ngettext
-from bigmind.web.forms import form_data
+from bigmind.web.forms import RefusableForm, form_data
 from bigmind.web.pages import offset_in
 
 ROLES = {

@@ -19,9 +19,7 @@ from accounts.people.people_administration import find_person
 from accounts.services.private_rows import OPEN_FOR, open_private_rows
 from bigmind.core.argument_checks import validate_arguments
 from bigmind.core.translation import _, gettext_lazy
-from bigmind.web.forms import form_data
-
-from .forms import RefusableForm
+from bigmind.web.forms import RefusableForm, form_data
 
 
 class OpeningForm(RefusableForm):

@@ -18,10 +18,9 @@ from accounts.services.alerts import alerts_of
 from accounts.sign_in import second_factors as services
 from accounts.sign_in.attempts import count_try, forget_tries, guesser_of_code
 from accounts.sign_in.sign_ins import end_sign_ins
-from accounts.views.forms import RefusableForm
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.translation import _, gettext_lazy
-from bigmind.web.forms import form_data
+from bigmind.web.forms import RefusableForm, form_data
 
 ALERTS_SHOWN = 5
 _ENROLLING = "second_factor_in_the_making"

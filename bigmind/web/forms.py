@@ -1,7 +1,7 @@
 """Forms whose rules are those of the operations: they show beside each field what was refused."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from django import forms
 from django.forms.utils import pretty_name
@@ -12,6 +12,8 @@ from bigmind.core.operations import carry_out
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _
 from bigmind.web.words import choices_in_words, lazy_word
+
+Outcome = TypeVar("Outcome")
 
 
 def form_data(request: HttpRequest) -> QueryDict | None:
@@ -37,14 +39,10 @@ class LabelledForm(forms.Form):
                 field.label = lazy_word(pretty_name(name))
 
 
-class OperationForm(LabelledForm):
-    """A form that carries out an operation. Its fields have the names of the arguments, and no rules of their own."""
+class RefusableForm(LabelledForm):
+    """A form that is acted on, and says what was refused."""
 
-    def carry_out(self, call: Callable[..., Any], actor: Any, **more: Any) -> Any:
-        """Perform an operation with what was typed, and `more`. None if it was refused: the form then says why."""
-        return self.attempt(lambda told: carry_out(call, actor, {**told, **more}))
-
-    def attempt(self, act: Callable[[dict[str, Any]], Any]) -> Any:
+    def attempt(self, act: Callable[[dict[str, Any]], Outcome]) -> Outcome | None:
         """Act on what was typed. None if it was refused, or nothing was sent yet."""
         if not self.is_valid():
             return None
@@ -53,6 +51,23 @@ class OperationForm(LabelledForm):
         except (Invalid, Conflict) as refusal:
             self.refuse(refusal)
             return None
+
+    def refuse(self, refusal: Any) -> None:
+        """Show it beside the field it names, else above the form."""
+        problems = refusal.problems if isinstance(refusal, Invalid) else []
+        for problem in problems:
+            field, message = str(problem["field"]), in_language(str(problem["message"]))
+            self.add_error(field if field in self.fields else None, message[:1].upper() + message[1:])
+        if not problems:
+            self.add_error(None, in_language(str(refusal)))
+
+
+class OperationForm(RefusableForm):
+    """A form that carries out an operation. Its fields have the names of the arguments, and no rules of their own."""
+
+    def carry_out(self, call: Callable[..., Any], actor: Any, **more: Any) -> Any:
+        """Perform an operation with what was typed, and `more`. None if it was refused: the form then says why."""
+        return self.attempt(lambda told: carry_out(call, actor, {**told, **more}))
 
     def refuse(self, refusal: Invalid | Conflict) -> None:
         """Say what was refused: beside the field where one is named, else above the form."""
