@@ -1,4 +1,7 @@
-"""Which settings an admin may change while BigMind runs: those that every use reads again, and that guard no page."""
+"""Which settings an admin may change while BigMind runs: those that every use reads again, and that guard no page.
+
+The mark stands at each field, in the files beside this one.
+"""
 
 from pydantic.config import JsonDict
 from pydantic.fields import FieldInfo

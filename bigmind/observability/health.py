@@ -29,6 +29,8 @@ from knowledge.services.index_gaps import index_error
 PATIENCE_SECONDS = 2
 # What PostgreSQL takes for one segment of its journal.
 FULL_BYTES = 16 * 1024 * 1024
+"""With less left than this nothing is ready. A start asks for more (`bigmind/embedded/home.py:LEAST_FREE_BYTES`)."""
+
 TRIAL_BYTES = 4096
 CLOCK_TOLERANCE_SECONDS = 5
 SET_BACK_SECONDS = 60

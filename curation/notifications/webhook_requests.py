@@ -1,4 +1,7 @@
-"""Where webhook messages go, and sending one: signed as Standard Webhooks has it, to addresses that may be called."""
+"""Where webhook messages go, and sending one: signed as Standard Webhooks has it, to addresses that may be called.
+
+Which ones may is a rule for all that BigMind calls: `bigmind/core/addresses.py:public_address`.
+"""
 
 import base64
 import hashlib

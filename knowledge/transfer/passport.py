@@ -1,7 +1,8 @@
 """A memory in the formats of other programs: exported for them, and imported again.
 
 What came from a program goes back to it as it was: its files byte for byte, its rows with all they said. Everything
-else is written as that program would have written it, with the rest of what is known of it where there is room.
+else is written as that program would have written it, with the rest of what is known of it where there is room. The
+document of BigMind itself is `knowledge/transfer/exports.py:MemoryDocument`.
 """
 
 import io
