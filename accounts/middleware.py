@@ -11,6 +11,7 @@ from django.shortcuts import redirect
 from accounts.models import User
 from accounts.sign_in.second_factors import has_second_factor, must_have_second_factor
 from accounts.sign_in.sign_ins import note_sign_in
+from accounts.views.confirming import ask_to_confirm
 from accounts.views.sign_in import came_by_sso
 from bigmind.core.program_paths import is_for_programs
 from bigmind.core.read_only import is_read_only
@@ -74,6 +75,22 @@ class SecondFactorMiddleware:
         assert request.resolver_match is not None
         is_open = request.resolver_match.view_name in self.OPEN
         return redirect("second-factor") if not is_open and _owes_second_factor(request) else None
+
+
+class AdminConfirmationMiddleware:
+    """Asks who changes people, keys or invitations in the Django admin to confirm it first, as pages about them do."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
+        """Redirect to the page that asks; None lets the view answer."""
+        assert request.resolver_match is not None
+        changes = request.method == "POST" and request.resolver_match.view_name.startswith("admin:accounts_")
+        return ask_to_confirm(request) if changes and request.user.is_authenticated else None
 
 
 def _owes_second_factor(request: HttpRequest) -> bool:

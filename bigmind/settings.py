@@ -80,6 +80,7 @@ MIDDLEWARE = [
     "bigmind.middleware.ReaderMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "accounts.middleware.SecondFactorMiddleware",
+    "accounts.middleware.AdminConfirmationMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "bigmind.middleware.NoticeMiddleware",
     # The last is asked first about an exception.

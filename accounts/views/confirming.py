@@ -62,11 +62,16 @@ def admit_confirmed_admins(view: View) -> View:
     @wraps(view)
     def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         actor_of(request).require("admin")
-        if is_recent(request):
-            return view(request, *args, **kwargs)
-        return redirect(f"{reverse('confirm')}?{urlencode({'next': _page_of(request)})}")
+        return ask_to_confirm(request) or view(request, *args, **kwargs)
 
     return page
+
+
+def ask_to_confirm(request: HttpRequest) -> HttpResponse | None:
+    """Lead to the page that asks for the password or a code; None where that was done lately."""
+    if is_recent(request):
+        return None
+    return redirect(f"{reverse('confirm')}?{urlencode({'next': _page_of(request)})}")
 
 
 def _page_of(request: HttpRequest) -> str:

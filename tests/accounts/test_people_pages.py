@@ -214,6 +214,23 @@ def test_what_opens_an_account_is_confirmed_by_an_admin_who_has_long_been_signed
     assert not Invitation.objects.exists()
 
 
+def test_the_django_admin_asks_for_that_as_well(ada: User) -> None:
+    browser = Client()
+    browser.force_login(make_user("root", role=Role.ADMIN, password=PASSWORD))
+    change = reverse("admin:accounts_user_change", args=[ada.pk])
+    told = {"username": "ada", "role": "admin", "is_active": "on"}
+    rest_for_an_hour(browser)
+
+    assert browser.get(change).status_code == 200
+    assert browser.post(change, told)["Location"].startswith(reverse("confirm"))
+    ada.refresh_from_db()
+    assert ada.role == Role.MEMBER
+    browser.post(reverse("confirm"), {"password": PASSWORD, "next": change})
+    browser.post(change, told)
+    ada.refresh_from_db()
+    assert ada.role == Role.ADMIN
+
+
 def test_somebody_who_is_deactivated_gets_no_link(browser: Client, ada: User) -> None:
     act(browser, "person-deactivate", ada)
 
