@@ -20,7 +20,7 @@ from bigmind.core.key_text import is_well_formed
 from bigmind.core.markdown import plain_words as plain_words_of_markdown
 from bigmind.core.periods import find_period, read_period
 from bigmind.core.reply_parts import part_of
-from bigmind.core.screening import find_secrets
+from bigmind.core.screening import drop_private, find_secrets
 from bigmind.core.screening.policy import refuse_secrets
 from bigmind.core.text import (
     check_content,
@@ -55,7 +55,6 @@ from knowledge.app_maps.files.archives import unpack
 from knowledge.app_maps.files.map_folders import parse_maps
 from knowledge.app_maps.files.text import quote, scalar
 from knowledge.capture.reports import clean as clean_report
-from knowledge.capture.reports import drop_private
 from knowledge.lessons.fingerprints import error_in, errors_in
 from knowledge.lessons.fixes import fix_in
 from knowledge.parsers.learnings import mark_text, pending_in
@@ -93,7 +92,7 @@ from knowledge.transfer.readers.markdown_folders import facts_of_rules
 from knowledge.transfer.readers.obsidian import read_manifest
 from knowledge.transfer.readers.provenance import fingerprint
 from knowledge.transfer.readers.saved_memories import facts_in
-from knowledge.transfer.readers.transcripts import exit_code, without_private
+from knowledge.transfer.readers.transcripts import exit_code
 from knowledge.transfer.readers.uploads import open_upload
 from knowledge.views.context import tokens_by_tier
 from knowledge.views.entries import heading_and_body, words_of
@@ -406,7 +405,7 @@ def _indented(text: str) -> str:
 
 
 def _transcript(text: str) -> object:
-    return without_private(text), exit_code(text), drop_hook_context(text), drop_private(text), clean_report(text)
+    return exit_code(text), drop_hook_context(text), drop_private(text), clean_report(text)
 
 
 def _question(text: str) -> object:

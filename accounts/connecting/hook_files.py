@@ -15,7 +15,7 @@ from .hooks import ACT_FILE, KINDS, PROGRAM_FILE, HookProgram
 from .machines import Machine
 
 SCREENING = "bigmind_screening"
-SCREENING_FILES = ("__init__", "redaction", "labelled_secrets", "logins", "secret_formats", "values")
+SCREENING_FILES = ("__init__", "private_marks", "redaction", "labelled_secrets", "logins", "secret_formats", "values")
 TRIGGERS = "bigmind_triggers"
 TRIGGER_FILES = ("__init__", "acts", "patterns", "shell")
 FOR_ITS_OWNER = 0o700

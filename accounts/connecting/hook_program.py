@@ -94,7 +94,6 @@ FILES, COMMITS = 50, 20
 
 # Gemini CLI writes what hooks brought into the prompts that it shows to hooks and keeps in its transcripts.
 BROUGHT = re.compile(r"<(/?)\s{0,4}hook_context\b[^<>]{0,80}>", re.IGNORECASE)
-PRIVATE = re.compile(r"<(/?)\s{0,4}private\b[^<>]{0,80}>", re.IGNORECASE)
 BIGMIND_TOOL = re.compile(r"mcp_{1,2}(?:[\w-]{0,60}_)?bigmind_{1,2}")
 # Gemini CLI writes “Output: ” before what a command printed.
 COMMIT = re.compile(r"(?m)^(?:Output: )?\[[^\]\s]{1,100}(?: \([a-z-]{1,20}\))? ([0-9a-f]{7,40})\] ([^\n]{1,200})")
@@ -143,27 +142,29 @@ def drop_between(marks: re.Pattern[str], text: str) -> str:
     return "".join(kept if depth else [*kept, text[done:]])
 
 
-def redact(text: str) -> str:
-    """Return a text with `[secret removed: kind]` in place of each key, token and password, as BigMind itself screens.
+def screening() -> Any:
+    """Return the modules by which BigMind itself finds secrets and private passages.
 
     Raises:
-        ImportError: the copy of the screening is missing. Then nothing is sent.
+        ImportError: the copy of them is missing. Then nothing is sent.
     """
     folder = os.path.dirname(os.path.abspath(__file__))
     if os.path.isdir(os.path.join(folder, "bigmind_screening")):
         sys.path[:0] = [] if folder in sys.path else [folder]
-        return str(__import__("bigmind_screening").redact(text))
-    from bigmind.core.screening import redact as screen  # where the tests run it
+        return __import__("bigmind_screening")
+    import bigmind.core.screening as modules  # where the tests run it
 
-    return screen(text)
+    return modules
 
 
 def clean(text: str, most: int) -> str:
     """Return the part of a text that may leave the machine: nothing private, no secrets, nothing that hooks added."""
-    left = drop_between(PRIVATE, drop_between(BROUGHT, text))
+    left = drop_between(BROUGHT, text)
+    # The modules take longer to load than all the rest, so only texts that may need them do.
+    left = screening().drop_private(left)[0] if "private" in left.lower() else left
     text = left if left == text else left.strip()
     # A secret that begins within the limit is seen whole. What is shorter than any secret need not be looked at.
-    text = redact(text[: most + 600]) if len(text) > SHORTEST_SECRET else text
+    text = screening().redact(text[: most + 600]) if len(text) > SHORTEST_SECRET else text
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -10,8 +10,8 @@ from pydantic_core import ErrorDetails
 
 from bigmind.core.errors import Invalid
 from bigmind.core.limits import find_json_problem
-from bigmind.core.screening import redact
-from bigmind.core.screening.policy import arriving
+from bigmind.core.screening import drop_private_in, redact
+from bigmind.core.screening.policy import add_notice, arriving
 
 # pydantic quotes the input in its errors, and tracebacks reach the log: the input may be a secret.
 _CONFIG = ConfigDict(extra="forbid", str_max_length=None, hide_input_in_errors=True)
@@ -43,10 +43,24 @@ def validate_arguments(call: Callable[..., Any], arguments: Mapping[str, Any]) -
     _refuse_invalid_json(arguments)
     try:
         with arriving():
-            checked = model.model_validate(dict(arguments))
+            checked = model.model_validate({name: _without_private(name, sent) for name, sent in arguments.items()})
     except ValidationError as error:
         raise refusal(error, model) from error
     return {name: getattr(checked, name) for name in checked.model_fields_set}
+
+
+def _without_private(name: str, sent: Any) -> Any:
+    """Return an argument without its private passages, and say how many there were.
+
+    Raises:
+        Invalid: nothing but private passages was sent.
+    """
+    public, passages = drop_private_in(sent)
+    if passages and public == "":
+        raise Invalid.of(name, "is marked as private from beginning to end", hint="Leave out what is private.")
+    if passages:
+        add_notice(f"{name} held {passages} passage{'s' * (passages > 1)} marked as private. Nothing of that was kept.")
+    return public
 
 
 def _refuse_invalid_json(arguments: Mapping[str, Any]) -> None:

@@ -6,11 +6,10 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from bigmind.core.screening import find_secrets, redact
+from bigmind.core.screening import drop_private, find_secrets, redact
 from bigmind.core.text import REFUSED
 from knowledge.models import HookEventName
 
-PRIVATE, END_OF_PRIVATE = "<private>", "</private>"
 SAID_CHARS = 8_000
 """Of one message. What is longer is a file or a log that someone pasted."""
 
@@ -103,24 +102,3 @@ def clean(text: str, limit: int = SAID_CHARS) -> Cleaned:
     secrets = find_secrets(public)
     shown = redact(public) if secrets else public
     return Cleaned(shown[:limit].strip(), passages + len(secrets))
-
-
-def drop_private(text: str) -> tuple[str, int]:
-    """Return a text without what stands between `<private>` and `</private>`, and how many passages that were.
-
-    A passage that is not closed goes to the end of the text.
-    """
-    folded, parts, passages, at = _lower_ascii(text), [], 0, 0
-    while (begins := folded.find(PRIVATE, at)) >= 0:
-        parts.append(text[at:begins])
-        ends = folded.find(END_OF_PRIVATE, begins)
-        at, passages = (ends + len(END_OF_PRIVATE) if ends >= 0 else len(text)), passages + 1
-    return "".join([*parts, text[at:]]), passages
-
-
-_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
-
-
-def _lower_ascii(text: str) -> str:
-    """Lower the letters of ASCII alone: others may change the length of the text, and so every position in it."""
-    return text.translate(_LOWER)

@@ -26,6 +26,7 @@ from bigmind.core.argument_checks import refusal
 from bigmind.core.argument_types import Confidence, Content, Project, Tags
 from bigmind.core.errors import Invalid
 from bigmind.core.limits import CONTENT_BYTES
+from bigmind.core.screening import drop_private_in
 from bigmind.core.text import check_content, clean_name, digest
 
 EntryType = Literal["fact", "summary", "template"]
@@ -124,7 +125,7 @@ class SourceEntry(BaseModel):
     def _empty_is_left_out(cls, fields: Any) -> Any:
         if not isinstance(fields, dict):
             return fields
-        return {name: value for name, value in fields.items() if value is not None}
+        return drop_private_in({name: value for name, value in fields.items() if value is not None})[0]
 
     @model_validator(mode="after")
     def _has_a_key(self) -> Self:

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from bigmind.core.screening import drop_private
+
 from .bundles import Bundle
 from .json_rows import lines_of, listing, mapping
 from .memory_drafts import Row, Unread
@@ -19,7 +21,6 @@ from .transcripts import (
     first_line_of,
     objects_in,
     text_of_blocks,
-    without_private,
 )
 
 KINDS = {"user", "assistant", "summary", "system", "attachment", "queue-operation", "file-history-snapshot"}
@@ -80,13 +81,13 @@ def _events(transcript: Transcript, line: Mapping[str, Any]) -> Iterator[Event]:
     message, moment = mapping(line.get("message")), at(line)
     content = message.get("content")
     if line.get("type") == "assistant":
-        if text := without_private(text_of_blocks(content, "text")).strip():
+        if text := drop_private(text_of_blocks(content, "text"))[0].strip():
             yield AgentAnswer(text, moment)
         yield from (_call(block, line) for block in _blocks(content, "tool_use"))
     elif line.get("isCompactSummary"):
         transcript.summary = text_of_blocks(content, "text")
     elif line.get("type") == "user" and not line.get("isMeta"):
-        text = without_private(text_of_blocks(content, "text")).strip()
+        text = drop_private(text_of_blocks(content, "text"))[0].strip()
         if text and not NOT_TYPED.match(text):
             yield UserPrompt(text, moment)
         for block in _blocks(content, "tool_result"):

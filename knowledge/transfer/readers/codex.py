@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from bigmind.core.screening import drop_private
+
 from .bundles import Bundle
 from .json_rows import lines_of, mapping
 from .memory_drafts import Row, Unread
@@ -21,7 +23,6 @@ from .transcripts import (
     first_line_of,
     objects_in,
     text_of_blocks,
-    without_private,
 )
 
 CALLS = {"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
@@ -100,13 +101,13 @@ def _read_typed(payload: Mapping[str, Any], line: Mapping[str, Any]) -> UserProm
         text = str(payload.get("message") or "")
     else:
         return None
-    text = without_private(text).strip()
+    text = drop_private(text)[0].strip()
     return UserPrompt(text, at(line)) if text else None
 
 
 def _read_told(payload: Mapping[str, Any], line: Mapping[str, Any]) -> Iterator[Event]:
     if payload.get("type") == "message" and payload.get("role") == "user":
-        text = without_private(text_of_blocks(payload.get("content"), "input_text")).strip()
+        text = drop_private(text_of_blocks(payload.get("content"), "input_text"))[0].strip()
         if text and not text.startswith("<"):  # `<environment_context>`, `<user_instructions>`, `<hook_prompt …>`
             yield UserPrompt(text, at(line))
 
@@ -114,7 +115,7 @@ def _read_told(payload: Mapping[str, Any], line: Mapping[str, Any]) -> Iterator[
 def _events(payload: Mapping[str, Any], line: Mapping[str, Any]) -> Iterator[Event]:
     kind = str(payload.get("type"))
     if kind == "message" and payload.get("role") == "assistant":
-        if text := without_private(text_of_blocks(payload.get("content"), "output_text")).strip():
+        if text := drop_private(text_of_blocks(payload.get("content"), "output_text"))[0].strip():
             yield AgentAnswer(text, at(line))
     elif kind in CALLS:
         yield _call(payload, payload.get(CALLS[kind]), line)

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from bigmind.core.screening import drop_private
+
 from .bundles import Bundle
 from .json_rows import SIGNS_WITHIN, document_in, lines_of, listing, mapping, start_of
 from .memory_drafts import Row, Unread
@@ -19,7 +21,6 @@ from .transcripts import (
     exit_code,
     objects_in,
     text_of_blocks,
-    without_private,
 )
 
 CHANGES = {"replace", "write_file", "edit"}
@@ -87,7 +88,7 @@ def _project(name: str) -> str:
 
 
 def _events(message: Mapping[str, Any]) -> Iterator[Event]:
-    text = without_private(text_of_blocks(message.get("content"))).strip()
+    text = drop_private(text_of_blocks(message.get("content")))[0].strip()
     if message.get("type") == "user" and text:
         yield UserPrompt(text, at(message))
     elif message.get("type") == "gemini":

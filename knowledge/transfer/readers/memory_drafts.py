@@ -25,6 +25,7 @@ from pydantic import (
 from bigmind.core.argument_checks import refusal
 from bigmind.core.argument_types import Content, Importance, Moment, Tags
 from bigmind.core.errors import Invalid
+from bigmind.core.screening import drop_private_in
 from bigmind.core.screening.policy import Screened, arriving, collect_notices, screen
 from bigmind.core.text import REFUSED, check_content, digest, one_line, show_hidden, texts_in
 from knowledge.argument_types import CompanyCategoryName, Domain, Key, OneLiner
@@ -285,7 +286,7 @@ def _read_row(row: Row, reading: Reading) -> None:
     if isinstance(row, Remark):
         reading.notices.append(row.says)
         return
-    said = {name: value for name, value in row.fields.items() if value is not None}
+    said, _ = drop_private_in({name: value for name, value in row.fields.items() if value is not None})
     try:
         reading.drafts.append(Placed(row.place, row.kind.model_validate(said)))
     except ValidationError as error:

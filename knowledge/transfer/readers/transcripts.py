@@ -29,7 +29,6 @@ PROMPT_CHARS = 4_000
 ERROR_CHARS = 3_000
 COMMAND_CHARS = 300
 OPENING_CHARS = 600
-PRIVATE_BEGIN, PRIVATE_END = "<private>", "</private>"
 EXIT_CODE = re.compile(r"-?[0-9]{1,10}")
 DRIVE = re.compile(r"^[A-Za-z]:")
 
@@ -153,17 +152,6 @@ def first_line_of(bundle: Bundle, name: str) -> Mapping[str, Any]:
 def at(line: Mapping[str, Any]) -> datetime | None:
     """Return when a line was written."""
     return moment_of(line.get("timestamp"))
-
-
-def without_private(text: str) -> str:
-    """Return a text without what stands between `<private>` and `</private>`; without an end, to its end."""
-    kept, rest = [], text
-    while True:
-        before, begun, after = rest.partition(PRIVATE_BEGIN)
-        kept.append(before)
-        if not begun:
-            return "".join(kept)
-        rest = after.partition(PRIVATE_END)[2]
 
 
 def exit_code(text: str) -> int | None:
