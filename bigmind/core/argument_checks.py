@@ -3,9 +3,10 @@
 import inspect
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from bigmind.core.errors import Invalid
@@ -83,9 +84,14 @@ def refusal(error: ValidationError, model: type[BaseModel]) -> Invalid:
     fields, shown = model.model_fields, error.errors(include_url=False)[:20]
     problems = [_problem(found, list(fields)) for found in shown]
     missing = {str(found["loc"][0]): found for found in shown if found["type"] == "missing" and len(found["loc"]) == 1}
-    known = {name: fields[name].description for name in missing if name in fields}
+    known = {name: _describe(fields[name]) for name in missing if name in fields}
     hint = " ".join(f"{name}: {description}" for name, description in known.items() if description)
     return Invalid.of_all(problems, hint=hint)
+
+
+def _describe(field: FieldInfo) -> str:
+    choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+    return " ".join(part for part in (field.description, f"one of {', '.join(choices)}." if choices else "") if part)
 
 
 PHRASES: dict[str, str] = {

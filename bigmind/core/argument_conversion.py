@@ -3,6 +3,7 @@
 This applies to agents and to people at a command line. REST is strict: its document says what it takes.
 """
 
+import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,9 @@ _CLOSED_BY = {"[": "]", "{": "}"}
 _ABSENT = frozenset({"", "null", "none", "undefined"})
 _THIS_ONE = frozenset({"current", "latest", "this", "active", "default"})
 """What agents call their own session where it may be left out: the one of this conversation is the default."""
+LITERAL_CHARS = 4_000
+_SHARE = re.compile(r"(\d{1,4}(?:\.\d{1,4})?) ?(?:/ ?(\d{1,4})|%)")
+_SIDE_BY_SIDE = re.compile(r"""['"]\s*['"](?!\s*[],}:])""")
 _WRAPPERS = frozenset({"arguments", "params", "parameters", "input", "args", "kwargs"})
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 UNTIL = frozenset({"until", "till", "to", "end", "end_date", "to_date"})
@@ -158,6 +162,8 @@ def _convert(value: Any, schema: Mapping[str, Any], *, is_end: bool = False) -> 
     if isinstance(value, str) and "enum" in schema:
         plain = {_plain(choice): choice for choice in schema["enum"]}
         return plain.get(_plain(value), plain.get(_plain(value).removesuffix("s"), value))
+    if isinstance(value, str) and schema.get("type") in {"integer", "number"}:
+        return _number_in(value, schema)
     if schema.get("format") == "date-time" and isinstance(value, str) and (period := read_period(value)):
         return (period.end if is_end else period.start).isoformat()
     return value
@@ -187,10 +193,31 @@ def _json_in(text: str, opening: str) -> Any:
     try:
         return json.loads(shown)
     except (ValueError, RecursionError) as error:
+        if (found := _python_in(shown)) is not None:
+            return found
         if "\n" in shown and opening == "[":
             return None  # Such as a list of tasks: "[ ] One", "[x] Two".
         example = '["a", "b"]' if opening == "[" else '{"a": 1}'
         raise ValueError(f"looks like JSON and cannot be read as such. Send {example}") from error
+
+
+def _python_in(text: str) -> Any:
+    """Return a list or an object that Python's signs write, such as `['a', 'b, c']`; None for any other text."""
+    # Python would join `'a' 'b'` to one text.
+    if len(text) > LITERAL_CHARS or _SIDE_BY_SIDE.search(text):
+        return None
+    try:
+        return json.loads(json.dumps(ast.literal_eval(text)))
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def _number_in(text: str, schema: Mapping[str, Any]) -> Any:
+    """Return the number that `8/10` or `90%` is where the argument ends at 10, or at 1; any other text unchanged."""
+    found = _SHARE.fullmatch(text.strip())
+    if found and found[2] and float(found[2]) == schema.get("maximum"):
+        return found[1]
+    return float(found[1]) / 100 if found and not found[2] and schema.get("maximum") == 1 else text
 
 
 def _without_handle(value: Any, handle: Handle, sent: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:

@@ -1,12 +1,11 @@
-"""Corrected calls: the call that would have been right, for a refusal of one that was wrong.
+"""Corrected calls: the call that was meant, beside the refusal of one that was misspelt.
 
-A guess is never stored: what can only be guessed is offered to the caller, who knows what was meant.
+A call is offered only where the operation accepts it as written and it differs from what was sent in spelling alone.
+Whatever else is wrong, only the caller knows what was meant.
 """
 
-import ast
 import json
-import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -15,116 +14,60 @@ from bigmind.core.operations import Operation
 from bigmind.core.screening import redact
 from bigmind.core.text import Told
 
-SHOWN_CHARS = 200
-_NUMBER = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
-_DAYS = re.compile(r"\d{4}-\d\d-\d\d")
+SHOWN_CHARS = 1_000
+"""A longer call is not repeated: its answer would cost as much as it did."""
+_ALIKE = 0.8
 
 
-def repair(operation: Operation, arguments: Mapping[str, Any], refusal: Invalid) -> str:
-    """Return the call as it would be accepted, in one line; empty where that is unknown.
+def correct(operation: Operation, arguments: Mapping[str, Any], *, through: str = "", respelled: bool = True) -> str:
+    """Return the call to send instead, in one line; in words where it is long or holds a secret; empty if unknown.
 
-    What only the caller can know stands in angle brackets; a long text is left out.
+    Args:
+        through: The operation that performs it, for a client that does not list this one.
+        respelled: Whether to return it only if a spelling was wrong: what else is refused would be refused again.
     """
-    schema = operation.input_schema
-    properties: dict[str, Any] = schema.get("properties", {})
-    wrong = {str(problem["field"]): str(problem["message"]) for problem in refusal.problems}
-    if not wrong or any(field not in properties and field not in arguments for field in wrong):
-        return ""  # Something inside a list or an object, or beside the arguments.
+    properties = operation.input_schema.get("properties", {})
     try:
         sent = operation.forgive(arguments)
+        names = _respell_names(sent, properties)
+        call = {own: _respell_choice(sent[name], properties.get(own, {})) for name, own in names.items()}
+        operation.accept(call)
     except Invalid:
-        sent = {name: value for name, value in arguments.items() if value is not None}
-    unknown = [name for name in sent if name not in properties]
-    call = {name: _mend(sent[name], properties[name], wrong.get(name)) for name in sent if name in properties}
-    missing = [name for name in schema.get("required", []) if name not in call]
-    for name in unknown:
-        if own := next(iter(get_close_matches(name, [one for one in properties if one not in call], 1, 0.7)), None):
-            call[own] = _mend(sent[name], properties[own], None)
-    for name in (*missing, *(field for field in wrong if field in properties)):
-        call.setdefault(name, _placeholder(name, properties[name]))
-    return _write_call(operation, call)
+        return ""
+    if respelled and call == sent:
+        return ""
+    tool, body = (through, {"tool": operation.name, "arguments": call}) if through else (operation.name, call)
+    written = _write(body)
+    if len(written) <= SHOWN_CHARS and redact(written) == written:
+        return Told(f"{tool}({written})")
+    respelt = [own for name, own in names.items() if name != own]
+    respelt += [f"{own}={_write(call[own])}" for name, own in names.items() if call[own] != sent[name]]
+    return Told(f"{operation.name} with the same arguments{', spelled ' if respelt else ''}{', '.join(respelt)}")
 
 
-def complete(operation: Operation, arguments: Mapping[str, Any]) -> str:
-    """Return the call of an operation with these arguments, as it would be accepted: what is missing is described."""
-    try:
-        operation.accept(operation.forgive(arguments))
-    except Invalid as refusal:
-        if call := repair(operation, arguments, refusal):
-            return call
-    return _write_call(operation, operation.forgive(arguments))
+def _respell_names(sent: Mapping[str, Any], properties: Mapping[str, Any]) -> dict[str, str]:
+    """Return the name of each argument as it is spelled here, or all as they were sent where two would become one."""
+    free = [name for name in properties if name not in sent]
+    names = {name: name if name in properties else _only_spelling(name, free) for name in sent}
+    return names if len(set(names.values())) == len(names) else {name: name for name in sent}
 
 
-def _mend(value: Any, schema: Mapping[str, Any], problem: str | None) -> Any:
-    if problem is None:
-        return value
-    if "enum" in schema:
-        nearest = get_close_matches(str(value).lower(), schema["enum"], 1, 0.6)
-        return nearest[0] if nearest else _placeholder("", schema)
-    if schema.get("type") in {"integer", "number"}:
-        return _number(value, schema)
-    if schema.get("format") == "date-time":
-        return next(iter(_DAYS.findall(problem)), "<a date such as 2026-03-30>")
-    if schema.get("type") == "array" and isinstance(value, str):
-        return _list(value)
-    return _placeholder("", schema)
+def _respell_choice(value: Any, schema: Mapping[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_respell_choice(item, schema.get("items", {})) for item in value]
+    choices = schema.get("enum", ())
+    return _only_spelling(value, choices) if isinstance(value, str) and value not in choices else value
 
 
-def _number(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Return the number that a text such as `8/10` or `90%` begins with, where the argument takes it."""
-    text = str(value)
-    found = _NUMBER.match(text.strip())
-    low, high = schema.get("minimum"), schema.get("maximum")
-    asked = f"<{low} to {high}>" if low is not None and high is not None and high < 10**6 else "<a number>"
-    if found is None or isinstance(value, bool):
-        return asked
-    # A comma groups the digits of a whole number (`1,300`), and in any other it is the point (`0,8`).
-    number = float(found[0].replace(",", "" if schema["type"] == "integer" else "."))
-    if high == 1 and 1 < number <= 100:
-        if number <= 10 and "%" not in text:  # Of ten, or per cent?
-            return asked
-        number /= 100
-    if high is not None:
-        number = min(number, high)
-    if low is not None:
-        number = max(number, low)
-    return int(number) if schema["type"] == "integer" else number
+def _only_spelling(word: str, choices: Collection[str]) -> str:
+    """Return the one choice that a word misspells, else the word. `unapprove` and `unuseful` mean the opposite."""
+    small = word[:100].lower()
+    possible = [one for one in choices if one[:1] == small[:1] and not small.endswith(one)]
+    alike = get_close_matches(small, possible, 2, _ALIKE)
+    return alike[0] if len(alike) == 1 else word
 
 
-def _list(text: str) -> Any:
-    try:
-        found = ast.literal_eval(text.strip()) if len(text) <= 4_000 else None
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        found = None
-    if isinstance(found, list | tuple) and all(isinstance(item, str | int) for item in found):
-        return list(found)
-    inner = text.strip().strip("[]")
-    return [part.strip().strip("\"'") for part in inner.split(",") if part.strip()] or ["<…>"]
-
-
-def _placeholder(name: str, schema: Mapping[str, Any]) -> str:
-    if choices := schema.get("enum"):
-        return f"<{' | '.join(map(str, choices))}>"
-    if examples := schema.get("examples"):
-        return f"<such as {json.dumps(examples[0], ensure_ascii=False)}>"
-    about = schema.get("description") or name or "…"
-    return f"<{about.rstrip('.')}>"
-
-
-def _write_call(operation: Operation, arguments: Mapping[str, Any]) -> Told:
-    """Return a call in one line of JSON, in which a value cannot leave its quotes and nothing is invisible."""
-    written = json.dumps(_as_json(arguments), ensure_ascii=False)
-    shown = "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in written)
-    return Told(f"{operation.name}({shown})")
-
-
-def _as_json(call: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: _short(redact(value)) if isinstance(value, str) else value
-        for name, value in call.items()
-        if not isinstance(value, dict)
-    }
-
-
-def _short(text: str) -> str:
-    return f"{text[:SHOWN_CHARS]}… <as before>" if len(text) > SHOWN_CHARS else text
+def _write(value: Any) -> str:
+    """Return JSON in one line, in which a text cannot leave its quotes and nothing is invisible."""
+    written = json.dumps(value, ensure_ascii=False)
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in written)

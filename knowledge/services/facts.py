@@ -78,8 +78,8 @@ class StoredFact:
             calls = [
                 f"It takes their place: {self._call('supersedes', against)}",
                 f"All of them hold: {self._call('despite', against)}",
-                f'It holds elsewhere only: memory_correct_fact(fact_id={self.fact.number}, fact="… on staging")',
-                f'It is wrong: memory_deprecate_fact(fact_id={self.fact.number}, reason="…")',
+                f"It holds elsewhere only: correct F{self.fact.number} with memory_correct_fact, and say where.",
+                f'It is wrong: memory_deprecate_fact(fact_id={self.fact.number}, reason="It is wrong.")',
             ]
         elif near := own[SAME] or own[RELATED]:
             calls = [f"If it takes the place of {_handles(near)}: {self._call('supersedes', near)}"]
@@ -88,12 +88,15 @@ class StoredFact:
                 "If the company knowledge is wrong or outdated: memory_feedback. Until then it holds for others."
             )
         if self.archived and self.archived.superseded_by_id not in {None, self.fact.pk}:
-            calls.append(f'If it is still not true: memory_deprecate_fact(fact_id={self.fact.number}, reason="…")')
+            calls.append(
+                f'If it is still not true: memory_deprecate_fact(fact_id={self.fact.number}, reason="Still not true.")'
+            )
         return calls
 
     def _call(self, argument: str, ids: Sequence[int]) -> str:
-        text = self.fact.fact if len(self.fact.fact) <= QUOTED_CHARS else "the same text"
-        quoted = json.dumps(text, ensure_ascii=False)
+        if len(self.fact.fact) > QUOTED_CHARS:
+            return f"memory_store_fact with the same arguments and {argument}={list(ids)}"
+        quoted = json.dumps(self.fact.fact, ensure_ascii=False)
         return f'memory_store_fact(category="{self.fact.category}", fact={quoted}, {argument}={list(ids)})'
 
 

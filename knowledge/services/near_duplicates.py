@@ -247,8 +247,8 @@ def hear_contradictions(actor: Actor) -> list[str]:
         return []
     cache.delete(f"{_UNHEARD}:{actor.user.pk}")
     return [
-        f"F{number_of(newer)} may contradict the older F{number_of(older)}. Ask the user which holds, then call "
-        f'memory_deprecate_fact(fact_id=…, reason="…") for the other one.'
+        f"F{number_of(newer)} may contradict the older F{number_of(older)}. Ask the user which holds, then set "
+        "the other one aside: memory_deprecate_fact."
         for newer, older in found
     ]
 

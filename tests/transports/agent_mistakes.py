@@ -23,8 +23,7 @@ class Mistake:
     Attributes:
         about: What is wrong, in words, with an example.
         outcome: `forgiven`: it has the effect of what is meant, and nothing else. `repaired`: it has none, and the
-            refusal has the call that is meant, word for word. `refused`: the refusal has the call with what only the
-            caller can know left open.
+            refusal has the call that is meant, word for word. `refused`: only the caller can know what is meant.
         sent: The tool and its arguments, as the agent sends them.
         meant: The tool and its arguments, as they should be; of what is refused, what the refusal says.
     """
@@ -299,27 +298,21 @@ MISTAKES = (
     ),
     Mistake(
         "a list as another language writes it: `\"['a', 'b, c']\"`",
-        REPAIRED,
+        FORGIVEN,
         lambda ids: _end(topics="['a', 'b, c']"),
         lambda ids: _end(topics=["a", "b, c"]),
     ),
     Mistake(
         'a number out of another: `importance: "8/10"`',
-        REPAIRED,
+        FORGIVEN,
         lambda ids: _end(importance="8/10"),
         lambda ids: _end(importance=8),
     ),
     Mistake(
         'per cent: `confidence: "90%"`',
-        REPAIRED,
+        FORGIVEN,
         lambda ids: _store(confidence="90%"),
         lambda ids: _store(confidence=0.9),
-    ),
-    Mistake(
-        "per cent without the sign: `confidence: 85`",
-        REPAIRED,
-        lambda ids: _store(confidence=85),
-        lambda ids: _store(confidence=0.85),
     ),
     Mistake(
         'a choice misspelt: `category: "prefrence"`',
@@ -334,22 +327,34 @@ MISTAKES = (
         lambda ids: _store(confidence=0.9),
     ),
     Mistake(
-        "a date in another order that can be only one day: `06/25/2026`",
-        REPAIRED,
-        lambda ids: _recall(before="06/25/2026"),
-        lambda ids: _recall(before="2026-06-25"),
-    ),
-    Mistake(
-        "a limit that is too high: `limit: 5000`",
-        REPAIRED,
-        lambda ids: _recall(limit=5000),
-        lambda ids: _recall(limit=200),
-    ),
-    Mistake(
         "a made-up name that means writing: `save_memory`",
         REPAIRED,
         lambda ids: ("save_memory", {"category": "Preference", "content": FACT["fact"]}),
         lambda ids: _store(),
+    ),
+    Mistake(
+        "a date in another order that can be only one day: `06/25/2026`",
+        REFUSED,
+        lambda ids: _recall(before="06/25/2026"),
+        "2026-06-25",
+    ),
+    Mistake(
+        "a limit that is too high: `limit: 5000`",
+        REFUSED,
+        lambda ids: _recall(limit=5000),
+        "limit must be 200 or less",
+    ),
+    Mistake(
+        "per cent without the sign, or of ten: `confidence: 8.5`",
+        REFUSED,
+        lambda ids: _store(confidence=8.5),
+        "confidence must be 1 or less",
+    ),
+    Mistake(
+        'the opposite of a choice: `verdict: "unuseful"`',
+        REFUSED,
+        lambda ids: ("memory_feedback", {"kind": "fact", "id": str(ids["fact"]), "verdict": "unuseful"}),
+        "verdict must be one of: 'useful', 'wrong' or 'outdated'.",
     ),
     Mistake(
         "a date that may be two days: `05/06/2026`",
@@ -361,13 +366,13 @@ MISTAKES = (
         "a required argument left out",
         REFUSED,
         lambda ids: (STORE, {"fact": FACT["fact"]}),
-        'memory_store_fact({"fact": "Prefers tabs to spaces.", "category": "<',
+        "category is required. category: one of preference, decision, codebase, constraint, identity.",
     ),
     Mistake(
         'a word for a number: `importance: "high"`',
         REFUSED,
         lambda ids: _end(importance="high"),
-        '"importance": "<1 to 10>"',
+        "importance must be a whole number",
     ),
     Mistake(
         'the handle of another kind: `fact_id: "C12"`',

@@ -6,10 +6,11 @@ from typing import Any
 from django.template.loader import render_to_string
 from mcp import types
 
-from bigmind.core.corrected_calls import repair
+from bigmind.core.corrected_calls import correct
 from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Operation
 from bigmind.gate import Outcome
+from bigmind.operations import USE_TOOL
 from bigmind.transports.mcp.reply_notices import notices
 from bigmind.transports.mcp.request_context import RequestContext
 
@@ -32,19 +33,24 @@ def reply_of(context: RequestContext, outcome: Outcome) -> types.CallToolResult:
 def refusal_of(
     context: RequestContext, operation: Operation, arguments: Mapping[str, Any], refusal: BigMindError
 ) -> types.CallToolResult:
-    """Return a refusal: what is wrong, field by field, with an example, the call put right, and what to do next.
+    """Return a refusal: what is wrong, field by field, what to do next, and the call put right if it was misspelt.
 
     The details for programs are in `_meta`: structured content would have to follow the tool's output schema. A client
     that shows its model the metadata of a refusal gets them on request alone.
     """
-    problems = _with_examples(operation, refusal)
-    call = repair(operation, arguments, refusal) if isinstance(refusal, Invalid) else ""
-    shown = {"refusal": refusal, "problems": problems, "call": call}
-    text = render_to_string("agent/refusal.md", shown, using="agent")
+    problems = refusal.problems if isinstance(refusal, Invalid) else []
+    call = correct(operation, arguments, through=performer_for(context, operation)) if problems else ""
+    text = render_to_string("agent/refusal.md", {"refusal": refusal, "call": call}, using="agent")
     error = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint, **refusal.details}
     if context.is_strict and not context.structured:
         return error_of(text, meta_of(context))
     return error_of(text, meta_of(context) | {"error": error | ({"problems": problems} if problems else {})})
+
+
+def performer_for(context: RequestContext, operation: Operation) -> str:
+    """Return the tool through which a client calls an operation that it does not list; empty if it lists it."""
+    listed = [one for one in (operation, USE_TOOL) if one.is_listed_in(context.toolsets)]
+    return USE_TOOL.name if listed == [USE_TOOL] else ""
 
 
 def error_of(text: str, meta: dict[str, Any]) -> types.CallToolResult:
@@ -57,14 +63,3 @@ def meta_of(context: RequestContext) -> dict[str, Any]:
     key = context.actor.key
     ending = {"keyEndsAt": key.ends_at.isoformat()} if key and key.ends_soon and key.ends_at else {}
     return {"requestId": context.request_id, **ending}
-
-
-def _with_examples(operation: Operation, refusal: BigMindError) -> list[dict[str, Any]]:
-    problems = refusal.problems if isinstance(refusal, Invalid) else []
-    properties = operation.input_schema.get("properties", {}) if problems else {}
-    return [{**problem, **_example(properties.get(problem.get("field"), {}))} for problem in problems]
-
-
-def _example(schema: dict[str, Any]) -> dict[str, Any]:
-    examples = schema.get("examples") or schema.get("enum")
-    return {"example": examples[0]} if examples else {}

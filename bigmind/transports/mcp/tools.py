@@ -8,7 +8,7 @@ from typing import Any
 from mcp import MCPError, types
 
 from accounts.services.agents import note_listing
-from bigmind.core.corrected_calls import complete
+from bigmind.core.corrected_calls import correct
 from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Effect, Operation
 from bigmind.core.text import mention
@@ -23,7 +23,7 @@ from bigmind.operations import (
     operations_for,
 )
 from bigmind.transports.mcp.conversations import bind_call
-from bigmind.transports.mcp.replies import refusal_of, reply_of
+from bigmind.transports.mcp.replies import performer_for, refusal_of, reply_of
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tool_schemas import outline_of_arguments, outline_of_reply
 
@@ -134,7 +134,7 @@ def _no_such_tool(
     known = [operation.name for operation in operations_for(context.actor, {"all"})]
     nearest = nearest_names(name[:100], known)
     if meant and meant.name in known:
-        call = complete(meant, arguments)
+        call = correct(meant, arguments, through=performer_for(context, meant), respelled=False) or meant.name
         return MCPError(types.INVALID_PARAMS, f"Unknown tool: {mention(name)}. Call {call}.", {"nearest": [meant.name]})
     advice = f"The nearest: {', '.join(nearest)}." if nearest else "tools/list names those there are."
     return MCPError(types.INVALID_PARAMS, f"Unknown tool: {mention(name)}. {advice}", {"nearest": nearest})
