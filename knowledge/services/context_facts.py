@@ -24,6 +24,7 @@ from bigmind.core.text import echo, inline, normalise
 from knowledge.models import Category, Fact, Kind, Passage, say_validity
 from knowledge.services.context_budget import PART_BUDGETS
 from knowledge.services.context_lines import ContextLine, ContextPart
+from knowledge.services.doubtful_facts import why_doubtful
 from knowledge.services.line_ranking import DIRECTIVES, LineRanking, RankedText, tells_to
 
 FACTS_READ_PER_GROUP = 110
@@ -148,7 +149,9 @@ class FactLine(ContextLine):
     def __init__(self, fact: ContextFact, against: FactAgainst | None, why: Callable[[], str]) -> None:
         self._fact, self._against, self._why = fact, against, why
         quotes = str(against.pk) if against else ""
-        super().__init__("fact", str(fact.pk), f"- **[{fact.category}]** ", "", quotes=quotes)
+        self._doubt = why_doubtful(fact.start)
+        label = f"- **[{fact.category}]** "
+        super().__init__("fact", str(fact.pk), label, "", quotes=quotes, is_spare=bool(self._doubt))
         # As attributes of the object they would hide the cached properties below.
         del self.text, self.after, self.why
 
@@ -163,7 +166,7 @@ class FactLine(ContextLine):
         fact = self._fact
         dated = f"{fact.created_at:%Y-%m-%d}" if fact.category in DATED and not fact.valid_from else ""
         stale = "stale: its code changed" if fact.is_false else ""
-        about = [part for part in (f"F{number_of(fact.pk)}", dated, fact.validity, stale) if part]
+        about = [part for part in (f"F{number_of(fact.pk)}", dated, fact.validity, stale, self._doubt) if part]
         return f" ({', '.join(about)}{self._against.words if self._against else ''})"
 
     @cached_property

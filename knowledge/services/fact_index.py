@@ -1,12 +1,11 @@
 """The passages of facts, and what a new fact contradicts or repeats."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, TextField
 from django.db.models.functions import Cast
 
-from bigmind.core.errors import Invalid
 from bigmind.core.rls import rls_bypass
 from knowledge.models import CompanyEntry, Fact, Kind, Passage
 from knowledge.search.passages import index_passages
@@ -15,7 +14,6 @@ from .near_duplicates import (
     SAME,
     Similar,
     compare_with_stored,
-    is_worded_alike,
     keep_beside,
 )
 
@@ -49,15 +47,6 @@ def compare_and_index(fact: Fact, kept: Collection[int] = (), *, made: bool = Tr
     keep_beside(fact.pk, kept)
     index_fact(fact, made=made)
     return similar
-
-
-def require_no_restatement(fact: Fact, similar: Sequence[Similar]) -> None:
-    """Refuse what company knowledge says in the same words: every session gets that already."""
-    same = [one.id for one in similar if one.kind == Kind.COMPANY and one.relation == SAME]
-    for entry in CompanyEntry.objects.filter(pk__in=same) if same else ():
-        if is_worded_alike(entry.content, fact.fact):
-            hint = "Nothing to do. If it is wrong: memory_feedback."
-            raise Invalid.of("fact", f"says what {entry.handle} tells everybody here already", hint=hint)
 
 
 def index_fact(fact: Fact, *, made: bool = False) -> None:

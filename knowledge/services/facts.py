@@ -30,7 +30,8 @@ from knowledge.search.passages import erase_passages
 from .context_receipts import note_erased
 from .contradictions import contradictions
 from .current_sessions import current_session
-from .fact_index import compare_and_index, require_no_restatement
+from .doubtful_facts import find_in_profile, why_doubtful
+from .fact_index import compare_and_index
 from .fact_succession import SUCCESSOR, keep_for_then, replace_facts, set_aside, supersede
 from .near_duplicates import (
     CONTRADICTS,
@@ -45,7 +46,6 @@ from .near_duplicates import (
 from .outcomes import note_corrections, session_of_agent
 from .projects import EVERYWHERE
 from .question_periods import read_then, say_period
-from .worth_keeping import require_worth_keeping
 
 _TURNS = 7710
 ARCHIVED_COMPARED = 200
@@ -57,7 +57,8 @@ ABOUT_THE_USER = (Category.IDENTITY, Category.PREFERENCE)
 class StoredFact:
     """The fact as stored, whether it was known before, and what it contradicts, repeats or may replace.
 
-    `archived` is the same fact, archived earlier, with the reason; `superseded` are those it replaced.
+    `archived` is the same fact, archived earlier, with the reason; `superseded` are those it replaced; `doubt` says
+    why it is told last at a start, and `in_profile` which part of the profile says nearly the same.
     """
 
     fact: Fact
@@ -65,6 +66,8 @@ class StoredFact:
     similar: list[Similar] = field(default_factory=list)
     archived: Fact | None = None
     superseded: list[Fact] = field(default_factory=list)
+    doubt: str = ""
+    in_profile: str = ""
 
     @property
     def next_steps(self) -> list[str]:
@@ -126,7 +129,6 @@ def store_fact(
     Call this when the user states a preference, decision or the like. Returns the fact and what it contradicts or
     repeats, with the calls that settle it.
     """
-    require_worth_keeping(actor, fact)
     days = _days_said(valid_from, valid_until)
     _wait_for_turn(actor)
     old = [own_fact(actor, fact_id) for fact_id in supersedes or []]
@@ -149,10 +151,10 @@ def store_fact(
     superseded = supersede([one for one in old if one.pk != stored.pk], stored)
     note_corrections(session, len(superseded))
     similar = compare_and_index(stored, kept) if is_new else _settle(stored, kept)
-    # Only now, as it takes the comparison; a refusal rolls the whole store back.
-    require_no_restatement(stored, similar)
     archived = _find_archived(stored) if is_new else None
-    return StoredFact(stored, duplicate=not is_new, similar=similar, archived=archived, superseded=superseded)
+    return StoredFact(
+        stored, not is_new, similar, archived, superseded, why_doubtful(fact), find_in_profile(actor, fact)
+    )
 
 
 def _wait_for_turn(actor: Actor) -> None:

@@ -54,11 +54,11 @@ class SimilarFactShape(Shape):
 class ArchivedFactShape(Shape):
     """The same fact as it was archived before."""
 
-    id: int
+    id: Number
     fact: str
     deprecated_at: datetime
     deprecation_reason: str
-    superseded_by_id: int | None
+    superseded_by_id: Number | None
 
 
 class StoredFactShape(Shape):
@@ -70,3 +70,5 @@ class StoredFactShape(Shape):
     next_steps: list[str] = Field(description="The calls that settle it. Ask the user which is meant.")
     archived: ArchivedFactShape | None = Field(description="The same fact, archived before: see why.")
     superseded: list[FactShape] = Field(description="Those it replaced.")
+    doubt: str = Field(description="Why it is told last at a start: passing, a greeting, …")
+    in_profile: str = Field(description="The part of the profile that says nearly the same.")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.errors import Conflict
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.embeddings.hashing import Hashing
@@ -155,13 +155,12 @@ def test_what_company_knowledge_says_otherwise_is_named_and_stays():
     assert "memory_feedback" in stored.next_steps[-1]
 
 
-def test_what_company_knowledge_tells_everybody_is_not_stored_again():
+def test_what_company_knowledge_tells_everybody_is_stored_and_named():
     entry = approved_entry(title="Friday deploys", content="Never deploy to production on Fridays.")
 
-    with pytest.raises(Invalid, match=f"{entry.handle} tells everybody"):
-        store(make_actor(), "Never deploy to production on Fridays.")
+    stored = store(make_actor(), "Never deploy to production on Fridays.")
 
-    assert not Fact.objects.exists()
+    assert relations(stored) == {entry.handle: "same"}
 
 
 def test_a_fact_that_was_set_aside_brings_its_reason_back():
@@ -195,54 +194,6 @@ def test_what_was_set_aside_already_is_not_superseded_again():
 
     with pytest.raises(Conflict, match="already"):
         store(actor, THURSDAY, supersedes=[old.pk])
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Hello!",
-        "hi",
-        "Thanks, that is great!",
-        "Good morning, how are you?",
-        "I am running the tests now.",
-        "I'm looking at the logs.",
-        "Waiting for CI.",
-        "The build is failing right now.",
-        "User is currently debugging the login page.",
-        "I just restarted the server.",
-        "Today is Monday.",
-        "The current working directory is /srv/app.",
-        "- **[decision]** Deploys on Tuesday. (F12, 2026-01-02)",
-    ],
-)
-def test_what_is_no_lasting_truth_is_refused_with_what_to_do_instead(text):
-    with pytest.raises(Invalid) as refused:
-        store(make_actor(), text)
-
-    assert refused.value.hint
-    assert not Fact.objects.exists()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The user says hello in Portuguese.",
-        "Greet the user by the first name.",
-        "User is learning Rust.",
-        "We are running Kubernetes 1.29.",
-        "I am building a marketplace for used bicycles.",
-        "The user is working on a PhD about soil.",
-        "Tests are run with pytest.",
-        "The user lives in Berlin now.",
-        "Running costs are 400 euros a month.",
-        "The user is reading the Bible in Greek.",
-        "I just moved to Porto.",
-        "Never open the log files of customers.",
-        "Reviews are waiting for nobody longer than a day.",
-    ],
-)
-def test_what_lasts_is_stored(text):
-    assert store(make_actor(), text).fact.fact == text
 
 
 def test_what_the_reply_told_is_not_told_again_when_the_vectors_are_made():

@@ -1,0 +1,44 @@
+"""What a text says of itself that makes it doubtful as a lasting fact. It is stored all the same, and told last."""
+
+from accounts.actor import Actor
+from accounts.people.profiles import get_profile
+from knowledge.models import Category
+
+from .near_duplicates import is_worded_alike
+from .statement_parsing import word_set
+
+GREETING, PASSING, CONTEXT = "a greeting", "passing", "a line of the start context"
+MOST_CHARS = 300
+"""A longer text says more than a greeting or how something stands at the moment."""
+
+_GREETINGS = word_set(
+    "hi hello hey hallo hola bonjour bonsoir moin servus thanks thank you danke schön merci beaucoup gracias good "
+    "guten morning morgen evening abend tag buenos buenas días tardes bye goodbye tschüss adiós ok okay"
+)
+_ENDS_NOW = (
+    *(" right now", " just now", " at the moment", " at this moment", " gerade eben", " im moment"),
+    *(" en ce moment", " ahora mismo", " en este momento"),
+)
+_LABELS = tuple(f"**[{category}]** " for category in Category.values)
+
+
+def why_doubtful(text: str) -> str:
+    """Return why a text is hardly a lasting fact, as far as its own words say so; empty where they don't."""
+    if text.removeprefix("- ").startswith(_LABELS) or "BigMind Context — loaded" in text[:MOST_CHARS]:
+        return CONTEXT
+    if len(text) > MOST_CHARS:
+        return ""
+    words = text.casefold().strip(" .!¡,…")
+    if words and set(words.replace(",", " ").replace("!", " ").split()) <= _GREETINGS:
+        return GREETING
+    # Elsewhere these words may belong to a rule: “Im Moment der Buchung wird die Rechnung erstellt.”
+    return PASSING if words.endswith(_ENDS_NOW) else ""
+
+
+def find_in_profile(actor: Actor, text: str) -> str:
+    """Return which part of the profile says nearly the same in nearly the same words; empty if none does."""
+    profile = get_profile(actor)
+    for part, lines in (("pinned facts", profile.pinned_facts), ("preferences", profile.preferences.splitlines())):
+        if any(is_worded_alike(line, text) for line in lines):
+            return part
+    return ""
