@@ -53,6 +53,9 @@ BLOCKED = (
     "This act was not carried out, and doing it again will not help. Take the other way that is named below; if there "
     "is none, tell the person that {handles} blocks it. A curator can switch this off: {pages}\n\n"
 )
+UNGUARDED = (
+    "BigMind cannot guard acts as it should on this machine: {problem}. Tell the person; `bigmind doctor` says more."
+)
 BLOCKED_OWN = (
     "This act was not carried out, and doing it again will not help: the person chose so. They can switch it off: "
     "{pages}\n\n"
@@ -104,6 +107,7 @@ class TriggerSet:
         self.path = os.path.join(config["folder"], "triggers", f"{config['client']}.set")
         self.items: list[Json] = []
         self.records = False
+        self.problem = ""
         self.age = float(FRESH_SECONDS + 1)
         self._texts, self._digest = b"", ""
         try:
@@ -113,15 +117,22 @@ class TriggerSet:
             # Fetched while the clock ran ahead: it would stay fresh until the clock reaches that time again.
             self.age = age if age > -FRESH_SECONDS else float(FRESH_SECONDS + 1)
         except OSError:
+            # Without the note that one was asked for, none has been: it comes in a moment.
+            self.problem = "it has not received the guards" if os.path.exists(_path_of_asked(config)) else ""
             return
         matched, _, self._texts = content.partition(b"\n")
         if not config["key"] or sign(config["key"], matched) != signature.decode("ascii", "replace"):
             self.age = OLD_SECONDS  # so that it is fetched again, however new the file is
+            self.problem = "the file with the guards was changed, or is another key's"
             return
         # What is signed has the digest of the texts, which are read only if something fires.
         told = json.loads(matched)
         self._digest = told["texts"]
         self.items, self.records = told["items"], bool(told["records"])
+        if self.age >= OLD_SECONDS:
+            self.problem = "its guards were not confirmed for a week, so they advise and hold nothing"
+        elif missing := told.get("missing"):
+            self.problem = f"{len(missing)} guards are not here: {', '.join(missing[:10])}"
 
     def texts(self) -> Json:
         """Return what each entry says, by its handle.
@@ -157,7 +168,7 @@ class Moment:
             self._note_allowances()
         found = [(item, number) for item in self.set.items for number in self._firing(item, self.act)]
         if not found:
-            return {}
+            return self._warn()
         self.state = self.state or _read_json(self._state_path)
         told, texts = [], self.set.texts()
         for item, number in found:
@@ -166,7 +177,17 @@ class Moment:
             self.fired.append((item, number, brings))
             if brings:
                 told.append((level, item))
-        return self._say(told, texts) if told else {}
+        return self._say(told, texts) if told else self._warn()
+
+    def _warn(self) -> Json:
+        """Say that guards are missing, before the first prompt of a conversation that finds it so."""
+        if not self.set.problem or not self.session or self.agent or not self.act or self.act.moment != PROMPT:
+            return {}
+        self.state = self.state or _read_json(self._state_path)
+        if self.state.get("warned") == self.set.problem:
+            return {}
+        self.state["warned"] = self.set.problem
+        return self._context(UNGUARDED.format(problem=self.set.problem)) if self._write_state() else {}
 
     def _firing(self, item: Json, act: AgentAct) -> list[int]:
         number = next((n for n, one in enumerate(item["t"]) if act.fires(one[0], one[1], one[2])), -1)
@@ -340,9 +361,14 @@ def _write_private(path: str, content: bytes) -> None:
     os.replace(temporary, path)
 
 
+def _path_of_asked(config: Json) -> str:
+    # Its age tells when the guards were asked for last.
+    return os.path.join(config["folder"], "triggers", f"{config['client']}.asked")
+
+
 def _refresh(config: Json, age: float) -> None:
     """Let the hook program fetch the triggers, beside this one, which ends without it."""
-    asked = os.path.join(config["folder"], "triggers", f"{config['client']}.asked")
+    asked = _path_of_asked(config)
     try:
         if age < FRESH_SECONDS or abs(time.time() - os.path.getmtime(asked)) < AGAIN_SECONDS:
             return

@@ -73,8 +73,9 @@ SENT_KEYS = {
     "initialPrompt", "prompt_id", "turn_id", "generation_id", "model", "tool_name", "tool_use_id", "stop_hook_active",
     "last_assistant_message", "prompt_response", "agent_id", "agent_type", "timestamp",
 }  # fmt: skip
-EXCHANGES = {"start", "stop", "end", "triggers"}
-"""Events at which the notes of the program for acts are sent to BigMind, and the current triggers fetched."""
+EXCHANGES = {"stop", "end", "triggers"}
+"""Events at which the notes of the program for acts are sent to BigMind, and the current triggers fetched. A start
+fetches them by a request of its own, so that the context arrives however large they are."""
 FORKS = {"fork", "resume"}
 """Sources of a start at which an earlier conversation may go on under a new id."""
 TEXT_CHARS = 4_000
@@ -943,9 +944,19 @@ class HookRun:
             keep_settings(self.config, settings)
             # A stop went without its messages: the place stays, so that the next compaction or end brings them.
             self.settle(has_messages=self.kind != "stop")
+            if self.kind == "start" and "act" in self.config.get("events", []):
+                self._fetch_triggers()
             flush(self.config, min(self.until, time.monotonic() + FLUSH_SECONDS.get(self.kind, 0)))
         else:
             self.fail(f"BigMind answers {self.status}")
+
+    def _fetch_triggers(self) -> None:
+        own = {"settings": True, "triggers": read_signature(self.config), "acts": self._take_acts()}
+        body = json.dumps({"hook_event_name": "Triggers", "bigmind": own}).encode()
+        status, reply = post(self.config, body, self.until - time.monotonic())
+        if status == 200:
+            keep_settings(self.config, _dict(_dict(json.loads(reply)).get("bigmind")))
+            self.settle(has_messages=False)
 
     def _without_messages(self) -> Json:
         """Return a stop without what was said: BigMind knows the prompt, and the last message is in the event."""

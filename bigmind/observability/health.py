@@ -71,7 +71,7 @@ def parts() -> list[HealthCheck]:
     """Check every dependency."""
     found = _database()
     is_known = found[0].ok
-    of_the_database = [look(is_known=is_known) for look in (embedder, index, scrubs, backups)]
+    of_the_database = [look(is_known=is_known) for look in (embedder, index, scrubs, backups, guards)]
     return [*found, *replica(), disk(), *of_the_database, broker()]
 
 
@@ -233,6 +233,11 @@ def scrubs(*, is_known: bool) -> HealthCheck:
 def backups(*, is_known: bool) -> HealthCheck:
     """Check that backups are made as configured: on time, encrypted, copied, and restorable in a rehearsal."""
     return _ask("backups", import_string("bigmind.backup.runs.backups_error"), is_known=is_known)
+
+
+def guards(*, is_known: bool) -> HealthCheck:
+    """Report the shared guards that hooks did not receive."""
+    return _ask("guards", import_string("knowledge.capture.triggers.guards_error"), is_known=is_known)
 
 
 def _ask(name: str, ask: Callable[[], str], *, is_known: bool, stops: bool = False) -> HealthCheck:

@@ -14,11 +14,13 @@ class HookServer:
     """What was sent, and what is answered.
 
     Attributes:
-        heard: Path, Authorization header and body of each request, in order.
+        heard: Path, Authorization header and body of each event, in order.
+        exchanges: The bodies of requests that fetch triggers, which a start sends as well.
     """
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, str, dict[str, Any]]] = []
+        self.exchanges: list[dict[str, Any]] = []
         self.status = 200
         self.reply: object = {}
         self.seconds = 0.0
@@ -41,7 +43,10 @@ class HookServer:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 time.sleep(told.seconds)
-                told.heard.append((self.path, self.headers["Authorization"], body))
+                if body.get("hook_event_name") == "Triggers":
+                    told.exchanges.append(body)
+                else:
+                    told.heard.append((self.path, self.headers["Authorization"], body))
                 reply = told.reply.encode() if isinstance(told.reply, str) else json.dumps(told.reply).encode()
                 with suppress(BrokenPipeError, ConnectionResetError):  # it had no time to wait
                     self.send_response(told.status)

@@ -329,9 +329,9 @@ def test_what_was_done_is_readable_to_its_owner_alone_and_told_without_secrets(
 
     assert (noted.name, modes) == ("claude-code.jsonl", [0o600, 0o700])
     assert kept.count(SECRET) == 4  # the failed command is in it again, with its error
-    acts = server.events[0]["bigmind"]["acts"]
+    acts = server.exchanges[0]["bigmind"]["acts"]
     assert [act["e"] for act in acts] == ["before", "error", "before"]
-    assert SECRET not in json.dumps(server.heard)
+    assert SECRET not in json.dumps([server.heard, server.exchanges])
     assert [json.dumps(act).count("[secret removed: GitHub token]") for act in acts] == [1, 2, 1]
     assert not any(noted.parent.iterdir())
 

@@ -20,7 +20,7 @@ from tests.factories import make_actor, make_key
 from tests.knowledge.factories import make_fact
 
 PARTS = ["database", "vector", "migrations", "writes", "clock", "disk", "embedder", "index", "scrubs"]
-PARTS += ["backups", "broker"]
+PARTS += ["backups", "guards", "broker"]
 EMBED = "knowledge.tasks.embed_pending"
 
 pytestmark = pytest.mark.django_db
