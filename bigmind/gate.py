@@ -120,6 +120,8 @@ def perform(
     with span(operation.name, door=transport, request_id=current_request_id()) as traced:
         try:
             with collect_notices() as notices, rls_scope(actor.user.pk):
+                if transport != "rest":
+                    arguments = _without_owner(actor, operation, arguments)
                 arguments, part = _without_part(operation, arguments) if transport == "mcp" else (arguments, None)
                 performed = replace(_perform(operation, actor, arguments, idempotency_key, transport), part=part)
             if operation.effect is not Effect.READ:
@@ -150,6 +152,21 @@ def _without_part(operation: Operation, arguments: Mapping[str, Any]) -> tuple[M
         return arguments, 1
     rest = {name: value for name, value in arguments.items() if name != PART}
     return rest, parse_part_number(arguments[PART])
+
+
+def _without_owner(actor: Actor, operation: Operation, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Take out what the first designs send along and nobody may choose: whose memory it is, and a file to write here.
+
+    Raises:
+        Invalid: `user_id` is not the caller's own. It is never looked up, so that it tells nothing.
+    """
+    me = actor.user
+    named = str(arguments.get("user_id") or "").strip().casefold()
+    if named not in {"", "me", "default", str(me.pk), me.username.casefold(), me.display_name.casefold()}:
+        hint = "A call is about the person whose key it carries: leave user_id out."
+        raise Invalid.of("user_id", "is not yours", hint=hint)
+    dropped = {"user_id", "output_path"} if operation.name == "memory_export" else {"user_id"}
+    return {name: value for name, value in arguments.items() if name not in dropped}
 
 
 def _change_of(actor: Actor, performed: Outcome) -> Change | None:

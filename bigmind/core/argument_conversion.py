@@ -58,6 +58,9 @@ _OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "chunk_id": ("id", "handle"),
     "entry_id": ("id", "handle"),
     "id": ("handle", "fact_id", "entry_id", "source_id"),
+    "key": ("old_key",),
+    "domain": ("old_domain",),
+    "older_than_days": ("days",),
 }
 """What agents call an argument whose name they do not know."""
 
@@ -133,13 +136,14 @@ def _own_names(name: str, properties: Mapping[str, Any], sent: Mapping[str, Any]
 
 
 def _is_absent(name: str, value: Any, schema: Mapping[str, Any], handles: Mapping[str, Handle]) -> bool:
-    """Return whether an argument says nothing: null, or an empty text where it may be left out and no text is meant."""
+    """Return whether an argument says nothing: null, or a blank text where it may be left out."""
     part = schema.get("properties", {}).get(name)
     if part is None or value is None:
         return part is not None
-    is_text = part.get("type") == "string" and not part.keys() & {"enum", "format", "pattern"}
-    if not isinstance(value, str) or name in schema.get("required", ()) or is_text:
+    if not isinstance(value, str) or name in schema.get("required", ()):
         return False
+    if part.get("type") == "string" and not part.keys() & {"enum", "format", "pattern"}:
+        return not value.strip()  # Other words for nothing may be what a text says.
     is_ours = name in handles and handles[name].defaults_to_ours
     return value.strip().lower() in (_ABSENT | _THIS_ONE if is_ours else _ABSENT)
 

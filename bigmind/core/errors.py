@@ -11,7 +11,8 @@ class BigMindError(Exception):
     Args:
         message: What is wrong, in one sentence.
         hint: What to do next, in one sentence.
-        details: Facts that a program can use, such as the id of the thing that is in the way.
+        details: Facts that a program can use, such as the id of the thing that is in the way. `send` has the arguments
+            with which the same call is accepted.
     """
 
     code = "error"

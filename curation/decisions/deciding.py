@@ -10,11 +10,13 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.argument_types import Importance, RowId
-from bigmind.core.errors import BigMindError, Invalid
+from bigmind.core.errors import BigMindError, Conflict
+from bigmind.core.text import echo
 from curation.argument_types import CompanyEntryId, CompanyText, CompanyTitle, Notes, Revision
 from curation.decisions.actions import ACTIONS
 from curation.decisions.history import entry_to_change, record
 from curation.decisions.preconditions import DecisionRequest, fields_of_approval
+from curation.decisions.who_may_decide import is_personal
 from curation.models import Action, Claim, Review
 from curation.services.golden_questions import require_golden_questions
 from knowledge.anchors.grammar import Anchors
@@ -25,6 +27,10 @@ BULK = 100
 _LOCK = 7706
 _ONE_BY_ONE = frozenset({"approve", "edit", "merge", "restore", "supersede", "undo"})
 """Actions that lock two entries, or that must see what the one before them approved: they run one at a time."""
+
+_UNREAD = frozenset({"reject", "request_changes", "deprecate"})
+"""Actions that bring no text into force: they need not say which revision was read."""
+SHOWN_CHARS = 10_000
 
 DecisionName = Annotated[
     Literal[
@@ -84,7 +90,7 @@ def approve_global(
     *,
     entry_id: CompanyEntryId,
     action: DecisionName,
-    revision: Revision,
+    revision: Revision | None = None,
     notes: Notes = "",
     into: Into | None = None,
     into_revision: IntoRevision | None = None,
@@ -101,13 +107,15 @@ def approve_global(
 
     Call this only when a curator tells you to. Approve, edit and merge can change title, content, category, importance,
     anchors and triggers. Rejecting needs notes, which the proposer reads. `undo` reverts the last decision. If
-    the entry is newer than `revision`, the refusal lists the changes. If it may contradict approved entries or lose
-    golden questions, the refusal lists their numbers: ask the curator, then name them. Returns the entry.
+    the entry is newer than `revision`, the refusal lists the changes; if a team leaves it out, it shows the text. If it
+    may contradict approved entries or lose golden questions, the refusal lists their numbers: ask the curator, then
+    name them. Returns the entry.
     """
     actor.require("curate")
     if action in _ONE_BY_ONE:
         wait_for_pairs()
     entry = entry_to_change(entry_id, revision=revision)
+    unread = None if revision or action in _UNREAD or is_personal() else _ask_to_read(entry)
     given: dict[str, Any] = {"title": title, "content": content, "category": category}
     given |= {"importance": importance, "anchors": anchors, "triggers": triggers}
     edits = {name: value for name, value in given.items() if value is not None}
@@ -119,6 +127,8 @@ def approve_global(
     )
     # Asked of the index as the decision leaves it: a refusal takes the decision back with the transaction.
     _require_golden_questions(review, losing or ())
+    if unread:  # Last, so that the call it offers is one that is accepted.
+        raise unread
     Claim.objects.filter(entry=entry).delete()
     return Decision(review.entry, review)
 
@@ -131,7 +141,8 @@ def decide_many(
     revisions: Annotated[
         dict[str, Revision],
         Field(max_length=BULK, description="The revision you read of each entry, by its number: {'142': 3}."),
-    ],
+    ]
+    | None = None,
     notes: Notes = "",
     despite: Despite | None = None,
     losing: Losing | None = None,
@@ -147,16 +158,12 @@ def decide_many(
     wait_for_pairs()
     for entry_id in sorted(set(entry_ids)):
         try:
-            seen = revisions.get(str(entry_id))
-            if seen is None:
-                hint = "memory_list_queue and memory_brief_curator show the revision: read it, then send it."
-                raise Invalid.of(f"revisions.{entry_id}", f"is required to decide about C{entry_id}", hint=hint)
             decided = approve_global(
                 actor,
                 entry_id=entry_id,
                 action=action,
                 notes=notes,
-                revision=seen,
+                revision=(revisions or {}).get(str(entry_id)),
                 despite=despite,
                 losing=losing,
             )
@@ -172,6 +179,17 @@ def approve_at_once(actor: Actor, entry: CompanyEntry, *, notes: str = "") -> Re
     Returns the step that was recorded.
     """
     return record(actor, entry, Action.APPROVE, notes=notes, changes=fields_of_approval(actor, entry, notes=notes))
+
+
+def _ask_to_read(entry: CompanyEntry) -> Conflict:
+    """Return the refusal of a decision that does not say which revision was read: it shows the text of this one."""
+    return Conflict(
+        f"revision is required: {entry.handle} is decided on as it was read.",
+        hint=f"Revision {entry.revision}, {echo(entry.title)}: {echo(entry.content, limit=SHOWN_CHARS)}",
+        entry_id=entry.pk,
+        revision=entry.revision,
+        send={"revision": entry.revision},
+    )
 
 
 def _require_golden_questions(review: Review, losing: Collection[int]) -> None:

@@ -78,7 +78,7 @@ def test_what_changed_since_it_was_listed_or_was_never_listed_is_refused(browser
     page = browser.post(reverse(LIST), form, follow=True)
 
     assert "has changed since you read it" in page.text
-    assert f"revisions.{unread.pk} is required" in page.text
+    assert f"revision is required: C{unread.pk}" in page.text
     assert not CompanyEntry.objects.approved().exists()
 
 

@@ -1,12 +1,17 @@
 """Decisions: approve, reject, ask for changes, merge, deprecate, restore; each kept, and undone exactly."""
 
+import json
+import re
 from typing import Any, get_args
 
 import pytest
+from mcp import types
 
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from bigmind.transports.mcp.request_context import RequestContext
+from bigmind.transports.mcp.tools import call_tool
 from curation.decisions.deciding import DecisionName, approve_global, decide_many
 from curation.decisions.history import find_broken_seals, snapshot
 from curation.models import Action, Review
@@ -22,6 +27,11 @@ pytestmark = pytest.mark.django_db
 
 def decide(actor: Any, entry: CompanyEntry, action: str, **rest: Any) -> CompanyEntry:
     return decide_at_latest(actor, entry_id=entry.pk, action=action, **rest).entry
+
+
+def _over_mcp(actor: Any, name: str, arguments: dict[str, Any]) -> Any:
+    context = RequestContext(actor, frozenset({"all"}), "decisions")
+    return call_tool(context, types.CallToolRequestParams(name=name, arguments=arguments))
 
 
 def test_an_approved_entry_is_found_by_everybody_and_a_pending_one_by_nobody() -> None:
@@ -78,15 +88,13 @@ def test_whoever_decides_about_an_older_revision_is_told_what_changed() -> None:
 
 
 @pytest.mark.parametrize("action", get_args(get_args(DecisionName)[0]))
-def test_no_decision_is_made_without_the_revision_that_was_read_or_with_an_old_one(action: str) -> None:
+def test_no_decision_is_made_with_an_old_revision(action: str) -> None:
     author, curator = make_actor(), make_actor(curator=True)
     entry, other = propose(author), approved_entry()
     revise_proposal(author, entry_id=entry.pk, content="Said another way.")
     call = {"entry_id": entry.pk, "action": action, "notes": "Read.", "into": other.pk, "title": "Mine"}
     operation = CATALOGUE["memory_approve_global"]
 
-    with pytest.raises(Invalid, match=r"revision is required\. .*memory_brief_curator"):
-        perform(operation, curator, call, transport="mcp")
     with pytest.raises(Conflict, match="has changed since you read it: revise") as refused:
         perform(operation, curator, {**call, "revision": 1}, transport="rest")
 
@@ -94,17 +102,64 @@ def test_no_decision_is_made_without_the_revision_that_was_read_or_with_an_old_o
     assert CompanyEntry.objects.get(pk=entry.pk).reviews.count() == 2
 
 
+@pytest.mark.parametrize(("action", "of"), [("approve", propose), ("verify", approved_entry), ("edit", approved_entry)])
+def test_what_nobody_says_they_have_read_is_shown_with_the_call_to_send(action: str, of: Any) -> None:
+    entry, curator = of(content="Deploy on Mondays."), make_actor(curator=True)
+    call = {"entry_id": entry.pk, "action": action, "notes": "Fine.", "importance": 6}
+    before = snapshot(entry)
+
+    result = _over_mcp(curator, "memory_approve_global", call)
+    text = result.content[0].text
+
+    assert result.is_error
+    assert "revision is required" in text
+    assert "Deploy on Mondays." in text
+    assert snapshot(CompanyEntry.objects.get(pk=entry.pk)) == before
+    offered = re.search(r"The call put right: (\w+)\((\{.*\})\)", text)
+    assert offered
+    assert not _over_mcp(curator, offered[1], json.loads(offered[2])).is_error
+    assert snapshot(CompanyEntry.objects.get(pk=entry.pk)) != before
+
+
+@pytest.mark.parametrize(
+    ("action", "of"), [("reject", propose), ("request_changes", propose), ("deprecate", approved_entry)]
+)
+def test_what_brings_no_text_into_force_needs_no_revision(action: str, of: Any) -> None:
+    entry = of()
+
+    decided = approve_global(make_actor(curator=True), entry_id=entry.pk, action=action, notes="Too vague.").entry
+
+    assert decided.status != entry.status
+
+
+def test_another_refusal_comes_before_that_of_the_unread_revision() -> None:
+    entry = approved_entry()
+
+    with pytest.raises(Conflict, match="already approved"):
+        approve_global(make_actor(curator=True), entry_id=entry.pk, action="approve")
+
+
+def test_alone_one_decides_without_a_revision(settings: Any) -> None:
+    settings.BIGMIND_MODE = "personal"
+    actor = make_actor(admin=True)
+    entry = propose(actor)
+
+    for action in ("verify", "deprecate", "restore", "undo"):
+        approve_global(actor, entry_id=entry.pk, action=action)
+
+    entry.refresh_from_db()
+    assert entry.status == "deprecated"
+
+
 def test_of_many_those_whose_revision_is_not_named_are_refused() -> None:
     read, unread = propose(), propose()
-    call = {"entry_ids": [read.pk, unread.pk], "action": "approve"}
+    call = {"entry_ids": [read.pk, unread.pk], "action": "approve", "revisions": {str(read.pk): 1}}
     curator, operation = make_actor(curator=True), CATALOGUE["memory_approve_many"]
 
-    with pytest.raises(Invalid, match="revisions is required"):
-        perform(operation, curator, call, transport="rest")
-    done = perform(operation, curator, {**call, "revisions": {str(read.pk): 1}}, transport="rest").value
+    done = perform(operation, curator, call, transport="rest").value
 
     assert [decided.entry.id for decided in done.decided] == [read.pk]
-    assert f"revisions.{unread.pk} is required" in done.refused[0].reason
+    assert f"revision is required: C{unread.pk}" in done.refused[0].reason
 
 
 def test_a_merge_that_changes_an_entry_names_the_revision_of_that_one_too() -> None:

@@ -1,9 +1,11 @@
 """Perform any operation in the catalogue: the third transport, beside MCP and REST."""
 
+import json
 import os
 import socket
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from accounts.services.agents import note_agent
 from accounts.services.setting_overrides import load_overrides
 from bigmind import __version__
 from bigmind.core.operations import Operation
-from bigmind.gate import perform
+from bigmind.gate import Outcome, perform
 from bigmind.management.base import OperatorCommand, Refused, argument, usage_error
 from bigmind.management.people import owner_of_instance
 from bigmind.operations import CATALOGUE, nearest_names
@@ -37,6 +39,7 @@ class Command(OperatorCommand):
         "bigmind op memory_store_fact --list",
         'bigmind op memory_store_fact category=preference fact="Prefers pytest."',
         "bigmind op memory_list_facts limit=5 --format json --user eric",
+        "bigmind op memory_export output_path=memory.json",
         'bigmind op memory_import --json-file - < "document.json"',
     )
     arguments = (
@@ -63,16 +66,20 @@ class Command(OperatorCommand):
         if operation is None:
             raise usage_error("Which operation? `bigmind op --list` shows them.")
         load_overrides()
+        arguments = _arguments(operation, options)
         outcome = perform(
             operation,
             _actor(options["user"]),
-            _arguments(operation, options),
+            arguments,
             transport="command",
             idempotency_key=options["idempotency_key"],
         )
         for notice in outcome.notices:
             self.remark(notice)
-        if options["format"] == "json":
+        if operation.name == "memory_export" and (path := arguments.get("output_path")):
+            _write_file(Path(path).expanduser(), outcome)
+            self.stdout.write(f"Written to {path}.")
+        elif options["format"] == "json":
             self.print_json(outcome.to_data())
         else:
             self.stdout.write(outcome.markdown(), ending="")
@@ -126,6 +133,15 @@ def _read(file: str) -> str:
         return sys.stdin.read() if file == "-" else Path(file).read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise usage_error(f"{file} cannot be read: {error}.") from error
+
+
+def _write_file(path: Path, outcome: Outcome) -> None:
+    """Write an export where its owner asked for it, for them alone to read. What is there stays."""
+    try:
+        with open(path, "x", opener=partial(os.open, mode=0o600)) as file:
+            json.dump(outcome.to_data(), file, ensure_ascii=False, indent=2)
+    except OSError as error:
+        raise Refused(f"{path}: {error.strerror}. Name a file that does not exist yet.") from error
 
 
 def _object(document: str) -> dict[str, Any]:

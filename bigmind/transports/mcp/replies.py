@@ -39,7 +39,9 @@ def refusal_of(
     that shows its model the metadata of a refusal gets them on request alone.
     """
     problems = refusal.problems if isinstance(refusal, Invalid) else []
-    call = correct(operation, arguments, through=performer_for(context, operation)) if problems else ""
+    send = refusal.details.get("send", {})
+    through = performer_for(context, operation)
+    call = correct(operation, {**arguments, **send}, through=through, respelled=not send) if problems or send else ""
     text = render_to_string("agent/refusal.md", {"refusal": refusal, "call": call}, using="agent")
     error = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint, **refusal.details}
     if context.is_strict and not context.structured:
