@@ -83,10 +83,10 @@ ReadSessionId = Annotated[
 ONE_LINER_CHARS = 120
 OneLiner = Annotated[
     str,
-    Field(max_length=ONE_LINER_CHARS),
-    AfterValidator(clean_name),
+    Field(max_length=10_000),
+    AfterValidator(lambda text: clean_name(" ".join(text.split()))),
     Screened,
-    Field(min_length=1, max_length=ONE_LINER_CHARS, description="Headline, up to 120 characters."),
+    Field(min_length=1, description="Headline. After 120 characters it is cut; the outcome keeps it whole."),
 ]
 Topics = Annotated[Tags, Field(description="Topic tags.", examples=[["deploys", "postgres"]])]
 Outcome = Annotated[LongText, Field(description="What was decided or built.")]

@@ -195,6 +195,15 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def cut(text: str, limit: int) -> str:
+    """Return the text, or its beginning up to a limit of characters: whole words, and a mark that there was more."""
+    if len(text) <= limit:
+        return text
+    kept = text[: limit - 1]
+    at = max(kept.rfind(" "), kept.rfind("\n"))
+    return f"{kept[:at] if at > limit // 2 else kept}…".strip()
+
+
 def inline(text: str) -> str:
     """Return a stored text as it may stand in a line, a bullet or a table cell of markdown that agents read.
 

@@ -39,7 +39,7 @@ from knowledge.argument_types import CompanyCategoryName, SessionId, Topics, Tri
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind, Origin, Session, Status
 from knowledge.search.passages import note_writings
-from knowledge.services.current_sessions import current_session
+from knowledge.services.current_sessions import session_of_write
 
 from .neighbours import contradicting
 from .screening import suspicions_about
@@ -106,7 +106,7 @@ def promote_to_global(
     if known := _find_same_text(actor, text):
         return _existing_proposal(actor, known, keep_here=keep_here)
     takes_session = source.kind and not source_session
-    session = source.session if takes_session else current_session(actor, source_session, project=project)
+    session = source.session if takes_session else session_of_write(actor, source_session, project=project)
     entry = CompanyEntry(
         category=category,
         title=title or _title_of(text),

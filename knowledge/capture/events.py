@@ -30,13 +30,14 @@ from knowledge.search.passages import erase_passages
 from knowledge.services.chunks import add_chunk
 from knowledge.services.context import build_context
 from knowledge.services.context_budget import LAST_LINES_TOKENS
+from knowledge.services.current_sessions import begin_session
 from knowledge.services.exposures import MEASURED, Exposure, serve
 from knowledge.services.holdout import withhold
 from knowledge.services.other_agents import others_at_work
 from knowledge.services.outcomes import note_question, note_work
 from knowledge.services.projects import canonical_project
 from knowledge.services.sent_lines import LineOwner, keep_texts
-from knowledge.services.sessions import StartedSession, begin_session, end_session, keep_as_told, open_with_context
+from knowledge.services.sessions import StartedSession, end_session, keep_as_told, open_with_context
 
 from .conversations import (
     SOURCES_OF_FORKS,
@@ -459,8 +460,7 @@ def _close(occasion: _Occasion) -> None:
         occasion.actor,
         session_id=str(session.pk),
         one_liner=headline,
-        # `end_session` overwrites these: what the agent said of them is passed on.
-        outcome=session.outcome,
+        # `end_session` overwrites it: what the agent said of it is passed on.
         importance=session.importance,
         code_refs=None if has_summary else [ref for ref in refs if ref],
     )

@@ -8,7 +8,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.utils import timezone
 
-from accounts.models import Agent, User
+from accounts.models import Agent, ApiKey, User
 from bigmind.core.masking import PrivateModel
 from bigmind.core.private_row_numbers import HasNumber
 
@@ -67,8 +67,17 @@ class Session(CanBeSetAside):
         default="",
         db_default="",
         editable=False,
-        help_text="A digest of what the client calls the conversation or connection that started it.",
+        help_text="A digest of what the client calls the conversation that started it.",
     )
+    connection = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="A digest of the connection that started it, where the protocol has one.",
+    )
+    key = models.ForeignKey(ApiKey, models.SET_NULL, null=True, blank=True, editable=False, related_name="+")
 
     objects = SessionQuerySet.as_manager()
 

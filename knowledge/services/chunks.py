@@ -12,7 +12,7 @@ from knowledge.models import Chunk, Kind, Session
 from knowledge.models.base import delete_keeping_id
 from knowledge.search.passages import erase_passages, index_passages
 
-from .current_sessions import open_session
+from .current_sessions import session_of_exchange
 
 
 @transaction.atomic
@@ -41,7 +41,7 @@ def append_chunk(
     Call this only for what matters (a decision, a diagnosis, a preference), never for every turn: filler spoils
     recall. Returns the stored chunk with its place in the session.
     """
-    return add_chunk(open_session(actor, session_id), role=role, content=content, flag_reason=flag_reason)
+    return add_chunk(session_of_exchange(actor, session_id), role=role, content=content, flag_reason=flag_reason)
 
 
 def add_chunk(session: Session, *, role: str, content: str, flag_reason: str = "") -> Chunk:

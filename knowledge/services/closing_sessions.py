@@ -10,7 +10,7 @@ from django.utils import timezone
 from knowledge.models import AUTO_CLOSED, Session
 
 
-def close_sessions(stale: QuerySet[Session]) -> int:
+def close_sessions(stale: QuerySet[Session], *, headline: str = AUTO_CLOSED) -> int:
     """Close these sessions automatically; return how many. A headline that someone wrote stays."""
-    headline = Case(When(one_liner="", then=Value(AUTO_CLOSED)), default=F("one_liner"))
-    return stale.update(ended_at=timezone.now(), one_liner=headline, auto_closed=True)
+    one_liner = Case(When(one_liner="", then=Value(headline)), default=F("one_liner"))
+    return stale.update(ended_at=timezone.now(), one_liner=one_liner, auto_closed=True)

@@ -61,10 +61,9 @@ from knowledge.services.context_facts import (
 )
 from knowledge.services.context_lines import ContextLine, ContextPart, choose, spend_rest
 from knowledge.services.context_receipts import ReceiptLine, ShownLine, receipt_of
-from knowledge.services.current_sessions import own_session
+from knowledge.services.current_sessions import own_session, session_of_agent
 from knowledge.services.holdout import kinds_withheld_from, list_withheld
 from knowledge.services.line_ranking import LineRanking, RankedText, tells_to
-from knowledge.services.outcomes import session_of_agent
 from knowledge.services.sent_lines import LineOwner
 
 HYPOTHESES_READ = 100

@@ -1,59 +1,101 @@
-"""Which session a write goes to: the one named, else this conversation's, else the only one the agent has open.
+"""Which session a write goes to, without anything that a connection or a process remembers (decision 74).
 
-A conversation is what the client calls one, in its calls or through its hooks; where it says nothing, the connection.
-The client's word comes first, because a connection outlives `/clear`.
+In this order: the session named; that of the conversation, which a client, its hook or a header names; that of the
+connection, where the protocol has one; the newest that this key and client opened; none. Nothing is refused for want
+of a session.
 """
 
-from datetime import datetime
-from uuid import UUID
+from datetime import datetime, timedelta
+from uuid import UUID, uuid4
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Value, When
 from django.utils import timezone
 
 from accounts.actor import Actor
+from accounts.models import User
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.screening.policy import add_notice
-from knowledge.models import Conversation, Session
+from knowledge.models import Chunk, Conversation, Fact, Hypothesis, Kind, Session
 from knowledge.models.sessions import SessionQuerySet
+from knowledge.search.passages import note_writings
 
-LISTED = 10
+IDLE_AFTER = timedelta(hours=2)
+"""A session in which nothing was stored for so long is closed when the same program starts the next one."""
 
-START = "Call memory_start_session first, or name a session_id."
+
+def session_of_write(actor: Actor, named: str | None, *, project: str = "") -> Session | None:
+    """Return the session that a fact, a belief or a proposal belongs to; None if there is none.
+
+    A session that is not the actor's is none: what it was named for is stored all the same, and the reply says so.
+    """
+    if named is not None:
+        try:
+            return own_session(actor, named)
+        except (Conflict, NotFound) as unknown:
+            add_notice(f"{unknown.message} This was stored without a session.")
+            return None
+    found = _find(actor, project)
+    return _begin_for(actor) if found is None and actor.conversation else found
 
 
-def current_session(
-    actor: Actor, named: str | None, *, project: str = "", sessions: SessionQuerySet | None = None
-) -> Session | None:
-    """Return the session that a write goes to, or None if there is none.
-
-    Without a name and a session of this conversation, it is the only one that the agent has open, in this project if
-    one is given. What another conversation left open for over a day is not meant; nor is, where the client says which
-    conversation this is, what any other conversation has open.
+def session_of_exchange(actor: Actor, named: str | None, *, closing: bool = False) -> Session:
+    """Return the session of an exchange, or the one to end, locked. Without any, one is opened, and the reply says so.
 
     Raises:
         NotFound: the session named is not the actor's.
-        Conflict: several are open, and nothing says which is meant.
     """
-    if named is not None:
-        return own_session(actor, named, sessions)
-    for binding in (actor.conversation, actor.connection):
-        if binding and (bound := _find_bound(actor, binding, sessions)):
-            # Once it has ended, this conversation's writes must not go to another open session.
-            return bound if bound.is_open else None
-        if binding and binding == actor.conversation:
-            # A connection may have begun with an earlier conversation of the same client.
-            return _only_open(actor, sessions, project=project, is_unbound=True)
-    return _only_open(actor, sessions, project=project)
+    found = own_session(actor, named) if named is not None else _find(actor)
+    if found is None:
+        found = _begin_for(actor)
+        add_notice(f"No session was open, so session {found.handle} was opened for this.")
+    elif not found.is_open and not found.auto_closed:
+        done = "its record was updated" if closing else "this was added to it"
+        add_notice(f"Session {found.handle} had ended; {done}.")
+    return Session.objects.select_for_update(of=("self",)).get(pk=found.pk)
+
+
+def begin_session(
+    actor: Actor,
+    *,
+    project: str = "",
+    topics: list[str] | None = None,
+    at: datetime | None = None,
+    session_id: UUID | None = None,
+) -> Session:
+    """Open a session of this conversation, begun now or at a moment, without sending anything."""
+    session = Session.objects.create(
+        pk=session_id or uuid4(),
+        user=actor.user,
+        agent=actor.agent,
+        key=actor.key,
+        project=project,
+        topics=topics or [],
+        started_at=at or timezone.now(),
+        conversation=actor.conversation,
+        connection=actor.connection,
+    )
+    # No matter who ended the previous session, what hooks capture from now on belongs to this one.
+    if actor.conversation:
+        Conversation.objects.filter(user=actor.user, digest=actor.conversation).update(session=session)
+    # Project and topics are words of anyone who starts it: also of a session that nobody ever ends.
+    note_writings(Kind.SUMMARY, [session.pk], made=True)
+    return session
 
 
 def session_at_work(actor: Actor) -> Session | None:
     """Return the open session of this conversation or connection; None if that is unknown."""
     for binding in (actor.conversation, actor.connection):
-        if binding and (bound := _OPEN_OF_BINDING(actor.user.pk, binding)):
+        if binding and (bound := _OF_BINDING(actor.user.pk, binding)) and bound[0].is_open:
             newest: Session = bound[0]
             return newest
     return None
+
+
+def session_of_agent(actor: Actor) -> Session | None:
+    """Return the open session that an agent works in; a page has none."""
+    found = _find(actor) if actor.is_agent else None
+    return found if found and found.is_open else None
 
 
 def session_of_conversation(actor: Actor) -> Session | None:
@@ -63,36 +105,27 @@ def session_of_conversation(actor: Actor) -> Session | None:
     """
     if not actor.conversation:
         return None
-    return _newest_of(_sessions_of(_lock_sessions(actor), actor.user.pk, actor.conversation).open()).first()
+    mine = Session.objects.of(actor.user).select_for_update(of=("self",))
+    return _of_binding(mine.open(), actor.user.pk, actor.conversation).first()
 
 
-def open_session(actor: Actor, named: str | None) -> Session:
-    """Return the open session that a write goes to, locked until the transaction ends.
+def idle_sessions(actor: Actor, project: str) -> QuerySet[Session]:
+    """Return what the same program left open in a project, if neither a conversation nor a connection tells it apart.
 
-    Raises:
-        NotFound: the session named is not the actor's.
-        Conflict: it has ended, none is open, or several are and nothing says which is meant.
+    A fresh one is not meant: it may be that of a second window.
     """
-    session = current_session(actor, named, sessions=_lock_sessions(actor))
-    if session is None:
-        raise Conflict("This conversation has no open session.", hint=START)
-    if not session.is_open:
-        hint = "Open a new one with memory_start_session."
-        raise Conflict(f"Session {session.handle} has ended.", hint=hint, session_id=str(session.pk))
-    return session
-
-
-def session_to_end(actor: Actor, named: str | None) -> Session:
-    """Return the session to end: an open one, or one that was closed automatically and is named.
-
-    Raises:
-        NotFound, Conflict: as `open_session`.
-    """
-    if named is not None:
-        session = own_session(actor, named, _lock_sessions(actor))
-        if session.auto_closed:
-            return session
-    return open_session(actor, named)
+    if actor.conversation or actor.connection or not actor.is_agent:
+        return Session.objects.none()
+    lately = timezone.now() - IDLE_AFTER
+    mine = Session.objects.of(actor.user).open().filter(agent=actor.agent, key=actor.key, project=project)
+    idle = mine.filter(conversation="", connection="", started_at__lt=lately)
+    for rows in (
+        Chunk.objects.filter(session=OuterRef("pk")),
+        Fact.objects.filter(source_session=OuterRef("pk")),
+        Hypothesis.objects.filter(session=OuterRef("pk")),
+    ):
+        idle = idle.exclude(Exists(rows.filter(created_at__gte=lately)))
+    return idle
 
 
 def own_session(actor: Actor, session_id: str, sessions: QuerySet[Session] | None = None) -> Session:
@@ -112,82 +145,53 @@ def own_session(actor: Actor, session_id: str, sessions: QuerySet[Session] | Non
     return found[0]
 
 
-def _lock_sessions(actor: Actor) -> SessionQuerySet:
-    return Session.objects.of(actor.user).select_for_update(of=("self",))
+def _find(actor: Actor, project: str = "") -> Session | None:
+    """Return the session of the conversation, else of the connection, else the newest that key and client opened.
+
+    Where the client says which conversation this is, no other one's is meant. A connection outlives conversations, so
+    one whose session has ended has none.
+    """
+    if binding := actor.conversation or actor.connection:
+        if found := _OF_BINDING(actor.user.pk, binding):
+            bound: Session = found[0]
+            return bound if bound.is_open or actor.conversation else None
+        if actor.conversation:
+            return None
+    agent, key = (one.pk if one else None for one in (actor.agent, actor.key))
+    newest = _NEWEST(actor.user.pk, agent, key, project, timezone.now())
+    return newest[0] if newest else None
 
 
-def _find_bound(actor: Actor, binding: str, sessions: SessionQuerySet | None) -> Session | None:
-    """Return the session of a conversation or connection: of these, else of all that are the actor's."""
-    if sessions is not None:
-        return _newest_of(_sessions_of(sessions, actor.user.pk, binding)).first()
-    found = _OF_BINDING(actor.user.pk, binding)
-    return found[0] if found else None
+def _begin_for(actor: Actor) -> Session:
+    """Open a session for a write that has none; of two writes at once, the second finds that of the first."""
+    User.objects.select_for_update(no_key=True).get(pk=actor.user.pk)
+    return _find(actor) or begin_session(actor)
 
 
-def _sessions_of(sessions: SessionQuerySet, user_id: UUID, binding: str) -> SessionQuerySet:
-    """Return the sessions of a conversation or connection. A fork has an id of its own and its parent's session."""
+def _of_binding(sessions: SessionQuerySet, user_id: UUID, binding: str) -> SessionQuerySet:
+    """Return the sessions of a conversation or connection: the newest open one first, then the one that ended last.
+
+    A fork has an id of its own and its parent's session.
+    """
     continued = Conversation.objects.filter(user=user_id, digest=binding).values("session")
-    return sessions.filter(Q(conversation=binding) | Q(pk__in=continued))
+    bound = sessions.in_view().filter(Q(conversation=binding) | Q(connection=binding) | Q(pk__in=continued))
+    return bound.order_by(F("ended_at").desc(nulls_first=True), "-started_at", "-id")
 
 
-def _newest_of(sessions: SessionQuerySet) -> SessionQuerySet:
-    """Order by newest open session, then by the one that ended last."""
-    return sessions.order_by(F("ended_at").desc(nulls_first=True), "-started_at", "-id")
-
-
-def _only_open(
-    actor: Actor, sessions: SessionQuerySet | None, *, project: str, is_unbound: bool = False
-) -> Session | None:
-    values = (actor.agent.pk if actor.agent else None, project, is_unbound, timezone.now())
-    found = _OPEN(actor.user.pk, *values) if sessions is None else list(_open_of_agent(sessions, *values))
-    if len(found) > 1:
-        raise _ambiguous(found)
-    if found and found[0].conversation:
-        add_notice(
-            f"Written to session {found[0].handle}, the only one open, which another connection started. "
-            "If it is not this conversation's, call memory_start_session."
-        )
-    return found[0] if found else None
-
-
-def _open_of_agent(
-    sessions: SessionQuerySet, agent_id: int | None, project: str, is_unbound: bool, now: datetime
-) -> SessionQuerySet:
-    """Return what an agent opened within a day. `is_unbound`: only those without a conversation."""
-    found = sessions.open().recent(now).filter(agent=agent_id)
-    if is_unbound:
-        found = found.filter(conversation="")
-    if project:
-        found = found.filter(project=project)
-    return found.newest_first()[:LISTED]
-
-
-_OF_BINDING = FixedQuery(
-    lambda user_id, binding: _newest_of(_sessions_of(Session.objects.of(user_id), user_id, binding))[:1]
-)
-_OPEN_OF_BINDING = FixedQuery(
-    lambda user_id, binding: _newest_of(_sessions_of(Session.objects.of(user_id), user_id, binding).open())[:1]
-)
-_OPEN = FixedQuery(lambda user_id, *values: _open_of_agent(Session.objects.of(user_id), *values))
-
-
-def _ambiguous(sessions: list[Session]) -> Conflict:
-    lines = [
-        f"{session.handle} ({session.project or 'no project'}, started {session.started_at:%Y-%m-%d %H:%M} UTC)"
-        for session in sessions
-    ]
-    return Conflict(
-        f"Several sessions are open, and none was started by this conversation: {'; '.join(lines)}.",
-        hint="Name yours in session_id (of a fact and a proposal: source_session), or call memory_start_session.",
-        sessions=[
-            {
-                "session_id": str(session.pk),
-                "project": session.project,
-                "started_at": session.started_at.isoformat(),
-            }
-            for session in sessions
-        ],
+def _newest(user_id: UUID, agent_id: int | None, key_id: UUID | None, project: str, now: datetime) -> QuerySet[Session]:
+    """Return what a client opened with a key within a day; that of a conversation which hooks report comes last."""
+    mine = Session.objects.of(user_id).in_view().open().recent(now).filter(agent=agent_id)
+    if key_id:  # Without a key the person acts, on their own machine.
+        mine = mine.filter(key=key_id)
+    hooked = Exists(Conversation.objects.filter(session=OuterRef("pk")))
+    of_all = mine.filter(Q(conversation="") | hooked).order_by(
+        Case(When(conversation="", then=Value(0)), default=Value(1)), "-started_at", "-id"
     )
+    return (of_all.filter(project=project) if project else of_all)[:1]
+
+
+_OF_BINDING = FixedQuery(lambda user_id, binding: _of_binding(Session.objects.of(user_id), user_id, binding)[:1])
+_NEWEST = FixedQuery(_newest)
 
 
 def _id_range(session_id: str) -> tuple[UUID, UUID]:

@@ -22,8 +22,9 @@ from bigmind.core.rls import rls_bypass
 from bigmind.core.text import echo
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind, Proof, Serving, Session
+from knowledge.services.current_sessions import session_of_agent
 from knowledge.services.feedback import id_of_visible, open_complaints, record_feedback
-from knowledge.services.outcomes import note_corrections, note_question, session_of_agent
+from knowledge.services.outcomes import note_corrections, note_question
 
 SESSIONS_ASKED = 20
 PEOPLE_ASKED = 4 * COLLEAGUES

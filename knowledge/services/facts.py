@@ -29,7 +29,7 @@ from knowledge.search.passages import erase_passages
 
 from .context_receipts import note_erased
 from .contradictions import contradictions
-from .current_sessions import current_session
+from .current_sessions import session_of_agent, session_of_write
 from .doubtful_facts import find_in_profile, why_doubtful
 from .fact_index import compare_and_index
 from .fact_succession import SUCCESSOR, keep_for_then, replace_facts, set_aside, supersede
@@ -43,7 +43,7 @@ from .near_duplicates import (
     keep_beside,
     load_models,
 )
-from .outcomes import note_corrections, session_of_agent
+from .outcomes import note_corrections
 from .projects import EVERYWHERE
 from .question_periods import read_then, say_period
 
@@ -132,7 +132,7 @@ def store_fact(
     days = _days_said(valid_from, valid_until)
     _wait_for_turn(actor)
     old = [own_fact(actor, fact_id) for fact_id in supersedes or []]
-    session = current_session(actor, source_session, project="" if project == EVERYWHERE else project)
+    session = session_of_write(actor, source_session, project="" if project == EVERYWHERE else project)
     stored, is_new = _find_or_add(
         Fact(
             user=actor.user,

@@ -22,7 +22,8 @@ from bigmind.core.text import check_content
 from knowledge.kinds import KINDS
 from knowledge.models import COMPLAINTS, CompanyCopy, Entry, Feedback, Kind, Usefulness
 from knowledge.search.passages import note_writings
-from knowledge.services.outcomes import note_corrections, session_of_agent
+from knowledge.services.current_sessions import session_of_agent
+from knowledge.services.outcomes import note_corrections
 
 _TURNS = 7703
 STEP = {Usefulness.USEFUL: 0.05, Usefulness.OUTDATED: -0.1, Usefulness.WRONG: -0.2}

@@ -30,8 +30,8 @@ from knowledge.models import (
     Proof,
     Session,
 )
+from knowledge.services.current_sessions import session_of_agent
 from knowledge.services.exposures import Exposure
-from knowledge.services.outcomes import session_of_agent
 
 SAFETY = frozenset({"safety", "security"})
 """What has one of these among its topics or tags is never withheld."""

@@ -18,7 +18,7 @@ from knowledge.models.base import delete_keeping_id
 from knowledge.search.passages import erase_passages, index_passages
 
 from .calibration import track_record
-from .current_sessions import current_session
+from .current_sessions import session_of_write
 
 Resolution = Annotated[Content, Field(description="What actually happened.")]
 CheckInDays = Annotated[int, Field(ge=1, le=3650, description="Ask how it turned out in this many days: 30.")]
@@ -39,7 +39,7 @@ def add_hypothesis(
     Call this when you act on something that is not proven, so that it can be confirmed or refuted later. Returns the
     open hypothesis with its id, and how often you were right at similar confidence.
     """
-    session = current_session(actor, session_id, project=project)
+    session = session_of_write(actor, session_id, project=project)
     belief = Hypothesis.objects.create(
         user=actor.user,
         session=session,

@@ -15,10 +15,7 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from accounts.actor import Actor
-from bigmind.core.fixed_queries import FixedQuery
 from knowledge.models import DIGEST_CHARS, Session, SessionOutcome
-from knowledge.services.current_sessions import session_at_work
 from knowledge.services.gaps import telling_words
 
 SOON = timedelta(days=1)
@@ -48,21 +45,6 @@ UPDATE knowledge_sessionoutcome SET repeated = repeated + 1 WHERE session_id IN 
     ORDER BY at DESC LIMIT 1
 )
 """  # noqa: S608 - fixed texts
-
-
-def session_of_agent(actor: Actor) -> Session | None:
-    """Return the open session that an agent works in: that of its conversation, else the newest; a page has none."""
-    if not actor.is_agent:
-        return None
-    if bound := session_at_work(actor):
-        return bound
-    newest = _NEWEST_OPEN(actor.user.pk, actor.agent.pk if actor.agent else None)
-    return newest[0] if newest else None
-
-
-_NEWEST_OPEN = FixedQuery(
-    lambda user_id, agent_id: Session.objects.of(user_id).open().filter(agent=agent_id).newest_first()[:1]
-)
 
 
 def note_question(session: Session, question: str, *, by_agent: bool) -> None:

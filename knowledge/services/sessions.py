@@ -1,7 +1,6 @@
 """Sessions: start, end, look back, correct, erase."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
 from uuid import UUID, uuid4
 
 from django.db import transaction
@@ -14,9 +13,11 @@ from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.argument_types import Before, Cursor, Importance, Limit, Offset, Project, Query, Since, Tag
 from bigmind.core.errors import NotFound
 from bigmind.core.pagination import Page, page_of
+from bigmind.core.text import cut
 from bigmind.core.token_counts import count_tokens
 from knowledge.argument_types import (
     LATEST,
+    ONE_LINER_CHARS,
     CodeRefs,
     KeyFacts,
     Misleading,
@@ -38,7 +39,7 @@ from knowledge.services.closing_sessions import close_sessions
 from .context import Context, build_context
 from .context_budget import LAST_LINES_TOKENS
 from .context_receipts import keep_receipt, note_erased
-from .current_sessions import own_session, session_of_conversation, session_to_end
+from .current_sessions import begin_session, idle_sessions, own_session, session_of_conversation, session_of_exchange
 from .exposures import Exposure, note_use, serve
 from .holdout import draw, find_withheld, keep_draws
 from .other_agents import OtherAgent, note_as_heard, note_for_next, others_at_work, words_of
@@ -98,6 +99,7 @@ def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | No
     stale = Session.objects.of(actor.user).stale()
     # The conversation's own session goes on, however old it is.
     closed = close_sessions(stale.exclude(pk=session.pk) if session else stale)
+    closed += close_sessions(idle_sessions(actor, project), headline="")
     about = project or (session.project if session else "")
     others, left = others_at_work(actor, about, own=session), note_for_next(actor, about)
     beside = render_to_string("agent/_other_agents.md", {"others": others, "hand_over": words_of(left)}, using="agent")
@@ -140,32 +142,6 @@ def keep_as_told(started: StartedSession, text: str) -> list[int] | None:
     return texts
 
 
-def begin_session(
-    actor: Actor,
-    *,
-    project: str = "",
-    topics: list[str] | None = None,
-    at: datetime | None = None,
-    session_id: UUID | None = None,
-) -> Session:
-    """Open a session of this conversation, begun now or at a moment, without telling anything."""
-    session = Session.objects.create(
-        pk=session_id or uuid4(),
-        user=actor.user,
-        agent=actor.agent,
-        project=project,
-        topics=topics or [],
-        started_at=at or timezone.now(),
-        conversation=actor.conversation or actor.connection,
-    )
-    # No matter who ended the previous session, what hooks capture from now on belongs to this one.
-    if actor.conversation:
-        Conversation.objects.filter(user=actor.user, digest=actor.conversation).update(session=session)
-    # Project and topics are words of anyone who starts it: also of a session that nobody ever ends.
-    note_writings(Kind.SUMMARY, [session.pk], made=True)
-    return session
-
-
 @transaction.atomic
 def end_session(
     actor: Actor,
@@ -185,23 +161,28 @@ def end_session(
 
     The next session starts from headline, topics and outcome. Returns the session.
     """
-    session = session_to_end(actor, session_id)
-    is_renamed = session.one_liner != one_liner
-    session.one_liner, session.outcome, session.importance = one_liner, outcome, importance
+    session = session_of_exchange(actor, session_id, closing=True)
+    headline, outcome = fit_headline(one_liner, outcome or session.outcome)
+    is_renamed = session.one_liner != headline
+    session.one_liner, session.outcome, session.importance = headline, outcome, importance
     session.topics = topics if topics is not None else session.topics
     session.ended_at, session.auto_closed = timezone.now(), False
     session.save()
-    if summary or key_facts or code_refs:
-        Summary.objects.update_or_create(
-            session=session,
-            defaults={"summary": summary, "key_facts": key_facts or [], "code_refs": code_refs or []},
-        )
+    narrative = {"summary": summary, "key_facts": key_facts, "code_refs": code_refs}
+    if sent := {name: value for name, value in narrative.items() if value}:
+        Summary.objects.update_or_create(session=session, defaults=sent)
     index_session(session, made=True)
     if is_renamed:
         mark_outdated(Kind.CHUNK, session.chunks.values_list("pk", flat=True))
     index_person(actor.user)
     note_use(actor, session, used=used, misleading=misleading)
     return session
+
+
+def fit_headline(headline: str, outcome: str) -> tuple[str, str]:
+    """Return a headline, cut at a word if it is too long, and the outcome, which then begins with the whole of it."""
+    is_whole = len(headline) <= ONE_LINER_CHARS or headline in outcome
+    return cut(headline, ONE_LINER_CHARS), outcome if is_whole else f"{headline}\n\n{outcome}".strip()
 
 
 def get_session_detail(actor: Actor, *, session_id: ReadSessionId) -> Session:
@@ -269,6 +250,9 @@ def correct_session(
     Call this when a session was described wrongly. Omitted arguments stay unchanged. Returns the session.
     """
     session = lock_session(actor, session_id)
+    if one_liner is not None:
+        one_liner, fitted = fit_headline(one_liner, session.outcome if outcome is None else outcome)
+        outcome = fitted if fitted != session.outcome else outcome
     line = {"one_liner": one_liner, "topics": topics, "outcome": outcome, "project": project, "importance": importance}
     for name, value in line.items():
         if value is not None:

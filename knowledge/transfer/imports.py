@@ -272,6 +272,7 @@ def _import_notes(actor: Actor, told: Iterable[ExportedNote], report: MovedIn) -
             report.keep_different(f"note {note}", NoteColumns.different(note, one))
 
 
+CONVERSATION = "It tells conversations with this instance apart, and ends with them."
 SESSIONS = MemoryPart(
     Session,
     ExportedSession,
@@ -280,7 +281,9 @@ SESSIONS = MemoryPart(
     {
         "user": OWNER,
         "agent": AGENT,
-        "conversation": "It tells connections to this instance apart, and ends with them.",
+        "conversation": CONVERSATION,
+        "connection": CONVERSATION,
+        "key": "A key opens one instance.",
     },
     export_session,
 )

@@ -200,7 +200,7 @@ def test_an_open_session_that_was_told_it_hears_at_its_next_call_and_once() -> N
     done = forget_source(make_actor(admin=True), key=author.key.pk, dry_run=False)
     context = RequestContext(reader, frozenset({"core"}), "r1")
 
-    first, second = (notices(context, CATALOGUE["memory_list_facts"]) for _ in range(2))
+    first, second = (notices(context) for _ in range(2))
 
     assert (done.open_sessions_told, done.people_told) == (1, 1)
     assert any(f"[{entry.handle}]" in line and "recalled" in line for line in first)

@@ -7,10 +7,12 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from bigmind.core.errors import Conflict, NotFound
+from bigmind.core.errors import NotFound
+from bigmind.core.screening.policy import collect_notices
 from knowledge.models import AUTO_CLOSED, Passage, Session
 from knowledge.services.chunks import append_chunk, flag_important
 from knowledge.services.context import get_context
+from knowledge.services.facts import store_fact
 from knowledge.services.recall import search_chunks
 from knowledge.services.sessions import (
     correct_session,
@@ -87,11 +89,34 @@ def test_each_agent_means_its_own_open_session():
     assert chunk.session == ours
 
 
-def test_without_an_open_session_the_refusal_says_what_to_call():
+def test_an_exchange_without_a_session_opens_one_and_says_so():
     actor = make_actor()
 
-    with pytest.raises(Conflict, match="memory_start_session"):
-        flag_important(actor, content="We chose Redis.")
+    with collect_notices() as notices:
+        chunk = flag_important(actor, content="We chose Redis.")
+
+    assert chunk.session.is_open
+    assert notices == [f"No session was open, so session {chunk.session.handle} was opened for this."]
+
+
+def test_an_end_without_a_session_is_kept_as_a_session_that_has_ended():
+    actor = make_actor()
+
+    ended = end_session(actor, one_liner="Chose Redis", outcome="It was there.", key_facts=["Redis 8"])
+
+    assert (ended.one_liner, ended.outcome, ended.narrative.key_facts) == ("Chose Redis", "It was there.", ["Redis 8"])
+    assert not ended.is_open
+
+
+def test_a_headline_that_is_too_long_is_cut_at_a_word_and_kept_whole_in_the_outcome():
+    actor = make_actor()
+    headline = ("Moved the depot of the northern lines to the new cluster, " * 4).strip()
+
+    ended = end_session(actor, one_liner=headline, outcome="No downtime.")
+
+    assert len(ended.one_liner) <= 120
+    assert headline.startswith(ended.one_liner.removesuffix("…") + " ")
+    assert ended.outcome == f"{headline}\n\nNo downtime."
 
 
 def test_a_session_is_meant_by_the_first_eight_characters_of_its_id():
@@ -102,15 +127,65 @@ def test_a_session_is_meant_by_the_first_eight_characters_of_its_id():
     assert get_session_detail(actor, session_id=str(session.pk).upper()) == session
 
 
-def test_an_ended_session_takes_no_more_chunks_and_cannot_end_twice():
+def test_a_named_session_that_has_ended_takes_one_more_exchange_and_says_so():
     actor = make_actor()
     session = start_session(actor).session
     end_session(actor, one_liner="Done")
 
-    with pytest.raises(Conflict, match="has ended"):
-        append_chunk(actor, role="user", content="One more", session_id=session.handle)
-    with pytest.raises(Conflict, match="has ended"):
-        end_session(actor, one_liner="Again", session_id=session.handle)
+    with collect_notices() as notices:
+        chunk = append_chunk(actor, role="user", content="One more", session_id=session.handle)
+
+    assert chunk.session == session
+    assert notices == [f"Session {session.handle} had ended; this was added to it."]
+
+
+def test_a_second_end_updates_the_record_and_keeps_what_it_leaves_out():
+    actor = make_actor()
+    session = start_session(actor).session
+    end_session(actor, one_liner="Done", outcome="It works.", key_facts=["One"])
+
+    ended = end_session(actor, one_liner="Done at last", summary="How.", session_id=session.handle)
+
+    assert (ended.pk, ended.one_liner, ended.outcome) == (session.pk, "Done at last", "It works.")
+    assert (ended.narrative.summary, ended.narrative.key_facts) == ("How.", ["One"])
+
+
+@pytest.mark.parametrize("named", ["whole", "short"])
+def test_an_unknown_session_loses_no_fact_and_is_said(named):
+    actor, foreign = make_actor(), make_session(make_actor())
+    other = str(foreign.pk) if named == "whole" else str(foreign.pk)[:8]
+    start_session(actor)
+
+    with collect_notices() as notices:
+        stored = store_fact(actor, category="decision", fact="The ferry has two decks.", source_session=other)
+
+    assert stored.fact.source_session is None
+    assert notices == [f"You have no session {other}. This was stored without a session."]
+
+
+def test_an_idle_session_of_the_same_program_is_closed_by_its_next_start_and_a_fresh_one_is_not():
+    actor = make_agent(make_actor().user, "script")
+    idle, fresh, elsewhere = (start_session(actor, project=name).session for name in ("ferry", "ferry", "depot"))
+    Session.objects.filter(pk__in=[idle.pk, elsewhere.pk]).update(started_at=timezone.now() - timedelta(hours=3))
+
+    started = start_session(actor, project="ferry")
+
+    assert started.auto_closed == 1
+    assert set(Session.objects.open()) == {fresh, elsewhere, started.session}
+    idle.refresh_from_db()
+    assert (idle.one_liner, idle.auto_closed) == ("", True)
+
+
+def test_a_long_session_in_which_something_was_stored_lately_stays_open():
+    actor = make_agent(make_actor().user, "script")
+    busy = start_session(actor, project="ferry").session
+    Session.objects.filter(pk=busy.pk).update(started_at=timezone.now() - timedelta(hours=3))
+    flag_important(actor, content="We chose Redis.")
+
+    start_session(actor, project="ferry")
+
+    busy.refresh_from_db()
+    assert busy.is_open
 
 
 def test_a_session_closed_automatically_can_still_be_ended_properly():

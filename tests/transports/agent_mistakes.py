@@ -381,9 +381,6 @@ MISTAKES = (
         "the handle of a company entry; a fact is meant",
     ),
     Mistake(
-        "a headline that is too long", REFUSED, lambda ids: _end(one_liner="word " * 40), "the limit is 120. Shorten it"
-    ),
-    Mistake(
         "a made-up name that may mean anything: `search_web`",
         REFUSED,
         lambda ids: ("search_web", {"query": "tea"}),

@@ -246,7 +246,7 @@ def test_a_client_that_checks_arguments_itself_leaves_them_to_bigmind(
 def test_a_refusal_says_what_to_do_next(served: Served) -> None:
     wire = Wire(served, make_key().text)
 
-    refusal = wire.call("memory_flag_important", {"content": "We keep PostgreSQL."})
+    refusal = wire.call("memory_get_session_detail", {"session_id": "latest"})
 
     assert refusal["isError"]
     assert "memory_start_session" in text_of(refusal)
@@ -284,22 +284,13 @@ def test_the_request_id_is_the_same_in_header_result_and_usage_log(served: Serve
     assert eventually(Call.objects.filter(operation="memory_list_facts", request_id="deploy-42.request").exists)
 
 
-def test_an_agent_that_forgot_to_start_is_told_once(served: Served) -> None:
+def test_a_fact_without_a_session_is_stored_and_says_so(served: Served) -> None:
     wire = Wire(served, make_key().text)
-
-    first, second = (text_of(wire.call("memory_store_fact", FACT)) for _ in range(2))
-
-    assert "call memory_start_session" in first
-    assert "memory_start_session" not in second
-
-
-def test_an_agent_that_started_is_not_told(served: Served) -> None:
-    wire = Wire(served, make_key().text)
-    wire.call("memory_start_session")
 
     stored = wire.call("memory_store_fact", FACT)
 
-    assert "memory_start_session" not in text_of(stored)
+    assert not stored["isError"]
+    assert "no session, no project" in text_of(stored)
 
 
 def test_a_key_that_ends_soon_says_so_in_every_result_and_once_in_words(served: Served) -> None:

@@ -119,10 +119,22 @@ def test_the_word_current_stands_for_the_open_session() -> None:
     assert ended.json()["id"] == session
 
 
-def test_with_no_session_open_current_says_what_to_call() -> None:
+def test_with_no_session_open_current_opens_one_and_says_so() -> None:
     response = Rest().post("sessions/current/flags/", content="It was the pool.")
 
-    assert "memory_start_session" in problem_in(response, 409)["hint"]
+    assert response.status_code == 201
+    assert "No session was open" in response["BigMind-Notice"]
+
+
+def test_the_header_of_a_conversation_keeps_two_runs_of_one_program_apart() -> None:
+    rest = Rest()
+    one, other = ({"headers": {"BigMind-Conversation": f"run-{number}"}} for number in (1, 2))
+
+    first, second, again = (
+        rest.post("sessions/current/flags/", content="It was the pool.", **run).json() for run in (one, other, one)
+    )
+
+    assert first["session_id"] == again["session_id"] != second["session_id"]
 
 
 def test_each_client_on_each_machine_is_an_agent_of_its_own() -> None:

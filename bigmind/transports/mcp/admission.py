@@ -25,10 +25,16 @@ from bigmind.transports.fair_pool import People, share_of
 from bigmind.transports.mcp.authentication import Guard
 from bigmind.transports.mcp.connections import HEADER, REVISION_HEADER, Connection, is_of_a_handshake, read_connection
 from bigmind.transports.mcp.protocol_errors import as_protocol_error
-from bigmind.transports.mcp.request_context import Caller, ClientName, host_at, parse_structured
+from bigmind.transports.mcp.request_context import (
+    AGENT_HOST_HEADER,
+    CONVERSATION_HEADER,
+    Caller,
+    ClientName,
+    host_at,
+    parse_structured,
+)
 from bigmind.transports.mcp.threads import on_a_thread
 
-HOST_HEADER = "X-Agent-Host"
 _PRODUCT = re.compile(r"([^\s/]+)(?:/(\S+))?")
 
 
@@ -158,7 +164,7 @@ def _connection(request: Request, actor: Actor) -> Connection | None:
 
 
 def _caller(request: Request, actor: Actor, request_id: str, connection: Connection | None) -> Caller:
-    host = request.headers.get(HOST_HEADER) or host_at(address_of(request))
+    host = request.headers.get(AGENT_HOST_HEADER) or host_at(address_of(request))
     try:
         toolsets = parse_toolsets(",".join(request.query_params.getlist("toolsets")))
         structured = parse_structured(request.query_params.get("structured", ""))
@@ -170,6 +176,7 @@ def _caller(request: Request, actor: Actor, request_id: str, connection: Connect
         structured=structured,
         request_id=request_id,
         client=connection.introduced if connection else _client_by_user_agent(request),
+        conversation=request.headers.get(CONVERSATION_HEADER, "").strip(),
         connection=connection.id if connection else "",
         person=str(actor.user.pk),
     )

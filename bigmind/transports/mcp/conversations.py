@@ -1,7 +1,8 @@
-"""Which conversation a request belongs to: what the client says, else what its hook said, else the connection.
+"""Which conversation a request belongs to: what the client says, else its hook, else a header, else the connection.
 
 Codex names conversation and sub-agent with each call. Claude Code names the use of a tool, which its hook reported
-before. Gemini CLI says nothing, so its hook adds an argument. A connection comes last: it outlives `/clear`.
+before. Gemini CLI says nothing, so its hook adds an argument. Programs of their own send the header
+`BigMind-Conversation`. A connection comes last: it outlives `/clear`.
 """
 
 from collections.abc import Mapping
@@ -22,12 +23,13 @@ CONVERSATION_ARGUMENT = "bigmind_conversation"
 
 
 def bind_request(actor: Actor, caller: Caller, meta: Mapping[str, Any]) -> Actor:
-    """Return the actor with the conversation that the metadata of a request name, and with its connection."""
+    """Return the actor with the conversation that the metadata or a header names, and with its connection."""
     told = _text_in(meta, *CONVERSATION_IDS)
     thread = _text_in(meta, "threadId")
+    named = told or caller.conversation
     return replace(
         actor,
-        conversation=digest_of_id(told) if told else "",
+        conversation=digest_of_id(named) if named else "",
         connection=digest(caller.connection) if caller.connection else "",
         sub_agent=thread[:100] if thread != told else "",
     )
@@ -38,7 +40,7 @@ def bind_call(actor: Actor, meta: Mapping[str, Any], arguments: Mapping[str, Any
     own = {name: value for name, value in arguments.items() if name != CONVERSATION_ARGUMENT}
     if named := _text_in(arguments, CONVERSATION_ARGUMENT):
         return replace(actor, conversation=digest_of_id(named)), own
-    if (tool_use := _text_in(meta, TOOL_USE_ID)) and not actor.conversation:
+    if (tool_use := _text_in(meta, TOOL_USE_ID)) and not _text_in(meta, *CONVERSATION_IDS):
         with rls_scope(actor.user.pk):
             announced = find_by_tool_use(actor, tool_use)
         if announced:

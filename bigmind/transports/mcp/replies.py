@@ -20,7 +20,7 @@ def reply_of(context: RequestContext, outcome: Outcome) -> types.CallToolResult:
 
     Structured content comes only on request: clients show their model either that or the markdown, never both.
     """
-    lines = [outcome.markdown().rstrip(), *outcome.notices, *notices(context, outcome.operation)]
+    lines = [outcome.markdown().rstrip(), *outcome.notices, *notices(context)]
     replayed = {"replayed": True} if outcome.replayed else {}
     noticed = {"notices": list(outcome.notices)} if outcome.notices else {}
     return types.CallToolResult(

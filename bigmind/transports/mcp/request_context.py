@@ -9,6 +9,9 @@ from accounts.actor import Actor
 from bigmind.core.errors import Invalid
 from bigmind.core.text import echo
 
+AGENT_HOST_HEADER = "X-Agent-Host"
+CONVERSATION_HEADER = "BigMind-Conversation"
+"""Names the conversation of a request by any id, over MCP and REST: for programs that open a connection per call."""
 STRICT_CLIENTS = ("gemini-cli-mcp-client", "qwen-cli-mcp-client", "qwen-code")
 """How clients introduce themselves that check arguments before they send them, and show their model a refusal with all
 its metadata: Gemini CLI, and Qwen Code, which is made from it. What a name begins with counts.
@@ -36,6 +39,7 @@ class Caller:
         structured: Whether replies carry structured content besides the text, and tools its schemas.
         request_id: The id of this request in the reply, the log and the usage record.
         client: What is known about the client before it introduces itself.
+        conversation: What the header `BigMind-Conversation` names; empty without it.
         connection: The id of this connection for as long as it lasts; empty where there is none.
         person: Whose turn its calls take; empty where no one else is served.
     """
@@ -45,6 +49,7 @@ class Caller:
     request_id: str
     client: ClientName = ClientName()
     structured: bool = False
+    conversation: str = ""
     connection: str = ""
     person: str = ""
 

@@ -2,6 +2,7 @@
 
 import re
 import socket
+from dataclasses import replace
 from typing import NamedTuple
 
 from rest_framework.authentication import BaseAuthentication
@@ -13,8 +14,9 @@ from accounts.authentication import CHALLENGE, BadKey, authenticate_key, bearer_
 from accounts.models import User
 from accounts.sign_in.attempts import count_guess
 from bigmind.transports.fair_pool import People
+from bigmind.transports.mcp.request_context import AGENT_HOST_HEADER, CONVERSATION_HEADER
+from knowledge.capture.conversations import digest_of_id
 
-AGENT_HOST_HEADER = "X-Agent-Host"
 _PRODUCT = re.compile(r"(?P<name>[^\s/()]+)(?:/(?P<version>[^\s()]+))?")
 _LOOPBACK = {"127.0.0.1", "::1"}
 
@@ -51,7 +53,8 @@ class KeyAuthentication(BaseAuthentication):
             count_guess(token, request.META.get("REMOTE_ADDR", ""))
             raise AuthenticationFailed(str(error)) from error
         People.note(header, actor.user.pk)
-        return actor.user, actor
+        named = request.headers.get(CONVERSATION_HEADER, "").strip()
+        return actor.user, replace(actor, conversation=digest_of_id(named)) if named else actor
 
     def client_of_request(self, request: Request) -> RestClient:
         """Return the program that sends a request, as its User-Agent names it."""

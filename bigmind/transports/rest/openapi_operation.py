@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from bigmind.core.operations import Effect, Operation
+from bigmind.transports.mcp.request_context import AGENT_HOST_HEADER, CONVERSATION_HEADER
 from bigmind.transports.rest.examples import example_arguments, example_reply
 from bigmind.transports.rest.json_schema import schema_of, without_null
 from bigmind.transports.rest.problems import CONTENT_TYPE, TITLES
@@ -106,6 +107,12 @@ PARAMETERS: dict[str, Part] = {
         # Of Latin-1, which a header is written in, what the gate accepts (`isprintable`).
         pattern=r"^[!-~\u00a1-\u00ac\u00ae-\u00ff][ -~\u00a1-\u00ac\u00ae-\u00ff]{0,199}$",
     ),
+    "Conversation": _header(
+        CONVERSATION_HEADER,
+        "Any id of your own for the conversation or run this belongs to: writes go to its session, and to no other's.",
+        examples=["run-42"],
+    ),
+    "AgentHost": _header(AGENT_HOST_HEADER, "The machine you run on. With `User-Agent` it names the agent."),
     "IfNoneMatch": _header(
         "If-None-Match",
         "The ETag of your copy. If it is still current, the reply is an empty 304.",
@@ -145,12 +152,13 @@ def _parameters(operation: Operation, arguments: Part) -> list[Part]:
             for name, schema in arguments.get("properties", {}).items()
             if name not in in_path
         ]
-    shared = "IfNoneMatch" if operation.effect is Effect.READ else "IdempotencyKey"
+    condition = "IfNoneMatch" if operation.effect is Effect.READ else "IdempotencyKey"
     examples = example_arguments(operation)
     for parameter in found:
         if parameter["name"] in examples:
             parameter["example"] = examples[parameter["name"]]
-    return [*found, {"$ref": f"#/components/parameters/{shared}"}]
+    shared = (condition, "Conversation", "AgentHost")
+    return [*found, *({"$ref": f"#/components/parameters/{name}"} for name in shared)]
 
 
 def _in_path(name: str, schema: Part, *, optional: bool) -> Part:

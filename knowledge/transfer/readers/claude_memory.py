@@ -9,12 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from bigmind.core.text import cut
+
 from .bundles import Bundle
 from .concepts import WRITTEN, any_concept, concept, concept_rows
 from .items import Item
 from .markdown_folders import facts_of_rules, holds_rules
 from .memory_drafts import DraftRow, FactDraft, Row
-from .words import category_of, cut
+from .words import category_of
 
 INDEX = "MEMORY.md"
 KINDS = {"user": "identity", "feedback": "preference", "project": "decision", "reference": "codebase"}

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from bigmind.core.text import cut
+
 from .memory_drafts import DraftRow, SessionDraft
-from .words import cut, headline
+from .words import headline
 
 KEPT_FIRST, KEPT_LAST = 2, 2
 MESSAGE_CHARS = 4_000

@@ -15,12 +15,13 @@ from urllib.parse import quote
 
 from bigmind.core.addresses import path_in
 from bigmind.core.errors import Invalid
+from bigmind.core.text import cut
 
 from .bundles import Bundle, text_in
 from .front_matter import without_front_matter
 from .json_rows import SIGNS_WITHIN, is_deep, listing, mapping, start_of
 from .memory_drafts import DraftRow, PageDraft, PageSource, Remark, Row, moment_of, unread
-from .words import cut, headline, tags_of, without_comments
+from .words import headline, tags_of, without_comments
 
 REPOSITORY, COMMENTS, TIMELINES = "repository.json", "comments.json", "timelines.json"
 """What the live import hands over beside `issues.json`."""

@@ -10,13 +10,13 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bigmind import __version__
+from bigmind.core.text import cut
 
 from .bundles import Bundle
 from .concepts import WRITTEN, any_concept, concept, concept_rows
 from .front_matter import FENCE
 from .items import Item
 from .memory_drafts import Row
-from .words import cut
 
 VERSION = "0.2"
 FAMILIES = ("generated:", "verified:", "sources:", "stale_after:", "okf_version:")

@@ -15,11 +15,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from bigmind.core.errors import Invalid
+from bigmind.core.text import cut
 
 from .bundles import Bundle
 from .json_rows import document_in, listing, mapping
 from .memory_drafts import DraftRow, PageDraft, PageSource, Remark, Row, unread
-from .words import cut, headline, tags_of
+from .words import headline, tags_of
 
 CHANNELS, USERS = "channels.json", "users.json"
 PRIVATE = ("groups.json", "dms.json", "mpims.json")

@@ -13,12 +13,13 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
+from bigmind.core.text import cut
 from knowledge.models.lessons import FIXED_ERROR
 
 from .bundles import Bundle
 from .json_rows import Element, lines_of, listing, mapping
 from .memory_drafts import DraftRow, Row, SessionDraft, Unread, moment_of
-from .words import cut, headline
+from .words import headline
 
 EXCHANGES = 100
 """How many prompts are kept of one conversation, half from its beginning and half from its end."""

@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from bigmind.core.limits import TAG_CHARS, TAGS
-from bigmind.core.text import REFUSED, SPELLED_OR_HIDDEN, one_line
+from bigmind.core.text import REFUSED, SPELLED_OR_HIDDEN, cut, one_line
 
 HEADLINE_CHARS = 120
 PART_BYTES = 60_000
-ELLIPSIS = "…"
 
 CATEGORIES = {
     "preference": {"preference", "preferences", "like", "likes", "style", "user_preferences", "food", "hobbies"},
@@ -40,15 +39,6 @@ def headline(text: str, *, otherwise: str) -> str:
     """Return a text as the headline of a session: one line without hidden characters, cut between words."""
     plain = SPELLED_OR_HIDDEN.sub(lambda found: "" if found["hidden"] else found[0], text[:2_000])
     return cut(one_line(REFUSED.sub("", plain)), HEADLINE_CHARS) or otherwise
-
-
-def cut(text: str, limit: int) -> str:
-    """Return the text, or its beginning up to a limit of characters: whole words, and a mark that there was more."""
-    if len(text) <= limit:
-        return text
-    kept = text[: limit - len(ELLIPSIS)]
-    at = max(kept.rfind(" "), kept.rfind("\n"))
-    return f"{kept[:at] if at > limit // 2 else kept}{ELLIPSIS}".strip()
 
 
 def parts_of(text: str) -> Iterator[str]:
