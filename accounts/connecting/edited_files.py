@@ -65,15 +65,25 @@ class ByHand:
 
 
 def parts_of(
-    program: AgentProgram, config: ServerConfig, machine: Machine, project: Path | None = None
+    program: AgentProgram,
+    config: ServerConfig,
+    machine: Machine,
+    project: Path | None = None,
+    *,
+    has_hooks: bool = False,
 ) -> list[ClientFile]:
     """Return the files of a connection: those of the person, or those of a project.
+
+    A project's file is read by colleagues too, who may have no hooks.
 
     Raises:
         Invalid: the program knows no projects.
     """
     if project is None:
-        return [*_configuration_of_person(program, config, machine), *_instructions_of_person(program, machine)]
+        return [
+            *_configuration_of_person(program, config, machine),
+            *_instructions_of_person(program, machine, has_hooks=has_hooks),
+        ]
     instructions = program.project_instructions
     if instructions is None:
         raise Invalid(f"{program.name} knows no projects.", hint="Leave out --project.")
@@ -132,7 +142,7 @@ def by_hand(program: AgentProgram, config: ServerConfig, project: Path | None = 
         entry = {setting.within: {setting.name: setting.value} for setting in program.settings(config)}
         steps.append(ByHand(program.configure_by_hand, json.dumps(entry, indent=2, ensure_ascii=False)))
     if program.instruct_by_hand and project is None:
-        steps.append(ByHand(program.instruct_by_hand, rules.RULES))
+        steps.append(ByHand(program.instruct_by_hand, rules.rules_in_file()))
     return steps
 
 
@@ -155,9 +165,9 @@ def _configuration_of_person(program: AgentProgram, config: ServerConfig, machin
     return [_configuration(program.configuration(machine), program.settings, config)] if program.configuration else []
 
 
-def _instructions_of_person(program: AgentProgram, machine: Machine) -> list[ClientFile]:
+def _instructions_of_person(program: AgentProgram, machine: Machine, *, has_hooks: bool) -> list[ClientFile]:
     told = program.instructions
-    return [_instructions(told.place(machine), told.heading)] if told else []
+    return [_instructions(told.place(machine), told.heading, has_hooks=has_hooks)] if told else []
 
 
 def _configuration(path: Path, settings: Settings, config: ServerConfig) -> ClientFile:
@@ -228,11 +238,12 @@ def _both(part: ClientFile, hooks: ClientFile) -> ClientFile:
     )
 
 
-def _instructions(path: Path, heading: str) -> ClientFile:
+def _instructions(path: Path, heading: str, *, has_hooks: bool = False) -> ClientFile:
     def remove(text: str, _: str) -> str:
         return rules.without_rules(text, heading=heading)
 
-    return ClientFile(path, "instructions", partial(rules.with_rules, heading=heading), remove)
+    write = partial(rules.with_rules, heading=heading, has_hooks=has_hooks)
+    return ClientFile(path, "instructions", write, remove)
 
 
 def _format_of(path: Path) -> ConfigurationFormat:

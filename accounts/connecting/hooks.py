@@ -7,7 +7,7 @@ for Codex asks again for the trust of one that has changed.
 
 import json
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -162,6 +162,11 @@ class ClientHooks:
         wanted = [event for event in self.events if event.kind in connection.kinds]
         acts = replace(connection, program=connection.program.for_acts())
         return [(one, self.entry(self.slug, one, acts if one.kind == "act" else connection)) for one in wanted]
+
+
+def bring_context(kinds: Collection[HookKind]) -> bool:
+    """Whether hooks of these kinds open the session and bring what is remembered: at the start, or before a prompt."""
+    return not {"start", "prompt"}.isdisjoint(kinds)
 
 
 def is_ours(entry: object) -> bool:

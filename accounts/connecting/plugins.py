@@ -15,8 +15,8 @@ from bigmind.core.errors import Conflict
 from . import server_entries
 from .files import find_file, replace_file
 from .hook_files import write_program
-from .hooks import PROGRAM_FILE, ClientHooks, HookConnection, HookKind, HookProgram, hooks_of
-from .rules import RULES
+from .hooks import PROGRAM_FILE, ClientHooks, HookConnection, HookKind, HookProgram, bring_context, hooks_of
+from .rules import rules_in_file
 from .server_config import KEY_VARIABLE, ServerConfig
 
 NAME = "bigmind"
@@ -27,13 +27,13 @@ RECALL = (
     "Search BigMind for what is known about the following, answer with what it says and cite the handles; where "
     "nothing is known, say so: "
 )
-SKILL = f"""\
+SKILL = """\
 ---
 name: memory
 description: How to use BigMind, the persistent memory of this person and their company. Read it when a task starts.
 ---
 
-{RULES}"""
+"""
 COMMAND = f"""\
 ---
 description: Recall what BigMind knows about something
@@ -102,7 +102,7 @@ def _plugin(config: ServerConfig, kinds: tuple[HookKind, ...]) -> dict[str, Any]
         "hooks/hooks.json": _hooks("claude-code", "${CLAUDE_PLUGIN_ROOT}", kinds),
         "hooks/codex.json": _hooks("codex", "${CLAUDE_PLUGIN_ROOT}", kinds),
         "commands/recall.md": COMMAND,
-        "skills/memory/SKILL.md": SKILL,
+        "skills/memory/SKILL.md": SKILL + _rules(kinds),
     }
 
 
@@ -121,8 +121,12 @@ def _extension(config: ServerConfig, kinds: tuple[HookKind, ...]) -> dict[str, A
         "commands/recall.toml": (
             f'description = "Recall what BigMind knows about something"\nprompt = "{RECALL}{{{{args}}}}"\n'
         ),
-        "GEMINI.md": RULES,
+        "GEMINI.md": _rules(kinds),
     }
+
+
+def _rules(kinds: tuple[HookKind, ...]) -> str:
+    return rules_in_file(has_hooks=bring_context(kinds))
 
 
 def _servers(settings: list[server_entries.Setting]) -> dict[str, Any]:

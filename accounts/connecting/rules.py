@@ -2,35 +2,31 @@
 
 import re
 
+from bigmind.core.agent_rules import AgentRules, introduce
+
 from .malformed import MalformedFile, line_of
-
-RULES = """\
-You have access to a BigMind persistent memory MCP server.
-
-Rules (mandatory):
-- ALWAYS call memory_start_session() as the very first action of every conversation.
-- ALWAYS call memory_end_session() as the very last action before closing a conversation.
-- Call memory_flag_important() whenever a significant decision, code change, or new
-  preference is mentioned — do not wait to be asked.
-- If asked "do you remember…", call memory_recall() or
-  memory_get_session_detail() before answering from your own knowledge.
-"""
 
 BEGIN, END = "<!-- bigmind:begin -->", "<!-- bigmind:end -->"
 MARK = re.compile(r"^<!-- bigmind:(begin|end) -->(?=[ \t]*\r?$)", re.MULTILINE)
 
 
-def with_rules(text: str, *, heading: str = "") -> str:
+def rules_in_file(*, has_hooks: bool = False) -> str:
+    """Return the rules as a file has them: without the way of writing, which its user may change any day."""
+    return f"{introduce(AgentRules(has_hooks))}\n"
+
+
+def with_rules(text: str, *, heading: str = "", has_hooks: bool = False) -> str:
     """Return the text with the rules in their block: at the place of the one there is, else at its end.
 
     Args:
+        has_hooks: Whether hooks open the session, so that nobody is asked to.
         heading: How a file that holds nothing else begins, such as the lines that say when it applies.
 
     Raises:
         Malformed: a block begins and does not end, or the other way round.
     """
     newline = "\r\n" if "\r\n" in text else "\n"
-    block = f"{BEGIN}\n{RULES}{END}".replace("\n", newline)
+    block = f"{BEGIN}\n{rules_in_file(has_hooks=has_hooks)}{END}".replace("\n", newline)
     place = _place_of_block(text)
     if place:
         return text[: place[0]] + block + text[place[1] :]

@@ -23,7 +23,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.connecting.clients import client_called, door, ways_in
-from accounts.connecting.rules import RULES
+from accounts.connecting.rules import rules_in_file
 from accounts.keys import (
     DEFAULT_SCOPES,
     KEYS_END_SOON,
@@ -285,7 +285,7 @@ def new(request: HttpRequest, key_id: UUID) -> HttpResponse:
         "text": text,
         "ways_in": ways_in(door(key=text, toolsets=toolsets)),
         "chosen": client_called(request.GET.get("client", "")),
-        "rules": RULES,
+        "rules": rules_in_file(),
         "arrival": arrival_of(key),
     }
     response = render(request, "accounts/key_new.html", context)

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.connecting.clients import CLIENTS, client_called, door, ways_in
-from accounts.connecting.rules import RULES
+from accounts.connecting.rules import rules_in_file
 from accounts.keys import DEFAULT_SCOPES, create_key
 from accounts.models import Agent
 from accounts.oauth.app_tokens import oauth_address
@@ -60,7 +60,7 @@ def connect(request: HttpRequest) -> HttpResponse:
         "chosen": chosen_client,
         "opened": chosen_client or CLIENTS[0],
         "oauth_address": oauth_address() if settings.OAUTH else "",
-        "rules": RULES,
+        "rules": rules_in_file(),
         "agents": Agent.objects.filter(user=actor.user).order_by("-last_seen")[:AGENTS_SHOWN],
     }
     return render(request, "accounts/connect.html", context)

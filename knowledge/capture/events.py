@@ -7,12 +7,14 @@ a compaction keep what was said, an end closes the session. Each may be reported
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import cast
 
 from django.db import transaction
 from django.template.loader import render_to_string
 from django.utils import timezone
 
 from accounts.actor import Actor, acts
+from bigmind.core.agent_rules import WRITING, Writing
 from knowledge.kinds import KINDS
 from knowledge.models import (
     CaptureMode,
@@ -85,6 +87,11 @@ class _Occasion:
         return self.mode in {CaptureMode.AUTOMATIC, CaptureMode.ASK}
 
     @property
+    def writing(self) -> Writing:
+        """How memory is written, as the rules for agents name it."""
+        return cast("Writing", str(self.mode))
+
+    @property
     def writes(self) -> bool:
         """Whether a session may be opened and closed."""
         return self.mode is not CaptureMode.READ_ONLY
@@ -139,7 +146,7 @@ def _start(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
     if report.source in SOURCES_OF_FORKS and _resume(occasion):
         _record(occasion)
         session = occasion.conversation.session
-        return HookReply(context=_render("agent/hook_resumed.md", session=session))
+        return HookReply(context=_render("agent/hook_resumed.md", session=session, how=WRITING[occasion.writing]))
     if report.late:
         _begin(occasion)
         _record(occasion)
@@ -311,7 +318,7 @@ def _open(occasion: _Occasion) -> StartedSession:
 
 def _tell(occasion: _Occasion, started: StartedSession) -> tuple[str, list[int] | None]:
     """Return what the agent receives at the start, and the ids of its lines, which are kept unless nothing is."""
-    text = _render("agent/hook_started.md", started=started, mode=str(occasion.mode), is_open=occasion.writes)
+    text = _render("agent/hook_started.md", started=started, how=WRITING[occasion.writing], is_open=occasion.writes)
     return text, keep_as_told(started, text) if occasion.writes else None
 
 
@@ -433,7 +440,7 @@ def _reminder(occasion: _Occasion) -> str:
         return ""
     conversation.reminded_at = timezone.now()
     conversation.save(update_fields=["reminded_at"])
-    return _render("agent/hook_reminder.md", mode=str(occasion.mode))
+    return _render("agent/hook_reminder.md", how=WRITING[occasion.writing])
 
 
 def _has_stored(session: Session) -> bool:

@@ -178,7 +178,7 @@ class CapturePolicy(PrivateModel):
     """How a user wants memory to be written and what hooks may keep. Who has not chosen has no row."""
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="capture_policy")
-    mode = models.CharField(max_length=10, choices=CaptureMode, default=CaptureMode.ASK)
+    mode = models.CharField(max_length=10, choices=CaptureMode, default=CaptureMode.AUTOMATIC)
     keep_days = models.PositiveSmallIntegerField(default=KEEP_DAYS)
     never_folders = ArrayField(models.CharField(max_length=1000), default=list, blank=True)
     holdout = models.CharField(

@@ -1,6 +1,7 @@
 """What is offered to look after a memory."""
 
 from bigmind.core.operations import Effect, Operation
+from knowledge.capture.rules import get_instructions
 from knowledge.services import upkeep
 from knowledge.shapes.upkeep import HealthShape, InstructionsShape, ProfilePageShape, PrunedShape
 
@@ -8,7 +9,7 @@ OPERATIONS = (
     Operation(
         name="memory_get_instructions",
         title="Read the guide",
-        call=upkeep.get_instructions,
+        call=get_instructions,
         shape=InstructionsShape,
         route="GET instructions/",
         toolset="memory",

@@ -21,7 +21,7 @@ def flag_important(
 ) -> Chunk:
     """Remember the current exchange: your account of it, and why it matters.
 
-    Call this at once, unasked, when a decision is made, a bug is understood or the user says “remember this”.
+    Call this at once when a decision is made, a bug is understood or the user says “remember this”.
     Returns the stored chunk.
     """
     return append_chunk(actor, role="assistant", content=content, flag_reason=flag_reason, session_id=session_id)

@@ -1,6 +1,6 @@
 """Sessions: start, end, look back, correct, erase."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
 from django.db import transaction
@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.services.idempotency import forget_kept_replies
+from bigmind.core.agent_rules import WRITING
 from bigmind.core.argument_types import Before, Cursor, Importance, Limit, Offset, Project, Query, Since, Tag
 from bigmind.core.errors import NotFound
 from bigmind.core.pagination import Page, page_of
@@ -46,6 +47,7 @@ from .other_agents import OtherAgent, note_as_heard, note_for_next, others_at_wo
 from .people_index import index_person
 from .recent_questions import keep_start
 from .sent_lines import LineOwner, keep_texts
+from .write_modes import writing_of
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class StartedSession:
     auto_closed: int
     others: list[OtherAgent] = field(default_factory=list)
     left: Note | None = None
+    how_to_write: str = ""
 
     @property
     def session_id(self) -> UUID:
@@ -84,11 +87,12 @@ class StartedSession:
 
 @transaction.atomic
 def start_session(actor: Actor, *, project: Project = "", topics: Topics | None = None) -> StartedSession:
-    """CALL THIS FIRST, at the start of EVERY conversation, before anything else.
+    """CALL THIS FIRST, at the start of EVERY conversation, unless a hook has opened its session already.
 
     Opens a session for this conversation. Returns what is remembered: company knowledge, the user, facts, sessions.
     """
     started = open_with_context(actor, project=project, topics=topics)
+    started = replace(started, how_to_write=WRITING[writing_of(actor)])
     keep_as_told(started, render_to_string("agent/session_started.md", {"reply": started}, using="agent").strip())
     return started
 

@@ -1,7 +1,6 @@
-"""Upkeep: statistics, the health check, pruning, the guide and the profile page."""
+"""Upkeep: statistics, the health check, pruning and the profile page."""
 
 import webbrowser
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -10,7 +9,6 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet, TextField
 from django.db.models.functions import Cast
-from django.template.loader import render_to_string
 from django.utils import timezone
 from pydantic import Field
 
@@ -31,13 +29,6 @@ Stats = count_all(StatsShape, (row.plural for row in KINDS.values() if row.own))
 StaleDays = Annotated[int, Field(ge=1, le=3650, description="Facts untouched for this many days are stale.")]
 OlderThanDays = Annotated[int, Field(ge=1, le=3650, description="Minimum age of a chunk, in days.")]
 DryRun = Annotated[bool, Field(description="True: only count. False: really delete.")]
-
-
-@dataclass(frozen=True)
-class Guide:
-    """The guide for agents."""
-
-    text: str
 
 
 def get_stats(actor: Actor) -> StatsShape:
@@ -111,14 +102,6 @@ def vacuum(actor: Actor, *, older_than_days: OlderThanDays = 90, dry_run: DryRun
         forget_kept_replies(actor.user)
         old.delete()
     return pruned
-
-
-def get_instructions(actor: Actor) -> Guide:
-    """Read the guide: when to start, store, recall and end, and what each group of tools is for.
-
-    Call this if you are unsure what to do. Returns markdown.
-    """
-    return Guide(render_to_string("agent/instructions.md", {"url": settings.PUBLIC_URL}, using="agent"))
 
 
 def get_profile_url(actor: Actor) -> ProfilePageShape:

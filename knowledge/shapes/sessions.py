@@ -116,3 +116,4 @@ class StartedSessionShape(Shape):
     auto_closed: int = Field(description="How many unclosed sessions were closed.")
     others: list[OtherAgentShape] = Field(description="Other active conversations in this project.")
     hand_over: str = Field(description="What the previous session left for this one.")
+    how_to_write: str = Field(description="How the user wants memory to be written, as a rule for an agent.")

@@ -242,7 +242,7 @@ def test_an_agent_that_stored_nothing_is_reminded_once(actor):
     first, second = claude.stop(), claude.stop()
 
     assert first["decision"] == "block"
-    assert "ask the user" in first["reason"]
+    assert "do not wait to be asked" in first["reason"]
     assert second == {}
 
 

@@ -10,7 +10,7 @@ import pytest
 from accounts.connecting.config_locations import PROGRAMS
 from accounts.connecting.json_tree import read_tree
 from accounts.connecting.machines import System
-from accounts.connecting.rules import BEGIN, END, RULES
+from accounts.connecting.rules import BEGIN, END, rules_in_file
 from accounts.connecting.server_config import ServerConfig
 from tests.connecting.homes import DOOR, HERE, KEY, Home
 
@@ -179,7 +179,7 @@ def test_the_client_finds_bigmind_and_everything_that_was_there(home: Home, slug
     assert after == as_read(before, place)
     assert all(line in home.read(place) for line in before.splitlines() if " //" in line or "#" in line)
     if told:
-        assert home.read(told) == f"{NOTES}\n{BEGIN}\n{RULES}{END}\n"
+        assert home.read(told) == f"{NOTES}\n{BEGIN}\n{rules_in_file()}{END}\n"
 
 
 @pytest.mark.parametrize("slug", CASES)

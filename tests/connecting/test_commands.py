@@ -128,7 +128,7 @@ def test_what_no_file_can_say_is_told(home: Path, ada: User) -> None:
     printed, _ = run("connect", "claude-desktop")
 
     assert "By hand, in Claude Desktop, Settings, General, personal preferences:" in printed
-    assert "ALWAYS call memory_start_session()" in printed
+    assert "call memory_start_session first" in printed
 
 
 def test_where_nothing_can_be_written_no_key_is_made(home: Path, ada: User) -> None:
@@ -211,7 +211,7 @@ def test_a_script_reads_json_without_the_key(home: Path, ada: User) -> None:
     assert [file["state"] for file in document["files"]] == ["changed", "created"]
     assert document["files"][0]["backup"].endswith(".before")
     assert document["key"]["prefix"] == key.prefix
-    assert "ALWAYS" in document["files"][1]["difference"]
+    assert "memory_start_session" in document["files"][1]["difference"]
     assert [file["state"] for file in undone["files"]] == ["removed", "changed"]
     assert undone["keys_revoked"] == [key.prefix]
     assert (home / ".codex/config.toml").read_text() == "# mine\n"

@@ -11,6 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.models import ApiKey, User
+from knowledge.models import CapturePolicy
 from tests.connecting.homes import run
 from tests.connecting.hook_server import HookServer
 
@@ -59,7 +60,7 @@ def test_a_person_is_shown_what_each_hook_reads_and_asked(
     call_command("connect", "codex", stdout=terminal, stderr=StringIO())
 
     printed = terminal.getvalue()
-    assert asked == ["Install them? [y/N] "]
+    assert asked[0] == "Install them? [y/N] "
     assert "SessionStart: when a conversation starts" in printed
     assert "Reads and sends: the prompt." in printed
     assert printed.count("<private>") == 1
@@ -212,3 +213,29 @@ def test_what_cannot_be_is_refused(home: Path, ada: User, arguments: tuple[str, 
         run("connect", *arguments)
 
     assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize(("answer", "mode"), [("", "automatic"), ("After asking", "ask"), ("read_only", "read_only")])
+def test_a_person_who_has_not_chosen_is_asked_once_how_memory_is_written(
+    home: Path, ada: User, monkeypatch: pytest.MonkeyPatch, answer: str, mode: str
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or answer)
+
+    for _ in range(2):
+        call_command("connect", "codex", "--no-hooks", stdout=Terminal(), stderr=StringIO())
+
+    assert CapturePolicy.objects.get().mode == mode
+    assert [question for question in asked if question.startswith("By itself")] == asked
+    assert len(asked) == 1
+
+
+def test_a_script_says_how_memory_is_written_and_is_not_asked(home: Path, ada: User) -> None:
+    run("connect", "codex")
+    assert not CapturePolicy.objects.exists()
+
+    _, remarked = run("connect", "codex", "--writing", "manual")
+
+    assert CapturePolicy.objects.get().mode == "manual"
+    assert "Memory is written: by hand." in remarked

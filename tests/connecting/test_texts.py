@@ -121,4 +121,4 @@ def test_rules_come_and_go(text: str) -> None:
 
     assert rules.with_rules(written) == written
     assert rules.without_rules(written).strip() == text.strip()
-    assert rules.RULES in written
+    assert rules.rules_in_file() in written

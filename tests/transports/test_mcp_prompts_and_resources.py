@@ -34,7 +34,7 @@ def test_the_init_prompt_holds_the_context_as_it_is_now(served: Served) -> None:
     prompt = wire.send("prompts/get", {"name": "bigmind_init"})
 
     assert "Prefers tea." in _text_of_prompt(prompt)
-    assert "memory_end_session before this conversation ends" in _text_of_prompt(prompt)
+    assert "END: when the work is done, memory_end_session" in _text_of_prompt(prompt)
 
 
 def test_the_recall_prompt_holds_what_matches_the_question(served: Served) -> None:

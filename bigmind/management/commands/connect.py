@@ -6,12 +6,13 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
+from accounts.actor import Actor
 from accounts.connecting.changes import FileChange, carry_out, plan_connection
 from accounts.connecting.clients import client_called, door
 from accounts.connecting.config_locations import AgentProgram
@@ -32,6 +33,7 @@ from accounts.connecting.hooks import (
     ClientHooks,
     HookConnection,
     HookKind,
+    bring_context,
     describe_hooks,
     hooks_of,
     parse_kinds,
@@ -40,11 +42,13 @@ from accounts.connecting.machines import Machine
 from accounts.connecting.plugins import write_plugin
 from accounts.connecting.server_config import KEY_PLACEHOLDER, KEY_VARIABLE, ServerConfig
 from accounts.keys import create_key, digest_of, is_well_formed
-from accounts.models import ApiKey
+from accounts.models import ApiKey, User
 from accounts.people.users import find_user
 from accounts.views.keys import default_lifetime, ends_after
 from bigmind import __version__
+from bigmind.core.agent_rules import WRITING
 from bigmind.core.errors import BigMindError
+from bigmind.core.rls import rls_scope
 from bigmind.management.base import Refused, usage_error
 from bigmind.management.connections import (
     ConnectionCommand,
@@ -58,8 +62,16 @@ from bigmind.management.connections import (
 from bigmind.management.people import owner_of_instance
 from bigmind.toolsets import parse_toolsets
 from bigmind.transports.mcp.request_context import this_machine
+from knowledge.capture.policies import ModeName, set_policy
+from knowledge.models import CaptureMode, CapturePolicy
 
 BIND_TO_ALL = {"0.0.0.0", "::"}  # noqa: S104 - it is refused
+WRITING_IN_WORDS = {
+    CaptureMode.AUTOMATIC: "agents store without waiting to be asked; with hooks, what was said is kept for 30 days.",
+    CaptureMode.ASK: "agents ask you before they store.",
+    CaptureMode.MANUAL: "agents store only what you tell them to.",
+    CaptureMode.READ_ONLY: "agents read and search; nothing is stored.",
+}
 GIVE_ONE = f"Give one with {KEY_VARIABLE} or --key: the page “Connect” of that BigMind makes it."
 
 
@@ -120,6 +132,7 @@ class Command(ConnectionCommand):
         "bigmind connect claude-code",
         "bigmind connect cursor --project --dry-run",
         "bigmind connect codex --toolsets core,notes --hooks",
+        "bigmind connect claude-code --hooks --writing ask",
         "bigmind connect gemini-cli --hooks --events start,end --never ~/private",
         "bigmind connect claude-code --plugin ~/bigmind-plugin",
         f"{KEY_VARIABLE}=bm_… bigmind connect vscode --url https://bigmind.example.com",
@@ -149,6 +162,11 @@ class Command(ConnectionCommand):
             help="Install no hooks, and remove existing ones.",
         )
         parser.add_argument(
+            "--writing",
+            choices=list(WRITING),
+            help="How memory is written: by itself (the default), after asking, by hand, or not at all.",
+        )
+        parser.add_argument(
             "--plugin", default="", metavar="FOLDER", help="Write a plugin (Gemini CLI: an extension) there instead."
         )
         parser.add_argument("--events", default="", help=f"Hooks to install, of {','.join(KINDS)}. Default: all.")
@@ -169,6 +187,7 @@ class Command(ConnectionCommand):
         connection = _plan(options)
         if not options["dry_run"]:
             _carry_out(connection)
+            self._choose_writing(connection, options)
         if options["json"]:
             self.print_json(_describe(connection))
             return
@@ -224,6 +243,29 @@ class Command(ConnectionCommand):
         self._list_hooks(program, client, connection)
         return input("Install them? [y/N] ").strip().lower() in {"y", "yes"}
 
+    def _choose_writing(self, connection: ConnectionPlan, options: dict[str, Any]) -> None:
+        """Keep how memory is written: what the options say, else what the user answers who has not chosen yet."""
+        page, user = f"{connection.config.public_url}/captured/settings/", _user_of(connection)
+        if user is None:
+            if options["writing"]:
+                self.remark(f"How memory is written is chosen where it is kept: {page}")
+            return
+        with rls_scope(user.pk):
+            is_asked = not options["json"] and sys.stdin.isatty() and self.stdout.isatty()
+            if not options["writing"] and (not is_asked or CapturePolicy.objects.filter(user=user).exists()):
+                return
+            mode = options["writing"] or self._ask_how_to_write()
+            set_policy(Actor.of(user, typed=True), mode=mode)
+        self.remark(f"Memory is written: {CaptureMode(mode).label.lower()}. To change it: {page}")
+
+    def _ask_how_to_write(self) -> ModeName:
+        self.stdout.write("How is memory written?")
+        for mode in CaptureMode:
+            self.stdout.write(f"  {mode.label}: {WRITING_IN_WORDS[mode]}")
+        answers = {name: mode for mode in CaptureMode for name in (str(mode), mode.label.lower())}
+        answer = input("By itself, after asking, by hand, read-only? [by itself] ").strip().lower()
+        return cast("ModeName", str(answers.get(answer, CaptureMode.AUTOMATIC)))
+
     def _list_hooks(self, program: AgentProgram, client: ClientHooks, connection: HookConnection) -> None:
         self.has_listed = True
         self.stdout.write(f"Hooks of {program.name}, by which your agent has its memory without asking for it:")
@@ -251,6 +293,19 @@ class Command(ConnectionCommand):
             self.remark(hooks.client.then)
 
 
+def _user_of(connection: ConnectionPlan) -> User | None:
+    """Return whose memory the program writes to; None where it is kept elsewhere."""
+    if connection.config.public_url != settings.PUBLIC_URL:
+        return None
+    try:
+        key = ApiKey.objects.filter(digest=digest_of(connection.key.text)).select_related("user").first()
+        if key:
+            return key.user
+        return owner_of_instance() if settings.BIGMIND_MODE == "personal" else None
+    except (OperationalError, InterfaceError, Refused):
+        return None
+
+
 def _plan(options: dict[str, Any]) -> ConnectionPlan:
     """Return the requested connection. Nothing is written yet, but a key may have been created."""
     program, project = program_meant(options), project_meant(options)
@@ -270,7 +325,8 @@ def _plan(options: dict[str, Any]) -> ConnectionPlan:
 def _parts(
     program: AgentProgram, config: ServerConfig, machine: Machine, project: Path | None, hooks: HookPlan | None
 ) -> list[ClientFile]:
-    parts = parts_of(program, config, machine, project)
+    has_hooks = hooks is not None and hooks.is_wanted and bring_context(hooks.connection.kinds)
+    parts = parts_of(program, config, machine, project, has_hooks=has_hooks)
     if hooks is None or not hooks.changes_files:
         return parts
     return with_hooks(parts, hooks.client, hooks.connection, machine, project)

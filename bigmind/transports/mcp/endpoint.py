@@ -19,8 +19,8 @@ from bigmind.transports.mcp.authentication import Guard
 from bigmind.transports.mcp.changes import end_streams
 from bigmind.transports.mcp.connections import REVISION_HEADER, open_connection
 from bigmind.transports.mcp.fast_tool_calls import answer_call, may_be_call, read_call
-from bigmind.transports.mcp.request_context import Caller, ClientName
-from bigmind.transports.mcp.server import Context, build_server
+from bigmind.transports.mcp.request_context import Caller
+from bigmind.transports.mcp.server import Context, build_server, read_introduction
 from bigmind.transports.web import replay_body
 
 CALLER = "bigmind.caller"
@@ -96,9 +96,8 @@ def _is_stopping() -> bool:
 async def _open_connection(ctx: Context, call_next: CallNext) -> HandlerResult:
     """Give a client its connection id in the reply to the handshake. It sends the id from then on."""
     result = await call_next(ctx)
-    if ctx.method == "initialize" and ctx.request is not None and isinstance(result, dict):
-        introduced = (ctx.params or {}).get("clientInfo") or {}
-        client = ClientName(str(introduced.get("name", "")), str(introduced.get("version", "")))
+    client = read_introduction(ctx)
+    if client and ctx.request is not None and isinstance(result, dict):
         ctx.request.scope[OPENED] = open_connection(
             ctx.request.scope[ACTOR], revision=result["protocolVersion"], client=client
         )

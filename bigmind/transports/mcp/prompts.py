@@ -1,14 +1,19 @@
 """Prompts: what a person can ask their agent for by name, usually as a slash command."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.template.loader import render_to_string
 from mcp import MCPError, types
 
+from bigmind.core.agent_rules import AgentRules
+from bigmind.core.rls import rls_scope
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.request_context import RequestContext
+from knowledge.capture.rules import rules_for
+
+READS_CONTEXT, STARTS = "memory_get_context", "memory_start_session"
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,7 @@ PROMPTS = {
             name="bigmind_init",
             title="Start with your memory",
             description="Begins a conversation with what BigMind remembers, and how to use it.",
-            recalls="memory_get_context",
+            recalls=READS_CONTEXT,
         ),
         Prompt(
             name="recall",
@@ -112,7 +117,9 @@ def get_prompt(context: RequestContext, params: types.GetPromptRequestParams) ->
     for name in prompt.arguments:
         if not values.get(name, "").strip():
             raise MCPError(types.INVALID_PARAMS, f"The prompt {prompt.name} needs the argument {name}.")
-    text = render_to_string(f"agent/prompts/{prompt.name}.md", _filling(context, prompt, values), using="agent")
+    rules = _rules(context)
+    filling = _filling(context, prompt, rules, values)
+    text = render_to_string(f"agent/prompts/{prompt.name}.md", filling, using="agent")
     return types.GetPromptResult(
         description=prompt.description,
         messages=[types.PromptMessage(role="user", content=types.TextContent(text=text.strip()))],
@@ -120,9 +127,18 @@ def get_prompt(context: RequestContext, params: types.GetPromptRequestParams) ->
     )
 
 
-def _filling(context: RequestContext, prompt: Prompt, values: dict[str, str]) -> dict[str, Any]:
+def _rules(context: RequestContext) -> AgentRules:
+    with rls_scope(context.actor.user.pk):
+        return rules_for(context.actor)
+
+
+def _filling(context: RequestContext, prompt: Prompt, rules: AgentRules, values: dict[str, str]) -> dict[str, Any]:
+    told = {**values, "writes": rules.writes, "how": rules.how_to_write, "rules": str(replace(rules, is_started=True))}
     if not prompt.recalls:
-        return {**values}
+        return told
+    # What opens a session reads the context, too; calling it after the prompt would read that twice.
+    starts = prompt.recalls == READS_CONTEXT and rules.writes and not rules.has_hooks
     arguments = {argument: values[name] for name, argument in prompt.passes.items()}
-    recalled = perform(CATALOGUE[prompt.recalls], context.actor, arguments, transport="mcp")
-    return {**values, "recalled": recalled.markdown()}
+    operation = CATALOGUE[STARTS if starts else prompt.recalls]
+    recalled = perform(operation, context.actor, arguments, transport="mcp")
+    return {**told, "recalled": recalled.markdown()}

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, TypeVar
 
+from django.db import DatabaseError
 from django.template.loader import render_to_string
 from mcp import types
 from mcp.server.caching import CacheHint
@@ -10,6 +11,8 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from bigmind import __version__
+from bigmind.core.agent_rules import AWAY, AgentRules, introduce
+from bigmind.core.rls import rls_scope
 from bigmind.toolsets import DEFAULT_TOOLSETS, TOOLSETS
 from bigmind.transports.fair_pool import share_of
 from bigmind.transports.mcp import changes, prompts, resources, tools
@@ -18,6 +21,7 @@ from bigmind.transports.mcp.protocol_errors import ProtocolError, as_protocol_er
 from bigmind.transports.mcp.replies import error_of
 from bigmind.transports.mcp.request_context import Caller, ClientName, RequestContext
 from bigmind.transports.mcp.threads import on_a_thread
+from knowledge.capture.rules import rules_for
 
 Context = ServerRequestContext[Any, Any]
 CallerOf = Callable[[Context], Caller]
@@ -25,6 +29,7 @@ Params = TypeVar("Params")
 Result = TypeVar("Result")
 
 HOUR_MS = 60 * 60 * 1000
+BY_DEFAULT = AgentRules(writing="automatic")
 GREETING = frozenset({"initialize", "server/discover"})
 """The methods whose reply carries the instructions."""
 
@@ -68,17 +73,17 @@ def build_server(caller_of: CallerOf) -> Server[Any]:
     )
 
     async def greet(ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Give a client the instructions of the toolsets that it asked for: the SDK knows one text for all."""
+        """Give a client the instructions for its toolsets and its user: the SDK knows one text for all."""
         result = await call_next(ctx)
         if ctx.method in GREETING and isinstance(result, dict):
-            return {**result, "instructions": server_instructions(caller_of(ctx).toolsets)}
+            return {**result, "instructions": await _instructions_for(ctx, caller_of(ctx))}
         return result
 
     server.middleware.append(greet)
     return server
 
 
-def server_instructions(toolsets: Collection[str] = DEFAULT_TOOLSETS) -> str:
+def server_instructions(toolsets: Collection[str] = DEFAULT_TOOLSETS, rules: AgentRules = BY_DEFAULT) -> str:
     """Return the instructions that a client receives on connecting: when to call what, in the toolsets it lists.
 
     A toolset alone is described in full. Of several, `core` is, and a line says what each of the others is for.
@@ -86,10 +91,30 @@ def server_instructions(toolsets: Collection[str] = DEFAULT_TOOLSETS) -> str:
     asked = [name for name in TOOLSETS if name in toolsets or "all" in toolsets]
     whole = ["core"] if "core" in asked else asked if len(asked) == 1 else []
     context = {
-        "texts": [render_to_string(f"agent/greetings/{name}.md", using="agent").strip() for name in whole],
+        "rules": rules,
+        "texts": [
+            introduce(rules)
+            if name == "core"
+            else render_to_string(f"agent/greetings/{name}.md", using="agent").strip()
+            for name in whole
+        ],
         "further": [(name, TOOLSETS[name]) for name in asked if name not in whole],
+        "says_how": "core" not in whole and rules != BY_DEFAULT,
     }
     return render_to_string("agent/greetings/several.md", context, using="agent").strip()
+
+
+async def _instructions_for(ctx: Context, caller: Caller) -> str:
+    def work() -> AgentRules:
+        client = read_introduction(ctx) or _client(ctx, caller)
+        actor = bind_request(caller.identify(client), caller, ctx.meta or {})
+        with rls_scope(actor.user.pk):
+            return rules_for(actor)
+
+    try:
+        return server_instructions(caller.toolsets, await on_a_thread(work, request_id=caller.request_id))
+    except DatabaseError:
+        return f"{AWAY} {server_instructions(caller.toolsets)}"
 
 
 def _make_handler(
@@ -116,6 +141,14 @@ def _make_handler(
             raise as_protocol_error(error, caller.request_id) from error
 
     return handler
+
+
+def read_introduction(ctx: Context) -> ClientName | None:
+    """Return how a client introduces itself in the handshake; None for any other request."""
+    if ctx.method != "initialize":
+        return None
+    said = (ctx.params or {}).get("clientInfo") or {}
+    return ClientName(str(said.get("name", "")), str(said.get("version", "")))
 
 
 def _client(ctx: Context, caller: Caller) -> ClientName:
