@@ -36,6 +36,7 @@ from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.postgresql.kept_plans import Repeated
 from bigmind.core.rls import rls_bypass
+from bigmind.core.word_filters import has_words
 from curation.decisions.who_may_decide import is_personal, waits_for_others
 from curation.models import Comment
 from knowledge.argument_types import CompanyCategoryName
@@ -55,6 +56,8 @@ Why = Annotated[
         "ever named as helpful; due: to be verified again."
     ),
 ]
+NOW = "now"
+"""What needs a decision now: what was proposed, and what was reported."""
 WHYS: tuple[str, ...] = ("proposed", "reported", "harmful", "overlapping", "unused", "due")
 Risk = Annotated[Literal["flagged", "clear"], Field(description="Whether it looks dangerous.")]
 
@@ -118,7 +121,7 @@ class QueueSummary(WaitingCounts):
 def list_queue(
     actor: Actor,
     *,
-    why: Why = "proposed",
+    why: Why | None = None,
     category: CompanyCategoryName | None = None,
     proposer: Name | None = None,
     project: Project = "",
@@ -130,17 +133,18 @@ def list_queue(
     offset: Offset = 0,
     cursor: Cursor | None = None,
 ) -> Page[QueueItem]:
-    """List the review queue: proposals, and entries reported, harmful, overlapping, unused or due for verification.
+    """List the review queue: what needs a decision now, which is proposals and entries that somebody reported.
 
-    Call this only when a curator asks what to decide. Returns a page, the risky, important and oldest first, your own
+    `why` asks for one reason, also harmful, overlapping, unused or due for verification. Call this only when a curator
+    asks what to decide. Returns a page, the risky, important and oldest first, your own
     last, each with its age, what it repeats or contradicts, complaints, and who is reviewing it.
     """
     actor.require("curate")
-    asked = QueueFilters(why, category, proposer, project, text, risk, older_than_days, order)
+    asked = QueueFilters(why or NOW, category, proposer, project, text, risk, older_than_days, order)
     with rls_bypass():  # The complaints are others': `_with_company` counts them.
         entries = _with_company(asked.select(asked.reader_of(actor)), order)
         page = page_of(entries, limit=limit, offset=offset, cursor=cursor)
-    return page.of([_item(actor, entry, why) for entry in page.items])
+    return page.of([_item(actor, entry, asked.why) for entry in page.items])
 
 
 @dataclass(frozen=True)
@@ -175,7 +179,7 @@ class QueueFilters:
         if self.project:
             entries = entries.filter(project=self.project)
         if self.text:
-            entries = entries.filter(Q(title__icontains=self.text) | Q(content__icontains=self.text))
+            entries = entries.filter(has_words(self.text, "title", "content"))
         if self.risk:
             entries = entries.exclude(warnings=[]) if self.risk == "flagged" else entries.filter(warnings=[])
         if self.older_than_days is not None:
@@ -343,10 +347,13 @@ def waiting(why: str, *, now: datetime | None = None, today: date | None = None)
     entries = CompanyEntry.objects.select_related("proposed_by", "owner", "decided_by", "agent", "endorsed_by")
     if why == "proposed":
         return entries.filter(status=Status.PENDING)
-    if why == "reported":
+    if why in {"reported", NOW}:
         # Start from the complaints, which are few: the other way round would scan all entries.
         numbers = open_complaints(Kind.COMPANY).annotate(number=Cast("source_id", IntegerField())).order_by()
-        return entries.own().approved().filter(pk__any_of=ArraySubquery(numbers.values("number")))
+        reported = Q(pk__any_of=ArraySubquery(numbers.values("number")))
+        if why == NOW:
+            return entries.own().filter(Q(status=Status.PENDING) | (Q(status=Status.APPROVED) & reported))
+        return entries.own().approved().filter(reported)
     if why == "due":
         return entries.due(today)
     found = {"harmful": list_doing_harm, "overlapping": list_overlapping}
@@ -410,6 +417,8 @@ def _with_company(entries: CompanyEntryQuerySet, order: str) -> CompanyEntryQuer
 
 def _item(actor: Actor, entry: Any, why: str) -> QueueItem:
     complained = entry.complained or {"number": 0, "first": ""}
+    if why == NOW:
+        why = "proposed" if entry.status == Status.PENDING else "reported"
     relations = {"contradiction": entry.is_disputed, "duplicate": entry.is_repeated}
     return QueueItem(
         entry,

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from rapidfuzz import fuzz, process
 
+from bigmind.core.common_words import is_common
 from bigmind.core.text import mention_all
 
 SUGGESTIONS = 3
@@ -34,6 +35,8 @@ def nearest_or(name: str, names: Iterable[str], otherwise: str) -> str:
 def suggest_words(query: str, *, names: Iterable[str], texts: Iterable[str] = ()) -> list[str]:
     """Return up to three names, or words of the texts, that a misspelt word of a question may stand for.
 
+    A common English word is spelled right: “use” stands for no “user”.
+
     Args:
         names: Topics, tags and keys that the user may see.
         texts: Texts that were found: each of their words is a possible correction.
@@ -44,7 +47,7 @@ def suggest_words(query: str, *, names: Iterable[str], texts: Iterable[str] = ()
     near = [
         (score, choices[word])
         for one in dict.fromkeys([*asked, query.casefold().strip()])
-        if len(one) >= SHORTEST and one not in choices
+        if len(one) >= SHORTEST and one not in choices and not is_common(one)
         for word, score, _ in process.extract(one, list(choices), scorer=fuzz.ratio, score_cutoff=MISSPELT)
         if len(word) >= SHORTEST
     ]

@@ -21,6 +21,7 @@ from bigmind.core.pagination import FixedList, Page, page_of
 from bigmind.core.periods import Period
 from bigmind.core.private_row_numbers import number_of
 from bigmind.core.text import digest
+from bigmind.core.word_filters import has_words
 from knowledge.argument_types import CategoryName, FactId, FactIds, FactText, SessionId, ValidFrom, ValidUntil
 from knowledge.models import Category, Fact, Kind, Session
 from knowledge.models.base import delete_keeping_id
@@ -250,7 +251,7 @@ def list_facts(
         return FactPage(**vars(_NEWEST(actor.user.pk, category or "", project, include_deprecated)))
     facts = _facts_listed(actor.user.pk, category or "", project, include_deprecated, then)
     if text:
-        facts = facts.filter(fact__icontains=text)
+        facts = facts.filter(has_words(text, "fact"))
     page = page_of(facts, limit=limit, offset=offset, cursor=cursor)
     return FactPage(**vars(page), as_of=say_period(then) if then else "")
 

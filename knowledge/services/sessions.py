@@ -4,7 +4,6 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
 from django.db import transaction
-from django.db.models import Q
 from django.template.loader import render_to_string
 from django.utils import timezone
 
@@ -16,6 +15,7 @@ from bigmind.core.errors import NotFound
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.text import cut
 from bigmind.core.token_counts import count_tokens
+from bigmind.core.word_filters import has_words
 from knowledge.argument_types import (
     LATEST,
     ONE_LINER_CHARS,
@@ -227,7 +227,7 @@ def list_sessions(
     if project:
         sessions = sessions.filter(project=project)
     if text:
-        sessions = sessions.filter(Q(one_liner__icontains=text) | Q(outcome__icontains=text))
+        sessions = sessions.filter(has_words(text, "one_liner", "outcome"))
     if since:
         sessions = sessions.filter(started_at__gte=since)
     if before:

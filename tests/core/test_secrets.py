@@ -57,6 +57,40 @@ def test_at_most_1_percent_of_ordinary_texts_are_flagged(seed):
     assert len(flagged) <= 0.01 * len(texts), flagged
 
 
+BESIDE = (
+    "todo-{}", "{}-todo", "your-{}", "example-{}", "{}example", "changeme-{}", "xxxx{}", "{}xxxx", "***{}", "...{}",
+    "{}…", "dummy{}", "sample_{}", "foobar{}", "hidden-{}", "masked:{}", "removed-{}", "00000000{}", "deadbeef{}",
+    "fixme{}",
+    "not-a-real-{}", "replace-me-{}", "{}_here", "{}-goes-here", "placeholder{}", "lorem-{}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("said", ["pw: {}", "password: {}", "the password is {}", "DB_PASSWORD={}", "API_KEY={}"])
+@pytest.mark.parametrize("beside", BESIDE)
+def test_a_word_of_documentation_beside_a_secret_hides_none(said, beside):
+    for secret in ("Tr0ub4dor&3", "kZ9!vQ2m#Lp7", "hunter42Xy", "9f8Q7w6E5r4T3y2U"):
+        if find_secrets(said.format(secret)):
+            assert find_secrets(said.format(beside.format(secret))), beside
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "your-api-key-123",
+        "xxxxxxxx1234",
+        "****abcd",
+        "sk-...abcd",
+        "changeme123",
+        "example-password-1",
+        "todo",
+        "<todo>",
+    ],
+)
+def test_what_only_stands_for_a_secret_is_none(value):
+    assert not find_secrets(f"password: {value}")
+    assert not find_secrets(f"API_KEY={value}")
+
+
 def test_a_secret_is_told_by_kind_and_place_and_never_by_its_text():
     (secret,) = find_secrets(TOLD)
 

@@ -25,9 +25,20 @@ def test_an_entry_that_an_agent_calls_wrong_is_back_in_the_queue() -> None:
 
     told = give_feedback(make_actor(), kind="company", id=entry.handle, verdict="wrong", note="It is /livez now.")
 
-    (waiting,) = list_queue(curator, why="reported").items
-    assert (waiting.entry, waiting.complaints) == (entry, 1)
+    for why in (None, "reported"):
+        (waiting,) = list_queue(curator, why=why).items
+        assert (waiting.entry, waiting.complaints, waiting.why) == (entry, 1, "reported")
     assert "queue" in told.consequence
+
+
+def test_the_queue_shows_what_was_proposed_beside_what_was_reported() -> None:
+    reported, proposed, curator = approved_entry(), propose(), make_actor(curator=True)
+    approved_entry()
+    give_feedback(make_actor(), kind="company", id=reported.handle, verdict="wrong")
+
+    waiting = list_queue(curator).items
+
+    assert {(item.entry.pk, item.why) for item in waiting} == {(reported.pk, "reported"), (proposed.pk, "proposed")}
 
 
 def test_a_complaint_is_settled_when_a_curator_verifies() -> None:

@@ -12,6 +12,7 @@ from accounts.actor import Actor
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.references.search import search_knowledge
+from knowledge.search.nearest_names import suggest_words
 from knowledge.services.chunks import append_chunk
 from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
@@ -196,3 +197,8 @@ def test_each_hit_says_in_a_word_how_relevant_it_is():
 
 def _structured(name, actor, query):
     return perform(CATALOGUE[name], actor, {"query": query}, transport="rest").to_data()["items"]
+
+
+def test_a_common_word_is_not_taken_for_a_misspelt_one():
+    assert suggest_words("which do you use", names=["user", "users"], texts=["The user chose."]) == []
+    assert suggest_words("which usser", names=["user"]) == ["user"]

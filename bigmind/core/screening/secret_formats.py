@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bigmind.core.key_text import KEY_CHARS, PREFIX, is_well_formed
 
-from .values import Secret, entropy, is_mixed, is_placeholder, is_plain
+from .values import Secret, entropy, has_placeholder, is_mixed, is_placeholder, is_plain
 
 ALNUM = "[A-Za-z0-9]"
 WIDE = r"[\w-]"
@@ -291,7 +291,7 @@ def _is_real(body: str) -> bool:
 
 def _is_strictly_random(token: str) -> bool:
     """Whether it mixes letters and digits at random and contains no words."""
-    return not is_placeholder(token) and not is_plain(token) and entropy(token) >= 3.0
+    return not has_placeholder(token) and not is_plain(token) and entropy(token) >= 3.0
 
 
 def find_private_keys(text: str) -> Iterator[Secret]:

@@ -13,6 +13,8 @@ _FILLERS = (
     r"|_here\b|<[^<>]{1,60}>|-goes-here|deadbeef|0{8,}|secret removed"
 )
 PLACEHOLDER = re.compile(_FILLERS, re.IGNORECASE)
+_OF_DOCUMENTATION = re.compile(r"EXAMPLE(?:KEY)?\Z")
+"""AWS ends the keys in its documentation so."""
 _WORDS = """
 password passwd pass pwd passw passphrase secret secrets token key apikey user username root admin guest test tests
 testing postgres mysql mongo mongodb redis rabbitmq default none null nil true false undefined empty string str text
@@ -65,7 +67,16 @@ def merge_overlaps(candidates: Iterable[Secret]) -> list[Secret]:
 
 def is_placeholder(value: str) -> bool:
     """Whether this stands for a secret in documentation: `<your-api-key>`, `changeme`, `xxxx`, `…`."""
-    return bool(PLACEHOLDER.search(value)) or value.strip("-_*.").lower() in _HABITUAL or _repeats(value)
+    if value.strip("-_*.").lower() in _HABITUAL or _repeats(value):
+        return True
+    rest, found = PLACEHOLDER.subn(" ", value)
+    # A word of documentation beside a secret, as in `todo-` and a password, hides none.
+    return found > 0 and not (_is_chosen(rest.strip("-_*.: ")) and not _OF_DOCUMENTATION.search(value))
+
+
+def has_placeholder(value: str) -> bool:
+    """Whether a word of documentation is anywhere in a value that nothing but its own form calls a secret."""
+    return bool(PLACEHOLDER.search(value)) or is_placeholder(value)
 
 
 def _repeats(value: str) -> bool:
@@ -120,7 +131,11 @@ def is_token(value: str, *, at_least: int = 12) -> bool:
 def is_mixed(token: str) -> bool:
     """Whether it mixes capitals, small letters and digits at random, which neither names nor digests do."""
     kinds = (str.isupper, str.islower, str.isdigit)
-    if not all(sum(kind(char) for char in token) >= 2 for kind in kinds) or is_placeholder(token):
+    if (
+        not all(sum(kind(char) for char in token) >= 2 for kind in kinds)
+        or PLACEHOLDER.search(token)
+        or _repeats(token)
+    ):
         return False
     return entropy(token) >= 3.8 and not is_plain(token) and token.count("/") <= 3
 
@@ -131,10 +146,17 @@ def is_password(value: str, *, spoken: bool = False) -> bool:
         return False
     if value.isdigit():
         return not spoken
-    if not is_plain(value) and any(char.isalpha() for char in value):
-        return not spoken or not _is_numbered_words(value)
+    if spoken and not is_plain(value) and _is_numbered_words(value):
+        return False
+    return _is_chosen(value)
+
+
+def _is_chosen(value: str) -> bool:
+    """Whether letters, and digits or signs among them, make up more than words and numbers."""
+    if len(value) < 6 or not any(char.isalpha() for char in value):
+        return False
     # Within the value: signs around it are quotes and brackets, as in `redis://:<password>@localhost`.
-    return len(value) >= 8 and bool(_SYMBOL.search(value[1:-1])) and any(char.isalpha() for char in value)
+    return not is_plain(value) or (len(value) >= 8 and bool(_SYMBOL.search(value[1:-1])))
 
 
 def _is_numbered_words(value: str) -> bool:
