@@ -10,12 +10,13 @@ from pgvector import HalfVector
 
 from accounts.models import User
 from bigmind.core.fixed_queries import FixedQuery
-from bigmind.core.periods import Period, find_period
+from bigmind.core.periods import Period
 from knowledge.embeddings.providers import EmbedderError, TokenSigns, provider
 from knowledge.embeddings.retry import embed_query
 from knowledge.models import EmbeddingSpace
 from knowledge.search.filters import Sql, of_scopes
 from knowledge.search.indexes import Scope
+from knowledge.search.question_tense import find_past
 from knowledge.search.retrievers import english_forms_of, lexemes_of
 from knowledge.search.synonyms import Synonyms
 
@@ -53,7 +54,7 @@ def understand(
         lexemes_of(query),
         synonyms={**english_forms_of(query), **(synonyms or {})},
         text=query,
-        period=find_period(query, now=asked_at),
+        period=find_past(query, now=asked_at),
         owner=owner.pk,
     )
     try:

@@ -6,7 +6,7 @@ longer than its text is long.
 
 import re
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.contrib.postgres.search import SearchQuery
 from django.db.models import Q
@@ -18,6 +18,13 @@ from bigmind.core.argument_types import Moment
 from bigmind.core.errors import Invalid
 from bigmind.core.periods import Period, find_period, read_period
 from knowledge.models import Category, Fact, Kind, Passage
+from knowledge.search.question_tense import (
+    asks_for_former,
+    asks_for_history,
+    find_past,
+    is_past_tense,
+    words_of,
+)
 
 DAY = timedelta(days=1)
 EVENTS_READ = 10
@@ -25,12 +32,14 @@ EVENT_WORDS = 5
 
 _MOMENT = TypeAdapter(Moment)
 _WORD = re.compile(r"[^\W_]+")
-_BEFORE, _AFTER = frozenset({"before", "until"}), frozenset({"after"})
-_OF_THEN = frozenset({"did", "was", "were", "had", "used"})
-"""A question about then has one of these; “what to do before the release?” asks for what holds."""
+_BEFORE = frozenset({"before", "until", "bevor", "vor", "bis", "ehe"})
+_AFTER = frozenset({"after", "nach", "nachdem"})
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _NOT_OF_EVENT = "what which who whom whose where when why how did do does was were is are had has have"
 _ENDS_EVENT = frozenset(_NOT_OF_EVENT.split())
-_ARTICLES = frozenset({"the", "a", "an", "our", "my", "this", "that"})
+_ARTICLES = frozenset(
+    {"the", "a", "an", "our", "my", "this", "that", "der", "dem", "den", "die", "das", "unser", "unserem", "unserer"}
+)
 
 
 def read_then(actor: Actor, as_of: str) -> Period:
@@ -51,14 +60,24 @@ def read_then(actor: Actor, as_of: str) -> Period:
 
 
 def find_then(actor: Actor, query: str) -> Period | None:
-    """Return the period of the past that a question names among its other words, or None: it asks for what holds."""
-    words = [word.casefold() for word in _WORD.findall(query)]
-    around = _beside(actor, query) if not _OF_THEN.isdisjoint(words) else None
-    return around or find_period(query)
+    """Return the period of the past that a question asks about, or None: it asks for what holds.
+
+    Whatever day, month or year stands in a question, it asks about the past only with “as of”, in a past tense with a
+    date or a dated event, or for what was so before.
+    """
+    words = words_of(query)
+    is_past = is_past_tense(words)
+    if (is_past or _is_dated_label(words)) and (around := _beside(actor, query)) is not None:
+        return around
+    if (past := find_past(query)) is not None:
+        return past
+    return Period(_BEGINNING, timezone.now()) if asks_for_former(words) or asks_for_history(words) else None
 
 
 def say_period(period: Period) -> str:
     """Return the first day of a period, and the last one if it is another."""
+    if period.start == _BEGINNING:
+        return f"every day until {timezone.localtime(period.end):%Y-%m-%d}"
     first, last = (timezone.localtime(one).date() for one in (period.start, period.end - timedelta(microseconds=1)))
     return first.isoformat() if first == last else f"{first.isoformat()} to {last.isoformat()}"
 
@@ -78,7 +97,8 @@ def _beside(actor: Actor, text: str) -> Period | None:
     if place is None:
         return None
     named = [word for word in words[place + 1 :] if word not in _ARTICLES][: 2 * EVENT_WORDS]
-    if not named:
+    # “vor 3 Tagen” is three days ago.
+    if not named or (words[place] == "vor" and (named[0].isdecimal() or find_period(f"vor {' '.join(named[:2])}"))):
         return None
     period = find_period(f"in {' '.join(named[:EVENT_WORDS])}")
     if period is None or period.start > timezone.now():
@@ -90,6 +110,17 @@ def _beside(actor: Actor, text: str) -> Period | None:
     if words[place] in _BEFORE:
         return Period(period.start - DAY, period.start)
     return Period(period.end, period.end + DAY)
+
+
+def _is_dated_label(words: Sequence[str]) -> bool:
+    """Whether a question is no sentence and names a year of the past: “port before March 2024”."""
+    place = next((at for at, word in enumerate(words) if word in _BEFORE | _AFTER), len(words))
+    years = [int(word) for word in words[place:] if len(word) == 4 and word.isdecimal()]
+    return (
+        _ENDS_EVENT.isdisjoint(words)
+        and len(words) <= 2 * EVENT_WORDS
+        and any(year <= timezone.now().year for year in years)
+    )
 
 
 def _day_of_event(actor: Actor, words: Sequence[str]) -> datetime | None:

@@ -71,10 +71,7 @@ def test_a_day_that_may_be_two_is_refused_with_both(text: str) -> None:
     [
         "",
         "soon",
-        "next tuesday",
-        "this tuesday",
         "30 February 2026",
-        "in 3 days",
         "2026-03-30T09:15:00Z",
         "before may 3 4",
         "9999-12-31",

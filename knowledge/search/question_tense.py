@@ -1,0 +1,152 @@
+"""Question tense: whether a question asks for what holds or for what held, in English and German.
+
+A day, a month or a year alone says nothing about it: “When does the bar close on Sunday?” asks for what holds. Words
+are looked up one by one, so nothing here takes longer than its text is long.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.utils import timezone
+
+from bigmind.core.periods import Period, find_period
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_WORD = re.compile(r"[^\W_]+")
+_READ_CHARS = 500
+_AS_OF = ("as of", "as at", "stand", "back in")
+_NAMED_WORDS = 6
+
+_GERMAN = _set(
+    "der das den dem des ein eine einen wir ich ist sind wer wie wo wann welche welcher welches welchen im am vom "
+    "zum zur und nicht haben hat hatte hatten wurde wurden war waren letzte letzten letzter letztes gestern heute "
+    "für mit bei auf uns unser unsere gab galt es sich davor vorher früher seit bis mal"
+)
+_ENGLISH = _set(
+    "the is are a an of to did do does we our my who what where when which how has have had were it at by with "
+    "and for from used before"
+)
+_PAST = _set("did was were had wasn weren didn hadn")
+_PRESENT = _set(
+    "is are am do does has have can could may might must shall should will would isn aren doesn don hasn haven ll"
+)
+_IRREGULAR = _set(
+    "ran held led paid took made wrote came went said kept sent got gave built chose won lost left began spoke "
+    "stood knew found met bought sold broke fell drew drove ate flew grew hid rode saw slept taught threw wore "
+    "thought told felt"
+)
+_ASKS = frozenset({"who", "what", "which", "whose", "where", "when", "how", "why"})
+_PEOPLE = frozenset({"i", "we", "you", "they", "he", "she", "it"})
+_GERMAN_PAST = _set(
+    "war waren warst wart wurde wurden hatte hatten hattet hieß hiess hießen galt galten lief liefen nutzten "
+    "nutzte benutzten benutzte verwendeten verwendete wollten musste mussten konnte konnten gab ging gingen kam "
+    "kamen stand hielt hielten lag lagen zahlte zahlten kostete kosteten gehörte gehörten betrieb betrieben nahm "
+    "nahmen fuhr leitete arbeitete arbeiteten hostete hosteten speicherten machte machten schloss öffnete besaß "
+    "setzten setzte"
+)
+_GERMAN_PRESENT = _set(
+    "ist sind bin bist gilt gelten wird werden kann können muss müssen soll sollen darf dürfen läuft laufen gibt "
+    "nutzen benutzen verwenden machen heißt kostet gehört schließt öffnet macht zahlt leitet"
+)
+_HAVE = frozenset({"hat", "haben", "habe", "habt", "hast"})
+_BEGINS_PARTICIPLE = ("ge", "be", "ver", "ent", "er", "zer")
+_IS_SO = frozenset(
+    {"geöffnet", "geschlossen", "gesperrt", "gern", "gerade", "genau", "gemeinsam", "gegen", "gleich", "gut"}
+)
+"""“Hat am Sonntag geöffnet” says what is so, although it looks like a past."""
+
+_FORMER = _set(
+    "previous previously former formerly earlier originally initially vorherige vorheriger vorheriges vorherigen "
+    "frühere früherer früheres früheren ursprünglich ursprüngliche ehemalige ehemaliger vorher davor zuvor früher "
+    "bisherige"
+)
+_CHAIN = ("history of", "verlauf", "geschichte", "changed over time", "used to be", "used to have", "how has")
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a question in lower case."""
+    return [word.casefold() for word in _WORD.findall(text[:_READ_CHARS])]
+
+
+def find_past(query: str, *, now: datetime | None = None) -> Period | None:
+    """Return the period of the past that a question asks about, or None: it asks for what holds.
+
+    It asks about the past if it says “as of” or “Stand”, or names a period in a past tense.
+    """
+    words = words_of(query)
+    moment = now or timezone.now()
+    if (stated := _read_stated(words, moment)) is not None:
+        return stated if stated.end <= moment else None
+    return find_period(query, now=now) if is_past_tense(words) else None
+
+
+def _read_stated(words: Sequence[str], now: datetime) -> Period | None:
+    """Return the period behind “as of” or “Stand”."""
+    for place, word in enumerate(words):
+        pair = f"{word} {words[place + 1]}" if place + 1 < len(words) else ""
+        length = 2 if pair in _AS_OF else 1 if word in _AS_OF else 0
+        if length and (found := find_period(f"in {' '.join(words[place + length :][:_NAMED_WORDS])}", now=now)):
+            return found
+    return None
+
+
+def is_past_tense(words: Sequence[str]) -> bool:
+    """Whether a question is in the past tense: its first verb of time decides."""
+    return _is_german_past(words) if is_german(words) else _is_english_past(words)
+
+
+def is_german(words: Sequence[str]) -> bool:
+    """Whether a question has more small words of German than of English."""
+    return len(_GERMAN.intersection(words)) > len(_ENGLISH.intersection(words))
+
+
+def asks_for_former(words: Sequence[str]) -> bool:
+    """Whether a question asks what was so before, whenever that was: the previous value, the former owner."""
+    if not _FORMER.isdisjoint(words):
+        return True
+    # “What was the port before?”
+    return len(words) > 2 and words[-1] == "before" and is_past_tense(words)
+
+
+def asks_for_history(words: Sequence[str]) -> bool:
+    """Whether a question asks for all that was so, one after the other."""
+    text = f" {' '.join(words)} "
+    return any(f" {phrase} " in text for phrase in _CHAIN)
+
+
+def _is_english_past(words: Sequence[str]) -> bool:
+    tense = next((word for word in words if word in _PAST or word in _PRESENT), "")
+    if tense:
+        return tense in _PAST
+    verbs = [place for place, word in enumerate(words) if word in _IRREGULAR or (word.endswith("ed") and len(word) > 3)]
+    return any(_is_verb(words, place) for place in verbs)
+
+
+def _is_verb(words: Sequence[str], place: int) -> bool:
+    """Whether a word that may be a past tense stands where a verb does: “who owned”, “which host served”, “we used”."""
+    before = words[place - 1] if place else ""
+    second = words[place - 2] if place > 1 else ""
+    return before in _PEOPLE or before in {"who", "what"} or second in {"which", "whose", "what"}
+
+
+def _is_german_past(words: Sequence[str]) -> bool:
+    for word in words:
+        if word in _GERMAN_PAST:
+            return True
+        if word in _GERMAN_PRESENT:
+            return False
+        if word in _HAVE and any(_is_participle(one) for one in words):
+            return True
+    return False
+
+
+def _is_participle(word: str) -> bool:
+    if word in _IS_SO or len(word) < 5:
+        return False
+    ending = word.endswith(("t", "en"))
+    return ending and (word.startswith(_BEGINS_PARTICIPLE) or word.endswith("iert") or "ge" in word[2:5])
