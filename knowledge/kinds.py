@@ -483,6 +483,7 @@ KINDS: dict[str, MemoryKind] = {
 """In the order in which pages list them."""
 
 SEARCHED = [kind for kind, row in KINDS.items() if row.is_searched]
+SHARED = frozenset(kind for kind, row in KINDS.items() if row.is_shared)
 STATEMENTS = frozenset(kind for kind, row in KINDS.items() if row.is_statement)
 KIND_OF_WORD = {row.word: Kind(kind) for kind, row in KINDS.items()}
 LISTED = {row.word: row for row in KINDS.values() if row.own and not row.own.part_of}

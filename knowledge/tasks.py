@@ -9,6 +9,7 @@ from knowledge.models import Session
 from knowledge.search import indexes
 from knowledge.search.partitions import leftovers
 from knowledge.services import (
+    asking_again,
     closing_sessions,
     effects,
     embedding,
@@ -32,8 +33,10 @@ from knowledge.services import (
 
 @shared_task
 def embed_pending() -> None:
-    """Make the vectors that wait."""
+    """Make the vectors that wait, then ask again what waits for an answer."""
+    newest = gaps.newest_passage()
     embedding.embed_pending()
+    asking_again.ask_again(newest)
 
 
 @shared_task

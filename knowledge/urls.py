@@ -103,6 +103,7 @@ urlpatterns = [
     path("insights/gaps/", gaps.gaps, name="insights-gaps"),
     path("insights/gaps/<int:gap_id>/settle/", gaps.settling, name="insights-gap-settle"),
     path("insights/questions/<number:question_id>/forget/", gaps.forgetting, name="insights-question-forget"),
+    path("insights/questions/<number:question_id>/reopen/", gaps.reopening, name="insights-question-reopen"),
     path("system/embeddings/", embedding_status.pipeline, name="embeddings"),
     path("system/embeddings/retry/", embedding_status.retrying, name="embeddings-retry"),
     path("system/embeddings/rebuild/", embedding_status.rebuilding, name="embeddings-rebuild"),

@@ -50,6 +50,14 @@ class UnansweredQuestion(PrivateModel):
     last_asked = models.DateTimeField(default=timezone.now)
     space = models.ForeignKey(EmbeddingSpace, models.SET_NULL, null=True, blank=True, related_name="+")
     vector = HalfVectorField(null=True, blank=True)
+    asked_up_to = models.BigIntegerField(
+        default=0,
+        db_default=0,
+        help_text="The newest passage when an agent or a worker last asked it.",
+    )
+    answered_at = models.DateTimeField(null=True, blank=True, help_text="When something stored since answered it.")
+    kind = models.CharField(max_length=20, blank=True, default="", db_default="", help_text="Of what answered it.")
+    source_id = models.CharField(max_length=36, blank=True, default="", db_default="", help_text="Its id.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "digest"], name="question_once_by_each")]

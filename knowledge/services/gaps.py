@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 import structlog
 from django.db import DatabaseError, transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 from pgvector.django import CosineDistance
 from pydantic import Field
@@ -31,11 +31,15 @@ from bigmind.core.read_only import is_read_only
 from bigmind.core.rls import rls_bypass
 from bigmind.core.screening import find_secrets
 from bigmind.core.text import digest, one_line
-from knowledge.models import QUESTION_CHARS, Gap, GapState, UnansweredQuestion
-from knowledge.search.abstention import is_answered
-from knowledge.search.findings import Findings
+from knowledge.kinds import SHARED
+from knowledge.models import QUESTION_CHARS, Gap, GapState, Passage, UnansweredQuestion
+from knowledge.search.abstention import WORDS_ALONE, WORDS_COUNT
+from knowledge.search.findings import Finding, Findings
 
 _TURNS = 7704
+FAR = 0.25
+"""Cosine and words of the nearest item, below which a question becomes a gap. Most answers in other words score more:
+decision 75 has both error rates. Whether recall is certain of an answer is another question."""
 SAME_MEANING = 0.6
 """Cosine of two questions that ask the same in other words."""
 SAME_WORDS = 75.0
@@ -51,7 +55,8 @@ _WORD = re.compile(r"[^\W_][\w.+#-]*[^\W_]|[^\W_]")
 _TELLING_NOTHING = frozenset(
     """a an and any are as at be by can could did do does for from had has have how i if in into is it its me my not of
     on one or our should so than that the their them there they this to us use used using was we were what when where
-    which who why will with would you your""".split()  # noqa: SIM905 (a list of a hundred quotes reads worse)
+    which who why will with would you your
+    hello hey hi just say thank thanks ok okay yes no please go continue hallo danke bitte ja nein weiter""".split()  # noqa: SIM905 (a list of a hundred quotes reads worse)
 )
 
 log = structlog.get_logger()
@@ -63,7 +68,7 @@ class ShownGap:
 
     `wordings`: the questions that are theirs, or that three others asked in the same words. `name`: the newest that
     three others asked, else the words that three others used; of a question of their own, its words. `question` is one
-    of the wordings, by which it can be compared.
+    of the wordings, by which it can be compared. `answer` is the kind and the id of what was stored since and answers.
     """
 
     id: int
@@ -76,11 +81,12 @@ class ShownGap:
     state: str
     question: int | None
     is_private: bool = False
+    answer: tuple[str, str] | None = None
 
 
 def note_gap(actor: Actor, query: str, found: Findings) -> None:
-    """Keep an agent's question that found nothing. No answer waits for this or fails because of it."""
-    if is_read_only() or not live.GAPS or not actor.is_agent or is_answered(found):
+    """Keep an agent's question that came near nothing. No answer waits for this or fails because of it."""
+    if is_read_only() or not live.GAPS or not actor.is_agent or not is_far(found):
         return
     text = one_line(query).strip()[:QUESTION_CHARS]
     if not telling_words(text) or find_secrets(query):
@@ -92,9 +98,21 @@ def note_gap(actor: Actor, query: str, found: Findings) -> None:
         log.warning("A question that found nothing was not kept.", error=str(error))
 
 
+def is_far(found: Findings) -> bool:
+    """Return whether even the nearest of what was found is far from the question."""
+    return not any(_is_near(item) for item in found.items)
+
+
+def _is_near(item: Finding) -> bool:
+    words = item.keyword or 0.0
+    return words >= WORDS_ALONE if item.vector is None else item.vector + WORDS_COUNT * words >= FAR
+
+
 def was_asked_in_vain(actor: Actor, query: str, *, since: datetime) -> bool:
     """Whether the user's agents asked this since then, in these words, and found nothing."""
-    asked = UnansweredQuestion.objects.filter(user=actor.user, digest=_digest_of(query), last_asked__gte=since)
+    asked = UnansweredQuestion.objects.filter(
+        user=actor.user, digest=_digest_of(query), last_asked__gte=since, answered_at=None
+    )
     return asked.exists()
 
 
@@ -139,7 +157,27 @@ def settle_gap(actor: Actor, *, gap_id: GapId, state: StateName) -> ShownGap:
         settled_by=actor.user if is_settled else None,
         settled_at=timezone.now() if is_settled else None,
     )
+    if not is_settled:
+        with rls_bypass():
+            reopen(UnansweredQuestion.objects.filter(gap=gap_id, kind__in=SHARED))
     return shown
+
+
+@transaction.atomic
+def reopen_question(actor: Actor, *, question_id: RowId) -> str:
+    """Say that what seemed to answer a question of the actor's own does not; return its words.
+
+    Raises:
+        NotFound: there is none, or it is someone else's.
+    """
+    question = _own_question(actor, question_id)
+    reopen(UnansweredQuestion.objects.filter(pk=question.pk))
+    return question.text
+
+
+def reopen(questions: "QuerySet[UnansweredQuestion]") -> None:
+    """Let questions wait for an answer again: for something that is stored from now on."""
+    questions.update(answered_at=None, kind="", source_id="", asked_up_to=newest_passage())
 
 
 @transaction.atomic
@@ -149,12 +187,17 @@ def forget_question(actor: Actor, *, question_id: RowId) -> str:
     Raises:
         NotFound: there is none, or it is someone else's.
     """
-    question = UnansweredQuestion.objects.filter(user=actor.user, pk__in=actor.user.ids_of(question_id)).first()
-    if question is None:
-        raise NotFound(f"You have no question {question_id}.")
+    question = _own_question(actor, question_id)
     question.delete()
     _name_anew(Gap.objects.filter(pk=question.gap_id))
     return question.text
+
+
+def _own_question(actor: Actor, question_id: int) -> UnansweredQuestion:
+    question = UnansweredQuestion.objects.filter(user=actor.user, pk__in=actor.user.ids_of(question_id)).first()
+    if question is None:
+        raise NotFound(f"You have no question {question_id}.")
+    return question
 
 
 def questions_asked(user: User, *, since: datetime | None, until: datetime | None) -> "QuerySet[UnansweredQuestion]":
@@ -191,11 +234,18 @@ def _keep(actor: Actor, text: str, found: Findings) -> None:
         gap = _same_words(key) or _same_meaning(text, found) or Gap.objects.create()
         mine = UnansweredQuestion(user=actor.user, gap=gap, text=text, digest=key, times=0)
         mine.space, mine.vector = found.space, found.vector
-    mine.times, mine.last_asked = mine.times + 1, now
+    mine.times, mine.last_asked, mine.asked_up_to = mine.times + 1, now, newest_passage()
+    mine.answered_at, mine.kind, mine.source_id = None, "", ""
     mine.save()
     _name_anew(Gap.objects.filter(pk=mine.gap_id))
     # The person who marked it as answered will want to know that agents do not find the answer.
     Gap.objects.filter(pk=mine.gap_id, state=GapState.ANSWERED).update(state=GapState.OPEN)
+
+
+@rls_bypass()
+def newest_passage() -> int:
+    """Return the number of the newest passage: what is stored later has a larger one."""
+    return Passage.objects.aggregate(newest=Max("pk"))["newest"] or 0
 
 
 def _digest_of(query: str) -> str:
@@ -234,6 +284,14 @@ def _gaps_shown_to(actor: Actor) -> list[ShownGap]:
 
 
 def _as_seen(actor: Actor, gap: Gap, questions: Sequence[UnansweredQuestion]) -> list[ShownGap]:
+    """What one gap is to the actor: the questions that wait, and those that something stored since answers."""
+    waiting = [one for one in questions if one.answered_at is None]
+    # What answered a colleague's question in their own memory is nobody else's business.
+    answered = [one for one in questions if one.answered_at and (one.user_id == actor.user.pk or one.kind in SHARED)]
+    return [seen for part in (waiting, answered) for seen in _show_part(actor, gap, part)]
+
+
+def _show_part(actor: Actor, gap: Gap, questions: Sequence[UnansweredQuestion]) -> list[ShownGap]:
     disclosed = _disclose(actor, gap, questions)
     return [disclosed] if disclosed else [_private(one) for one in questions if one.user_id == actor.user.pk]
 
@@ -252,8 +310,9 @@ def _disclose(actor: Actor, gap: Gap, questions: Sequence[UnansweredQuestion]) -
         people=len({question.user_id for question in questions}),
         times=sum(question.times for question in questions),
         last_asked=max(question.last_asked for question in questions),
-        state=gap.state,
+        state=GapState.ANSWERED if questions[0].answered_at else gap.state,
         question=next((question.pk for question in (*own, *same)), None),
+        answer=next((answer for question in (*own, *questions) if (answer := _answer_of(question))), None),
     )
 
 
@@ -266,10 +325,15 @@ def _private(question: UnansweredQuestion) -> ShownGap:
         people=1,
         times=question.times,
         last_asked=question.last_asked,
-        state=GapState.OPEN,
+        state=GapState.ANSWERED if question.answered_at else GapState.OPEN,
         question=question.pk,
         is_private=True,
+        answer=_answer_of(question),
     )
+
+
+def _answer_of(question: UnansweredQuestion) -> tuple[str, str] | None:
+    return (question.kind, question.source_id) if question.kind else None
 
 
 @rls_bypass()

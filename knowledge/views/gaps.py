@@ -10,11 +10,12 @@ from accounts.authentication import actor_of
 from bigmind.core.live_settings import live
 from bigmind.core.operations import carry_out
 from bigmind.core.pagination import Page
-from bigmind.core.translation import gettext_lazy
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice
 from bigmind.web.pages import own_page, tell, way_back
+from knowledge.services.asking_again import Titles, titles_of
 from knowledge.services.expertise import PossibleExpert, who_might_know
-from knowledge.services.gaps import ShownGap, forget_question, list_gaps, settle_gap
+from knowledge.services.gaps import ShownGap, forget_question, list_gaps, reopen_question, settle_gap
 from knowledge.views.insights import sections_for
 from knowledge.views.pages import AnswerDrafts, answer_drafts
 
@@ -44,11 +45,12 @@ class GapQuestion(Question):
 
 @dataclass(frozen=True)
 class GapRow:
-    """A gap with who might know, and where a draft of the answer begins."""
+    """A gap with who might know, where a draft of the answer begins, and the title of what was stored since."""
 
     gap: ShownGap
     knowers: list[PossibleExpert]
     drafts: AnswerDrafts
+    answer: str
 
 
 @own_page
@@ -57,11 +59,12 @@ def gaps(request: HttpRequest) -> HttpResponse:
     """List what is not known here, what most people asked first."""
     actor, form = actor_of(request), GapQuestion(request.GET)
     page: Page[ShownGap] | None = form.answer(list_gaps, actor, limit=GAPS_SHOWN)
+    titles = titles_of(actor, [gap.answer for gap in page.items if gap.answer]) if page else {}
     known = who_might_know(actor.user, [gap.question for gap in page.items if gap.question]) if page else {}
     context = {
         "form": form,
         "page": page,
-        "rows": [_row(gap, known.get(gap.question or 0, [])) for gap in page.items] if page else [],
+        "rows": [_row(gap, known.get(gap.question or 0, []), titles) for gap in page.items] if page else [],
         "state": form.asked.get("state", "open"),
         "settled": SETTLED,
         "may_settle": "curate" in actor.scopes,
@@ -90,5 +93,15 @@ def forgetting(request: HttpRequest, question_id: int) -> HttpResponse:
     return redirect("insights-gaps")
 
 
-def _row(gap: ShownGap, knowers: list[PossibleExpert]) -> GapRow:
-    return GapRow(gap, knowers, answer_drafts(gap.wordings[0] if gap.wordings else gap.name))
+@own_page
+@require_POST
+def reopening(request: HttpRequest, question_id: int) -> HttpResponse:
+    """Say that a question of one's own is not answered."""
+    reopened = reopen_question(actor_of(request), question_id=question_id)
+    tell(request, _("Open again: “{question}”.").format(question=reopened))
+    return redirect("insights-gaps")
+
+
+def _row(gap: ShownGap, knowers: list[PossibleExpert], titles: Titles) -> GapRow:
+    answer = titles.get(gap.answer, "") if gap.answer else ""
+    return GapRow(gap, knowers, answer_drafts(gap.wordings[0] if gap.wordings else gap.name), answer)

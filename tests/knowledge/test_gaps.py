@@ -12,7 +12,9 @@ from accounts.actor import Actor
 from accounts.people.sharing import choose_sharing
 from bigmind.core.errors import Forbidden, NotFound
 from bigmind.core.profile_sections import ProfileSection
-from knowledge.models import Gap, UnansweredQuestion
+from knowledge.models import Gap, Kind, UnansweredQuestion
+from knowledge.search.passages import erase_passages
+from knowledge.services import asking_again
 from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
@@ -23,11 +25,14 @@ from knowledge.services.gaps import (
     forget_question,
     list_gaps,
     list_open_gaps,
+    newest_passage,
+    reopen_question,
     see_gap,
     settle_gap,
 )
 from knowledge.services.recall import search_chunks
 from knowledge.services.semantic_search import semantic_search
+from knowledge.tasks import embed_pending as embed_pending_task
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_chunk, make_fact
@@ -92,6 +97,135 @@ def test_a_question_whose_best_match_shares_one_word_is_kept():
     agent = _agent()
     approved_entry(title="Logs", content="Log files are what operators rotate, each night at three, on every machine.")
     embed_pending()
+
+    _ask(agent)
+
+    assert _names(agent) == [QUESTION]
+
+
+def test_a_question_that_something_comes_near_to_is_not_kept_however_unsure_recall_is():
+    agent = _agent()
+    make_fact(agent, "Kafka certificates are on the third server.")
+    embed_pending()
+
+    _ask(agent)
+
+    assert not UnansweredQuestion.objects.exists()
+
+
+@pytest.mark.parametrize("greeting", ["Hi!", "just say hi", "ok, thanks", "go on"])
+def test_a_greeting_is_not_kept(greeting):
+    _ask(_agent(), greeting)
+
+    assert not UnansweredQuestion.objects.exists()
+
+
+def test_a_question_that_something_stored_since_answers_leaves_the_list_and_shows_it(client):
+    agent = _agent()
+    _ask(agent)
+    fact = make_fact(agent, "We rotate the Kafka certificates with make rotate.")
+
+    embed_pending_task()
+
+    assert _names(agent) == []
+    (gap,) = list_gaps(agent, state="answered").items
+    assert (gap.name, gap.answer) == (QUESTION, ("fact", str(fact.pk)))
+    client.force_login(agent.user)
+    assert fact.fact in client.get(reverse("insights-gaps"), {"state": "answered"}).text
+
+
+def test_what_answers_it_in_a_colleagues_own_memory_leaves_it_open_for_the_others():
+    agent, other = _agent(), _agent()
+    _ask(agent)
+    _ask(other)
+    make_fact(other, "We rotate the Kafka certificates with make rotate.")
+
+    embed_pending_task()
+
+    assert _names(agent) == [QUESTION]
+    assert list_gaps(agent, state="answered").total == 0
+
+
+def test_something_shared_answers_it_for_everybody_who_asked():
+    curator = make_actor(curator=True)
+    _asked_by(3)
+    entry = add_entry(
+        make_actor(), content="We rotate the Kafka certificates with make rotate.", entry_type="fact"
+    ).entry
+
+    embed_pending_task()
+
+    assert _names(curator) == []
+    assert [gap.answer for gap in list_gaps(curator, state="answered").items] == [("entry", str(entry.pk))]
+
+
+def test_whoever_asked_answered_by_their_own_memory_is_not_disclosed_as_answered():
+    curator, agents = make_actor(curator=True), [_agent() for _ in range(3)]
+    for agent in agents:
+        _ask(agent)
+        make_fact(agent, "We rotate the Kafka certificates with make rotate.")
+
+    embed_pending_task()
+
+    assert [list_gaps(curator, state=state).total for state in ("open", "answered")] == [0, 0]
+
+
+def test_something_else_leaves_it_open():
+    agent = _agent()
+    _ask(agent)
+    make_fact(agent, "The canteen opens at noon.")
+
+    embed_pending_task()
+
+    assert _names(agent) == [QUESTION]
+
+
+def test_questions_are_asked_again_only_when_their_askers_can_find_something_new(django_assert_max_num_queries):
+    agent = _agent()
+    _ask(agent)
+    make_fact(_agent(), "We rotate the Kafka certificates with make rotate.")
+    embed_pending()
+
+    with django_assert_max_num_queries(5):
+        asking_again.ask_again(newest_passage())
+    with django_assert_max_num_queries(2):
+        asking_again.ask_again(newest_passage())
+
+
+def test_a_run_asks_no_more_questions_than_it_may_and_the_next_run_asks_the_rest(monkeypatch):
+    monkeypatch.setattr(asking_again, "AT_ONCE", 1)
+    agent = _agent()
+    _ask(agent)
+    _ask(agent, "Who approves the holiday calendar?")
+    make_fact(agent, "We rotate the Kafka certificates with make rotate.")
+    make_fact(agent, "Mara approves the holiday calendar.")
+    embed_pending()
+
+    assert [asking_again.ask_again(newest_passage()) for _ in range(3)] == [1, 1, 0]
+
+
+def test_its_asker_says_that_it_is_not_answered_and_nobody_else_does(client):
+    agent, other = _agent(), _agent()
+    _ask(agent)
+    make_fact(agent, "We rotate the Kafka certificates with make rotate.")
+    embed_pending_task()
+    question = UnansweredQuestion.objects.get()
+
+    with pytest.raises(NotFound):
+        reopen_question(other, question_id=question.pk)
+    client.force_login(agent.user)
+    client.post(reverse("insights-question-reopen", args=[question.pk]))
+    embed_pending_task()
+
+    assert _names(agent) == [QUESTION]
+
+
+def test_it_opens_again_when_an_agent_asks_and_what_answered_it_is_gone():
+    agent = _agent()
+    _ask(agent)
+    fact = make_fact(agent, "We rotate the Kafka certificates with make rotate.")
+    embed_pending_task()
+    erase_passages(Kind.FACT, [fact.pk])
 
     _ask(agent)
 

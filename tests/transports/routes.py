@@ -65,7 +65,7 @@ RULES: dict[str, tuple[str, ...]] = {
             "memory-chunk",
         ),
         *("memory-note", "memory-note-edit", "memory-hypothesis", "memory-hypothesis-resolve"),
-        *("memory-set-aside", "memory-restore", "memory-erase", "insights-question-forget"),
+        *("memory-set-aside", "memory-restore", "memory-erase", "insights-question-forget", "insights-question-reopen"),
         *("company-entry", "company-revise", "company-withdraw", "company-discuss", "company-feedback"),
         *(
             "company-assign",
