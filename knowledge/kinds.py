@@ -85,7 +85,7 @@ class MemoryKind:
         held: What of one's own held from a moment to another one, replaced since or not; None: it has no such days.
         title: What one is called.
         told: What a hit says besides: `session_id`, `role`, `domain`, `key`, `owner`, `approver`,
-            `contradicted_by`, `validity`, `freshness`.
+            `may_contradict`, `validity`, `freshness`.
         symbol: What pages draw one as, of the symbols in `static/img/icons.svg`.
         letter: What its handles begin with: `F12`; empty: with the name of the kind.
         is_statement: Whether one is a single sentence: of many few matter to a question, and it is its own title.
@@ -239,7 +239,7 @@ KINDS: dict[str, MemoryKind] = {
             Fact.objects.of(user).held(start, end).select_related("contradicted_by", "superseded_by")
         ),
         told=lambda fact: {
-            "contradicted_by": _contradiction(fact),
+            "may_contradict": _contradiction(fact),
             "validity": fact.validity,
             "freshness": fact.freshness,
         },

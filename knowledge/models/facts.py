@@ -1,5 +1,6 @@
 """Fact: one atomic personal truth."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -100,7 +101,7 @@ class Fact(HasNumber, PrivateModel, Anchored):
         related_name="contradicts",
         # Few facts have one: `fact_contradicted` indexes these alone.
         db_index=False,
-        help_text="A newer one beside which this cannot hold, until someone says which of the two does.",
+        help_text="A newer one beside which this may not hold, until someone says which of the two does.",
     )
     valid_from = models.DateTimeField(
         null=True, blank=True, help_text="Since when it holds; empty: since it was stored."
@@ -123,6 +124,10 @@ class Fact(HasNumber, PrivateModel, Anchored):
         editable=False,
         help_text="Which source made it, and what else that said of it. Only imports write it.",
     )
+
+    next_steps: Sequence[str] = ()
+    """Set by what corrects it: the calls that replace what says nearly the same as before."""
+    _older_on_page: Sequence[int] = ()
 
     objects = FactQuerySet.as_manager()
 
@@ -167,6 +172,12 @@ class Fact(HasNumber, PrivateModel, Anchored):
         return self.deprecated_at is None
 
     @property
+    def may_contradict(self) -> list[int]:
+        """The facts beside which this one may not hold: a newer one, and the older ones on the same page of a list."""
+        newer = [self.contradicted_by_id] if self.contradicted_by_id else []
+        return [*newer, *self._older_on_page]
+
+    @property
     def starts_at(self) -> datetime | None:
         """Since when it holds; None: nobody knows, because it had ended when it was stored.
 
@@ -199,6 +210,12 @@ class Fact(HasNumber, PrivateModel, Anchored):
     def overlaps(self, other: "Fact") -> bool:
         """Whether there is a moment at which both hold, as far as is known."""
         return _begins_before(self.starts_at, other.ends_at) and _begins_before(other.starts_at, self.ends_at)
+
+
+def label_pairs(facts: Sequence[Fact]) -> None:
+    """Let the newer of two of these facts that may contradict each other know the older one, too."""
+    for fact in facts:
+        fact._older_on_page = [older.pk for older in facts if older.contradicted_by_id == fact.pk]
 
 
 def say_validity(start: datetime | None, end: datetime | None, *, then: str = "") -> str:

@@ -2,7 +2,7 @@
 
 from bigmind.core.operations import Operation
 from knowledge.services import facts, trigger_levels
-from knowledge.shapes.facts import FactShape, FactsShape, StoredFactShape
+from knowledge.shapes.facts import CorrectedFactShape, FactShape, FactsShape, StoredFactShape
 
 OPERATIONS = (
     Operation(
@@ -37,7 +37,7 @@ OPERATIONS = (
         name="memory_correct_fact",
         title="Correct a fact",
         call=facts.correct_fact,
-        shape=FactShape,
+        shape=CorrectedFactShape,
         route="POST facts/{fact_id}/correct/",
         toolset="memory",
         in_core=True,

@@ -57,7 +57,6 @@ from knowledge.services.context_facts import (
     fact_parts,
     line_start,
     read_facts,
-    say_unsettled,
 )
 from knowledge.services.context_lines import ContextLine, ContextPart, choose, spend_rest
 from knowledge.services.context_receipts import ReceiptLine, ShownLine, receipt_of
@@ -147,7 +146,7 @@ class Context:
     def owners(self) -> dict[str, LineOwner]:
         """What each of the chosen lines is of."""
         lines = [line for part in self.parts.values() for line in part.kept]
-        return {line.markdown: LineOwner(line.kind, line.id, line.quotes) for line in lines if line.markdown}
+        return {line.markdown: LineOwner(line.kind, line.id) for line in lines if line.markdown}
 
     @property
     def room_for_company(self) -> int:
@@ -248,9 +247,7 @@ def build_context(
     context.parts = (
         company
         | profile_parts(profile)
-        | fact_parts(
-            read_facts(actor, project, topics), ranking, cited=cited, profile=profile, against=say_unsettled(actor)
-        )
+        | fact_parts(read_facts(actor, project, topics), ranking, cited=cited, profile=profile)
         | {"hypotheses": _hypotheses(actor, project), "sessions": _session_part(found, ranking)}
     )
     for part in context.parts.values() if without else ():

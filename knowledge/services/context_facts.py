@@ -4,7 +4,7 @@ Identity, instructions and preferences apply to every task and are chosen by cla
 they help this session.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from functools import cached_property, partial, reduce
 from operator import or_
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.contrib.postgres.search import SearchQuery
-from django.db.models import BigIntegerField, BooleanField, F, Func, Q, QuerySet, Value
+from django.db.models import BigIntegerField, BooleanField, F, Func, QuerySet, Value
 from django.db.models.functions import Cast, Left
 from django.utils import timezone
 
@@ -20,7 +20,7 @@ from accounts.actor import Actor
 from accounts.models import Profile
 from bigmind.core.fixed_queries import FixedQuery, pad
 from bigmind.core.private_row_numbers import number_of
-from bigmind.core.text import echo, inline, normalise
+from bigmind.core.text import inline, normalise
 from knowledge.models import Category, Fact, Kind, Passage, say_validity
 from knowledge.services.context_budget import PART_BUDGETS
 from knowledge.services.context_lines import ContextLine, ContextPart
@@ -28,8 +28,6 @@ from knowledge.services.doubtful_facts import why_doubtful
 from knowledge.services.line_ranking import DIRECTIVES, LineRanking, RankedText, tells_to
 
 FACTS_READ_PER_GROUP = 110
-UNSETTLED_READ = 50
-QUOTED_CHARS = 120
 TOPIC_WORDS = 24
 ITEM_CHARS = 2_000
 MOST_LINES = 110
@@ -62,6 +60,7 @@ class ContextFact(NamedTuple):
     project: str
     created_at: datetime
     similar_to_id: int | None
+    contradicted_by_id: int | None
     valid_from: datetime | None
     valid_until: datetime | None
     replaced_from: datetime | None
@@ -75,26 +74,12 @@ class ContextFact(NamedTuple):
         return say_validity(self.valid_from, min(ends, default=None))
 
 
-class FactAgainst(NamedTuple):
-    """An older fact that contradicts a newer one, and what the line of the newer one says of it."""
-
-    pk: int
-    since: datetime
-    text: str
-
-    @property
-    def words(self) -> str:
-        """What the line of the newer fact says of it."""
-        return f"; unsettled, F{number_of(self.pk)} of {self.since:%Y-%m-%d}: {echo(inline(self.text))}"
-
-
 def fact_parts(
     facts: Sequence[ContextFact],
     ranking: LineRanking,
     *,
     cited: Collection[str],
     profile: Profile,
-    against: Mapping[int, FactAgainst],
 ) -> dict[str, ContextPart]:
     """Return the facts by class: those that always apply have their own parts, so that work cannot displace them.
 
@@ -102,8 +87,8 @@ def fact_parts(
 
     Args:
         cited: The ids of facts that sessions said they used.
-        against: What is sent beside a fact: the older one that it contradicts.
     """
+    against = _find_pairs(facts)
     said = {normalise(line.lstrip("-* ")) for line in (*profile.pinned_facts, *profile.preferences.splitlines())}
     of_part: dict[str, list[ContextFact]] = {name: [] for name in FACT_PARTS}
     for fact in (said and [fact for fact in facts if normalise(fact.start) not in said]) or facts:
@@ -113,9 +98,19 @@ def fact_parts(
     parts = {}
     for name in FACT_PARTS:
         facts = ordered[name][:MOST_LINES]
-        lines = [FactLine(fact, against.get(fact.pk), partial(_why, fact, name, ranking, cited)) for fact in facts]
+        lines = [FactLine(fact, against.get(fact.pk, ()), partial(_why, fact, name, ranking, cited)) for fact in facts]
         parts[name] = ContextPart("1", lines, *PART_BUDGETS[name])
     return parts
+
+
+def _find_pairs(facts: Iterable[ContextFact]) -> dict[int, list[int]]:
+    """Return for each fact which others of these it may contradict."""
+    pairs: dict[int, list[int]] = {fact.pk: [] for fact in facts}
+    for fact in facts:
+        if fact.contradicted_by_id in pairs:
+            pairs[fact.pk].append(fact.contradicted_by_id)
+            pairs[fact.contradicted_by_id].append(fact.pk)
+    return pairs
 
 
 def _class_of(fact: ContextFact, project: str) -> str:
@@ -146,12 +141,11 @@ def _by_usefulness(facts: Sequence[ContextFact], ranking: LineRanking, cited: Co
 class FactLine(ContextLine):
     """The line of a fact. Most of hundreds are never looked at, so its words are put together when they are."""
 
-    def __init__(self, fact: ContextFact, against: FactAgainst | None, why: Callable[[], str]) -> None:
+    def __init__(self, fact: ContextFact, against: Iterable[int], why: Callable[[], str]) -> None:
         self._fact, self._against, self._why = fact, against, why
-        quotes = str(against.pk) if against else ""
         self._doubt = why_doubtful(fact.start)
         label = f"- **[{fact.category}]** "
-        super().__init__("fact", str(fact.pk), label, "", quotes=quotes, is_spare=bool(self._doubt))
+        super().__init__("fact", str(fact.pk), label, "", is_spare=bool(self._doubt))
         # As attributes of the object they would hide the cached properties below.
         del self.text, self.after, self.why
 
@@ -162,12 +156,13 @@ class FactLine(ContextLine):
 
     @cached_property
     def after(self) -> str:  # type: ignore[override]
-        """Its handle, its date, and what it contradicts."""
+        """Its handle, its date, and what it may contradict."""
         fact = self._fact
         dated = f"{fact.created_at:%Y-%m-%d}" if fact.category in DATED and not fact.valid_from else ""
         stale = "stale: its code changed" if fact.is_false else ""
-        about = [part for part in (f"F{number_of(fact.pk)}", dated, fact.validity, stale, self._doubt) if part]
-        return f" ({', '.join(about)}{self._against.words if self._against else ''})"
+        against = [f"may contradict F{number_of(pk)}" for pk in self._against]
+        about = (f"F{number_of(fact.pk)}", dated, fact.validity, stale, self._doubt, *against)
+        return f" ({', '.join(filter(None, about))})"
 
     @cached_property
     def why(self) -> str:  # type: ignore[override]
@@ -205,13 +200,10 @@ _FALSE_IN_CODE = Func(
 
 
 def _facts_to_tell(user_id: UUID, now: datetime, project: str, *words: str) -> QuerySet[Any, Any]:
-    # A contradicted fact is sent with the newer one, as long as the newer one is valid.
-    settled = Q(contradicted_by=None) | Q(contradicted_by__valid_until__lte=now)
     current = (
         Fact.objects.of(user_id)
         .current()
         .without_past(now)
-        .filter(settled)
         .annotate(
             start=Left("fact", ITEM_CHARS + 1), replaced_from=F("superseded_by__valid_from"), is_false=_FALSE_IN_CODE
         )
@@ -229,19 +221,6 @@ def _facts_to_tell(user_id: UUID, now: datetime, project: str, *words: str) -> Q
 
 
 _FACTS_TO_TELL = FixedQuery(_facts_to_tell)
-
-
-def say_unsettled(actor: Actor) -> dict[int, FactAgainst]:
-    """Return for each fact that contradicts an older one what the older one says: it is sent beside it."""
-    return {newer: FactAgainst(*older) for newer, *older in _UNSETTLED(actor.user.pk, timezone.now()) if newer}
-
-
-def _facts_to_settle(user_id: UUID, now: datetime) -> QuerySet[Any, Any]:
-    older = Fact.objects.of(user_id).current().without_past(now).exclude(contradicted_by=None).newest_first()
-    return older.values_list("contradicted_by", "pk", "created_at", Left("fact", QUOTED_CHARS))[:UNSETTLED_READ]
-
-
-_UNSETTLED = FixedQuery(_facts_to_settle)
 
 
 def _ids_with_words(user_id: UUID, words: Iterable[str], *, config: str) -> "QuerySet[Passage, Any]":

@@ -21,7 +21,6 @@ class ContextLine:
         before: What precedes the text, such as a bullet and a label; it is never shortened.
         after: What else is said of it, such as handle and date; it is never shortened either.
         why: Why it was chosen, for the receipt.
-        quotes: The id of another thing of its kind whose words stand in it, too.
         is_first: Whether it is chosen before the others of its part, wherever it stands.
         is_spare: Whether it is chosen only when no part has any other line that fits.
     """
@@ -32,7 +31,6 @@ class ContextLine:
     text: str
     after: str = ""
     why: str = ""
-    quotes: str = ""
     is_elsewhere: bool = False
     is_first: bool = False
     is_spare: bool = False

@@ -188,8 +188,8 @@ def _says_the_same(one: Hit, other: Hit, near: set[frozenset[str]]) -> bool:
 
 
 def _names(one: Hit, other: Hit) -> bool:
-    """Whether one hit is known to be contradicted by the other."""
-    return one.contradicted_by.partition(":")[0] == handle_of(other.kind, other.id)
+    """Whether one hit may contradict the other."""
+    return one.may_contradict.partition(":")[0] == handle_of(other.kind, other.id)
 
 
 def _near_pairs(hits: Sequence[Hit], space: EmbeddingSpace | None) -> set[frozenset[str]]:

@@ -22,10 +22,9 @@ INDEXED = 200
 
 
 def compare_and_index(fact: Fact, kept: Collection[int] = (), *, made: bool = True) -> list[Similar]:
-    """Write the passage of a fact, and note what it contradicts or repeats, among its owner's and the company's.
+    """Write the passage of a fact, and note what it may contradict or repeat, among its owner's and the company's.
 
-    Of two facts that contradict each other the newer is sent, with the older beside it, until someone says which is
-    true: the newer is more often right, and neither is lost.
+    Two facts that may contradict each other are labelled, until someone says which is true. Both are served as before.
     """
     others = Fact.objects.of(fact.user).current().exclude(pk=fact.pk)
     found = compare_with_stored(
@@ -47,6 +46,13 @@ def compare_and_index(fact: Fact, kept: Collection[int] = (), *, made: bool = Tr
     keep_beside(fact.pk, kept)
     index_fact(fact, made=made)
     return similar
+
+
+def near_duplicates(fact: Fact) -> list[Similar]:
+    """Return its owner's other current facts that say nearly the same as a fact."""
+    others = Fact.objects.of(fact.user).current().exclude(pk=fact.pk)
+    found = compare_with_stored(fact.fact, owner=fact.user, among={Kind.FACT: others}, fields={Kind.FACT: "fact"})
+    return [one for one in found if one.relation == SAME]
 
 
 def index_fact(fact: Fact, *, made: bool = False) -> None:

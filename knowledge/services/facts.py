@@ -25,20 +25,18 @@ from bigmind.core.word_filters import has_words
 from knowledge.argument_types import CategoryName, FactId, FactIds, FactText, SessionId, ValidFrom, ValidUntil
 from knowledge.models import Category, Fact, Kind, Session
 from knowledge.models.base import delete_keeping_id
-from knowledge.models.facts import FactQuerySet
+from knowledge.models.facts import FactQuerySet, label_pairs
 from knowledge.search.passages import erase_passages
 
 from .context_receipts import note_erased
 from .contradictions import contradictions
 from .current_sessions import session_of_agent, session_of_write
 from .doubtful_facts import find_in_profile, why_doubtful
-from .fact_index import compare_and_index
+from .fact_index import compare_and_index, near_duplicates
 from .fact_succession import SUCCESSOR, keep_for_then, replace_facts, set_aside, supersede
 from .near_duplicates import (
     CONTRADICTS,
     EXCERPT_CHARS,
-    RELATED,
-    SAME,
     Similar,
     is_worded_alike,
     keep_beside,
@@ -56,10 +54,11 @@ ABOUT_THE_USER = (Category.IDENTITY, Category.PREFERENCE)
 
 @dataclass(frozen=True)
 class StoredFact:
-    """The fact as stored, whether it was known before, and what it contradicts, repeats or may replace.
+    """The fact as stored, whether it was known before, and what it may contradict, repeat or replace.
 
     `archived` is the same fact, archived earlier, with the reason; `superseded` are those it replaced; `doubt` says
-    why it is told last at a start, and `in_profile` which part of the profile says nearly the same.
+    why it is told last at a start, `in_profile` which part of the profile says nearly the same, and `left_over` asks
+    for what says nearly the same as what it replaced.
     """
 
     fact: Fact
@@ -69,39 +68,39 @@ class StoredFact:
     superseded: list[Fact] = field(default_factory=list)
     doubt: str = ""
     in_profile: str = ""
+    left_over: list[str] = field(default_factory=list)
 
     @property
     def next_steps(self) -> list[str]:
-        """The calls that settle what it contradicts or repeats, each with what it means."""
-        facts = [one for one in self.similar if one.kind == Kind.FACT]
-        own = {
-            name: [number_of(one.id) for one in facts if one.relation == name] for name in (CONTRADICTS, SAME, RELATED)
-        }
+        """The calls for the cases that it takes the place of what it resembles, or holds beside it."""
+        own = [one for one in self.similar if one.kind == Kind.FACT]
         calls = []
-        if against := own[CONTRADICTS]:
-            calls = [
-                f"It takes their place: {self._call('supersedes', against)}",
-                f"All of them hold: {self._call('despite', against)}",
-                f"It holds elsewhere only: correct F{self.fact.number} with memory_correct_fact, and say where.",
-                f'It is wrong: memory_deprecate_fact(fact_id={self.fact.number}, reason="It is wrong.")',
-            ]
-        elif near := own[SAME] or own[RELATED]:
-            calls = [f"If it takes the place of {_handles(near)}: {self._call('supersedes', near)}"]
+        if against := [one for one in own if one.contradicts]:
+            calls.append(f"If {_handles(against)} no longer holds: {replacing(self.fact, against)}")
+            calls.append(f"If all of them hold: {replacing(self.fact, against, 'despite')}")
+        elif own:
+            calls.append(f"If it takes the place of {_handles(own)}: {replacing(self.fact, own)}")
         if any(one.contradicts and one.kind == Kind.COMPANY for one in self.similar):
-            calls.append(
-                "If the company knowledge is wrong or outdated: memory_feedback. Until then it holds for others."
-            )
-        if self.archived and self.archived.superseded_by_id not in {None, self.fact.pk}:
-            calls.append(
-                f'If it is still not true: memory_deprecate_fact(fact_id={self.fact.number}, reason="Still not true.")'
-            )
-        return calls
+            calls.append("If the company knowledge is wrong or outdated: memory_feedback.")
+        return [*calls, *self.left_over]
 
-    def _call(self, argument: str, ids: Sequence[int]) -> str:
-        if len(self.fact.fact) > QUOTED_CHARS:
-            return f"memory_store_fact with the same arguments and {argument}={list(ids)}"
-        quoted = json.dumps(self.fact.fact, ensure_ascii=False)
-        return f'memory_store_fact(category="{self.fact.category}", fact={quoted}, {argument}={list(ids)})'
+
+def replacing(fact: Fact, others: Sequence[Similar], argument: str = "supersedes") -> str:
+    """Return the call that lets a stored fact replace others, or hold beside them."""
+    text = fact.fact if len(fact.fact) <= QUOTED_CHARS else "the same text"
+    quoted, ids = json.dumps(text, ensure_ascii=False), [number_of(one.id) for one in others]
+    return f'memory_store_fact(category="{fact.category}", fact={quoted}, {argument}={ids})'
+
+
+def replace_too(new: Fact, old: Sequence[Fact], but: Sequence[Similar] = ()) -> list[str]:
+    """Ask for what says nearly the same as replaced facts, whether the new one replaces that, too."""
+    near = {one.id: one for fact in old for one in near_duplicates(fact)}
+    for known in (new.pk, *(one.id for one in but)):
+        near.pop(known, None)
+    return [
+        f"{one.handle} “{one.excerpt}” says nearly what was replaced. Replace it, too? {replacing(new, [one])}"
+        for one in near.values()
+    ]
 
 
 @dataclass(frozen=True)
@@ -109,6 +108,10 @@ class FactPage(Page[Fact]):
     """A page of facts. `as_of` has the days asked for: what was true then, even if replaced since."""
 
     as_of: str = ""
+
+    def __post_init__(self) -> None:
+        """Label both facts of a pair that may contradict each other."""
+        label_pairs(self.items)
 
 
 @transaction.atomic
@@ -127,8 +130,8 @@ def store_fact(
 ) -> StoredFact:
     """Remember one lasting truth about the user or their work.
 
-    Call this when the user states a preference, decision or the like. Returns the fact and what it contradicts or
-    repeats, with the calls that settle it.
+    Call this when the user states a preference, decision or the like. Returns the fact and what it may contradict or
+    repeats, with the calls for those cases.
     """
     days = _days_said(valid_from, valid_until)
     _wait_for_turn(actor)
@@ -154,7 +157,14 @@ def store_fact(
     similar = compare_and_index(stored, kept) if is_new else _settle(stored, kept)
     archived = _find_archived(stored) if is_new else None
     return StoredFact(
-        stored, not is_new, similar, archived, superseded, why_doubtful(fact), find_in_profile(actor, fact)
+        stored,
+        duplicate=not is_new,
+        similar=similar,
+        archived=archived,
+        superseded=superseded,
+        doubt=why_doubtful(fact),
+        in_profile=find_in_profile(actor, fact),
+        left_over=replace_too(stored, superseded, but=similar),
     )
 
 
@@ -215,8 +225,8 @@ def _set_days(fact: Fact, days: Mapping[str, datetime]) -> None:
     fact.save(update_fields=[*days, "updated_at"])
 
 
-def _handles(ids: Sequence[int]) -> str:
-    return ", ".join(f"F{one}" for one in ids)
+def _handles(facts: Sequence[Similar]) -> str:
+    return ", ".join(one.handle for one in facts)
 
 
 def _project_of(category: str, named: str, session: Session | None) -> str:
@@ -299,7 +309,8 @@ def correct_fact(
 ) -> Fact:
     """Replace a fact with the truth; the old one is set aside.
 
-    Call this when a fact is nearly right, or to end it (same text). Returns the new one, otherwise unchanged.
+    Call this when a fact is nearly right, or to end it (same text). Returns the new one, and what says nearly the same
+    as the old one.
     """
     old = own_fact(actor, fact_id)
     if not old.is_current:
@@ -314,6 +325,7 @@ def correct_fact(
         return old
     new, _ = replace_facts([old], stays=old, text=fact, category=category, days=days, reason="Corrected.")
     note_corrections(session_of_agent(actor))
+    new.next_steps = replace_too(new, [old])
     return new
 
 

@@ -48,8 +48,8 @@ class Hit:
 
     `relevance` is weak for what merely comes closest, related for what scores much less than the best; `validity` says
     when a fact holds, or held, where that is known; `freshness` how lately someone verified company knowledge.
-    `role` says who spoke in what was said; `contradicted_by` quotes a newer one beside which this cannot hold, until
-    someone says which does; `alike` is how many more were found that say the same. `signs` are kinds of signs of a
+    `role` says who spoke in what was said; `may_contradict` names another one beside which this may not hold, and
+    quotes it where it was not found; `alike` is how many more say the same. `signs` are kinds of signs of a
     prompt injection in all of what is shared, whatever the excerpt shows.
     """
 
@@ -71,7 +71,7 @@ class Hit:
     domain: str | None = None
     key: str | None = None
     role: str = ""
-    contradicted_by: str = ""
+    may_contradict: str = ""
     validity: str = ""
     freshness: str = ""
     alike: int = 0
@@ -224,24 +224,17 @@ def hits_of(
         for finding, thing in known
         if thing is not None
     ]
-    return _newer_first(shown)
+    return _label_pairs(shown)
 
 
-def _newer_first(hits: Sequence[Hit]) -> list[Hit]:
-    """Put each contradicted hit right behind the newer one that contradicts it."""
-    by_handle = {handle_of(hit.kind, hit.id): hit for hit in hits}
-    behind: dict[str, list[Hit]] = {}
-    for hit in hits:
-        newer = hit.contradicted_by.partition(":")[0]
-        # Of two that a chain of three leaves pointing to each other, the first one found leads.
-        behind.setdefault(newer if newer in by_handle else "", []).append(hit)
-    ordered: dict[str, Hit] = {}
-    waiting = list(reversed(behind.pop("", [])))
-    while waiting:
-        hit = waiting.pop()
-        ordered[handle_of(hit.kind, hit.id)] = hit
-        waiting += reversed(behind.pop(handle_of(hit.kind, hit.id), []))
-    return [*ordered.values(), *(hit for handle, hit in by_handle.items() if handle not in ordered)]
+def _label_pairs(hits: Sequence[Hit]) -> list[Hit]:
+    """Label both of two that may contradict each other, where both were found. Neither changes its place."""
+    found = {handle_of(hit.kind, hit.id) for hit in hits}
+    pairs = {
+        handle_of(hit.kind, hit.id): newer for hit in hits if (newer := hit.may_contradict.partition(":")[0]) in found
+    }
+    labels = {newer: older for older, newer in pairs.items()} | pairs
+    return [replace(hit, may_contradict=labels.get(handle_of(hit.kind, hit.id), hit.may_contradict)) for hit in hits]
 
 
 def each_once(hits: Iterable[Hit], *, of_any_kind: bool = False) -> list[Hit]:

@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
-from uuid import UUID
 
 from django.core.cache import cache
 from django.db import transaction
@@ -18,10 +17,8 @@ from django.db.models import QuerySet
 from pgvector import HalfVector
 from rapidfuzz import fuzz, utils
 
-from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.handles import handle_of
-from bigmind.core.private_row_numbers import number_of
 from knowledge.embeddings.providers import EmbedderError, provider
 from knowledge.kinds import KINDS
 from knowledge.models import EmbeddingSpace, Fact, Kind, Passage, PassageVector
@@ -47,8 +44,8 @@ SOUGHT_CHARS = 2_000
 SOUGHT_WORDS = 12
 EXCERPT_CHARS = 160
 
-_UNHEARD, _KEPT = "truth:unheard", "truth:kept"
-MOST_UNHEARD, DAY = 20, 24 * 60 * 60
+_KEPT = "truth:kept"
+DAY = 24 * 60 * 60
 CONTRADICTS, SAME, RELATED = "contradicts", "same", "related"
 _POINTING = {
     kind: row.model for kind, row in KINDS.items() if any(one.name == "similar_to" for one in row.model._meta.fields)
@@ -217,40 +214,18 @@ def _point(space: EmbeddingSpace, row: PassageVector) -> int:
 
 def _mark_contradicted(newer: Passage, older: int) -> None:
     pk = int(newer.source_id)
-    # What the reply said is not repeated.
-    facts = Fact.objects.current().filter(pk=older).exclude(contradicted_by=pk)
+    facts = Fact.objects.current().filter(pk=older)
     both = Fact.objects.select_related("superseded_by").in_bulk([older, pk])
     if len(both) < 2 or not both[pk].overlaps(both[older]):
         return
-    if older not in cache.get(f"{_KEPT}:{pk}", []) and facts.update(contradicted_by=pk):
-        note_contradiction(newer.owner_id, pk, older)
+    if older not in cache.get(f"{_KEPT}:{pk}", []):
+        facts.update(contradicted_by=pk)
 
 
 def keep_beside(fact_id: int, ids: Collection[int]) -> None:
     """Remember that these facts hold beside one that has no vector yet: a worker compares it once it has one."""
     if ids:
         cache.set(f"{_KEPT}:{fact_id}", list(ids), DAY)
-
-
-def note_contradiction(user_id: UUID | None, newer: int, older: int) -> None:
-    """Queue for the user's next call that two facts contradict each other: a worker found it after the reply.
-
-    The cache may lose it: the mark on the older fact stays, and tidying up suggests the pair.
-    """
-    cache.set(f"{_UNHEARD}:{user_id}", [*cache.get(f"{_UNHEARD}:{user_id}", []), (newer, older)][-MOST_UNHEARD:], DAY)
-
-
-def hear_contradictions(actor: Actor) -> list[str]:
-    """Return what workers found since the last call about the user's facts, each only once."""
-    found = cache.get(f"{_UNHEARD}:{actor.user.pk}")
-    if not found:
-        return []
-    cache.delete(f"{_UNHEARD}:{actor.user.pk}")
-    return [
-        f"F{number_of(newer)} may contradict the older F{number_of(older)}. Ask the user which holds, then set "
-        "the other one aside: memory_deprecate_fact."
-        for newer, older in found
-    ]
 
 
 def is_worded_alike(one: str, other: str) -> bool:

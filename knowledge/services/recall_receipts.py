@@ -102,20 +102,20 @@ def _owners_of(user: User, hits: Sequence[Hit], template: str) -> dict[str, Line
     """Return the source of each line. The marks around a text have none: those of other texts look the same."""
     owners: dict[str, LineOwner] = {}
     for hit in hits:
-        owner = LineOwner(hit.kind, hit.id, _id_of_newer(user, hit))
+        owner = LineOwner(hit.kind, hit.id, _id_of_other(user, hit))
         for line in _render(template, hit=hit).splitlines():
             if _WORD.search(line):
                 owners.setdefault(line, owner)
     return owners
 
 
-def _id_of_newer(user: User, hit: Hit) -> str:
-    """Return the id of the newer fact that the line of an older one quotes."""
-    found = read_handle(hit.contradicted_by.partition(":")[0]) if hit.contradicted_by else None
+def _id_of_other(user: User, hit: Hit) -> str:
+    """Return the id of the fact that the line of another one quotes."""
+    found = read_handle(hit.may_contradict.partition(":")[0]) if hit.may_contradict else None
     if found is None:
         return ""
-    newer = Fact.objects.of(user).filter(pk__in=user.ids_of(int(found[1]))).first()
-    return str(newer.pk) if newer else ""
+    other = Fact.objects.of(user).filter(pk__in=user.ids_of(int(found[1]))).first()
+    return str(other.pk) if other else ""
 
 
 def _render(template: str, **context: Any) -> str:

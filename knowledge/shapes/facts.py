@@ -21,7 +21,7 @@ class FactShape(Shape):
     source_session_id: UUID | None
     superseded_by_id: Number | None
     similar_to_id: Number | None = Field(description="An older fact that says nearly the same.")
-    contradicted_by_id: Number | None = Field(description="A newer one that contradicts it; not settled yet.")
+    may_contradict: list[Number] = Field(description="Facts that it may contradict; nobody has said yet which holds.")
     valid_from: datetime | None = Field(description="Valid since; null: since it was stored.")
     valid_until: datetime | None = Field(description="No longer valid from then on.")
     triggers: list[str] = Field(description="On which acts hooks show it.")
@@ -31,6 +31,12 @@ class FactShape(Shape):
     created_at: datetime
     deprecated_at: datetime | None
     deprecation_reason: str
+
+
+class CorrectedFactShape(FactShape):
+    """The fact as corrected."""
+
+    next_steps: list[str] = Field(description="Calls that replace what says nearly the same as before.")
 
 
 class FactsShape(ListShape[FactShape]):
@@ -67,7 +73,7 @@ class StoredFactShape(Shape):
     fact: FactShape
     duplicate: bool = Field(description="True: it was known before and not stored again.")
     similar: list[SimilarFactShape] = Field(description="What it contradicts, repeats or may replace.")
-    next_steps: list[str] = Field(description="The calls that settle it. Ask the user which is meant.")
+    next_steps: list[str] = Field(description="Calls for the case that one replaces another.")
     archived: ArchivedFactShape | None = Field(description="The same fact, archived before: see why.")
     superseded: list[FactShape] = Field(description="Those it replaced.")
     doubt: str = Field(description="Why it is told last at a start: passing, a greeting, …")

@@ -41,7 +41,7 @@ class HitShape(SharedShape):
     domain: str | None
     key: str | None
     role: str = Field(description="Who spoke, in an exchange: user, assistant or system.")
-    contradicted_by: str = Field(description="A newer one that contradicts it: not settled yet.")
+    may_contradict: str = Field(description="Another one that it may contradict, as far as words show.")
     validity: str = Field(description="When a fact is valid: “until 2026-03-01”.")
     freshness: str = Field(default="", description="stale: the code it cites changed; due: it may have.")
     alike: int = Field(description="How many more results say the same.")

@@ -98,7 +98,7 @@ def hit_label(hit: Any) -> Told:
     named = hit.title.removeprefix(f"[{handle}] ")
     title = "" if named in hit.excerpt or named in UNTITLED else _quote(named)
     alike = f"and {hit.alike} alike" if hit.alike else ""
-    against = f"(contradicted by the newer {hit.contradicted_by})" if hit.contradicted_by else ""
+    against = f"(may contradict {hit.may_contradict})" if hit.may_contradict else ""
     reviewed = UNREVIEWED if is_shared and not hit.approver else ""
     flag = _flag(hit) if is_shared else ""
     project = texts.quote(hit.project) if hit.project else ""

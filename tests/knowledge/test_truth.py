@@ -1,4 +1,4 @@
-"""Truth when something is stored: what contradicts or repeats it is named, and one of two that disagree is told."""
+"""Truth when something is stored: what contradicts or repeats it is named, and both of two that disagree keep their lines."""
 
 import pytest
 
@@ -11,7 +11,6 @@ from knowledge.services.context import get_context
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.facts import correct_fact, deprecate_fact, restore_fact, store_fact
-from knowledge.services.near_duplicates import hear_contradictions
 from knowledge.services.recall import recall
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor
@@ -33,7 +32,7 @@ def told(actor):
     return get_context(actor).markdown
 
 
-def test_a_fact_that_contradicts_an_older_one_names_it_with_the_calls_that_settle_it():
+def test_a_fact_that_contradicts_an_older_one_names_it_with_the_calls_for_each_case():
     actor = make_actor()
     old = store(actor, TUESDAY).fact
 
@@ -62,19 +61,63 @@ def test_each_way_to_contradict_is_noticed(older, newer):
     assert relations(store(actor, newer)) == {f"F{old.number}": "contradicts"}
 
 
-def test_of_two_that_disagree_the_newer_is_told_with_the_older_beside_it():
+def test_two_that_may_disagree_keep_their_lines_each_with_a_label():
     actor = make_actor()
     old, new = store(actor, TUESDAY).fact, store(actor, THURSDAY).fact
 
     lines = [line for line in told(actor).splitlines() if "The shop deploys" in line]
     hits = recall(actor, query="When does the shop deploy?").items
 
-    assert len(lines) == 1
-    assert lines[0].startswith(f"- **[decision]** (F{new.number},")
-    assert lines[0].endswith(THURSDAY)
-    assert f"unsettled, F{old.number}" in lines[0]
-    assert [hit.id for hit in hits] == [str(new.pk), str(old.pk)]
-    assert hits[1].contradicted_by == f"F{new.number}: {THURSDAY}"
+    listed = perform(CATALOGUE["memory_list_facts"], actor, {}, transport="mcp").markdown()
+    assert sorted(line.partition(" (")[2].partition(") ") for line in lines) == [
+        (f"F{old.number}, {old.created_at:%Y-%m-%d}, may contradict F{new.number}", ") ", TUESDAY),
+        (f"F{new.number}, {new.created_at:%Y-%m-%d}, may contradict F{old.number}", ") ", THURSDAY),
+    ]
+    assert {hit.id: hit.may_contradict for hit in hits} == {
+        str(new.pk): f"F{old.number}",
+        str(old.pk): f"F{new.number}",
+    }
+    assert [f"may contradict F{one.number}" in listed for one in (old, new)] == [True, True]
+    assert "sk the user" not in told(actor) + listed
+
+
+def test_a_suspicion_changes_no_order():
+    order = []
+    for suspects in (True, False):
+        actor = make_actor()
+        facts = [store(actor, text).fact for text in (THURSDAY, "The shop opens at nine.", TUESDAY)]
+        if not suspects:
+            Fact.objects.filter(user=actor.user).update(contradicted_by=None)
+        found = [hit.id for hit in recall(actor, query="On which day does the shop deploy, on Thursday?").items]
+        order.append([[str(fact.pk) for fact in facts].index(id) for id in found])
+
+    assert order[0] == order[1]
+
+
+def test_a_correction_asks_for_near_duplicates_of_what_it_corrects():
+    actor = make_actor()
+    kept = store(actor, "The standup meeting is at nine every morning.").fact
+    twin = store(actor, "The standup meeting is every morning at nine.").fact
+
+    corrected = perform(
+        CATALOGUE["memory_correct_fact"],
+        actor,
+        {"fact_id": kept.number, "fact": "The standup is at ten."},
+        transport="mcp",
+    ).markdown()
+
+    assert f"F{twin.number} “{twin.fact}” says nearly what was replaced. Replace it, too?" in corrected
+    assert f"supersedes=[{twin.number}])" in corrected
+
+
+def test_a_fact_that_supersedes_asks_for_near_duplicates_of_what_it_replaces():
+    actor = make_actor()
+    kept = store(actor, "The standup meeting is at nine every morning.").fact
+    twin = store(actor, "The standup meeting is every morning at nine.").fact
+
+    new = store(actor, "We meet in writing since May.", supersedes=[kept.number])
+
+    assert [f"F{twin.number}" in step for step in new.next_steps] == [True]
 
 
 def test_superseding_settles_it_also_after_the_fact_is_stored():
@@ -86,7 +129,7 @@ def test_superseding_settles_it_also_after_the_fact_is_stored():
     old.refresh_from_db()
     assert (again.duplicate, [one.pk for one in again.superseded]) == (True, [old.pk])
     assert (old.is_current, old.superseded_by, again.similar) == (False, new, [])
-    assert "unsettled" not in told(actor)
+    assert "may contradict" not in told(actor)
 
 
 def test_both_are_told_once_someone_says_that_both_hold():
@@ -99,7 +142,7 @@ def test_both_are_told_once_someone_says_that_both_hold():
     assert settled.similar == []
     assert TUESDAY in told(actor)
     assert THURSDAY in told(actor)
-    assert "unsettled" not in told(actor)
+    assert "may contradict" not in told(actor)
 
 
 def test_what_was_contradicted_holds_again_when_the_newer_one_goes():
@@ -110,7 +153,7 @@ def test_what_was_contradicted_holds_again_when_the_newer_one_goes():
 
     assert any(line.startswith(f"- **[decision]** (F{old.number},") for line in told(actor).splitlines())
     assert TUESDAY in told(actor)
-    assert recall(actor, query=TUESDAY).items[0].contradicted_by == ""
+    assert recall(actor, query=TUESDAY).items[0].may_contradict == ""
 
 
 def test_the_older_one_points_to_the_newer_when_it_is_set_aside():
@@ -196,7 +239,7 @@ def test_what_was_set_aside_already_is_not_superseded_again():
         store(actor, THURSDAY, supersedes=[old.pk])
 
 
-def test_what_the_reply_told_is_not_told_again_when_the_vectors_are_made():
+def test_what_was_said_to_hold_beside_it_is_not_labelled_when_the_vectors_are_made():
     actor = make_actor()
     old = store(actor, TUESDAY).fact
     store(actor, THURSDAY, despite=[old.pk])
@@ -204,11 +247,10 @@ def test_what_the_reply_told_is_not_told_again_when_the_vectors_are_made():
 
     embed_pending()
 
-    assert hear_contradictions(actor) == []
     assert Fact.objects.filter(contradicted_by=None).count() == 1
 
 
-def test_with_a_remote_model_the_next_call_tells_what_a_worker_found(monkeypatch):
+def test_with_a_remote_model_a_worker_labels_what_it_finds(monkeypatch):
     monkeypatch.setattr("knowledge.services.near_duplicates.provider", lambda: Hashing(is_local=False))
     monkeypatch.setattr("knowledge.services.near_duplicates.retrieve_by_words", _find_nothing)
     actor = make_actor()
@@ -217,10 +259,6 @@ def test_with_a_remote_model_the_next_call_tells_what_a_worker_found(monkeypatch
 
     embed_pending()
 
-    assert [
-        f"F{new.fact.number} may contradict the older F{old.number}" in line for line in hear_contradictions(actor)
-    ] == [True]
-    assert hear_contradictions(actor) == []
     assert Fact.objects.get(pk=old.pk).contradicted_by == new.fact
 
 

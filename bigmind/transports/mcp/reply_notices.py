@@ -4,7 +4,6 @@ from django.core.cache import cache
 
 from accounts.models import ApiKey
 from bigmind.transports.mcp.request_context import RequestContext
-from knowledge.services.near_duplicates import hear_contradictions
 from knowledge.services.withdrawals import hear_recalls
 
 DAY = 24 * 60 * 60
@@ -12,8 +11,8 @@ KEY_ENDS = "The API key of this connection stops working on {:%Y-%m-%d %H:%M} UT
 
 
 def notices(context: RequestContext) -> list[str]:
-    """Return the lines to add to a reply: withdrawals, contradictions, a key that expires soon."""
-    lines = [*hear_recalls(context.actor), *hear_contradictions(context.actor)] if context.actor.is_agent else []
+    """Return the lines to add to a reply: withdrawals, a key that expires soon."""
+    lines = hear_recalls(context.actor) if context.actor.is_agent else []
     key = context.actor.key
     if key and _ends_soon(key):
         assert key.ends_at is not None, "a key that ends soon has an end"
