@@ -12,7 +12,6 @@ from curation.decisions.preconditions import (
     fields_of_decision,
     fields_of_verification,
     find_target,
-    require_despite,
     require_may_edit,
     require_notes,
     require_status,
@@ -44,7 +43,6 @@ def _approve(request: DecisionRequest) -> Review:
     actor, entry = request.actor, request.entry
     require_status(entry, Status.PENDING, Status.CHANGES_REQUESTED)
     require_may_approve(actor, entry)
-    require_despite(request, entry)
     importance = request.edits.get("importance", entry.importance)
     endorsed = {**request.edits, "endorsed_by_id": actor.user.pk}
     if needs_second_approval(actor, entry, importance=importance):
@@ -82,7 +80,6 @@ def _merge(request: DecisionRequest) -> Review:
             hint = f"Read C{target.pk} (memory_get_global), which shows it."
             raise Invalid.of("into_revision", "is required, because the merge changes that entry", hint=hint)
         require_may_edit(request, target)
-        require_despite(request, target)
         changes = {
             "anchors": join_anchors(request.entry.anchors, target.anchors),
             **request.edits,
@@ -100,7 +97,6 @@ def _edit(request: DecisionRequest) -> Review:
     if not request.edits:
         raise Invalid.of("action", "edit needs title, content, category, importance, anchors or triggers")
     require_may_edit(request, request.entry)
-    require_despite(request, request.entry)
     return _record_and_settle(request, Action.EDIT, {**request.edits, **fields_of_verification(request.entry)})
 
 
@@ -132,7 +128,6 @@ def _restore(request: DecisionRequest) -> Review:
     if request.entry.verified_at is None:
         hint = "`reopen` lets it wait for a decision."
         raise Conflict(f"{request.entry.handle} was merged before its own text was approved.", hint=hint)
-    require_despite(request, request.entry)
     approved = fields_of_approval(request.actor, request.entry, notes=request.notes)
     return _record(request, Action.RESTORE, {**approved, "superseded_by_id": None})
 

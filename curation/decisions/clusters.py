@@ -75,7 +75,6 @@ def decide_cluster(
     revision: int,
     others: Sequence[Remaining],
     notes: str = "",
-    despite: Collection[int] = (),
     losing: Collection[int] = (),
 ) -> Decision:
     """Keep one of a cluster, and settle the others with it, all or nothing; undo reverts all.
@@ -84,8 +83,7 @@ def decide_cluster(
     that its proposer reads, or stays pending.
 
     Raises:
-        Conflict: one of them changed since it was read or was decided, or what holds may contradict another approved
-            entry: see `approve_global`.
+        Conflict: one of them changed since it was read or was decided.
         Forbidden: the one that holds, or one to be merged, is the actor's own proposal.
     """
     actor.require("curate")
@@ -100,8 +98,7 @@ def decide_cluster(
         # Rejected ones go first, so that none of them blocks the one that is kept; merges last, into what is approved.
         decisions = [_reject(actor, entry, other, notes) for other in others if other.fate == "reject"]
         if not entry.is_approved:
-            beside = sorted({*despite, *kept})
-            decisions.append(_approve(actor, entry, revision, notes=notes, despite=beside, losing=list(losing)))
+            decisions.append(_approve(actor, entry, revision, notes=notes, despite=kept, losing=list(losing)))
         decisions += [_merge(actor, approved_id=holds, other=other) for other in others if other.fate == "merge"]
     if not decisions:
         hint = "To keep all of them, say that they all hold."

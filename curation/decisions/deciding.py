@@ -18,6 +18,7 @@ from curation.decisions.history import entry_to_change, record
 from curation.decisions.preconditions import DecisionRequest, fields_of_approval
 from curation.decisions.who_may_decide import is_personal
 from curation.models import Action, Claim, Review
+from curation.proposals.overlaps import note_contradictions
 from curation.services.golden_questions import require_golden_questions
 from knowledge.anchors.grammar import Anchors
 from knowledge.argument_types import CompanyCategoryName, Triggers
@@ -51,7 +52,7 @@ DecisionName = Annotated[
 ]
 Despite = Annotated[
     list[CompanyEntryId],
-    Field(max_length=20, description="Numbers of approved entries it may contradict that also stay valid."),
+    Field(max_length=20, description="Approved entries that hold beside it: the pair is not shown again."),
 ]
 Losing = Annotated[
     list[RowId],
@@ -65,10 +66,14 @@ IntoRevision = Annotated[
 
 @dataclass(frozen=True)
 class Decision:
-    """A decision that was made: the entry after it, and the step of the history that records it."""
+    """A decision that was made: the entry after it, and the step of the history that records it.
+
+    `may_contradict`: the approved entries beside which the new text may not hold, each with why.
+    """
 
     entry: CompanyEntry
     review: Review
+    may_contradict: list[str] = field(default_factory=list)
 
     @property
     def status(self) -> str:
@@ -108,8 +113,8 @@ def approve_global(
     Call this only when a curator tells you to. Approve, edit and merge can change title, content, category, importance,
     anchors and triggers. Rejecting needs notes, which the proposer reads. `undo` reverts the last decision. If
     the entry is newer than `revision`, the refusal lists the changes; if a team leaves it out, it shows the text. If it
-    may contradict approved entries or lose golden questions, the refusal lists their numbers: ask the curator, then
-    name them. Returns the entry.
+    may lose golden questions, the refusal lists their numbers: ask the curator, then name them. Returns the entry, and
+    what it may contradict.
     """
     actor.require("curate")
     if action in _ONE_BY_ONE:
@@ -122,15 +127,13 @@ def approve_global(
     if triggers is not None and triggers != entry.triggers:
         # Its level was decided for other triggers: new ones start in shadow mode.
         edits["trigger_levels"] = {}
-    review = ACTIONS[action](
-        DecisionRequest(actor, entry, notes.strip(), into, into_revision, edits, frozenset(despite or ()))
-    )
+    review = ACTIONS[action](DecisionRequest(actor, entry, notes.strip(), into, into_revision, edits))
     # Asked of the index as the decision leaves it: a refusal takes the decision back with the transaction.
     _require_golden_questions(review, losing or ())
     if unread:  # Last, so that the call it offers is one that is accepted.
         raise unread
     Claim.objects.filter(entry=entry).delete()
-    return Decision(review.entry, review)
+    return Decision(review.entry, review, _note_contradictions(review, despite or ()))
 
 
 def decide_many(
@@ -192,18 +195,36 @@ def _ask_to_read(entry: CompanyEntry) -> Conflict:
     )
 
 
+def _note_contradictions(review: Review, despite: Collection[int]) -> list[str]:
+    """Return what the texts that were just approved may contradict, and let the queue show those pairs.
+
+    Args:
+        despite: What the curator says holds beside them.
+    """
+    is_new_text = bool({"title", "content"} & review.changed.keys())
+    return [
+        f"{other.handle} {echo(other.title)} ({why[0]})"
+        for entry in _changed_by(review)
+        if entry.is_approved
+        for other, why in note_contradictions(entry, despite, is_new_text=is_new_text).items()
+    ]
+
+
 def _require_golden_questions(review: Review, losing: Collection[int]) -> None:
     """Refuse a decision that changed what is approved if golden questions lose their items by it."""
+    if changed := _changed_by(review):
+        require_golden_questions([entry.pk for entry in changed], [entry.text for entry in changed], losing)
+
+
+def _changed_by(review: Review) -> list[CompanyEntry]:
     # All steps of the batch: a merge changes the entry that it is merged into.
     steps = Review.objects.filter(batch=review.batch).select_related("entry")
-    changed = [
+    return [
         step.entry
         for step in steps
         if Status.APPROVED in {step.after["status"], (step.before or {}).get("status")}
         and {"status", "title", "content"} & step.changed.keys()
     ]
-    if changed:
-        require_golden_questions([entry.pk for entry in changed], [entry.text for entry in changed], losing)
 
 
 def wait_for_pairs() -> None:

@@ -1,6 +1,5 @@
-"""What a decision about an entry needs first: a status, a reason, and no contradiction that is not named."""
+"""What a decision about an entry needs first: a status, a reason, and the right to make it."""
 
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,11 +7,8 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.errors import Conflict, Invalid
-from bigmind.core.text import echo
 from curation.decisions.history import entry_to_change, snapshot
 from curation.decisions.who_may_decide import needs_four_eyes, require_may_approve
-from curation.proposals.neighbours import contradicting
-from curation.proposals.overlaps import open_pairs, settle
 from knowledge.models import CompanyEntry, Status
 
 
@@ -26,7 +22,6 @@ class DecisionRequest:
     into: int | None
     into_revision: int | None
     edits: dict[str, Any]
-    despite: frozenset[int] = frozenset()
 
 
 def fields_of_decision(actor: Actor, *, status: Status, notes: str) -> dict[str, Any]:
@@ -97,42 +92,3 @@ def require_may_edit(request: DecisionRequest, entry: CompanyEntry) -> None:
     if needs_four_eyes(entry, importance=request.edits.get("importance", entry.importance)):
         hint = "Reopen it: then a colleague and you approve the new text."
         raise Conflict(f"{entry.handle} is not changed by one person alone.", hint=hint, entry_id=entry.pk)
-
-
-def require_despite(request: DecisionRequest, entry: CompanyEntry) -> None:
-    """Refuse a new text that may contradict approved entries, unless the curator named those in `despite`."""
-    # A copy: whether it is refused is decided before the locked entry changes.
-    edited = copy(entry)
-    for name, value in request.edits.items():
-        setattr(edited, name, value)
-    if entry.is_approved and edited.text == entry.text:
-        return
-    if edited.text != entry.text:
-        # The revision that it would be: the vectors that were stored of this one are those of the text now.
-        edited.revision += 1
-    against = {one.entry: one.contradictions for one in contradicting(edited)}
-    if edited.text == entry.text:
-        # A curator was shown these beside the proposal, as one cluster: one decision must not pass over the other.
-        against = {**_partners_approved(entry), **against}
-    numbers = [other.pk for other in against]
-    if request.despite.issuperset(numbers):
-        settle(entry, numbers)
-        return
-    named = "; ".join(f"{other.handle} {echo(other.title)} ({why[0]})" for other, why in against.items())
-    raise Conflict(
-        f"{entry.handle} may contradict what is approved: {named}.",
-        hint=f"Decide which one holds: edit, merge or supersede. Where all of them do, say despite={numbers}.",
-        entry_id=entry.pk,
-        despite=numbers,
-        contradicts=[
-            {"entry_id": other.pk, "handle": other.handle, "title": other.title, "why": why}
-            for other, why in against.items()
-        ],
-    )
-
-
-def _partners_approved(entry: CompanyEntry) -> dict[CompanyEntry, list[str]]:
-    """Return the approved entries of the pairs that were found for an entry, each with what they may disagree on."""
-    pairs = {pair.partner_of(entry.pk): pair for pair in open_pairs([entry.pk])}
-    partners = CompanyEntry.objects.approved().filter(pk__in=pairs)
-    return {partner: pairs[partner.pk].hints or ["they say nearly the same"] for partner in partners}

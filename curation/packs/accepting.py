@@ -15,7 +15,7 @@ from accounts.services.audit import audit
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Conflict
 from bigmind.core.text import digest, echo, one_line
-from curation.decisions.deciding import Despite, Losing, approve_at_once, wait_for_pairs
+from curation.decisions.deciding import Losing, approve_at_once, wait_for_pairs
 from curation.decisions.history import entry_to_change, record
 from curation.decisions.preconditions import fields_of_decision, fields_of_verification
 from curation.decisions.undoing import fields_before
@@ -67,7 +67,6 @@ def accept_update(
     version: PackVersionName,
     keep: Keys | None = None,
     anyway: Keys | None = None,
-    despite: Despite | None = None,
     losing: Losing | None = None,
 ) -> PackOutcome:
     """Accept the version that waits, as a curator who has reviewed it: its lines are company knowledge from now on.
@@ -78,11 +77,10 @@ def accept_update(
     Args:
         keep: Lines that stay as they are here, such as one's own edits.
         anyway: Lines to accept although they read like instructions to agents; others of that sort stay out.
-        despite: Approved entries that lines may contradict and that stay valid.
         losing: Golden questions that may lose what they must find.
 
     Raises:
-        Conflict: another version waits, its key is not trusted any more, or it contradicts or loses what is not named.
+        Conflict: another version waits, its key is not trusted any more, or it loses what is not named.
     """
     actor.require("curate")
     wait_for_turn(LOCK, name)
@@ -92,7 +90,6 @@ def accept_update(
     _require_still_trusted(pack, waiting)
     outcome = PackOutcome(pack, waiting.version)
     lines = list(_lines_to_carry_out(actor, pack, waiting, outcome, set(keep or ()), set(anyway or ())))
-    _require_despite(lines, set(despite or ()))
     if _waits_for_second(actor, waiting, lines, outcome):
         return outcome
     before = pack.accepted
@@ -265,18 +262,6 @@ def _require_still_trusted(pack: Pack, version: PackVersion) -> None:
             f"The key that signed {pack.name} {version.version} is not trusted any more.",
             hint="An admin trusts it again, or you unsubscribe.",
         )
-
-
-def _require_despite(lines: Iterable[LineChange], despite: Collection[int]) -> None:
-    against = {near.entry.pk: near for line in lines for near in line.against}
-    if set(despite).issuperset(against):
-        return
-    named = "; ".join(f"{near.entry.handle} {echo(near.entry.title)}" for near in against.values())
-    raise Conflict(
-        f"Lines of it may contradict what is approved here: {named}.",
-        hint=f"Leave those lines out, or where all of them hold say despite={sorted(against)}.",
-        despite=sorted(against),
-    )
 
 
 def _waits_for_second(actor: Actor, version: PackVersion, lines: Iterable[LineChange], outcome: PackOutcome) -> bool:

@@ -124,11 +124,6 @@ class PackUpdate:
         return [line.key for line in self.lines if accepted and not line.left and line.key not in accepted]
 
     @property
-    def despite(self) -> list[int]:
-        """The approved entries that lines of it may contradict."""
-        return sorted({near.entry.pk for line in self.lines if not line.left for near in line.against})
-
-    @property
     def lost(self) -> list[TriedQuestion]:
         """The golden questions that it would lose."""
         return [one for one in self.questions if one.outcome == "lost"]

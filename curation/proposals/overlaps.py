@@ -16,7 +16,7 @@ from knowledge.models.company import CompanyEntryQuerySet
 from knowledge.services.effects import list_harmful
 from knowledge.services.exposures import list_uncited
 
-from .neighbours import Neighbour, neighbours_of
+from .neighbours import Neighbour, contradicting, neighbours_of
 
 SAME_FROM = 0.92
 """The similarity, by meaning or by words, from which two entries say nearly the same."""
@@ -80,6 +80,27 @@ def settle(entry: CompanyEntry, others: Iterable[int]) -> None:
     )
 
 
+def note_contradictions(
+    entry: CompanyEntry, despite: Collection[int] = (), *, is_new_text: bool = False
+) -> dict[CompanyEntry, list[str]]:
+    """Let the queue show which approved entries one that was just approved may contradict; return them, with why.
+
+    Args:
+        despite: Those that a curator keeps beside it on purpose.
+        is_new_text: Whether its text was edited since it was compared: then only what contradicts the new text counts.
+    """
+    settle(entry, CompanyEntry.objects.filter(pk__in=despite).exclude(pk=entry.pk).values_list("pk", flat=True))
+    open_now = Overlap.objects.filter(Q(entry=entry) | Q(other=entry), settled_at=None)
+    if is_new_text:
+        open_now.delete()
+    _keep_pairs(entry, [one for one in contradicting(entry) if one.entry.pk not in despite])
+    pairs = {pair.partner_of(entry.pk): pair.hints for pair in open_now.exclude(hints=[])}
+    partners = CompanyEntry.objects.approved().in_bulk(pairs)
+    # It is younger than the approval, which would settle it otherwise.
+    open_now.filter(Q(entry__in=partners) | Q(other__in=partners)).update(found_at=timezone.now())
+    return {partner: pairs[number] for number, partner in partners.items()}
+
+
 def compare_proposals(most: int = MOST_COMPARED) -> int:
     """Compare the proposals that are new or were revised with the others and with what is approved; return how many.
 
@@ -106,6 +127,10 @@ def compare(entry: CompanyEntry) -> None:
     known: QuerySet[Overlap] = Overlap.objects.filter(Q(entry=entry) | Q(other=entry))
     # A settled pair stays, so that it is not asked about again when it is found once more.
     known.filter(settled_at=None).exclude(Q(entry__in=found) | Q(other__in=found)).delete()
+    _keep_pairs(entry, pairs)
+
+
+def _keep_pairs(entry: CompanyEntry, pairs: Iterable[Neighbour]) -> None:
     Overlap.objects.bulk_create(
         [
             Overlap(

@@ -1,6 +1,6 @@
 """Proposals: company knowledge that a user suggests, until a curator decides."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
@@ -41,7 +41,7 @@ from knowledge.models import CompanyEntry, Kind, Origin, Session, Status
 from knowledge.search.passages import note_writings
 from knowledge.services.current_sessions import session_of_write
 
-from .neighbours import contradicting
+from .overlaps import note_contradictions
 from .screening import suspicions_about
 
 _LOCK = 7707
@@ -49,12 +49,16 @@ _LOCK = 7707
 
 @dataclass(frozen=True)
 class Proposal:
-    """The entry as it stands now. `duplicate`: it was proposed or approved before, and is not proposed twice."""
+    """The entry as it stands now. `duplicate`: it was proposed or approved before, and is not proposed twice.
+
+    `may_contradict`: approved entries, where it was approved at once.
+    """
 
     entry: CompanyEntry
     duplicate: bool = False
     held_back: str = ""
     sent_to: str = ""
+    may_contradict: list[str] = field(default_factory=list)
 
     @property
     def status(self) -> str:
@@ -222,7 +226,7 @@ def _queue_for_company(entry: CompanyEntry) -> str:
 
 
 def _decide_at_once(actor: Actor, entry: CompanyEntry, sent_to: str) -> Proposal:
-    """Approve a proposal in personal mode, unless it was imported, looks like an attack or may contradict an entry.
+    """Approve a proposal in personal mode, unless it was imported or looks like an attack.
 
     Those wait for the user's own decision: neither an agent nor a file must approve them on its own.
     """
@@ -232,11 +236,9 @@ def _decide_at_once(actor: Actor, entry: CompanyEntry, sent_to: str) -> Proposal
     if warnings:
         held_back = f"It waits for your own decision: it holds {warnings[0].kind}."
         return Proposal(entry, held_back=held_back, sent_to=sent_to)
-    if against := contradicting(entry):
-        held_back = f"It waits for your own decision: it may contradict {against[0].entry.handle}."
-        return Proposal(entry, held_back=held_back, sent_to=sent_to)
     approve_at_once(actor, entry)
-    return Proposal(entry, sent_to=sent_to)
+    against = [one.handle for one in note_contradictions(entry)]
+    return Proposal(entry, sent_to=sent_to, may_contradict=against)
 
 
 def require_own_proposal(actor: Actor, entry_id: int) -> None:

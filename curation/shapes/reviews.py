@@ -23,6 +23,7 @@ class ProposalShape(Shape):
     duplicate: bool = Field(description="True: it was proposed or approved before, and is not proposed twice.")
     held_back: str = Field(description="Why it waits although this is personal mode.")
     sent_to: str = Field(description="The company server that also gets it; empty: it stays here.")
+    may_contradict: list[str] = Field(description="Approved entries that it may contradict.")
 
 
 class ReviewShape(Shape):
@@ -62,6 +63,7 @@ class DecisionShape(Shape):
     entry: CompanyEntryShape
     status: str
     review: ReviewShape
+    may_contradict: list[str] = Field(description="Approved entries that it may contradict, each with why.")
 
 
 class RefusedShape(Shape):

@@ -29,9 +29,9 @@ from .forms import DecisionForm
 from .queue_queries import QueueQuestion, address_of, next_after, query_string
 
 FATES: dict[str, str] = {
+    "keep": gettext_lazy("Leave it waiting: it holds beside the other"),
     "merge": gettext_lazy("Merge it: the same is said, and its author is credited"),
     "reject": gettext_lazy("Reject it: it does not hold"),
-    "keep": gettext_lazy("Leave it waiting: it holds beside the other"),
 }
 
 
@@ -107,7 +107,6 @@ def _decide(actor: Actor, found: ProposalCluster, values: dict[str, Any], sent: 
         revision=read_number(sent.get(f"revision-{holds}", "")) or 0,
         others=others,
         notes=values["notes"].strip(),
-        despite=[read_number(raw) or 0 for raw in sent.getlist("despite")[:20]],
         losing=[read_number(raw) or 0 for raw in sent.getlist("losing")[:20]],
     )
 
@@ -141,19 +140,17 @@ def _address_parts(request: HttpRequest, back: str) -> str:
 
 def _cards(actor: Actor, found: ProposalCluster, sent: QueryDict) -> Any:
     entries = {one.pk: one for one in found.entries}
-    suggested = next((one.pk for one in found.entries if not waits_for_others(actor, one)), 0)
-    chosen = read_number(sent.get("holds", "")) or suggested
+    chosen = read_number(sent.get("holds", "")) or 0
     for one in found.entries:
         pair = _nearest_pair(found, one, chosen)
         is_own = waits_for_others(actor, one)
-        default = "reject" if is_own or (pair and pair.hints) else "merge"
         yield ClusterCard(
             entry=one,
             may_hold=not is_own,
             is_chosen=one.pk == chosen,
             # One's own proposal is not merged by oneself: that would approve it.
             fates={name: label for name, label in FATES.items() if not (is_own and name == "merge")},
-            fate=sent.get(f"fate-{one.pk}", default),
+            fate=sent.get(f"fate-{one.pk}", "keep"),
             hints=pair.hints if pair else [],
             percent=round(100 * pair.similarity) if pair else 0,
             compared_with=entries.get(pair.partner_of(one.pk)) if pair and one.pk != chosen else None,

@@ -123,7 +123,7 @@ def leveling(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _decide(actor: Actor, pk: int, action: str, values: dict[str, Any], sent: QueryDict) -> Decision:
     wanted = {**values, "entry_id": pk, "action": action, "revision": sent.get("revision", "")}
-    wanted |= {name: sent.getlist(name) for name in ("despite", "losing")}
+    wanted["losing"] = sent.getlist("losing")
     decided: Decision = carry_out(approve_global, actor, wanted)
     return decided
 

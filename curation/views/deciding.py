@@ -144,7 +144,7 @@ def attempt_of(action: str, form: DecisionForm, sent: QueryDict) -> Attempt:
 def decide(actor: Actor, entry: CompanyEntry, action: str, values: dict[str, Any], sent: QueryDict) -> Decision:
     """Carry out the decision of a form, at the revision that the form showed."""
     wanted = {**values, "entry_id": entry.pk, "action": action, "revision": sent.get("revision", "")}
-    wanted |= {name: sent.getlist(name) for name in ("despite", "losing")}
+    wanted["losing"] = sent.getlist("losing")
     if action == "edit" and not entry.is_approved:
         wanted["action"] = "approve"
     if action == "merge":

@@ -60,11 +60,6 @@ class DecisionForm(OperationForm):
         return 409 if isinstance(self.refusal, Conflict) else 422
 
     @property
-    def contradicts(self) -> list[dict[str, Any]]:
-        """The approved entries that it may contradict, if it was refused because of them."""
-        return self.refusal.details.get("contradicts", []) if self.refusal else []
-
-    @property
     def loses(self) -> list[dict[str, Any]]:
         """The golden questions that would lose what they must find, if it was refused because of them."""
         return self.refusal.details.get("loses", []) if self.refusal else []
@@ -72,11 +67,12 @@ class DecisionForm(OperationForm):
     @property
     def sent_again(self) -> list[tuple[str, Any]]:
         """The fields that repeat the decision nevertheless. This step has no shortcut, so that it is deliberate."""
-        named = {"despite": [one["entry_id"] for one in self.contradicts], "losing": [one["id"] for one in self.loses]}
         data = cast("QueryDict", self.data)
-        kept = {name: [*data.getlist(name), *numbers] for name, numbers in named.items()}
-        sent = [(name, value) for name, value in data.items() if name not in {"csrfmiddlewaretoken", *named}]
-        return [*sent, *((name, number) for name, numbers in kept.items() for number in numbers)]
+        sent = [(name, value) for name, value in data.items() if name not in {"csrfmiddlewaretoken", "losing"}]
+        return [
+            *sent,
+            *(("losing", number) for number in [*data.getlist("losing"), *(one["id"] for one in self.loses)]),
+        ]
 
 
 class Plain(DecisionForm):

@@ -345,7 +345,7 @@ def _decide(request: HttpRequest, actor: Actor, name: str) -> HttpResponse:
 
 def _ticks_of(request: HttpRequest) -> dict[str, list[str]]:
     """Return what is ticked on the review: lines to keep, warnings to pass over, questions to lose."""
-    return {field: request.POST.getlist(field) for field in ("keep", "anyway", "despite", "losing")}
+    return {field: request.POST.getlist(field) for field in ("keep", "anyway", "losing")}
 
 
 def _carry_out_or_lose(

@@ -360,24 +360,3 @@ def test_without_a_script_an_entry_is_opened_rejected_and_taken_back(visits: Vis
 
     entry.refresh_from_db()
     assert (rejected, entry.status) == (Status.REJECTED, Status.PENDING)
-
-
-def test_a_contradiction_takes_a_second_step_that_no_key_takes(visits: Visits, curator: Actor) -> None:
-    known = approved_entry(title="No Friday deploys", content="Never deploy to production on Fridays.")
-    entry = propose(title="Friday deploys", content="Developers may deploy to production on Fridays.")
-    page = visits.by(curator.user)
-
-    page.goto(reverse("curation-entry", args=[entry.pk]))
-    press(page, "a")
-    expect(page.get_by_role("alert")).to_contain_text("No Friday deploys")
-    with page.expect_navigation():
-        press(page, "a")
-    found = findings(page)
-    entry.refresh_from_db()
-    asked = entry.status
-    page.get_by_role("button", name=f"Save despite {known.handle}").click()
-    expect(page.get_by_role("status").first).to_contain_text("Approved")
-
-    entry.refresh_from_db()
-    assert found == []
-    assert (asked, entry.status) == (Status.PENDING, Status.APPROVED)

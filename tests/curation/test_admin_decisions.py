@@ -118,17 +118,6 @@ def test_an_action_of_the_list_is_about_the_revisions_that_were_listed(client: C
     assert list(CompanyEntry.objects.approved()) == [other]
 
 
-def test_what_contradicts_is_approved_by_a_second_step_here_too(client: Client, decider: Actor) -> None:
-    known = approved_entry(content="Never deploy to production on Fridays.")
-    entry = propose(content="Developers may deploy to production on Fridays.")
-
-    asked = decide(client, entry, "approve")
-    decided = decide(client, entry, "approve", despite=known.pk)
-
-    assert f"Save despite {known.handle}" in asked.text
-    assert (asked.status_code, decided.status_code, entry.status) == (409, 302, "approved")
-
-
 def test_what_repeats_a_proposal_is_decided_together_and_one_comes_back(client: Client, decider: Actor) -> None:
     first = propose(title="Friday deploys", content="Never deploy to production on Fridays.")
     second = propose(title="No deploys on Fridays", content="Nobody deploys to production on Fridays.")

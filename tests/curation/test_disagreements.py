@@ -1,4 +1,4 @@
-"""Approving past a contradiction: it takes a second, explicit step, through every door."""
+"""What may contradict what is approved is labelled wherever it is decided about, and holds no decision up."""
 
 from typing import Any
 
@@ -6,16 +6,15 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from bigmind.core.errors import Conflict
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from curation.decisions.deciding import decide_many
 from curation.proposals import neighbours
 from curation.proposals.briefing import brief
 from curation.proposals.neighbours import neighbours_of
-from curation.proposals.overlaps import compare_proposals
+from curation.proposals.overlaps import list_overlapping
+from curation.proposals.proposals import promote_to_global
 from knowledge.models import CompanyEntry, Status
-from knowledge.services.embedding import embed_pending
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
 
@@ -34,16 +33,15 @@ def status_of(entry: CompanyEntry) -> str:
     return CompanyEntry.objects.get(pk=entry.pk).status
 
 
-def test_what_contradicts_an_approved_entry_is_not_approved_in_passing() -> None:
+def test_what_may_contradict_an_approved_entry_is_approved_and_labelled() -> None:
     known = approved_entry(title="No Friday deploys", content=NEVER)
     entry = propose(title="Friday deploys", content=ANYONE)
 
-    with pytest.raises(Conflict, match=f"may contradict.*{known.handle} “No Friday deploys”") as refused:
-        decide(entry)
+    decided = decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="approve")
 
-    assert status_of(entry) == Status.PENDING
-    assert refused.value.details["despite"] == [known.pk]
-    assert f"despite=[{known.pk}]" in refused.value.hint
+    assert decided.entry.is_approved
+    assert [one.partition(" (")[0] for one in decided.may_contradict] == [f"{known.handle} “No Friday deploys”"]
+    assert set(list_overlapping()) & {known, entry}
 
 
 def test_neighbours_are_found_in_whatever_order_the_database_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,26 +56,17 @@ def test_neighbours_are_found_in_whatever_order_the_database_answers(monkeypatch
     assert (found.approved, found.fallback) == (as_usual.approved, as_usual.fallback)
 
 
-def test_it_is_approved_by_naming_what_it_contradicts() -> None:
+def test_what_a_curator_keeps_beside_it_is_not_shown_again() -> None:
     known = approved_entry(content=NEVER)
     entry = propose(content=ANYONE)
 
-    assert decide(entry, despite=[known.pk]).is_approved
+    decided = decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="approve", despite=[known.pk])
+
+    assert decided.may_contradict == []
+    assert not set(list_overlapping()) & {known, entry}
 
 
-def test_naming_one_of_two_is_not_enough() -> None:
-    known = approved_entry(content=NEVER)
-    other = propose(content=OPS)
-    decide(other, despite=[known.pk])
-    entry = propose(content=ANYONE)
-
-    with pytest.raises(Conflict) as refused:
-        decide(entry, despite=[known.pk])
-
-    assert sorted(refused.value.details["despite"]) == [known.pk, other.pk]
-
-
-def test_nothing_contradicts_on_the_way_by_edit_merge_or_restore() -> None:
+def test_edit_merge_and_restore_are_labelled_too() -> None:
     old = approved_entry(content=ANYONE)
     decide(old, "deprecate")
     approved_entry(content=NEVER)
@@ -85,72 +74,43 @@ def test_nothing_contradicts_on_the_way_by_edit_merge_or_restore() -> None:
     twin = propose(content="Backups run each night.")
 
     for entry, action, said in (
-        (known, "edit", {"content": ANYONE}),
-        (twin, "merge", {"content": ANYONE, "into": known.pk}),
+        (known, "edit", {"content": "Anyone may deploy to production on Fridays."}),
+        (twin, "merge", {"content": "Every developer may deploy to production on Fridays.", "into": known.pk}),
         (old, "restore", {}),
     ):
-        with pytest.raises(Conflict, match="may contradict"):
-            decide(entry, action, **said)
+        decided = decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action=action, **said)
+        assert decided.may_contradict, action
 
 
-def test_a_proposal_approved_with_edits_is_compared_by_its_new_text() -> None:
-    # Other titles, and the same rule often: the texts share few words, and are near in meaning alone.
-    known = approved_entry(
-        title="Releases, rollbacks, migrations, hotfixes, emergencies", content=" ".join([NEVER] * 3)
-    )
-    entry = propose(title="Kitchen, lunches, bicycles, parking, holidays", content="Backups run at night.")
-    embed_pending()
-    compare_proposals()
-
-    with pytest.raises(Conflict, match=f"may contradict.*{known.handle}"):
-        decide(entry, content=" ".join([ANYONE] * 3))
-
-    assert status_of(entry) == Status.PENDING
-
-
-def test_many_at_once_are_asked_for_the_second_step_one_by_one() -> None:
-    known = approved_entry(content=NEVER)
+def test_many_are_approved_at_once() -> None:
+    approved_entry(content=NEVER)
     curator, fine, entry = make_actor(curator=True), propose(), propose(content=ANYONE)
 
     read = {str(fine.pk): 1, str(entry.pk): 1}
-    first = decide_many(curator, entry_ids=[fine.pk, entry.pk], revisions=read, action="approve")
-    second = decide_many(curator, entry_ids=[entry.pk], revisions=read, action="approve", despite=[known.pk])
+    done = decide_many(curator, entry_ids=[fine.pk, entry.pk], revisions=read, action="approve")
 
-    assert [one.entry.pk for one in first.decided] == [fine.pk]
-    assert "may contradict" in first.refused[0]["reason"]
-    assert [one.entry.pk for one in second.decided] == [entry.pk]
+    assert [bool(one.may_contradict) for one in done.decided] == [False, True]
 
 
-def test_of_two_proposals_that_contradict_each_other_the_second_is_asked_about() -> None:
-    curator, one, other = make_actor(curator=True), propose(content=NEVER), propose(content=ANYONE)
-
-    done = decide_many(
-        curator, entry_ids=[one.pk, other.pk], revisions={str(item.pk): 1 for item in (one, other)}, action="approve"
-    )
-
-    assert [decision.entry.pk for decision in done.decided] == [one.pk]
-
-
-def test_an_agent_reads_in_the_refusal_what_to_send() -> None:
+def test_an_agent_reads_the_label_in_the_reply() -> None:
     known = approved_entry(content=NEVER)
     entry = propose(content=ANYONE)
     call = {"entry_id": entry.pk, "action": "approve", "revision": entry.revision}
 
-    with pytest.raises(Conflict) as refused:
-        perform(CATALOGUE["memory_approve_global"], make_actor(curator=True), call, transport="mcp")
-    call["despite"] = refused.value.details["despite"]
-    decided = perform(CATALOGUE["memory_approve_global"], make_actor(curator=True), call, transport="mcp").value
+    reply = perform(CATALOGUE["memory_approve_global"], make_actor(curator=True), call, transport="mcp")
 
-    assert decided.status == Status.APPROVED
-    assert str(known.pk) in str(refused.value)
+    assert reply.value.status == Status.APPROVED
+    assert f"May contradict {known.handle}" in reply.markdown()
 
 
-def test_in_personal_mode_a_contradiction_waits_for_the_persons_own_eyes(settings: Any) -> None:
+def test_in_personal_mode_a_suspicion_holds_nothing_back(settings: Any) -> None:
     settings.BIGMIND_MODE = "personal"
     actor = make_actor(admin=True)
-    propose(actor, content=NEVER)
+    known = propose(actor, content=NEVER)
 
-    assert propose(actor, content=ANYONE).status == Status.PENDING
+    proposed = promote_to_global(actor, category="standard", content=ANYONE)
+
+    assert (proposed.status, proposed.may_contradict) == (Status.APPROVED, [known.handle])
 
 
 def test_a_briefing_names_what_is_near_among_what_waits_and_leaves_out_what_is_far() -> None:
@@ -163,32 +123,12 @@ def test_a_briefing_names_what_is_near_among_what_waits_and_leaves_out_what_is_f
     assert far not in [one.entry for one in told.nearest]
 
 
-def test_the_key_of_the_page_leads_to_the_second_step_and_its_button_approves(client: Client) -> None:
-    known = approved_entry(title="No Friday deploys", content=NEVER)
-    waiting, entry = propose(title="Ops on Fridays", content=OPS), propose(content=ANYONE)
+def test_the_page_shows_what_it_may_contradict_and_one_click_approves(client: Client) -> None:
+    known, entry = approved_entry(title="No Friday deploys", content=NEVER), propose(content=ANYONE)
     client.force_login(make_actor(curator=True).user)
-    address = reverse("curation-decide", args=[entry.pk])
 
     opened = client.get(reverse("curation-entry", args=[entry.pk]))
-    asked = client.post(address, {"decision": "approve", "revision": entry.revision})
-    sent = dict(asked.context["attempt"].form.sent_again)
-    client.post(address, sent)
+    client.post(reverse("curation-decide", args=[entry.pk]), {"decision": "approve", "revision": entry.revision})
 
-    assert f"{waiting.handle} Ops on Fridays" in opened.text
-    assert (asked.status_code, sent["despite"]) == (409, known.pk)
-    assert f"Save despite {known.handle}" in asked.text
+    assert f"{known.handle}" in opened.text
     assert status_of(entry) == Status.APPROVED
-
-
-def test_an_edit_on_the_page_of_an_entry_asks_for_the_second_step_and_keeps_what_was_typed(client: Client) -> None:
-    known, entry = approved_entry(content=NEVER), approved_entry()
-    client.force_login(make_actor(curator=True).user)
-    address = reverse("company-decide", args=[entry.pk])
-    typed = {"title": "Fridays", "content": ANYONE, "category": "standard", "importance": "5"}
-
-    asked = client.post(address, {"decision": "edit", "revision": entry.revision, **typed})
-    client.post(address, dict(asked.context["refused"].sent_again))
-
-    entry.refresh_from_db()
-    assert f"Save despite {known.handle}" in asked.text
-    assert entry.content == ANYONE

@@ -1,4 +1,4 @@
-"""Truth when something is stored: what contradicts or repeats it is named, and both of two that disagree keep their lines."""
+"""Truth when something is stored: what it may contradict or repeat is named, and both keep their lines."""
 
 import pytest
 

@@ -56,7 +56,6 @@ class Command(OperatorCommand):
             default=[],
             help="accept: keys of lines to accept although they read like instructions.",
         ),
-        argument("--despite", nargs="+", default=[], help="accept: numbers of entries that lines may contradict."),
         argument("--losing", nargs="+", default=[], help="Numbers of golden questions that may be lost."),
         argument("--keep-entries", action="store_true", help="unsubscribe: archive nothing."),
     )
@@ -142,7 +141,7 @@ def _update(actor: Actor, name: str, options: dict[str, Any]) -> PackNews | Pack
 
 
 def _accept(actor: Actor, name: str, options: dict[str, Any]) -> PackOutcome:
-    lists = {key: options[key] for key in ("keep", "anyway", "despite", "losing")}
+    lists = {key: options[key] for key in ("keep", "anyway", "losing")}
     outcome: PackOutcome = carry_out(accept_update, actor, {"name": name, "version": options["number"], **lists})
     return outcome
 
@@ -191,7 +190,6 @@ def _update_as_json(update: PackUpdate) -> dict[str, Any]:
         "signer": update.pack.signer,
         "public_key": update.version.public_key,
         "counts": update.counts,
-        "despite": update.despite,
         "lines": [
             {
                 "key": line.key,
