@@ -101,7 +101,7 @@ class Fact(HasNumber, PrivateModel, Anchored):
         related_name="contradicts",
         # Few facts have one: `fact_contradicted` indexes these alone.
         db_index=False,
-        help_text="A newer one beside which this may not hold, until someone says which of the two does.",
+        help_text="A newer one beside which this cannot hold, until someone says which of the two does.",
     )
     valid_from = models.DateTimeField(
         null=True, blank=True, help_text="Since when it holds; empty: since it was stored."
