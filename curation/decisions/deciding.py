@@ -204,7 +204,7 @@ def _note_contradictions(review: Review, despite: Collection[int]) -> list[str]:
     is_new_text = bool({"title", "content"} & review.changed.keys())
     return [
         f"{other.handle} {echo(other.title)} ({why[0]})"
-        for entry in _changed_by(review)
+        for entry in _entries_of(review)
         if entry.is_approved
         for other, why in note_contradictions(entry, despite, is_new_text=is_new_text).items()
     ]
@@ -212,11 +212,11 @@ def _note_contradictions(review: Review, despite: Collection[int]) -> list[str]:
 
 def _require_golden_questions(review: Review, losing: Collection[int]) -> None:
     """Refuse a decision that changed what is approved if golden questions lose their items by it."""
-    if changed := _changed_by(review):
+    if changed := _entries_of(review):
         require_golden_questions([entry.pk for entry in changed], [entry.text for entry in changed], losing)
 
 
-def _changed_by(review: Review) -> list[CompanyEntry]:
+def _entries_of(review: Review) -> list[CompanyEntry]:
     # All steps of the batch: a merge changes the entry that it is merged into.
     steps = Review.objects.filter(batch=review.batch).select_related("entry")
     return [

@@ -76,16 +76,16 @@ class StoredFact:
         own = [one for one in self.similar if one.kind == Kind.FACT]
         calls = []
         if against := [one for one in own if one.contradicts]:
-            calls.append(f"If {_handles(against)} no longer holds: {replacing(self.fact, against)}")
-            calls.append(f"If all of them hold: {replacing(self.fact, against, 'despite')}")
+            calls.append(f"If {_handles(against)} no longer holds: {call_to_replace(self.fact, against)}")
+            calls.append(f"If all of them hold: {call_to_replace(self.fact, against, 'despite')}")
         elif own:
-            calls.append(f"If it takes the place of {_handles(own)}: {replacing(self.fact, own)}")
+            calls.append(f"If it takes the place of {_handles(own)}: {call_to_replace(self.fact, own)}")
         if any(one.contradicts and one.kind == Kind.COMPANY for one in self.similar):
             calls.append("If the company knowledge is wrong or outdated: memory_feedback.")
         return [*calls, *self.left_over]
 
 
-def replacing(fact: Fact, others: Sequence[Similar], argument: str = "supersedes") -> str:
+def call_to_replace(fact: Fact, others: Sequence[Similar], argument: str = "supersedes") -> str:
     """Return the call that lets a stored fact replace others, or hold beside them."""
     text = fact.fact if len(fact.fact) <= QUOTED_CHARS else "the same text"
     quoted, ids = json.dumps(text, ensure_ascii=False), [number_of(one.id) for one in others]
@@ -98,7 +98,7 @@ def replace_too(new: Fact, old: Sequence[Fact], but: Sequence[Similar] = ()) -> 
     for known in (new.pk, *(one.id for one in but)):
         near.pop(known, None)
     return [
-        f"{one.handle} “{one.excerpt}” says nearly what was replaced. Replace it, too? {replacing(new, [one])}"
+        f"{one.handle} “{one.excerpt}” says nearly what was replaced. Replace it, too? {call_to_replace(new, [one])}"
         for one in near.values()
     ]
 
