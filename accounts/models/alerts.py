@@ -27,6 +27,7 @@ class Alert(PrivateModel):
         QUESTION_ASKED = "question_asked"
         QUESTION_SETTLED = "question_settled"
         TEXT_REMOVED = "text_removed"
+        SHARING_ASKED = "sharing_asked"
 
     MAILED_THOUGH_SEEN = (
         *(Topic.FACTOR_SET_UP, Topic.FACTOR_REMOVED, Topic.FACTOR_RESET),
@@ -59,7 +60,7 @@ class Alert(PrivateModel):
     @property
     def is_urgent(self) -> bool:
         """Whether a letter about it must not wait for the day or the week to end."""
-        return self.kind not in {Alert.Topic.KEY_ENDS, Alert.Topic.QUESTION_ASKED, Alert.Topic.QUESTION_SETTLED}
+        return self.kind not in {Alert.Topic.KEY_ENDS, Alert.Topic.SHARING_ASKED} and not self.is_question
 
     @property
     def is_question(self) -> bool:

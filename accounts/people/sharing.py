@@ -1,17 +1,20 @@
 """Sharing: which sections of one's page others see, by choice or by default, and whom the directory names."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Annotated
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 from pydantic import Field
 
 from accounts.actor import Actor
-from accounts.models import Sharing, User
+from accounts.models import Alert, Sharing, User
 from bigmind.core.profile_sections import SHARED_IN_A_TEAM, ProfileSection
 from bigmind.core.replicas import note_write_for_all
+from bigmind.core.rls import rls_bypass
 
 SectionNames = Annotated[
     list[ProfileSection], Field(max_length=len(ProfileSection), description="What everybody here may see.")
@@ -19,6 +22,9 @@ SectionNames = Annotated[
 
 NOTHING: frozenset[ProfileSection] = frozenset()
 EVERYTHING = frozenset(ProfileSection)
+SUGGESTED = (ProfileSection.WHO, ProfileSection.ROLE, ProfileSection.TOPICS, ProfileSection.CONTRIBUTIONS)
+"""What the question about sharing proposes: enough to be found and asked. It holds once it is sent."""
+INVITED_EVERY = timedelta(days=30)
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,42 @@ def as_shared(sharing: Sharing | None) -> Shared:
         in_directory,
         is_chosen=sharing is not None,
         curators_see_told=sharing is not None and sharing.curators_see_told,
+    )
+
+
+def asks_what_to_share(user: User) -> bool:
+    """Whether someone is still to be asked what colleagues see of them: where there are some, and once."""
+    return settings.BIGMIND_MODE != "personal" and not Sharing.objects.filter(user=user).exists()
+
+
+@rls_bypass()
+def invite_to_share(actor: Actor) -> int:
+    """Ask everyone who has not chosen yet what colleagues may see of them, as a curator; return how many are asked.
+
+    Each is asked once a month at most, whoever invites.
+    """
+    actor.require("curate")
+    asked = Alert.objects.filter(kind=Alert.Topic.SHARING_ASKED, created_at__gt=timezone.now() - INVITED_EVERY)
+    people = User.objects.filter(is_active=True, sharing=None).exclude(pk=actor.user.pk)
+    invited = people.exclude(pk__in=asked.values("user"))
+    text = f"{actor.user} asks you to choose what colleagues may see of you, so that they find whom to ask."
+    alerts = [
+        Alert(user=user, kind=Alert.Topic.SHARING_ASKED, text=text[:300], by_name=str(actor.user)[:200])
+        for user in invited
+    ]
+    return len(Alert.objects.bulk_create(alerts))
+
+
+def nobody_to_find(viewer: User) -> str:
+    """Return, while no colleague shares what they work on, a sentence that says so and how to ask; else nothing."""
+    if settings.BIGMIND_MODE == "personal":
+        return ""
+    shown = people_sharing(ProfileSection.TOPICS) | people_sharing(ProfileSection.HEADLINES)
+    if shown.exclude(pk=viewer.pk).exists():
+        return ""
+    return (
+        "No colleague shares what they work on yet, so nobody is found by it. Each chooses on their page "
+        f"({settings.PUBLIC_URL}/u/NAME/sharing/); a curator asks everyone at {settings.PUBLIC_URL}/directory/."
     )
 
 

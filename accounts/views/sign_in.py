@@ -3,6 +3,7 @@
 import time
 from dataclasses import asdict, dataclass
 from typing import Literal
+from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
@@ -16,6 +17,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import User
+from accounts.people.sharing import asks_what_to_share
 from accounts.services.audit import audit
 from accounts.sign_in.attempts import count_guess, count_try, forget_tries, guesser_of_code
 from accounts.sign_in.links import find_sign_in_link, redeem_sign_in_link
@@ -77,9 +79,17 @@ def enter_by_sso(request: HttpRequest, user: User, *, wanted: str, authenticated
 
 
 def _first_page(user: User, wanted: str) -> str:
-    """Return where to begin: the first steps, for who signs in for the first time and wants nothing else."""
+    """Return where to begin: the first steps, for who signs in for the first time and wants nothing else.
+
+    In a company everyone else is asked first what colleagues see of them, until they have answered. An app that waits
+    to be let in does not wait for that.
+    """
     is_first = user.last_login is None and user.first_steps_closed_at is None
-    return reverse("welcome") if is_first and wanted == "/" else wanted
+    if is_first and wanted == "/":
+        return reverse("welcome")  # One of the steps asks.
+    if not wanted.startswith(reverse("consent")) and asks_what_to_share(user):
+        return f"{reverse('profile-sharing', args=[user.username])}?{urlencode({'next': wanted})}"
+    return wanted
 
 
 def sign_in_as(request: HttpRequest, user: User, *, door: Door) -> None:

@@ -15,13 +15,14 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.people.profiles import get_profile
-from accounts.people.sharing import sharing_of
+from accounts.people.sharing import SUGGESTED, sharing_of
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.translation import _, format_lazy, gettext_lazy
 from bigmind.web.forms import OperationForm, form_data
-from bigmind.web.pages import own_page, tell
+from bigmind.web.pages import is_own_address, own_page, tell
 from curation.services.profile_pages import ProfilePage, get_profile_page
 from knowledge.services.directory import Person, preview_card
+from knowledge.services.first_steps import share_nothing
 from knowledge.services.people_index import change_sharing, headlines_to_offer, visible_headlines
 
 # What each section is called, and what is in it. Who someone is comes first: without it there is no page for others.
@@ -122,22 +123,31 @@ def sharing(request: HttpRequest, username: str) -> HttpResponse:
         (str(session.pk), f"{session.one_liner} ({date_format(timezone.localtime(session.started_at), _('j F Y'))})")
         for session in headlines_to_offer(actor.user)
     ]
+    wanted = request.GET.get("next", "")
+    asks = bool(wanted) and not shared.is_chosen
+    sections = SUGGESTED if asks else shared.sections
     initial = {
-        "sections": [section.value for section in shared.sections],
+        "sections": [section.value for section in sections],
         "in_directory": shared.in_directory,
         "curators_see_told": shared.curators_see_told,
         "session_ids": [str(headline.pk) for headline in visible_headlines(actor.user)],
     }
     form = SharingForm(form_data(request), initial=initial, offered=offered)
+    after = wanted if is_own_address(request, wanted) else reverse("profile", args=[actor.user.username])
     is_preview = request.POST.get("do") == "preview"
+    if request.POST.get("do") == "not-now":
+        share_nothing(actor)
+        tell(request, _("Nothing is shared. You can change it at any time, on your page."))
+        return redirect(after)
     if not is_preview and form.attempt(lambda said: change_sharing(actor, **{"session_ids": [], **said}) or True):
         tell(request, _("Kept. It holds from now on, everywhere."))
-        return redirect("profile", actor.user.username)
+        return redirect(after)
     back = reverse("profile", args=[actor.user.username])
     context = {
         "form": form,
         "back": back,
         "is_chosen": shared.is_chosen,
+        "asks": asks,
         "mode": settings.BIGMIND_MODE,
         "card": card_of_form(actor, form),
     }

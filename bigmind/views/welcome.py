@@ -11,7 +11,7 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.connecting.clients import CLIENTS, find_clients
 from accounts.models import Agent
-from accounts.people.sharing import default_sections, sharing_of
+from accounts.people.sharing import SUGGESTED, default_sections, sharing_of
 from bigmind.core.errors import Conflict
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.translation import _, format_lazy, gettext_lazy
@@ -23,9 +23,6 @@ from knowledge.services.first_steps import SAMPLES, change_name, close_first_ste
 from knowledge.services.people_index import change_sharing
 
 from .profile import SECTIONS, card_of_form, in_words
-
-SUGGESTED = (ProfileSection.WHO, ProfileSection.ROLE, ProfileSection.TOPICS, ProfileSection.CONTRIBUTIONS)
-"""What the first question about sharing proposes: enough to be found and asked. It holds once it is sent."""
 
 FIRST_WORDS = gettext_lazy(
     "Remember that I prefer small pull requests, under 300 lines. Then tell me what you know about me, and where from."

@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce, Lower, RowNumber
 
 from accounts.actor import Actor
 from accounts.models import Agent, Instance, Profile, Sharing, User
-from accounts.people.sharing import EVERYTHING, as_shared, people_shown
+from accounts.people.sharing import EVERYTHING, as_shared, nobody_to_find, people_shown
 from bigmind.core.argument_types import Cursor, Limit, Offset, Tag
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.profile_sections import ProfileSection
@@ -47,6 +47,7 @@ class Directory(Page[Person]):
 
     topics: list[TopicShape]
     figures: FiguresShape
+    notice: str = ""
 
 
 def list_directory(
@@ -68,7 +69,14 @@ def list_directory(
         page = page_of(by_name, limit=limit, offset=offset, cursor=cursor)
     topics = topics_among(people_shown(viewer, ProfileSection.TOPICS), limit=TOPICS_OF_ALL)
     return Directory(
-        _people(page.items), page.total, limit, page.offset, page.next_cursor, topics=topics, figures=_figures(viewer)
+        _people(page.items),
+        page.total,
+        limit,
+        page.offset,
+        page.next_cursor,
+        topics=topics,
+        figures=_figures(viewer),
+        notice=nobody_to_find(viewer),
     )
 
 

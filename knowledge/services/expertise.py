@@ -11,7 +11,7 @@ from pgvector import HalfVector
 
 from accounts.actor import Actor
 from accounts.models import User
-from accounts.people.sharing import people_shown
+from accounts.people.sharing import nobody_to_find, people_shown
 from bigmind.core.argument_types import Limit, Offset, Query
 from bigmind.core.pagination import Page
 from bigmind.core.profile_sections import ProfileSection
@@ -146,8 +146,9 @@ def search_directory(actor: Actor, *, query: Query, limit: Limit = 10, offset: O
     found = search(subject, owner=actor.user, filters=filters, limit=2 * CANDIDATES)
     # Something is always nearest: below the floor of every search it is no reason to name anyone.
     experts = _experts(_reasons(actor.user, [item for item in found.items if may_answer(item)]))
+    notice = " ".join(filter(None, (found.notice, nobody_to_find(actor.user))))
     return Experts(
-        experts[offset : offset + limit], len(experts), limit, offset, fallback=found.fallback, notice=found.notice
+        experts[offset : offset + limit], len(experts), limit, offset, fallback=found.fallback, notice=notice
     )
 
 

@@ -55,6 +55,7 @@ class DirectoryShape(ListShape[PersonShape]):
 
     topics: list[TopicShape] = Field(description="What most people share.")
     figures: FiguresShape
+    notice: str = Field(default="", description="Says so while no colleague shares what they work on, and how to ask.")
 
 
 class ReasonShape(Shape):
@@ -81,5 +82,5 @@ class ExpertsShape(PageShape[ExpertShape]):
     """People who were found, the best first."""
 
     fallback: bool = Field(description="True: by words alone, because the embedder is down.")
-    notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
+    notice: str = Field(default="", description="What could not be searched by meaning, or that nobody shares yet.")
     no_word: bool = Field(description="True: no word of the question was found; these are nearest in meaning.")

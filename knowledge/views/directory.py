@@ -1,14 +1,14 @@
 """The directory: who is here, what they know, and who worked on what."""
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
 
 from accounts.authentication import actor_of
-from accounts.people.sharing import people_shown
-from bigmind.core.translation import gettext_lazy
+from accounts.people.sharing import invite_to_share, nobody_to_find, people_shown
+from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, search_field
-from bigmind.web.pages import own_page
+from bigmind.web.pages import own_page, tell
 from knowledge.services.directory import list_directory
 from knowledge.services.expertise import search_directory
 
@@ -28,17 +28,24 @@ class Narrowing(Question):
 
 
 @own_page
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 def directory(request: HttpRequest) -> HttpResponse:
-    """List people; or find who worked on something, with the reasons."""
+    """List people; or find who worked on something, with the reasons. A curator asks all others what they share."""
     actor = actor_of(request)
+    if request.method == "POST":
+        number = invite_to_share(actor)
+        tell(request, _("Everyone who has not chosen yet was asked.") if number else _("Everyone was asked already."))
+        return redirect("directory")
     form, narrowing = Asking(request.GET), Narrowing(request.GET)
     asks = bool(form.asked.get("query"))
+    page = None if asks else narrowing.answer(list_directory, actor, limit=PEOPLE_SHOWN)
     context = {
         "form": form,
         "topic": narrowing.asked.get("topic", ""),
         "experts": form.answer(search_directory, actor, limit=PEOPLE_SHOWN) if asks else None,
-        "page": None if asks else narrowing.answer(list_directory, actor, limit=PEOPLE_SHOWN),
+        "page": page,
+        "nobody_shares": bool(page.notice if page else nobody_to_find(actor.user)),
+        "may_invite": "curate" in actor.scopes,
         "is_listed": people_shown(actor.user).filter(pk=actor.user.pk).exists(),
     }
     return render(request, "knowledge/directory.html", context)

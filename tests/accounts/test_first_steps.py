@@ -6,14 +6,20 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from pydantic import SecretStr
 
 from accounts.connecting.clients import find_clients
-from accounts.models import Sharing, User
+from accounts.models import Alert, Sharing, User
+from accounts.people.sharing import asks_what_to_share
 from accounts.sign_in.links import make_sign_in_link
 from bigmind.core.profile_sections import ProfileSection
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
 from knowledge.services.directory import list_directory
+from knowledge.services.expertise import search_directory
 from knowledge.services.first_steps import first_steps_of
+from knowledge.services.people_index import change_sharing
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_fact, make_session
 
@@ -37,7 +43,7 @@ def test_a_newcomer_is_led_there_once_and_skips_it_with_one_click(client: Client
     client.logout()
     again = client.post(reverse("sign-in-link", args=[make_sign_in_link(newcomer)]))
 
-    assert (first.url, skipped.url, again.url) == (WELCOME, "/", "/")
+    assert (first.url, skipped.url, again.url) == (WELCOME, "/", "/u/nia/sharing/?next=%2F")
     newcomer.refresh_from_db()
     assert not first_steps_of(newcomer).is_open
 
@@ -93,6 +99,84 @@ def test_the_preview_is_what_colleagues_see_afterwards_and_not_now_shares_nothin
     assert [topic.name for topic in card.topics] == ["kafka"]
     assert "nia" not in [one.username for one in list_directory(colleague).items]
     assert "You have chosen" in client.get(WELCOME).text
+
+
+def test_everyone_in_a_company_is_asked_at_a_sign_in_until_they_answer(client: Client, newcomer: User) -> None:
+    newcomer.last_login = timezone.now()
+    newcomer.save()
+    make_session(make_agent(newcomer, "claude-code"), topics=["kafka"])
+    typed = {"username": "nia", "password": "a long enough password", "next": "/memory/"}
+    asked = client.post(reverse("sign-in"), typed).url
+    page = client.get(asked)
+
+    answered = client.post(asked, {"sections": ["who", "topics"], "in_directory": "on"})
+    client.logout()
+    again = client.post(reverse("sign-in"), typed).url
+
+    assert asked == "/u/nia/sharing/?next=%2Fmemory%2F"
+    assert [topic.name for topic in page.context["card"].topics] == ["kafka"]
+    assert "Not now: share nothing" in page.text
+    assert (answered.url, again) == ("/memory/", "/memory/")
+    assert search_directory(make_actor(), query="who worked on kafka?").items[0].username == "nia"
+
+
+def test_not_now_shares_nothing_and_is_an_answer(client: Client, newcomer: User) -> None:
+    client.force_login(newcomer)
+
+    answer = client.post("/u/nia/sharing/?next=https://evil.example", {"do": "not-now"})
+
+    assert answer.url == "/u/nia/"
+    assert not asks_what_to_share(newcomer)
+    assert "nia" not in [one.username for one in list_directory(make_actor()).items]
+
+
+def test_alone_nobody_is_asked_what_to_share(newcomer: User, settings: Any) -> None:
+    settings.BIGMIND_MODE = "personal"
+
+    assert not asks_what_to_share(newcomer)
+
+
+def test_a_curator_asks_everyone_who_has_not_chosen_once_a_month(client: Client, newcomer: User) -> None:
+    curator, chosen = make_actor(curator=True), make_actor()
+    change_sharing(chosen, sections=[ProfileSection.WHO], in_directory=True, session_ids=[])
+    client.force_login(curator.user)
+
+    first = client.post("/directory/", follow=True)
+    second = client.post("/directory/", follow=True)
+    client.force_login(newcomer)
+    notices = client.get("/notices/")
+
+    assert "Everyone who has not chosen yet was asked." in first.text
+    assert "Everyone was asked already." in second.text
+    assert [alert.user for alert in Alert.objects.filter(kind="sharing_asked")] == [newcomer]
+    assert 'href="/u/nia/sharing/?next=/"' in notices.text
+
+
+def test_only_a_curator_asks(client: Client, newcomer: User) -> None:
+    client.force_login(newcomer)
+
+    assert client.post("/directory/").status_code == 403
+    assert not Alert.objects.exists()
+
+
+def test_until_somebody_shares_the_answer_says_so_and_how_to_ask(client: Client, newcomer: User) -> None:
+    actor, other = make_agent(newcomer, "claude-code"), make_agent(make_user("ada"), "codex")
+    make_session(other, topics=["kafka"])
+    client.force_login(newcomer)
+    replies = [
+        perform(CATALOGUE[name], actor, arguments, transport="mcp").markdown()
+        for name, arguments in (("directory_list", {}), ("directory_search", {"query": "who worked on kafka?"}))
+    ]
+    page = client.get("/directory/?query=kafka").text
+    change_sharing(other, sections=[ProfileSection.WHO, ProfileSection.TOPICS], in_directory=True, session_ids=[])
+    after = [list_directory(actor).notice, search_directory(actor, query="who worked on kafka?").notice]
+
+    for reply in replies:
+        assert "No colleague shares what they work on yet" in reply
+        assert "/u/NAME/sharing/" in reply
+    assert "No colleague shares what they work on yet" in page
+    assert "No colleague" not in " ".join(after)
+    assert "No colleague" not in client.get("/directory/").text
 
 
 def test_the_page_of_what_others_see_has_the_same_preview_and_saves_nothing_by_it(
