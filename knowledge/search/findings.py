@@ -83,6 +83,11 @@ class Findings:
     period: Period | None = None
 
     @property
+    def searched_something(self) -> bool:
+        """Whether anything is stored that could be meant: also what cannot be compared by meaning yet."""
+        return bool(self.items or self.waiting or self.fallback)
+
+    @property
     def notice(self) -> str:
         """What could not be searched by meaning, in words for the reader; empty: everything was."""
         if self.fallback:

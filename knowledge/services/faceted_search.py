@@ -32,7 +32,7 @@ from knowledge.services.visibility import visible_things
 
 POOL = 100
 GROUPS_SHOWN = 20
-WEAK_SHOWN = 5
+WEAK_SHOWN = 20
 PEOPLE_COUNTED = 8
 SAME_TEXT = 0.92
 """Cosine from which two texts of one kind differ in wording only, so that one can represent both."""
@@ -79,7 +79,8 @@ class FacetCount:
 class FoundPage:
     """A page of what was found for a person, the best first; `total` counts the groups of all pages.
 
-    `weak` only comes closest. `facets` has the values of each facet by its name. `is_cut`: only the best were read.
+    `weak` comes near, the nearest first. `is_empty`: nothing is stored that the question could mean. `facets` has the
+    values of each facet by its name. `is_cut`: only the best were read.
     """
 
     groups: list[HitGroup]
@@ -93,10 +94,11 @@ class FoundPage:
     fallback: bool = False
     reason: str = ""
     as_of: str = ""
+    is_empty: bool = False
 
     @property
     def is_known(self) -> bool:
-        """Whether anything answers."""
+        """Whether anything answers for certain."""
         return bool(self.total)
 
 
@@ -112,7 +114,7 @@ def find_for_page(
     verified: FreshnessName | None = None,
     offset: Offset = 0,
 ) -> FoundPage:
-    """Return what answers a question, in groups that say the same, with the facets to narrow it by."""
+    """Return what answers a question, in groups that say the same, with the facets to narrow it by; or the nearest."""
     then = find_then(actor, query)
     chosen = {"kinds": kinds[0] if kinds else "", "project": project, "who": who, "age": age, "verified": verified}
     found, everything = _find(actor, query, SEARCHED, "", since, then)
@@ -139,6 +141,7 @@ def find_for_page(
         fallback=narrowed.fallback,
         reason=narrowed.reason,
         as_of=say_period(then) if then else "",
+        is_empty=not found.searched_something,
     )
 
 

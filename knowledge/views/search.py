@@ -30,6 +30,8 @@ from knowledge.shapes.directory import ExpertShape
 from knowledge.views.pages import AnswerDrafts, answer_drafts
 
 PEOPLE_ASKED = 3
+NEAREST = 3
+"""Shown at once where nothing is certain; the others are folded below."""
 FOUND_BY = {
     ("keyword", "vector"): gettext_lazy("words and meaning"),
     ("keyword",): "words",
@@ -166,7 +168,7 @@ class ResultGroup:
 
 @dataclass(frozen=True)
 class Doubt:
-    """What to do about a question that nothing answers: who might know, and where a draft of the answer begins."""
+    """What to do where nothing is certain: who might know, and where a draft of the answer begins."""
 
     experts: list[ExpertShape]
     drafts: AnswerDrafts
@@ -181,9 +183,11 @@ def result_page(request: HttpRequest, form: NarrowedSearch, actor: Actor) -> Htt
             ResultGroup(_to_result(group.best, rank), to_results(group.alike, 0))
             for rank, group in enumerate(found.groups, start=found.offset + 1)
         ]
+        weak = to_results(found.weak, 0)
         context |= {
             "page": Page(groups, found.total, found.limit, found.offset),
-            "weak": to_results(found.weak, 0),
+            "nearest": weak[:NEAREST],
+            "weak": weak if found.is_known else weak[NEAREST:],
             "facets": _facets(found, form),
             "doubt": None if found.is_known or form.narrows else _doubt(actor, form),
         }

@@ -10,6 +10,7 @@ from django.utils import timezone
 from curation.models import Channel, Delivery
 from knowledge.models import CompanyEntry, Hypothesis
 from knowledge.services.archive import set_aside
+from knowledge.services.embedding import embed_pending
 from knowledge.services.semantic_search import semantic_search
 from tests.curation.factories import decide_at_latest, propose
 from tests.factories import make_actor, make_agent
@@ -156,11 +157,12 @@ def test_what_was_set_aside_is_not_found(client):
     actor = make_actor()
     note = make_note(actor, "Deploys are announced.")
     set_aside(actor, kind="note", id=str(note.pk))
+    embed_pending()
     client.force_login(actor.user)
 
     page = client.get("/", {"query": "deploys"})
 
-    assert "Nothing known about this" in page.text
+    assert "Nothing is stored yet" in page.text
 
 
 def test_a_slip_of_the_pen_leads_to_names_that_exist(client):

@@ -92,12 +92,24 @@ def test_without_a_matching_word_the_nearest_is_shown_as_such(client):
 
     page = client.get("/", {"query": "bostgres"})
 
-    assert "Nothing known about this" in page.text
-    assert "Closest by meaning" in page.text
+    assert "Nothing certain; nearest:" in page.text
     assert '<a href="/?query=postgres">postgres</a>' in page.text
     assert "The database restarts every night." in page.text
     assert "found by meaning alone" in page.text
     assert "score" not in page.text
+
+
+def test_the_three_nearest_are_shown_at_once_and_the_others_are_folded(client):
+    actor = make_actor()
+    for colour in ("red", "green", "blue", "black", "white"):
+        make_fact(actor, f"The {colour} boat is in the harbour.")
+    embed_pending()
+    client.force_login(actor.user)
+
+    page = client.get("/", {"query": "zeppelin hangar tariffs"})
+
+    shown, _, folded = page.text.partition("2 weak matches")
+    assert (shown.count("boat is in the harbour."), folded.count("boat is in the harbour.")) == (3, 2)
 
 
 def test_while_meaning_cannot_be_asked_the_page_says_so(client):
@@ -175,7 +187,7 @@ def test_who_might_know_is_named_by_what_they_share_and_can_be_asked(client, set
 
     page = client.get("/", {"query": "pgbouncer maintenance windows"})
 
-    assert "Nothing known about this" in page.text
+    assert "Nothing is stored yet" in page.text
     assert "Shares the topic <mark>pgbouncer</mark>" in page.text
     assert (
         f'href="{reverse("question-ask", args=["nora"])}?question=pgbouncer%20maintenance%20windows">Ask nora</a>'
