@@ -65,6 +65,7 @@ from knowledge.models import (
     Session,
     SessionOutcome,
     ShownHeadline,
+    SourceRepository,
     Summary,
     TidyingAnswer,
     ToolUse,
@@ -380,6 +381,8 @@ show(
     filters="state connector",
     order="-created_at",
 )
+
+show(SourceRepository, "name first_commit", search="name first_commit")
 
 # Documentation is changed by its operations, which keep what it is found by true.
 show(ReferenceCollection, "slug title program base_path updated_at", search="slug title")

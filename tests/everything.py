@@ -70,6 +70,7 @@ from knowledge.models import (
     Serving,
     Session,
     SessionOutcome,
+    SourceRepository,
     TidyingAnswer,
     ToolUse,
     UnansweredQuestion,
@@ -137,6 +138,7 @@ def make_one_of_everything() -> User:
     PackLine.objects.create(pack=pack, key="C1", entry=entry)
     PackVersion.objects.create(pack=pack, version="1.0.0", numbers=[1, 0, 0], document={"title": "Basics"})
     Scrub.objects.create(whose=user, why="Not to keep.")
+    SourceRepository.objects.create(name="github.com/acme/shop", first_commit="0" * 40)
     IndexGap.objects.create(gap="passages", kind="fact", count=1)
     Subscription.objects.create(user=user, frequency=Frequency.WEEKLY)
     embed_pending()

@@ -10,6 +10,8 @@ from pathlib import Path
 SECONDS_TO_END = 5.0
 LOCK_SECONDS = 600.0
 """A lock file that is older was left by a git that was killed: no command that BigMind starts may take so long."""
+_OF_A_HOOK = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"}
+"""What git sets for its hooks: it would lead every command to the repository of the hook."""
 
 
 def run_git(*arguments: str, seconds: float, **environment: str) -> "subprocess.CompletedProcess[bytes]":
@@ -19,12 +21,13 @@ def run_git(*arguments: str, seconds: float, **environment: str) -> "subprocess.
         FileNotFoundError: it is not installed.
         TimeoutExpired: it took longer, and was ended.
     """
+    inherited = {name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}
     process = subprocess.Popen(  # noqa: S603 - git, with arguments of our own
         ["git", *arguments],  # noqa: S607 - the one in the path
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **environment},
+        env={**inherited, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **environment},
         start_new_session=True,
     )
     try:

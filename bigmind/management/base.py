@@ -36,6 +36,11 @@ USER = argument("user", help="User name or id.")
 KEY = argument("key", help="The key's id, its SHA-256, or its first 8 characters.")
 DRY_RUN = argument("--dry-run", action="store_true", help="Show what would happen; change nothing.")
 YES = argument("--yes", action="store_true", help="Do not ask.")
+REPLACE = argument(
+    "--replace",
+    action="store_true",
+    help="Change or remove even most of what is there. Without it this is asked, and refused without a terminal.",
+)
 IDENTITY = argument(
     "--identity", type=Path, metavar="FILE", help="The age identity file that decrypts an encrypted backup."
 )
@@ -129,6 +134,10 @@ class OperatorCommand(BaseCommand):
             raise Refused("There is no terminal to ask on. Say --yes to go on without confirmation.")
         if input(question).strip() != wanted:
             raise Refused(otherwise)
+
+    def agrees(self, question: str) -> bool:
+        """Whether somebody at a terminal types yes."""
+        return sys.stdin.isatty() and input(f"{question} Type yes to go on: ").strip() == "yes"
 
     def print_json(self, document: Any) -> None:
         """Print a document to standard output."""

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from bigmind.core.repositories import plain_repository
 from bigmind.core.screening.policy import NoSecrets
 from bigmind.core.text import check_content, echo
 
@@ -120,17 +121,6 @@ def join_anchors(new: list[str], old: list[str]) -> list[str]:
     places = {anchor.cited for text in new if (anchor := read_anchor(text))}
     kept = [text for text in old if (anchor := read_anchor(text)) and anchor.cited not in places]
     return [*new, *kept][:MOST_ANCHORS]
-
-
-def plain_repository(name: str) -> str:
-    """Return `github.com/acme/shop` for any address of a repository: https, ssh or `git@github.com:acme/shop.git`."""
-    name = name.strip().casefold()
-    scheme, is_address, rest = name.partition("://")
-    name = (rest if is_address else scheme).rpartition("@")[2].strip("/").removesuffix(".git")
-    host, colon, path = name.partition(":")
-    # After a host, a number is a port.
-    path = path.partition("/")[2] if colon and path.partition("/")[0].isdecimal() else path
-    return f"{host}/{path}".strip("/") if colon else host
 
 
 def _path(text: str, path: str) -> str:

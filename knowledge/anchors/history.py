@@ -10,9 +10,8 @@ from typing import IO
 
 from bigmind.core.errors import Invalid
 from bigmind.core.git import run_git
+from bigmind.core.repositories import plain_repository
 from bigmind.core.text import echo
-
-from .grammar import plain_repository
 
 SECONDS = 60
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"

@@ -60,6 +60,7 @@ from .references import (
     ReferenceUse,
     ReferenceVersion,
 )
+from .repositories import SourceRepository
 from .sessions import AUTO_CLOSED, STALE_AFTER, Chunk, Session, Speaker, Summary
 from .tidying import Concern, TidyingAnswer
 from .triggers import Act, Firing, TriggerLevel

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +37,8 @@ class EntryFile:
     kind: str = ""
     left_out: tuple[str, ...] = ()
     """Keys of entries that a person does not want, whatever the source says."""
+    first_commit: str = ""
+    """The first commit of the repository that the source is in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,12 @@ _EntryDumper.add_implicit_resolver(
 def write_entries(file: EntryFile) -> str:
     """Return the YAML text of some entries: stable in order, long texts as blocks, with where they came from on top."""
     head = HEADER.format(source=one_line(show_hidden(file.source)) or "several sources")
-    top = {"source": file.source, "kind": file.kind, "left_out": _Inline(file.left_out)}
+    top = {
+        "source": file.source,
+        "first_commit": file.first_commit,
+        "kind": file.kind,
+        "left_out": _Inline(file.left_out),
+    }
     stated = {name: value for name, value in top.items() if value}
     # An empty line before each entry, which the dumper has no way to write.
     entries = "\n".join(_dump([_fields(entry)]) for entry in file.entries)
@@ -170,7 +177,8 @@ def _read(text: str, name: str) -> tuple[EntryFile, list[dict[str, Any]]]:
     entries, problems = _check(listed.value)
     left_out = top.members["left_out"].plain() if "left_out" in top.members else []
     keys = tuple(map(str, left_out)) if isinstance(left_out, list) else ()
-    return EntryFile(entries, top.text("source"), top.text("kind"), keys), problems
+    file = EntryFile(entries, top.text("source"), top.text("kind"), keys, top.text("first_commit"))
+    return file, problems
 
 
 def _check(nodes: Sequence[YamlNode]) -> tuple[tuple[SourceEntry, ...], list[dict[str, Any]]]:
@@ -249,8 +257,7 @@ def refresh(edited: EntryFile, parsed: Iterable[SourceEntry]) -> Refreshed:
     own = {key: entry for key, entry in before.items() if key not in fresh and key in edits}
     entries = tuple(_without_lost_parents({**merged, **own}))
     kept = tuple(key for key in before if key in edits and before[key].origin and _is_moved(before[key], fresh))
-    file = EntryFile(entries, edited.source, edited.kind, edited.left_out)
-    return Refreshed(file, changes(before.values(), entries), kept)
+    return Refreshed(replace(edited, entries=entries), changes(before.values(), entries), kept)
 
 
 def _rename(entries: dict[str, SourceEntry], keys: dict[str, str]) -> dict[str, SourceEntry]:

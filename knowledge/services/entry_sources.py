@@ -4,32 +4,36 @@ An import keeps what it knows of an entry in `provenance`, which nothing else wr
 (`place`), and digests of the source's text, which tell a later edit here from a later edit there.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
-from typing import Any
+from pathlib import PurePath, PurePosixPath
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from pydantic import ValidationError
+from rapidfuzz import fuzz
 
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import BigMindError
 from bigmind.core.operations import carry_out
+from bigmind.core.repositories import Place, read_place
 from bigmind.core.text import digest
 from knowledge.models import Entry, EntryType
 from knowledge.parsers.entries import SourceEntry, generations, rewordings
 from knowledge.services.entries import delete_entry, update_entry
 from knowledge.services.entry_imports import COLUMNS, NewEntry, store_new
+from knowledge.services.source_identity import FEW, WouldReplace, earlier_names, remember_place, require_consent
 
 BATCH = 500
-FEW, MOST = 3, 0.75
-"""How many entries, and which share of them, must be the same in a file that was renamed."""
+HALF, MOST = 0.5, 0.75
+"""Which share of the entries is the same in a file whose repository, or whose name, is another now."""
+REWORDED = 75
+"""How alike, of 100, the texts of two entries with one key are if one is the other reworded."""
 SENT = tuple(name for name in COLUMNS.names() if name in SourceEntry.model_fields and name != "parent")
 """What a source says of an entry and the entry keeps as it is; `parent` is a key there, and an id here."""
 _BY_OPERATION = {"content", "roles", "tags", "confidence", "metadata"}
@@ -48,6 +52,8 @@ class Reimport:
     """What the source no longer says. It stays until someone deletes it."""
     refused: list[str] = field(default_factory=list)
     unchanged: int = 0
+    asks: str = ""
+    """Why the import would be refused unless its caller says that so much is to change."""
 
     def __str__(self) -> str:
         changes = f"{len(self.added)} added, {len(self.changed)} changed, {len(self.removed)} removed from the source"
@@ -59,46 +65,69 @@ class Reimport:
 
 def entries_from(actor: Actor, source: str) -> dict[str, Entry]:
     """Return the entries imported from a source, by their keys in it: the actor's own; for curators all."""
-    return {
-        str(entry.provenance.get("place", "")): entry for entry in _select_imported(actor, provenance__source=source)
-    }
+    return _by_key(_select_imported(actor, provenance__source=source))
 
 
 def import_source(
     actor: Actor,
-    source: str,
+    source: Place | str,
     entries: Sequence[SourceEntry],
     *,
     dry_run: bool = False,
+    replaces: bool = False,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Reimport:
     """Update the knowledge base to a source: the importer owns what is added, and nothing is deleted.
 
-    What a curator restores from an export keeps its id, its dates and its author, if a user of that name exists. A
-    source is recognized by its name and its entries, from whichever folder it was read.
+    What a curator restores from an export keeps its id, its dates and its author, if a user of that name exists.
 
     Args:
+        source: Where it is, or a name that no other source has.
+        replaces: Whether to change even most of what is there; else that is refused.
         progress: Told how many entries were seen to, as it goes on.
+
+    Raises:
+        WouldReplace: most of what the source brought would change, or what another source brought.
     """
-    source = _find_known_source(actor, source, entries)
-    entries = _keep_file_names(entries_from(actor, source), entries)
-    importing = _SourceImport(actor, source, dry_run)
-    importing.know_reworded(entries)
-    importing.look_up(entries)
-    for generation in generations(entries):
-        for batch in _batches(generation):
-            importing.see_to(batch)
-            progress(len(batch))
-    gone = importing.before.keys() - {entry.key for entry in entries}
-    importing.report.removed = {key: importing.before[key].pk for key in sorted(gone)}
-    return importing.report
+    known = _find_known(actor, source, entries)
+    entries = _keep_file_names(known.rows, entries)
+    trial = _SourceImport(actor, source, known, dry_run=True)
+    would, reworded = trial.run(entries), trial.reworded
+    foreign = reworded if known.is_guessed else 0
+    try:
+        require_consent(str(source), changed=reworded, removed=0, there=len(known.rows), foreign=foreign)
+    except WouldReplace as refusal_of_most:
+        would.asks = str(refusal_of_most)
+        if not (dry_run or replaces):
+            raise
+    if dry_run:
+        return would
+    if isinstance(source, Place):
+        remember_place(source)
+    _adopt(known, str(source))
+    return _SourceImport(actor, source, known, dry_run=False).run(entries, progress)
 
 
-def delete_removed(actor: Actor, report: Reimport) -> int:
-    """Delete what a source no longer has, after someone confirmed the list; return how many."""
-    for entry_id in report.removed.values():
-        delete_entry(actor, id=entry_id)
-    return len(report.removed)
+def delete_removed(actor: Actor, source: Place | str, report: Reimport, *, replaces: bool = False) -> int:
+    """Delete what a source no longer has, after someone confirmed the list; return how many.
+
+    What another source has, too, stays, as that one's.
+
+    Raises:
+        WouldReplace: it is most of what the source brought.
+    """
+    going, there = len(report.removed), len(entries_from(actor, str(source)))
+    if going * 2 > there and not replaces:
+        raise WouldReplace(
+            f"{source} would lose {going:,} of its {there:,} entries. None was deleted.",
+            hint="If that is meant, say `replaces` (on the command line --replace).",
+        )
+    deleted = 0
+    for entry in Entry.objects.filter(pk__in=report.removed.values()):
+        if not _hand_over(entry):
+            delete_entry(actor, id=entry.pk)
+            deleted += 1
+    return deleted
 
 
 def _select_imported(actor: Actor, **conditions: Any) -> QuerySet[Entry]:
@@ -106,33 +135,143 @@ def _select_imported(actor: Actor, **conditions: Any) -> QuerySet[Entry]:
     return Entry.objects.filter(**own, **conditions)
 
 
-def _find_known_source(actor: Actor, source: str, entries: Sequence[SourceEntry]) -> str:
-    """Return the earlier name of a source, if its entries show that it is the same one.
+def _by_key(entries: Iterable[Entry]) -> dict[str, Entry]:
+    return {str(entry.provenance.get("place", "")): entry for entry in entries}
 
-    The path depends on the working directory: if one path ends with the other, half the entries must be the same. If
-    the file was renamed or moved, most must be: a copy may still exist.
-    """
-    # A summary tells what stands below it, so it changes with each of these.
+
+@dataclass(frozen=True)
+class _Known:
+    """What is there of a source: entries by their keys, also those that are stored under another name of it."""
+
+    rows: dict[str, Entry]
+    is_guessed: bool = False
+    """Whether only the likeness of its entries says that it is the same source."""
+
+
+def _find_known(actor: Actor, source: Place | str, entries: Sequence[SourceEntry]) -> _Known:
+    """Return what is there of a source: under its name, under an earlier one, or under the bare name of its file."""
+    rows = entries_from(actor, str(source))
+    if rows or isinstance(source, str):
+        return _Known(rows)
+    # A summary tells what is below it, so its text changes with each of these.
     texts = {digest(entry.content) for entry in entries if entry.entry_type != EntryType.SUMMARY.value}
-    known = _select_imported(actor, provenance__has_key="source").exclude(entry_type=EntryType.SUMMARY)
-    if known.filter(provenance__source=source).exists():
-        return source
-    same = Q(digest__in=texts) | Q(provenance__source__endswith=PurePath(source).name)
-    names = set(known.filter(same).values_list("provenance__source", flat=True))
-    shared, sizes = Counter[str](), Counter[str]()
-    for one in known.filter(provenance__source__in=names).values_list("provenance", flat=True):
-        sizes[one["source"]] += 1
-        shared[one["source"]] += one.get("text") in texts
-    same_ones = (name for name in names if _is_same_source(name, source, shared[name], sizes[name], len(texts)))
-    return max(same_ones, key=lambda name: (shared[name], name), default=source)
+    for name in earlier_names(source):
+        rows = entries_from(actor, name)
+        if rows and _likeness(rows, texts).share_of_fewer >= HALF:
+            return _Known(rows)
+    return _find_moved(actor, source, texts) or _Known(_find_unplaced(actor, source, entries, texts))
 
 
-def _is_same_source(name: str, other: str, shared: int, size: int, size_now: int) -> bool:
-    parts, others = PurePath(name).parts, PurePath(other).parts
+def _find_moved(actor: Actor, place: Place, texts: set[str]) -> _Known | None:
+    """Return a source that was renamed in its repository, or whose folder was: most of its entries are the same."""
+    likely = _select_imported(actor, digest__in=texts).values_list("provenance__source", flat=True)
+    for name in sorted({name for name in likely if name}):
+        other = read_place(name)
+        if not other or (other.repository != place.repository and other.path != place.path):
+            continue
+        is_folder = "~" in other.repository and "~" in place.repository
+        if other.repository != place.repository and not is_folder:
+            continue
+        rows = entries_from(actor, name)
+        alike = _likeness(rows, texts)
+        if alike.shared >= FEW and alike.share_of_more >= MOST:
+            is_gone = place.root and other.repository == place.repository and not (place.root / other.path).exists()
+            return _Known(rows, is_guessed=not is_gone)
+    return None
+
+
+def _find_unplaced(actor: Actor, place: Place, entries: Sequence[SourceEntry], texts: set[str]) -> dict[str, Entry]:
+    """Return what an earlier version of BigMind stored under the bare name of this file, as far as it is of this file.
+
+    Two files of that name may have been taken for one source, so each row has to show that it is of this one.
+    """
+    found: dict[str, Entry] = {}
+    likely = _select_imported(actor, provenance__source__endswith=PurePosixPath(place.path or place.repository).name)
+    for name in sorted({*likely.values_list("provenance__source", flat=True)} - {""}):
+        if _is_bare_name_of(place, name):
+            rows = entries_from(actor, name)
+            found |= _rows_of(rows, entries, is_one_file=_likeness(rows, texts).share_of_rows >= HALF)
+    return found
+
+
+def _is_bare_name_of(place: Place, name: str) -> bool:
+    if ":" in name or read_place(name):
+        return False
+    parts, others = PurePosixPath(place.path or place.repository).parts, PurePosixPath(name).parts
     length = min(len(parts), len(others))
-    if parts[-length:] == others[-length:]:
-        return shared * 2 >= min(size, size_now)
-    return shared >= FEW and shared >= max(size, size_now) * MOST
+    return parts[-length:] == others[-length:]
+
+
+def _rows_of(rows: Mapping[str, Entry], entries: Sequence[SourceEntry], *, is_one_file: bool) -> dict[str, Entry]:
+    """Return the rows that are entries of this file: by their text; else by place, if they say nearly the same."""
+    by_text = {str(row.provenance.get("text")): (key, row) for key, row in rows.items()}
+    found = dict(by_text[text] for entry in entries if (text := digest(entry.content)) in by_text)
+    if not is_one_file:
+        return found
+    parents, new = {row.parent_id for row in found.values()}, {entry.key: entry for entry in entries}
+    pairs = {key: key for key in new.keys() & rows.keys()} | _pair_reworded(rows, entries)
+    for key, before in pairs.items():
+        row = rows[before]
+        # A summary tells what is below it, so its text changes with each of these.
+        if row.pk in parents or fuzz.ratio(row.content, new[key].content) >= REWORDED:
+            found.setdefault(before, row)
+    return found
+
+
+def _pair_reworded(before: Mapping[str, Entry], entries: Sequence[SourceEntry]) -> dict[str, str]:
+    """Return the keys of entries whose first words changed, and the keys that they had before."""
+    keys = {entry.key for entry in entries}
+    compared = ("content", "entry_type", "source_story")
+    gone = [
+        SourceEntry.model_construct(None, key=key, **{name: getattr(one, name) for name in compared})
+        for key, one in before.items()
+        if key not in keys
+    ]
+    return rewordings(gone, [entry for entry in entries if entry.key not in before])
+
+
+class _Likeness(NamedTuple):
+    """How many entries of a source are stored with the same text, of how many there and here."""
+
+    shared: int
+    stored: int
+    sent: int
+
+    @property
+    def share_of_rows(self) -> float:
+        return self.shared / max(self.stored, 1)
+
+    @property
+    def share_of_fewer(self) -> float:
+        return self.shared / max(min(self.stored, self.sent), 1)
+
+    @property
+    def share_of_more(self) -> float:
+        return self.shared / max(self.stored, self.sent, 1)
+
+
+def _likeness(rows: Mapping[str, Entry], texts: set[str]) -> _Likeness:
+    stored = [row for row in rows.values() if row.entry_type != EntryType.SUMMARY]
+    return _Likeness(sum(row.provenance.get("text") in texts for row in stored), len(stored), len(texts))
+
+
+def _adopt(known: _Known, source: str) -> None:
+    """Store what was found under another name under the name of its source."""
+    moved = [row for row in known.rows.values() if row.provenance.get("source") != source]
+    for row in moved:
+        row.provenance = {**row.provenance, "source": source}
+    Entry.objects.bulk_update(moved, ["provenance"], batch_size=BATCH)
+
+
+def _hand_over(entry: Entry) -> bool:
+    """Leave an entry to the next of the other sources that say the same; return whether there is one."""
+    others = dict(entry.provenance.get("also") or {})
+    if not others:
+        return False
+    source = next(iter(others))
+    entry.provenance = {**entry.provenance, "source": source, "place": others.pop(source), "also": others}
+    entry.save(update_fields=["provenance"])
+    return True
 
 
 def _keep_file_names(before: Mapping[str, Entry], entries: Sequence[SourceEntry]) -> list[SourceEntry]:
@@ -150,26 +289,36 @@ def _keep_file_names(before: Mapping[str, Entry], entries: Sequence[SourceEntry]
 class _SourceImport:
     """One import under way: what was there before, and what the entries of the source have become."""
 
-    def __init__(self, actor: Actor, source: str, dry_run: bool) -> None:
-        self.actor, self.source, self.dry_run = actor, source, dry_run
+    def __init__(self, actor: Actor, source: Place | str, known: _Known, *, dry_run: bool) -> None:
+        self.actor, self.source, self.dry_run = actor, str(source), dry_run
         # Anyone who may not change what others wrote may not write in their names either.
         self.restores = "curate" in actor.scopes
         self.report = Reimport()
-        self.before = entries_from(actor, source)
+        self.before = dict(known.rows)
+        self.reworded = 0
+        self.shared: dict[UUID, str] = {}
+        """The keys here of entries that another source brought with the same text."""
         self.known: dict[str, UUID | None] = {}
         """Ids by the digest of the content; None for what this import is about to add."""
         self.texts: dict[str, str] = {}
 
+    def run(self, entries: Sequence[SourceEntry], progress: Callable[[int], None] = lambda done: None) -> Reimport:
+        """Compare, and unless it is a dry run store, all entries of the source."""
+        self.know_reworded(entries)
+        self.look_up(entries)
+        for generation in generations(entries):
+            for batch in _batches(generation):
+                self.see_to(batch)
+                progress(len(batch))
+        if not self.dry_run:
+            self._note_shared()
+        gone = self.before.keys() - {entry.key for entry in entries}
+        self.report.removed = {key: self.before[key].pk for key in sorted(gone)}
+        return self.report
+
     def know_reworded(self, entries: Sequence[SourceEntry]) -> None:
         """Recognize entries that have another key in the source now, because their first words changed."""
-        keys = {entry.key for entry in entries}
-        compared = ("content", "entry_type", "source_story")
-        gone = [
-            SourceEntry.model_construct(None, key=key, **{name: getattr(one, name) for name in compared})
-            for key, one in self.before.items()
-            if key not in keys
-        ]
-        for new, old in rewordings(gone, [entry for entry in entries if entry.key not in self.before]).items():
+        for new, old in _pair_reworded(self.before, entries).items():
             self.before[new] = self.before.pop(old)
 
     def look_up(self, entries: Sequence[SourceEntry]) -> None:
@@ -224,14 +373,32 @@ class _SourceImport:
     def _is_there(self, entry: SourceEntry) -> bool:
         """Handle an entry that exists already; return whether it did."""
         text = self.texts[entry.key] = digest(entry.content)
-        if before := self.before.get(entry.key):
+        before = self.before.get(entry.key)
+        if before and before.provenance.get("also") and before.provenance.get("text") != text:
+            # Another source still says what this one said before: that stays, and this is a new entry.
+            del self.before[entry.key]
+            if not self.dry_run:
+                _hand_over(before)
+            before = None
+        if before:
             self._compare(before, entry)
             return True
         if text in self.known:
             self.report.unchanged += 1
+            if there := self.known[text]:
+                self.shared[there] = entry.key
             return True
         self.known[text] = None  # The same text further on in the source is not added again.
         return False
+
+    def _note_shared(self) -> None:
+        """Note on entries of other sources that this one says the same, so that they outlive those."""
+        rows = list(Entry.objects.filter(pk__in=self.shared, provenance__has_key="source"))
+        rows = [row for row in rows if row.provenance["source"] != self.source]
+        for row in rows:
+            others = {**(row.provenance.get("also") or {}), self.source: self.shared[row.pk]}
+            row.provenance = {**row.provenance, "also": others}
+        Entry.objects.bulk_update(rows, ["provenance"], batch_size=BATCH)
 
     def _parent_of(self, entry: SourceEntry) -> UUID | None:
         if before := self.before.get(entry.parent):
@@ -245,6 +412,7 @@ class _SourceImport:
             self.report.unchanged += 1
             return
         is_reworded = mark.get("text") != digest(entry.content)
+        self.reworded += is_reworded
         is_edited_here = mark.get("text") != before.digest
         if is_reworded and is_edited_here and before.digest != digest(entry.content):
             self.report.kept.append(entry.key)
@@ -263,7 +431,7 @@ class _SourceImport:
             with transaction.atomic():
                 metadata = _metadata_changes(before, entry)
                 carry_out(update_entry, self.actor, {"id": before.pk, **changes, "metadata": metadata})
-                kept = {"parent_id": parent or before.parent_id, "provenance": self._mark(entry)}
+                kept = {"parent_id": parent or before.parent_id, "provenance": before.provenance | self._mark(entry)}
                 # Where it comes from is among what may have signs: the next sweep looks at it again.
                 Entry.objects.filter(pk=before.pk).update(**placed, **kept, signs=None)
         except BigMindError as error:

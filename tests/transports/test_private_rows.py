@@ -43,6 +43,7 @@ NOT_PRIVATE = {
     "read by everybody, or by every curator": {
         *("App", "AppTable", "AppEntity", "AppWorkflow", "AmbiguousName", "Healing", "AppRun", "CompanyEntry"),
         *("CompanyServer", "CompanyCopy", "Dispatch", "Entry", "EntryFingerprint", "LessonAsked", "Proof", "Gap"),
+        "SourceRepository",
         *("ReferenceCollection", "ReferenceImport", "Reference", "ReferenceName", "ReferenceVersion"),
         *("ReferenceDrift", "ReferenceUse", "GoldenQuestion", "Comment", "Claim", "Review", "Overlap", "Comparison"),
         *("SettingOverride", "Webhook", "Pack", "PackKey", "PackLine", "PackVersion"),

@@ -1,8 +1,10 @@
 """Turn sources (lessons learned, templates, instruction files, decision records, markdown) into YAML to edit."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
+from bigmind.core.repositories import place_of
 from bigmind.management.base import OperatorCommand, ProgressBar, Refused, argument, usage_error
 from knowledge.parsers.entries import SourceEntry
 from knowledge.parsers.sources import ParsedSource, RefusedSource, SourceKind, find_sources, in_one, parse, parse_folder
@@ -35,7 +37,9 @@ class Command(OperatorCommand):
             parsed, left_out, refused = self._folder(source, options["kind"])
         else:
             one = parse(source, options["kind"])
-            parsed, left_out = EntryFile(one.entries, one.source_file, one.kind), one.left_out
+            parsed, left_out = EntryFile(one.entries, kind=one.kind), one.left_out
+        place = place_of(source)
+        parsed = replace(parsed, source=str(place), first_commit=place.first_commit)
         if parsed.entries:
             self._write(parsed, options["output"], is_whole=not refused)
         elif not refused:
@@ -57,13 +61,14 @@ class Command(OperatorCommand):
             bar.advance()
         bar.clear()
         left_out = tuple(text for source in parsed for text in source.left_out)
-        return EntryFile(in_one(parsed), folder.name, kind or ""), left_out, refused
+        return EntryFile(in_one(parsed), kind=kind or ""), left_out, refused
 
     def _write(self, parsed: EntryFile, output: Path | None, *, is_whole: bool) -> None:
         if output is None:
             self.stdout.write(write_entries(parsed), ending="")
             return
-        before = read_entries(output) if output.exists() else EntryFile((), parsed.source, parsed.kind)
+        before = read_entries(output) if output.exists() else EntryFile((), kind=parsed.kind)
+        before = replace(before, source=parsed.source, first_commit=parsed.first_commit)
         entries = parsed.entries if is_whole else _with_those_before(parsed, before)
         refreshed = refresh(before, entries)
         write_entry_file(output, refreshed.file)
