@@ -21,7 +21,10 @@ SOURCE = "bigmind"
 
 # `auto` does not take it: a folder of that name, as in a checkout, may be a source as well.
 OWN = Generator(
-    SOURCE, "`bigmind`: its own commands, REST API and settings", "bigmind.management.own_documentation.generate"
+    SOURCE,
+    "`bigmind`: its own commands, REST API and settings",
+    "bigmind.management.own_documentation.generate",
+    takes="program",
 )
 
 

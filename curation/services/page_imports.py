@@ -40,12 +40,14 @@ SOURCE_CHARS = 500
 class PageChoice:
     """What pages are to become; empty is the default for them.
 
-    `collection` is the name of the documentation, `removes` whether to delete here what the source no longer has.
+    `collection` is the name of the documentation, `removes` whether to delete here what the source no longer has,
+    `replaces` whether to change or remove even most of what the source brought; else that is refused.
     """
 
     into: str = ""
     collection: str = ""
     removes: bool = False
+    replaces: bool = False
 
     def __post_init__(self) -> None:
         if self.into and self.into not in DESTINATIONS:
@@ -95,12 +97,13 @@ def bring_in_pages(actor: Actor, reading: Reading, format: ImportFormat, choice:
 
 def _as_notes(told: _Pages) -> None:
     importing = NoteImport(told.actor.user, told.source, told.report, known=told.origin.files)
-    importing.bring_in(told.pages, is_whole=told.is_whole, removes=told.choice.removes)
+    choice = told.choice
+    importing.bring_in(told.pages, is_whole=told.is_whole, removes=choice.removes, replaces=choice.replaces)
 
 
 def _as_entries(told: _Pages) -> None:
     entries = [entry for page in told.pages for entry in _entries_of(page, told.report)]
-    done = import_source(told.actor, told.source, entries)
+    done = import_source(told.actor, told.source, entries, replaces=told.choice.replaces)
     told.report.count("entries", added=len(done.added), changed=len(done.changed), unchanged=done.unchanged)
     for key in done.kept:
         told.report.keep(f"entry {key}")
@@ -109,7 +112,7 @@ def _as_entries(told: _Pages) -> None:
     if told.is_whole:
         told.report.removed += [f"entry {key}" for key in done.removed]
         if told.choice.removes:
-            delete_removed(told.actor, done)
+            delete_removed(told.actor, told.source, done, replaces=told.choice.replaces)
 
 
 def _entries_of(page: PageDraft, report: MovedIn) -> Iterator[SourceEntry]:
@@ -146,7 +149,12 @@ def _as_documentation(told: _Pages) -> None:
     if not told.pages and not ReferenceCollection.objects.filter(slug=collection).exists():
         return
     drafts = [draft for page in told.pages for draft in _references_of(page)]
-    arguments: dict[str, Any] = {"collection": collection, "drafts": drafts, "source": told.source}
+    arguments: dict[str, Any] = {
+        "collection": collection,
+        "drafts": drafts,
+        "source": told.source,
+        "replaces": told.choice.replaces,
+    }
     try:
         # Tried as if it were complete: that names what the source no longer has, also where it is to stay.
         gone = import_references(told.actor, **arguments, complete=True, dry_run=True)

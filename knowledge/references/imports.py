@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.conf import settings
@@ -18,6 +18,7 @@ from accounts.models import User
 from bigmind.core.argument_types import Moment, SharedLongText
 from bigmind.core.bulk_copy import copy_in, copy_new
 from bigmind.core.errors import Invalid
+from bigmind.core.repositories import Place
 from bigmind.core.text import REFUSED, echo
 from knowledge.argument_types import Completeness
 from knowledge.models import (
@@ -57,6 +58,15 @@ from knowledge.references.texts import (
     write_text,
 )
 from knowledge.search.passages import Indexed, forget_passages, index_new
+from knowledge.services.source_identity import (
+    HALF,
+    MOST,
+    WouldReplace,
+    earlier_names,
+    is_bare_name_of,
+    remember_place,
+    require_consent,
+)
 
 BATCH = 500
 MOST_PROBLEMS = 1_000
@@ -129,13 +139,16 @@ def import_references(
     complete: Annotated[
         bool, Field(description="This is all the source has now: earlier items that are missing are removed.")
     ] = False,
+    replaces: Annotated[
+        bool, Field(description="Change or remove even most of what is there, or what another source brought.")
+    ] = False,
     dry_run: Annotated[bool, Field(description="Only report what would be done.")] = False,
 ) -> ImportedReferences:
     """Import documentation: commands, endpoints, guides, features, troubleshooting, settings. Everybody reads it.
 
     Call this to import what a generator or a person wrote; for curators and admins. Unchanged items stay as they are.
     What a person edited is never overwritten: it waits for a decision (`drifted`). Returns how many were added,
-    changed, removed, unchanged.
+    changed, removed, unchanged. An import that would change or remove most of what is there asks for `replaces`.
     """
     require_documentarian(actor)
     _allow_long_transaction()
@@ -144,7 +157,8 @@ def import_references(
     # Read behind the lock: what an import that came first has stored would otherwise be missing from the plan.
     known = {one.key: one for one in Reference.objects.filter(collection__slug=collection).only(*_KNOWN)}
     plan = _make_plan(items, known, origin=source, complete=complete)
-    troubles = _fit_all(items, plan) + _find_repeated_keys(drafts)
+    question = [] if replaces else _find_question(plan, known, source, dry_run=dry_run)
+    troubles = question + _fit_all(items, plan) + _find_repeated_keys(drafts)
     if stored is not None:
         # Screening takes a while, in which people edit: what they have edited since is theirs, and drifts.
         known = _lock_planned(plan, known)
@@ -155,11 +169,83 @@ def import_references(
             stored, items, description=description, program=program, base_path=base_path, synonyms=synonyms
         )
         _note_completeness(stored, source, items, completeness or {}, plan)
-        _carry_out(actor.user, stored, plan, items, known, origin=source)
+        _carry_out(actor.user, stored, plan, items, known, origin=source, replaces=replaces)
         if rebased:
             rewrite_names(stored, Reference.objects.filter(collection=stored).current())
         _note_import(actor.user, stored, report, source=source, version=version, generated_at=generated_at)
     return report
+
+
+def import_placed(
+    actor: Actor, place: Place | None, *, collection: str, drafts: list[ReferenceDraft], dry_run: bool, **arguments: Any
+) -> ImportedReferences:
+    """Import references from a place, as `import_references`; what the same source brought under another name is its.
+
+    Args:
+        place: Where the source is; None if the name in `source` is that of one source alone.
+    """
+    if place is None:
+        return import_references(actor, collection=collection, drafts=drafts, dry_run=dry_run, **arguments)
+    require_documentarian(actor)
+    with transaction.atomic():
+        _adopt(collection, place, _read_drafts(drafts, ""))
+        remember_place(place)
+        arguments["source"] = str(place)
+        report = import_references(actor, collection=collection, drafts=drafts, dry_run=dry_run, **arguments)
+        if dry_run:
+            transaction.set_rollback(True)
+    return report
+
+
+def _adopt(slug: str, place: Place, items: Mapping[str, _SourceItem]) -> None:
+    """Give a place what was stored under an earlier name of it, or under the bare name of its file."""
+    stored = Reference.objects.filter(collection__slug=slug).only("id", "key", "digest", "origin")
+    by_origin: dict[str, list[Reference]] = {}
+    for row in stored:
+        by_origin.setdefault(row.origin, []).append(row)
+    if str(place) in by_origin:
+        return
+    earlier = earlier_names(place)
+    for name, rows in by_origin.items():
+        if name in earlier or is_bare_name_of(name, place):
+            same = [row for row in rows if row.key in items and items[row.key].digest == row.digest]
+            # Files of one name were taken for one source: a name without a repository has to show that it is this one.
+            share = HALF if name in earlier else MOST
+            is_whole = len(same) >= share * (min(len(rows), len(items)) if name in earlier else len(rows))
+            Reference.objects.filter(pk__in=[row.pk for row in (rows if is_whole else same)]).update(origin=str(place))
+            if is_whole:
+                _rename_completeness(slug, name, str(place))
+
+
+def _rename_completeness(slug: str, before: str, after: str) -> None:
+    collection = ReferenceCollection.objects.select_for_update().get(slug=slug)
+    if before in collection.completeness:
+        collection.completeness[after] = collection.completeness.pop(before)
+        collection.save(update_fields=["completeness"])
+
+
+def _find_question(plan: _Plan, known: Mapping[str, Reference], source: str, *, dry_run: bool) -> list[str]:
+    """Return what a dry run says of an import that needs a word of its own.
+
+    Raises:
+        WouldReplace: this import needs it, and is no dry run.
+    """
+    touched = {*plan.changed, *plan.removed}
+    there = sum(one.origin == source and not one.removed_at for one in known.values())
+    foreign = sum(source != known[key].origin != "" for key in plan.changed) if source else 0
+    try:
+        require_consent(
+            source,
+            changed=len(plan.changed),
+            removed=len(plan.removed),
+            there=max(there, len(touched)),
+            foreign=foreign,
+        )
+    except WouldReplace as error:
+        if not dry_run:
+            raise
+        return [str(error)]
+    return []
 
 
 def _note_import(
@@ -394,6 +480,7 @@ def _carry_out(
     known: Mapping[str, Reference],
     *,
     origin: str,
+    replaces: bool,
 ) -> None:
     fresh = []
     for key in plan.added:
@@ -412,7 +499,9 @@ def _carry_out(
     same = [known[key] for key in plan.unchanged]
     # If the source is back at the text it had when a person edited it, there is nothing left to decide.
     ReferenceDrift.objects.filter(reference__in=[row.pk for row in same if row.edited_at], decided_at=None).delete()
-    _note_provenance(same, items, origin=origin)
+    # What another source says in the same words stays that one's.
+    own = [row for row in same if replaces or row.origin in ("", origin)]
+    _note_provenance(own, items, origin=origin)
 
 
 def _rewrite(by: User, rows: Sequence[Reference], items: Mapping[str, _SourceItem], *, origin: str) -> None:

@@ -27,11 +27,18 @@ from knowledge.models import Entry, EntryType
 from knowledge.parsers.entries import SourceEntry, generations, rewordings
 from knowledge.services.entries import delete_entry, update_entry
 from knowledge.services.entry_imports import COLUMNS, NewEntry, store_new
-from knowledge.services.source_identity import FEW, WouldReplace, earlier_names, remember_place, require_consent
+from knowledge.services.source_identity import (
+    FEW,
+    HALF,
+    MOST,
+    WouldReplace,
+    earlier_names,
+    is_bare_name_of,
+    remember_place,
+    require_consent,
+)
 
 BATCH = 500
-HALF, MOST = 0.5, 0.75
-"""Which share of the entries is the same in a file whose repository, or whose name, is another now."""
 REWORDED = 75
 """How alike, of 100, the texts of two entries with one key are if one is the other reworded."""
 SENT = tuple(name for name in COLUMNS.names() if name in SourceEntry.model_fields and name != "parent")
@@ -188,18 +195,10 @@ def _find_unplaced(actor: Actor, place: Place, entries: Sequence[SourceEntry], t
     found: dict[str, Entry] = {}
     likely = _select_imported(actor, provenance__source__endswith=PurePosixPath(place.path or place.repository).name)
     for name in sorted({*likely.values_list("provenance__source", flat=True)} - {""}):
-        if _is_bare_name_of(place, name):
+        if is_bare_name_of(name, place):
             rows = entries_from(actor, name)
             found |= _rows_of(rows, entries, is_one_file=_likeness(rows, texts).share_of_rows >= HALF)
     return found
-
-
-def _is_bare_name_of(place: Place, name: str) -> bool:
-    if ":" in name or read_place(name):
-        return False
-    parts, others = PurePosixPath(place.path or place.repository).parts, PurePosixPath(name).parts
-    length = min(len(parts), len(others))
-    return parts[-length:] == others[-length:]
 
 
 def _rows_of(rows: Mapping[str, Entry], entries: Sequence[SourceEntry], *, is_one_file: bool) -> dict[str, Entry]:

@@ -4,12 +4,16 @@ A source is a place, `repository//path`, or a name that the caller made sure is 
 Decision 80.
 """
 
+from pathlib import PurePosixPath
+
 from django.db.models import Q
 
 from bigmind.core.errors import Conflict
-from bigmind.core.repositories import Place
+from bigmind.core.repositories import Place, read_place
 from knowledge.models import SourceRepository
 
+HALF, MOST = 0.5, 0.75
+"""Which share of the entries is the same in a file whose repository, or whose name, is another now."""
 FEW = 3
 """Up to so many rows an import changes or removes without a question, whatever their share is."""
 
@@ -29,6 +33,15 @@ def earlier_names(place: Place) -> list[str]:
     same = SourceRepository.objects.filter(~Q(first_commit=""), first_commit=place.first_commit)
     names = [str(place.beside(place.path, of=name)) for name in same.values_list("name", flat=True)]
     return [name for name in [*names, place.without_git] if name and name != str(place)]
+
+
+def is_bare_name_of(name: str, place: Place) -> bool:
+    """Whether an earlier version of BigMind may have called a place so: by its file name, or by part of its path."""
+    if ":" in name or read_place(name):
+        return False
+    parts, others = PurePosixPath(place.path or place.repository).parts, PurePosixPath(name).parts
+    length = min(len(parts), len(others))
+    return length > 0 and parts[-length:] == others[-length:]
 
 
 def require_consent(

@@ -23,6 +23,7 @@ from bigmind.core.text import one_line
 from knowledge.models import Kind, Note
 from knowledge.search.passages import erase_passages
 from knowledge.services.notes import index_note
+from knowledge.services.source_identity import require_consent
 from knowledge.transfer.readers.memory_drafts import NoteDraft, PageDraft
 from knowledge.transfer.readers.obsidian import MANIFEST, MARK
 from knowledge.transfer.readers.provenance import fingerprint
@@ -68,16 +69,31 @@ class NoteImport:
         self._known = {file.place: file for file in _files_of(user, source)}
         self._domain = headline(source.partition(":")[2] or source, otherwise="notes")
 
-    def bring_in(self, pages: Sequence[PageDraft], *, is_whole: bool, removes: bool = False) -> None:
+    def bring_in(
+        self, pages: Sequence[PageDraft], *, is_whole: bool, removes: bool = False, replaces: bool = False
+    ) -> None:
         """Store what is new, follow what changed there and not here, and name what changed on both sides or is gone.
 
         Args:
             is_whole: Whether what is missing is gone from the source.
             removes: Whether what is gone is set aside here, from where it can be restored.
+            replaces: Whether to change even most of what is here.
+
+        Raises:
+            WouldReplace: most of what the source brought would change or go.
         """
         there = {page.place for page in pages}
         gone = {place: file for place, file in self._known.items() if place not in there}
         moved = {file.mark: file for file in gone.values()}
+        both = [(file, page) for page in pages if (file := self._known.get(page.place))]
+        texts = {fingerprint(page.content) for page in pages}
+        require_consent(
+            self.source,
+            changed=sum(self._is_rewritten(file, page) for file, page in both),
+            removed=len(moved.keys() - texts) if removes and is_whole else 0,
+            there=len(self._known),
+            replaces=replaces,
+        )
         for page in pages:
             file = self._known.get(page.place)
             if file is None and (file := moved.pop(fingerprint(page.content), None)):
@@ -101,6 +117,14 @@ class NoteImport:
             note.save(update_fields=["set_aside_at"])
             index_note(note)
 
+    def _is_rewritten(self, file: _File, page: PageDraft) -> bool:
+        """Whether a page changed there and not here: here it says what the file did, or what was last taken out."""
+        here, text = fingerprint(file.text), fingerprint(page.content)
+        return text not in (here, file.mark) and here in (
+            file.mark,
+            self._manifest.get(page.place, {}).get("text"),
+        )
+
     def _follow(self, file: _File, page: PageDraft) -> None:
         here, text = fingerprint(file.text), fingerprint(page.content)
         if text == here:
@@ -108,8 +132,7 @@ class NoteImport:
             self.report.count("notes", unchanged=1)
         elif text == file.mark:  # Edited here alone.
             self.report.count("notes", unchanged=1)
-        # Edited there alone: here it says what the file said, or what was last taken out into the vault.
-        elif here in (file.mark, self._manifest.get(page.place, {}).get("text")):
+        elif self._is_rewritten(file, page):
             self._rewrite(file, page)
             self.report.count("notes", changed=1)
         else:

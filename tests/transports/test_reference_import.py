@@ -1,6 +1,7 @@
 """References are imported by a command: hundreds at once, and the second time nothing changes."""
 
 import json
+import subprocess
 from io import StringIO
 from pathlib import Path
 
@@ -101,3 +102,89 @@ def test_what_cannot_be_imported_is_refused(spec, text, collection, refusal):
         call_command("references_import", str(spec), "--collection", collection, "--kind", "openapi")
 
     assert not Reference.objects.exists()
+
+
+def _openapi(*paths: str, says: str = "Lists") -> str:
+    listed = {
+        path: {"get": {"summary": f"{says} {path}.", "responses": {"200": {"description": "OK"}}}} for path in paths
+    }
+    return json.dumps({"openapi": "3.1.0", "info": {"title": "Shop", "version": "1"}, "paths": listed})
+
+
+def _repository(folder: Path, remote: str, document: str) -> Path:
+    folder.mkdir()
+    (folder / "openapi.json").write_text(document)
+    who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", folder.name), ("remote", "add", "origin", remote)):
+        subprocess.run(["git", "-C", str(folder), *who, *words], check=True, capture_output=True)
+    return folder / "openapi.json"
+
+
+def test_documents_of_one_name_in_two_repositories_leave_each_other_alone(tmp_path: Path) -> None:
+    make_actor(admin=True)
+    shop = _repository(tmp_path / "shop", "git@github.com:acme/shop.git", _openapi("/orders", "/prices"))
+    depot = _repository(tmp_path / "depot", "git@github.com:acme/depot.git", _openapi("/doors"))
+    _import(shop)
+
+    report = _import(depot)
+
+    assert (report["added"], report["removed"]) == (1, 0)
+    assert set(Reference.objects.current().values_list("origin", flat=True)) == {
+        "github.com/acme/shop//openapi.json",
+        "github.com/acme/depot//openapi.json",
+    }
+
+
+def test_what_another_source_brought_is_not_overwritten_without_a_word(tmp_path: Path) -> None:
+    make_actor(admin=True)
+    shop = _repository(tmp_path / "shop", "git@github.com:acme/shop.git", _openapi("/orders", "/prices"))
+    depot = _repository(tmp_path / "depot", "git@github.com:acme/depot.git", _openapi("/orders", says="Counts"))
+    _import(shop)
+
+    with pytest.raises(CommandError, match=r"1 of them were brought by another source\. .* --replace"):
+        _import(depot)
+
+    assert "brought by another source" in _import(depot, "--dry-run")["troubles"][0]
+    assert not Reference.objects.filter(summary__contains="Counts").exists()
+    assert _import(depot, "--replace")["changed"] == 1
+
+
+def test_a_document_that_lost_most_of_itself_removes_nothing_without_a_word(tmp_path: Path) -> None:
+    make_actor(admin=True)
+    spec = tmp_path / "openapi.json"
+    spec.write_text(_openapi(*(f"/part-{number}" for number in range(9))))
+    _import(spec)
+    spec.write_text(_openapi("/part-1", "/part-2", "/part-3"))
+
+    with pytest.raises(CommandError, match=r"would change 0 and remove 6 of the 9 there\. Nothing was changed\."):
+        _import(spec)
+
+    assert Reference.objects.current().count() == 9
+    assert _import(spec, "--replace")["removed"] == 6
+
+
+def test_a_document_of_an_earlier_version_is_the_one_in_its_repository(tmp_path: Path) -> None:
+    make_actor(admin=True)
+    shop = _repository(
+        tmp_path / "shop", "git@github.com:acme/shop.git", _openapi("/orders", "/prices", "/doors", "/a")
+    )
+    _import(shop)
+    Reference.objects.update(origin="openapi.json")
+    shop.write_text(_openapi("/orders", "/prices", "/doors"))
+
+    report = _import(shop)
+
+    assert (report["added"], report["removed"], report["unchanged"]) == (0, 1, 3)
+    assert {one.origin for one in Reference.objects.all()} == {"github.com/acme/shop//openapi.json"}
+
+
+def test_a_document_whose_repository_has_another_address_is_the_same_source(tmp_path: Path) -> None:
+    make_actor(admin=True)
+    shop = _repository(tmp_path / "shop", "git@github.com:acme/shop.git", _openapi("/orders", "/prices", "/doors"))
+    _import(shop)
+    subprocess.run(["git", "-C", str(shop.parent), "remote", "set-url", "origin", "https://git.acme.com/s"], check=True)
+    shop.write_text(_openapi("/orders", "/prices"))
+
+    report = _import(shop)
+
+    assert (report["added"], report["removed"], report["unchanged"]) == (0, 1, 2)

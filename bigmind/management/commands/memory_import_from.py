@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from bigmind.management.base import OperatorCommand, Refused, argument, usage_error
+from bigmind.management.base import REPLACE, OperatorCommand, Refused, argument, usage_error
 from bigmind.management.people import actor_for
 from curation.services.foreign_imports import OWN, import_bundle
 from curation.services.live_imports import import_repository
@@ -58,6 +58,7 @@ class Command(OperatorCommand):
             action="store_true",
             help="Remove what the source no longer has: notes are set aside, entries deleted, documentation archived.",
         ),
+        REPLACE,
         argument("--of", default="", help="The user whose rows to take, if an older BigMind had several."),
         argument("--dry-run", action="store_true", help="Show what would be added; change nothing."),
     )
@@ -65,7 +66,7 @@ class Command(OperatorCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         actor = actor_for(options["user"])
         name = options["format"]
-        choice = PageChoice(options["into"], options["collection"], options["remove_missing"])
+        choice = PageChoice(options["into"], options["collection"], options["remove_missing"], options["replace"])
         if name == "github" and (repository := _repository_in(options["path"])):
             self._report(import_repository(actor, repository, choice=choice, dry_run=options["dry_run"]), options)
             return

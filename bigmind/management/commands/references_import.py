@@ -5,13 +5,15 @@ from typing import Any
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
-from bigmind.management.base import DRY_RUN, NAMED, OperatorCommand, ProgressBar, argument, usage_error
+from bigmind.core.repositories import Place
+from bigmind.management.base import DRY_RUN, NAMED, REPLACE, OperatorCommand, ProgressBar, argument, usage_error
 from bigmind.management.people import actor_for
 from bigmind.management.sources import source_arguments, sources_of
 from knowledge.references.arguments import plain_completeness
-from knowledge.references.imports import ImportedReferences, import_references
+from knowledge.references.imports import ImportedReferences, import_placed
 from knowledge.references.readers.reference_drafts import Generated
 from knowledge.references.readers.registry import Source, generator_for
+from knowledge.services.source_identity import WouldReplace
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,49}")
 
@@ -28,6 +30,7 @@ class Command(OperatorCommand):
         argument("--collection", required=True, metavar="NAME", help="The collection, such as helios."),
         argument("--user", help="The user to import as. Default: the owner of this instance."),
         DRY_RUN,
+        REPLACE,
         argument("--keep-missing", action="store_true", help="Keep references that this source no longer has."),
     )
     examples = (
@@ -42,11 +45,19 @@ class Command(OperatorCommand):
         (source,) = sources_of(options)
         actor = actor_for(options["user"])
         bar = ProgressBar(self.stderr, source.name, 2)
-        generated = generator_for(source, options["kind"]).generate(source)
+        generator = generator_for(source, options["kind"])
+        generated = generator.generate(source)
         bar.advance()
         if not generated.drafts:
             raise Invalid(f"{source.name} holds nothing to make references from.", hint="Nothing was changed.")
-        report = self._import(actor, source, generated, options)
+        place = generator.place(source)
+        try:
+            report = self._import(actor, source, place, generated, options)
+        except WouldReplace as error:
+            bar.clear()
+            if not self.agrees(error.message):
+                raise
+            report = self._import(actor, source, place, generated, {**options, "replace": True})
         bar.advance()
         bar.clear()
         if options["json"]:
@@ -56,10 +67,11 @@ class Command(OperatorCommand):
             self._tell(source, generated, report)
 
     def _import(
-        self, actor: Actor, source: Source, generated: Generated, options: dict[str, Any]
+        self, actor: Actor, source: Source, place: Place | None, generated: Generated, options: dict[str, Any]
     ) -> ImportedReferences:
-        return import_references(
+        return import_placed(
             actor,
+            place,
             collection=options["collection"],
             drafts=list(generated.drafts),
             source=source.name,
@@ -67,6 +79,7 @@ class Command(OperatorCommand):
             # References from a file that cannot be read today are not gone from their source.
             complete=not options["keep_missing"] and not generated.problems,
             completeness=plain_completeness(generated.completeness),
+            replaces=options["replace"],
             dry_run=options["dry_run"],
         )
 

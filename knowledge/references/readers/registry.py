@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 from django.utils.module_loading import import_string
 
 from bigmind.core.errors import Invalid
 from bigmind.core.live_settings import live
+from bigmind.core.repositories import Place, place_of
 from knowledge.parsers.reading import decode_text, read_bytes
 from knowledge.references.readers.reference_drafts import Generated
 
@@ -80,12 +82,14 @@ class Generator:
         about: What it takes as its source, in a few words.
         function: Where the function is: it takes a `Source` and returns `Generated`. It is loaded when it is needed.
         recognises: Whether a source looks like one of its own, for `--kind auto`.
+        takes: Whether a source is a file or folder, a Python module, or a program of any folder.
     """
 
     kind: str
     about: str
     function: str
     recognises: Callable[[Source], bool] = lambda source: False
+    takes: Literal["file", "module", "program"] = "file"
 
     def generate(self, source: Source) -> Generated:
         """Make the references of a source.
@@ -95,6 +99,14 @@ class Generator:
         """
         call: Callable[[Source], Generated] = import_string(self.function)
         return call(source)
+
+    def place(self, source: Source) -> Place | None:
+        """Return where a source is; None for an address and for an installed program, whose names say it."""
+        if source.is_address or (self.takes == "program" and source.path.name == source.given):
+            return None
+        if self.takes == "module" or source.given == STDIN:
+            return place_of(Path.cwd()).beside(source.name)
+        return place_of(source.path)
 
 
 def _is_openapi(source: Source) -> bool:
@@ -131,21 +143,29 @@ GENERATORS: dict[str, Generator] = {
             lambda source: source.path.suffix.lower() in (".ts", ".tsx", ".mts"),
         ),
         # What follows runs or imports what the operator names: `auto` never takes it.
-        Generator("help", "a program to run with --help, such as `git`", f"{__package__}.help.command_tree.generate"),
+        Generator(
+            "help",
+            "a program to run with --help, such as `git`",
+            f"{__package__}.help.command_tree.generate",
+            takes="program",
+        ),
         Generator(
             "click",
             "a click command, `package.module:name`",
             f"{__package__}.python.commands.generate_click",
+            takes="module",
         ),
         Generator(
             "argparse",
             "an argparse parser, or what returns one, `package.module:name`",
             f"{__package__}.python.commands.generate_argparse",
+            takes="module",
         ),
         Generator(
             "django",
             "a Django project's settings, `project.settings`",
             f"{__package__}.python.django_projects.generate",
+            takes="module",
         ),
     )
 }
