@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("knowledge", "0055_kinds_are_registered")]
+    dependencies = [("knowledge", "0057_capture_by_itself")]
 
     operations = [
         migrations.CreateModel(
