@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("knowledge", "0057_capture_by_itself")]
+    dependencies = [("knowledge", "0058_questions_asked_again")]
 
     operations = [
         migrations.CreateModel(
