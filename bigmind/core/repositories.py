@@ -19,7 +19,7 @@ _LOCAL = re.compile(r"file:|[/\\.~]|[A-Za-z]:[\\/]|[^:]*\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourcePlace:
     """Where a source is; as a text `repository//path`, which is the same for every clone, work tree and folder.
 
     Attributes:
@@ -39,13 +39,13 @@ class Place:
     def __str__(self) -> str:
         return f"{self.repository}{MARK}{self.path}"
 
-    def beside(self, path: str, *, of: str = "") -> "Place":
+    def beside(self, path: str, *, of: str = "") -> "SourcePlace":
         """Return the place of another path in the same repository, or in the one of that name."""
         without_git = str(_place_without_git(self.root / path)) if self.without_git and self.root else ""
-        return Place(of or self.repository, path, self.first_commit, self.root, without_git)
+        return SourcePlace(of or self.repository, path, self.first_commit, self.root, without_git)
 
 
-def place_of(path: Path) -> Place:
+def place_of(path: Path) -> SourcePlace:
     """Return where a file or folder is, whether it exists or not."""
     path = path.resolve()
     outside = _place_without_git(path)
@@ -57,18 +57,18 @@ def place_of(path: Path) -> Place:
     if not repository:  # Without a remote and without a commit, a repository is a folder like any other.
         return outside
     inside = path.relative_to(root).as_posix()
-    return Place(repository, "" if inside == "." else inside, first, root, str(outside))
+    return SourcePlace(repository, "" if inside == "." else inside, first, root, str(outside))
 
 
-def _place_without_git(path: Path) -> Place:
+def _place_without_git(path: Path) -> SourcePlace:
     folder = path.parent
-    return Place(f"{folder.name or 'root'}~{digest(str(folder))[:ID_CHARS]}", path.name, root=folder)
+    return SourcePlace(f"{folder.name or 'root'}~{digest(str(folder))[:ID_CHARS]}", path.name, root=folder)
 
 
-def read_place(name: str) -> Place | None:
+def read_place(name: str) -> SourcePlace | None:
     """Return the place that a text writes; None if it is a bare name or an address."""
     repository, mark, path = name.partition(MARK)
-    return Place(repository, path) if mark and repository and not repository.endswith(":") else None
+    return SourcePlace(repository, path) if mark and repository and not repository.endswith(":") else None
 
 
 def plain_repository(name: str) -> str:

@@ -18,7 +18,7 @@ from accounts.models import User
 from bigmind.core.argument_types import Moment, SharedLongText
 from bigmind.core.bulk_copy import copy_in, copy_new
 from bigmind.core.errors import Invalid
-from bigmind.core.repositories import Place
+from bigmind.core.repositories import SourcePlace
 from bigmind.core.text import REFUSED, echo
 from knowledge.argument_types import Completeness
 from knowledge.models import (
@@ -177,7 +177,13 @@ def import_references(
 
 
 def import_placed(
-    actor: Actor, place: Place | None, *, collection: str, drafts: list[ReferenceDraft], dry_run: bool, **arguments: Any
+    actor: Actor,
+    place: SourcePlace | None,
+    *,
+    collection: str,
+    drafts: list[ReferenceDraft],
+    dry_run: bool,
+    **arguments: Any,
 ) -> ImportedReferences:
     """Import references from a place, as `import_references`; what the same source brought under another name is its.
 
@@ -197,7 +203,7 @@ def import_placed(
     return report
 
 
-def _adopt(slug: str, place: Place, items: Mapping[str, _SourceItem]) -> None:
+def _adopt(slug: str, place: SourcePlace, items: Mapping[str, _SourceItem]) -> None:
     """Give a place what was stored under an earlier name of it, or under the bare name of its file."""
     stored = Reference.objects.filter(collection__slug=slug).only("id", "key", "digest", "origin")
     by_origin: dict[str, list[Reference]] = {}

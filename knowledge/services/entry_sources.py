@@ -21,7 +21,7 @@ from accounts.models import User
 from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import BigMindError
 from bigmind.core.operations import carry_out
-from bigmind.core.repositories import Place, read_place
+from bigmind.core.repositories import SourcePlace, read_place
 from bigmind.core.text import digest
 from knowledge.models import Entry, EntryType
 from knowledge.parsers.entries import SourceEntry, generations, rewordings
@@ -77,7 +77,7 @@ def entries_from(actor: Actor, source: str) -> dict[str, Entry]:
 
 def import_source(
     actor: Actor,
-    source: Place | str,
+    source: SourcePlace | str,
     entries: Sequence[SourceEntry],
     *,
     dry_run: bool = False,
@@ -109,13 +109,13 @@ def import_source(
             raise
     if dry_run:
         return would
-    if isinstance(source, Place):
+    if isinstance(source, SourcePlace):
         remember_place(source)
     _adopt(known, str(source))
     return _SourceImport(actor, source, known, dry_run=False).run(entries, progress)
 
 
-def delete_removed(actor: Actor, source: Place | str, report: Reimport, *, replaces: bool = False) -> int:
+def delete_removed(actor: Actor, source: SourcePlace | str, report: Reimport, *, replaces: bool = False) -> int:
     """Delete what a source no longer has, after someone confirmed the list; return how many.
 
     What another source has, too, stays, as that one's.
@@ -155,7 +155,7 @@ class _Known:
     """Whether only the likeness of its entries says that it is the same source."""
 
 
-def _find_known(actor: Actor, source: Place | str, entries: Sequence[SourceEntry]) -> _Known:
+def _find_known(actor: Actor, source: SourcePlace | str, entries: Sequence[SourceEntry]) -> _Known:
     """Return what is there of a source: under its name, under an earlier one, or under the bare name of its file."""
     rows = entries_from(actor, str(source))
     if rows or isinstance(source, str):
@@ -169,7 +169,7 @@ def _find_known(actor: Actor, source: Place | str, entries: Sequence[SourceEntry
     return _find_moved(actor, source, texts) or _Known(_find_unplaced(actor, source, entries, texts))
 
 
-def _find_moved(actor: Actor, place: Place, texts: set[str]) -> _Known | None:
+def _find_moved(actor: Actor, place: SourcePlace, texts: set[str]) -> _Known | None:
     """Return a source that was renamed in its repository, or whose folder was: most of its entries are the same."""
     likely = _select_imported(actor, digest__in=texts).values_list("provenance__source", flat=True)
     for name in sorted({name for name in likely if name}):
@@ -187,7 +187,9 @@ def _find_moved(actor: Actor, place: Place, texts: set[str]) -> _Known | None:
     return None
 
 
-def _find_unplaced(actor: Actor, place: Place, entries: Sequence[SourceEntry], texts: set[str]) -> dict[str, Entry]:
+def _find_unplaced(
+    actor: Actor, place: SourcePlace, entries: Sequence[SourceEntry], texts: set[str]
+) -> dict[str, Entry]:
     """Return what an earlier version of BigMind stored under the bare name of this file, as far as it is of this file.
 
     Two files of that name may have been taken for one source, so each row has to show that it is of this one.
@@ -288,7 +290,7 @@ def _keep_file_names(before: Mapping[str, Entry], entries: Sequence[SourceEntry]
 class _SourceImport:
     """One import under way: what was there before, and what the entries of the source have become."""
 
-    def __init__(self, actor: Actor, source: Place | str, known: _Known, *, dry_run: bool) -> None:
+    def __init__(self, actor: Actor, source: SourcePlace | str, known: _Known, *, dry_run: bool) -> None:
         self.actor, self.source, self.dry_run = actor, str(source), dry_run
         # Anyone who may not change what others wrote may not write in their names either.
         self.restores = "curate" in actor.scopes

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from django.db.models import Q
 
 from bigmind.core.errors import Conflict
-from bigmind.core.repositories import Place, read_place
+from bigmind.core.repositories import SourcePlace, read_place
 from knowledge.models import SourceRepository
 
 HALF, MOST = 0.5, 0.75
@@ -22,20 +22,20 @@ class WouldReplace(Conflict):
     """An import would change or remove most of what its source brought, or what another source brought."""
 
 
-def remember_place(place: Place) -> None:
+def remember_place(place: SourcePlace) -> None:
     """Keep the first commit of a repository, by which it is recognized under another address."""
     if place.first_commit:
         SourceRepository.objects.update_or_create(name=place.repository, defaults={"first_commit": place.first_commit})
 
 
-def earlier_names(place: Place) -> list[str]:
+def earlier_names(place: SourcePlace) -> list[str]:
     """Return the other names of the same source: under another address of its repository, and before it was one."""
     same = SourceRepository.objects.filter(~Q(first_commit=""), first_commit=place.first_commit)
     names = [str(place.beside(place.path, of=name)) for name in same.values_list("name", flat=True)]
     return [name for name in [*names, place.without_git] if name and name != str(place)]
 
 
-def is_bare_name_of(name: str, place: Place) -> bool:
+def is_bare_name_of(name: str, place: SourcePlace) -> bool:
     """Whether an earlier version of BigMind may have called a place so: by its file name, or by part of its path."""
     if ":" in name or read_place(name):
         return False

@@ -7,7 +7,7 @@ from typing import Any
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
-from bigmind.core.repositories import Place, place_of, read_place
+from bigmind.core.repositories import SourcePlace, place_of, read_place
 from bigmind.management.base import DRY_RUN, REPLACE, YES, OperatorCommand, ProgressBar, Refused, argument
 from bigmind.management.people import actor_for
 from knowledge.parsers.entries import SourceEntry
@@ -20,7 +20,7 @@ from knowledge.services.source_identity import WouldReplace
 class _Source:
     """What the given files say about one source."""
 
-    place: Place | str
+    place: SourcePlace | str
     files: list[str] = field(default_factory=list)
     entries: dict[str, SourceEntry] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
@@ -144,7 +144,7 @@ def _read(files: list[Path]) -> tuple[dict[str, _Source], list[str]]:
     return sources, unread
 
 
-def _place(path: Path, file: EntryFile) -> Place | str:
+def _place(path: Path, file: EntryFile) -> SourcePlace | str:
     """Return the source of a file: as it says, if no other can have that name; else in the repository it lies in."""
     if "://" in file.source or (file.source and file.entries and all(entry.id for entry in file.entries)):
         return file.source  # An address, or an export, which names its sources as they are stored.

@@ -5,7 +5,7 @@ from typing import Any
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
-from bigmind.core.repositories import Place
+from bigmind.core.repositories import SourcePlace
 from bigmind.management.base import DRY_RUN, NAMED, REPLACE, OperatorCommand, ProgressBar, argument, usage_error
 from bigmind.management.people import actor_for
 from bigmind.management.sources import source_arguments, sources_of
@@ -67,7 +67,7 @@ class Command(OperatorCommand):
             self._tell(source, generated, report)
 
     def _import(
-        self, actor: Actor, source: Source, place: Place | None, generated: Generated, options: dict[str, Any]
+        self, actor: Actor, source: Source, place: SourcePlace | None, generated: Generated, options: dict[str, Any]
     ) -> ImportedReferences:
         return import_placed(
             actor,

@@ -13,7 +13,7 @@ from django.utils.module_loading import import_string
 
 from bigmind.core.errors import Invalid
 from bigmind.core.live_settings import live
-from bigmind.core.repositories import Place, place_of
+from bigmind.core.repositories import SourcePlace, place_of
 from knowledge.parsers.reading import decode_text, read_bytes
 from knowledge.references.readers.reference_drafts import Generated
 
@@ -100,7 +100,7 @@ class Generator:
         call: Callable[[Source], Generated] = import_string(self.function)
         return call(source)
 
-    def place(self, source: Source) -> Place | None:
+    def place(self, source: Source) -> SourcePlace | None:
         """Return where a source is; None for an address and for an installed program, whose names say it."""
         if source.is_address or (self.takes == "program" and source.path.name == source.given):
             return None
