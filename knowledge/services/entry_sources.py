@@ -164,7 +164,7 @@ def _find_known(actor: Actor, source: SourcePlace | str, entries: Sequence[Sourc
     texts = {digest(entry.content) for entry in entries if entry.entry_type != EntryType.SUMMARY.value}
     for name in earlier_names(source):
         rows = entries_from(actor, name)
-        if rows and _likeness(rows, texts).share_of_fewer >= HALF:
+        if rows and _shared_texts(rows, texts).share_of_fewer >= HALF:
             return _Known(rows)
     return _find_moved(actor, source, texts) or _Known(_find_unplaced(actor, source, entries, texts))
 
@@ -180,7 +180,7 @@ def _find_moved(actor: Actor, place: SourcePlace, texts: set[str]) -> _Known | N
         if other.repository != place.repository and not is_folder:
             continue
         rows = entries_from(actor, name)
-        alike = _likeness(rows, texts)
+        alike = _shared_texts(rows, texts)
         if alike.shared >= FEW and alike.share_of_more >= MOST:
             is_gone = place.root and other.repository == place.repository and not (place.root / other.path).exists()
             return _Known(rows, is_guessed=not is_gone)
@@ -199,7 +199,7 @@ def _find_unplaced(
     for name in sorted({*likely.values_list("provenance__source", flat=True)} - {""}):
         if is_bare_name_of(name, place):
             rows = entries_from(actor, name)
-            found |= _rows_of(rows, entries, is_one_file=_likeness(rows, texts).share_of_rows >= HALF)
+            found |= _rows_of(rows, entries, is_one_file=_shared_texts(rows, texts).share_of_rows >= HALF)
     return found
 
 
@@ -231,7 +231,7 @@ def _pair_reworded(before: Mapping[str, Entry], entries: Sequence[SourceEntry]) 
     return rewordings(gone, [entry for entry in entries if entry.key not in before])
 
 
-class _Likeness(NamedTuple):
+class SharedTexts(NamedTuple):
     """How many entries of a source are stored with the same text, of how many there and here."""
 
     shared: int
@@ -251,9 +251,9 @@ class _Likeness(NamedTuple):
         return self.shared / max(self.stored, self.sent, 1)
 
 
-def _likeness(rows: Mapping[str, Entry], texts: set[str]) -> _Likeness:
+def _shared_texts(rows: Mapping[str, Entry], texts: set[str]) -> SharedTexts:
     stored = [row for row in rows.values() if row.entry_type != EntryType.SUMMARY]
-    return _Likeness(sum(row.provenance.get("text") in texts for row in stored), len(stored), len(texts))
+    return SharedTexts(sum(row.provenance.get("text") in texts for row in stored), len(stored), len(texts))
 
 
 def _adopt(known: _Known, source: str) -> None:
