@@ -164,7 +164,7 @@ def _find_known(actor: Actor, source: SourcePlace | str, entries: Sequence[Sourc
     texts = {digest(entry.content) for entry in entries if entry.entry_type != EntryType.SUMMARY.value}
     for name in earlier_names(source):
         rows = entries_from(actor, name)
-        if rows and _shared_texts(rows, texts).share_of_fewer >= HALF:
+        if rows and _count_shared(rows, texts).share_of_fewer >= HALF:
             return _Known(rows)
     return _find_moved(actor, source, texts) or _Known(_find_unplaced(actor, source, entries, texts))
 
@@ -180,7 +180,7 @@ def _find_moved(actor: Actor, place: SourcePlace, texts: set[str]) -> _Known | N
         if other.repository != place.repository and not is_folder:
             continue
         rows = entries_from(actor, name)
-        alike = _shared_texts(rows, texts)
+        alike = _count_shared(rows, texts)
         if alike.shared >= FEW and alike.share_of_more >= MOST:
             is_gone = place.root and other.repository == place.repository and not (place.root / other.path).exists()
             return _Known(rows, is_guessed=not is_gone)
@@ -199,7 +199,7 @@ def _find_unplaced(
     for name in sorted({*likely.values_list("provenance__source", flat=True)} - {""}):
         if is_bare_name_of(name, place):
             rows = entries_from(actor, name)
-            found |= _rows_of(rows, entries, is_one_file=_shared_texts(rows, texts).share_of_rows >= HALF)
+            found |= _rows_of(rows, entries, is_one_file=_count_shared(rows, texts).share_of_rows >= HALF)
     return found
 
 
@@ -251,7 +251,7 @@ class SharedTexts(NamedTuple):
         return self.shared / max(self.stored, self.sent, 1)
 
 
-def _shared_texts(rows: Mapping[str, Entry], texts: set[str]) -> SharedTexts:
+def _count_shared(rows: Mapping[str, Entry], texts: set[str]) -> SharedTexts:
     stored = [row for row in rows.values() if row.entry_type != EntryType.SUMMARY]
     return SharedTexts(sum(row.provenance.get("text") in texts for row in stored), len(stored), len(texts))
 
