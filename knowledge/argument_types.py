@@ -59,26 +59,19 @@ Risk = Annotated[
 HypothesisText = Annotated[Content, Field(description="“I believe X because Y.”")]
 HypothesisId = Annotated[RowId, Handle("hypothesis"), Field(description="Hypothesis ID.")]
 ChunkId = Annotated[RowId, Handle("chunk"), Field(description="Chunk ID.")]
+SESSION_NAME = r"^[A-Za-z0-9_:#. -]{1,50}$"
+"""Anything that may be meant as the name of a session. One that is none is no reason to lose what is stored with it."""
 SessionId = Annotated[
     str,
     Handle("session", defaults_to_ours=True),
-    Field(
-        min_length=8,
-        max_length=36,
-        pattern=r"^[0-9a-fA-F-]+$",
-        description="Default: this conversation's.",
-    ),
+    Field(pattern=SESSION_NAME, description="The S7 that memory_start_session returned. Default: this conversation's."),
 ]
-SomeSessionId = Annotated[
-    str,
-    Handle("session"),
-    Field(min_length=8, max_length=36, pattern=r"^[0-9a-fA-F-]+$", description="Its id or first 8 characters."),
-]
+SomeSessionId = Annotated[str, Handle("session"), Field(pattern=SESSION_NAME, description="Its handle, S7, or its id.")]
 LATEST = "latest"
 ReadSessionId = Annotated[
     str,
     Handle("session"),
-    Field(pattern=r"^([0-9a-fA-F-]{8,36}|latest)$", description="Its id, its first 8 characters, or `latest`."),
+    Field(pattern=SESSION_NAME, description="Its handle, S7, its id, or `latest`."),
 ]
 ONE_LINER_CHARS = 120
 OneLiner = Annotated[

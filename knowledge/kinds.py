@@ -84,7 +84,7 @@ class MemoryKind:
         tags: The field with its tags, where the kind has any: a search by tag leaves out the kinds that have none.
         held: What of one's own held from a moment to another one, replaced since or not; None: it has no such days.
         title: What one is called.
-        told: What a hit says besides: `session_id`, `role`, `domain`, `key`, `owner`, `approver`,
+        told: What a hit says besides: `session_id`, `session_handle`, `role`, `domain`, `key`, `owner`, `approver`,
             `may_contradict`, `validity`, `freshness`.
         symbol: What pages draw one as, of the symbols in `static/img/icons.svg`.
         letter: What its handles begin with: `F12`; empty: with the name of the kind.
@@ -167,6 +167,8 @@ class MemoryKind:
 
     def of_id(self, user: User, id: str) -> QuerySet[Any]:
         """Return the row of an id, as a user writes it, of those that they may name; none where the text is no id."""
+        if self.letter and self.has_uuid and id.isdecimal() and len(id) < 8:
+            return self.readable(user).filter(number=int(id))  # `S7`: a session has a number beside its id.
         return self.readable(user).filter(pk__in=self.keys_of(user, id))
 
     def keys_of(self, user: User, id: str) -> tuple[Any, ...]:
@@ -255,6 +257,7 @@ KINDS: dict[str, MemoryKind] = {
         route="memory-session",
         list_route="memory-sessions",
         symbol="session",
+        letter="S",
         is_forgotten_apart=True,
         searchable=lambda: _sessions_with_text(),
         visible=lambda user: Session.objects.of(user).in_view(),
@@ -272,7 +275,7 @@ KINDS: dict[str, MemoryKind] = {
         may_be_empty=True,
         tags="topics",
         title=_headline,
-        told=lambda session: {"session_id": str(session.pk)},
+        told=lambda session: {"session_id": str(session.pk), "session_handle": session.handle},
     ),
     Kind.CHUNK: MemoryKind(
         Chunk,
@@ -298,7 +301,11 @@ KINDS: dict[str, MemoryKind] = {
         ),
         tags="session__topics",
         title=lambda chunk: _headline(chunk.session),
-        told=lambda chunk: {"session_id": str(chunk.session_id), "role": chunk.role},
+        told=lambda chunk: {
+            "session_id": str(chunk.session_id),
+            "session_handle": chunk.session_handle,
+            "role": chunk.role,
+        },
         promoted=lambda chunk: str(chunk.content),
         project=lambda chunk: str(chunk.session.project),
         session="session",

@@ -14,6 +14,8 @@ _IN_WORDS = {"company": "a company entry", "entry": "a shared entry"}
 _LETTER = re.compile(r"([A-Za-z])[-# ]?(\d{1,19})")
 _KIND = re.compile(r"([A-Za-z_]{1,20})[:#] ?([0-9A-Fa-f-]{1,36})")
 _NUMBERED = re.compile(r"([A-Za-z_]{2,20})[:# ] ?([A-Za-z]?)(\d{1,19})")
+UUID_DIGITS = 8
+"""So many digits of a UUID, or more, name it."""
 _AROUND = " []()`…#\"'"
 
 
@@ -54,7 +56,7 @@ def id_in(text: str, kind: str) -> str:
     """
     named, id = read_handle(text) or ("", text)
     shown = text.strip(_AROUND)
-    if not named or (kind in _HEXADECIMAL and len(shown) >= 8 and ":" not in shown):
+    if not named or (kind in _HEXADECIMAL and len(shown) >= UUID_DIGITS and ":" not in shown):
         return shown
     if _OTHER_NAMES.get(named, named) != _OTHER_NAMES.get(kind, kind):
         raise ValueError(f"is {shown[:40]}, the handle of {_in_words(named)}; {_in_words(kind)} is meant")
@@ -66,9 +68,14 @@ def read_handle(text: str) -> tuple[str, str] | None:
     shown = text.strip(_AROUND)
     if (found := _LETTER.fullmatch(shown)) and found[1].upper() in LETTERS:
         return LETTERS[found[1].upper()], found[2]
-    # `fact 12`, `fact:F12`: a kind whose ids are numbers, with or without its letter.
-    if (found := _NUMBERED.fullmatch(shown)) and (kind := found[1].lower()) not in _HEXADECIMAL:
-        return (kind, found[3]) if LETTERS.get(found[2].upper(), kind) == kind else None
+    # `fact 12`, `fact:F12`, `session 7`: with or without its letter. More digits may be the beginning of a UUID.
+    if found := _NUMBERED.fullmatch(shown):
+        kind, is_number = found[1].lower(), len(found[3]) < UUID_DIGITS
+        plain = _OTHER_NAMES.get(kind, kind)
+        if LETTERS.get(found[2].upper(), plain) == plain and (is_number or kind not in _HEXADECIMAL):
+            return kind, found[3]
+        if kind not in _HEXADECIMAL:
+            return None
     if found := _KIND.fullmatch(shown):
         return found[1].lower(), found[2].lower()
     return None
@@ -76,7 +83,8 @@ def read_handle(text: str) -> tuple[str, str] | None:
 
 def handle_of(kind: str, id: str) -> str:
     """Return the short name of a thing, as agents read it: `F12`, `C3`, `H2`; of other kinds `note:7`."""
-    letter = next((letter for letter, named in LETTERS.items() if named == kind), "")
+    # A session has a number beside its id, which the id does not say.
+    letter = next((letter for letter, named in LETTERS.items() if named == kind and id.isdecimal()), "")
     return f"{letter}{number_in(id)}" if letter else f"{kind}:{number_in(id)}"
 
 

@@ -61,6 +61,12 @@ class Proposal:
     may_contradict: list[str] = field(default_factory=list)
 
     @property
+    def session_handle(self) -> str:
+        """The handle of the session it was made in; empty where there is none. An earlier proposal may be another's."""
+        session = None if self.duplicate else self.entry.source_session
+        return session.handle if session else ""
+
+    @property
     def status(self) -> str:
         """The status of the entry now."""
         return self.entry.status

@@ -20,6 +20,7 @@ class ProposalShape(Shape):
 
     entry: CompanyEntryShape
     status: str
+    session_handle: str = Field(description="The handle of its session: S7. Empty: it has none.")
     duplicate: bool = Field(description="True: it was proposed or approved before, and is not proposed twice.")
     held_back: str = Field(description="Why it waits although this is personal mode.")
     sent_to: str = Field(description="The company server that also gets it; empty: it stays here.")

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from accounts.actor import Actor
-from bigmind.core.handles import handle_of
 from bigmind.core.limits import QUERY_CHARS
 from bigmind.core.text import inline, quote
 from bigmind.core.token_counts import count_tokens, cut_to_tokens
@@ -111,7 +110,7 @@ def _line_of(hit: Hit) -> RecalledLine:
 def _handle(hit: Hit) -> str:
     if hit.kind == Kind.NOTE:
         return f"{hit.kind}:{quote(hit.domain or '')}/{quote(hit.key or '')}"
-    return f"{hit.kind}:{hit.id[:8]}" if hit.kind == Kind.SUMMARY else handle_of(hit.kind, hit.id)
+    return hit.handle
 
 
 def is_elsewhere(project: str, of_conversation: str) -> bool:

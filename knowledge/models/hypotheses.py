@@ -90,6 +90,11 @@ class Hypothesis(HasNumber, CanBeSetAside):
         ]
         indexes = [models.Index(fields=["user", "status", "-created_at"], name="hypothesis_of_user_by_status")]
 
+    @property
+    def session_handle(self) -> str:
+        """The handle of its session; empty where it has none."""
+        return self.session.handle if self.session else ""
+
     def __str__(self) -> str:
         return self.hypothesis[:80]
 

@@ -77,7 +77,12 @@ class Session(CanBeSetAside):
         editable=False,
         help_text="A digest of the connection that started it, where the protocol has one.",
     )
-    key = models.ForeignKey(ApiKey, models.SET_NULL, null=True, blank=True, editable=False, related_name="+")
+    number = models.PositiveIntegerField(
+        default=0, db_default=0, editable=False, help_text="What its user calls it by: the database counts."
+    )
+    key = models.ForeignKey(
+        ApiKey, models.SET_NULL, null=True, blank=True, editable=False, related_name="+", db_index=False
+    )
 
     objects = SessionQuerySet.as_manager()
 
@@ -91,6 +96,7 @@ class Session(CanBeSetAside):
         ]
         indexes = [
             models.Index(fields=["user", "-started_at", "-id"], name="session_of_user_by_date"),
+            models.Index(fields=["user", "number"], name="session_of_user_by_number"),
             models.Index(fields=["started_at"], name="session_open", condition=models.Q(ended_at=None)),
             GinIndex(fields=["topics"], name="session_topics"),
         ]
@@ -100,8 +106,8 @@ class Session(CanBeSetAside):
 
     @property
     def handle(self) -> str:
-        """The first eight characters of the id: short enough for a table, accepted wherever an id is."""
-        return str(self.id)[:8]
+        """What its user and their agents name it by: accepted wherever an id is."""
+        return f"S{self.number}"
 
     @property
     def own_headline(self) -> str:
@@ -175,3 +181,8 @@ class Chunk(HasNumber, CanBeSetAside):
     def project(self) -> str:
         """The project of its session."""
         return self.session.project
+
+    @property
+    def session_handle(self) -> str:
+        """What its session is named by."""
+        return self.session.handle

@@ -29,7 +29,7 @@ from bigmind.core.handles import Handle
 from bigmind.core.live_settings import live
 from bigmind.core.text import inline, markdown_lines
 from bigmind.core.token_counts import count_tokens, cut_to_tokens
-from knowledge.argument_types import Topics
+from knowledge.argument_types import SESSION_NAME, Topics
 from knowledge.models import (
     AUTO_CLOSED,
     Fact,
@@ -85,7 +85,7 @@ SessionsShown = Annotated[int, Field(ge=0, le=50, description="Closed sessions t
 ToldSessionId = Annotated[
     str,
     Handle("session"),
-    Field(pattern=r"^[0-9a-fA-F-]{8,36}$", description="Read this session's start context instead."),
+    Field(pattern=SESSION_NAME, description="Read this session's start context instead."),
 ]
 
 
@@ -435,7 +435,7 @@ class SessionLine(ContextLine):
         session = self._session
         day, topics = f"{session.started_at:%Y-%m-%d}", cut_to_tokens(inline(",".join(session.topics[:6])), 30) or "—"
         if session.is_open:
-            return f"| {day} | 🟡 **[in progress]** `{session.handle}…` | {topics} | (session not yet closed) |"
+            return f"| {day} | 🟡 **[in progress]** `{session.handle}` | {topics} | (session not yet closed) |"
         headline = AUTO_CLOSED if session.one_liner == AUTO_CLOSED else inline(session.one_liner) or "(no headline)"
         mark = f" 📄 `{session.handle}`" if getattr(session, "has_summary", False) else ""
         return f"| {day} | {cut_to_tokens(headline, ITEM_TOKENS)}{mark} | {topics} | "

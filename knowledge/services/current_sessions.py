@@ -5,7 +5,9 @@ connection, where the protocol has one; the newest that this key and client open
 of a session.
 """
 
+import re
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Value, When
@@ -16,6 +18,7 @@ from accounts.models import User
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.screening.policy import add_notice
+from bigmind.core.text import mention
 from knowledge.models import Chunk, Conversation, Fact, Hypothesis, Kind, Session
 from knowledge.models.sessions import SessionQuerySet
 from knowledge.search.passages import note_writings
@@ -129,17 +132,16 @@ def idle_sessions(actor: Actor, project: str) -> QuerySet[Session]:
 
 
 def own_session(actor: Actor, session_id: str, sessions: QuerySet[Session] | None = None) -> Session:
-    """Return the actor's session with this id, or whose id begins so.
+    """Return the actor's session of this handle or number (`S7`), or whose id is or begins so.
 
     Raises:
         NotFound: there is none, or it is someone else's.
         Conflict: several begin so.
     """
-    first, last = _id_range(session_id)
-    mine = (Session.objects.all() if sessions is None else sessions).filter(user=actor.user, id__range=(first, last))
-    found = list(mine[:2])
+    mine = (Session.objects.all() if sessions is None else sessions).filter(user=actor.user)
+    found = list(mine.filter(**condition)[:2]) if (condition := _condition_of(session_id)) else []
     if not found:
-        raise NotFound(f"You have no session {session_id}.", hint="memory_list_sessions shows yours.")
+        raise NotFound(f"You have no session {mention(session_id)}.", hint="memory_list_sessions shows yours.")
     if len(found) > 1:
         raise Conflict(f"Several sessions begin with {session_id}.", hint="Give the whole id.")
     return found[0]
@@ -194,10 +196,17 @@ _OF_BINDING = FixedQuery(lambda user_id, binding: _of_binding(Session.objects.of
 _NEWEST = FixedQuery(_newest)
 
 
-def _id_range(session_id: str) -> tuple[UUID, UUID]:
-    """The smallest and the largest UUID with this prefix: a range that the primary key's index can search."""
+def _condition_of(session_id: str) -> dict[str, Any]:
+    """Return what finds a session by what it is called; nothing where the text can be no session's."""
+    if named := _NUMBER.fullmatch(session_id):
+        return {"number": int(named[1])}
     digits = session_id.replace("-", "").lower()
-    try:
-        return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
-    except ValueError as error:
-        raise NotFound(f"You have no session {session_id}.", hint="An id looks like 1e9e32c7.") from error
+    if not _DIGITS.fullmatch(digits):
+        return {}
+    # The smallest and the largest UUID with this prefix: a range that the primary key's index can search.
+    return {"id__range": (UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f")))}
+
+
+# Eight digits and more are the beginning of a UUID.
+_NUMBER = re.compile(r"(?:session[:#] ?)?(?:[Ss]-?)?([0-9]{1,7})")
+_DIGITS = re.compile(r"[0-9a-f]{8,32}")

@@ -71,6 +71,11 @@ class StoredFact:
     left_over: list[str] = field(default_factory=list)
 
     @property
+    def session_handle(self) -> str:
+        """The handle of the session it was stored in; empty where there is none."""
+        return self.fact.source_session.handle if self.fact.source_session else ""
+
+    @property
     def next_steps(self) -> list[str]:
         """The calls for the cases that it takes the place of what it resembles, or holds beside it."""
         own = [one for one in self.similar if one.kind == Kind.FACT]

@@ -68,6 +68,7 @@ class Hit:
     owner: str = ""
     approver: str = ""
     session_id: str | None = None
+    session_handle: str = ""
     domain: str | None = None
     key: str | None = None
     role: str = ""
@@ -77,6 +78,11 @@ class Hit:
     alike: int = 0
     signs: list[str] | None = None
     explain: Reckoning | None = None
+
+    @property
+    def handle(self) -> str:
+        """What agents name it by."""
+        return self.session_handle if self.kind == Kind.SUMMARY else handle_of(self.kind, self.id)
 
 
 @dataclass(frozen=True)
@@ -229,12 +235,10 @@ def hits_of(
 
 def _label_pairs(hits: Sequence[Hit]) -> list[Hit]:
     """Label both of two that may contradict each other, where both were found. Neither changes its place."""
-    found = {handle_of(hit.kind, hit.id) for hit in hits}
-    pairs = {
-        handle_of(hit.kind, hit.id): newer for hit in hits if (newer := hit.may_contradict.partition(":")[0]) in found
-    }
+    found = {hit.handle for hit in hits}
+    pairs = {hit.handle: newer for hit in hits if (newer := hit.may_contradict.partition(":")[0]) in found}
     labels = {newer: older for older, newer in pairs.items()} | pairs
-    return [replace(hit, may_contradict=labels.get(handle_of(hit.kind, hit.id), hit.may_contradict)) for hit in hits]
+    return [replace(hit, may_contradict=labels.get(hit.handle, hit.may_contradict)) for hit in hits]
 
 
 def each_once(hits: Iterable[Hit], *, of_any_kind: bool = False) -> list[Hit]:

@@ -91,7 +91,7 @@ def list_hypotheses(
 
     Call this to see what is still open or due, or how earlier beliefs turned out. Returns each with its id.
     """
-    mine = Hypothesis.objects.of(actor.user)
+    mine = Hypothesis.objects.of(actor.user).select_related("session")
     beliefs = (mine.due() if due else mine).order_by("-created_at", "-id")
     if not include_set_aside:
         beliefs = beliefs.filter(set_aside_at=None)

@@ -67,6 +67,11 @@ class StartedSession:
         return self.session.pk
 
     @property
+    def handle(self) -> str:
+        """What the new session is named by."""
+        return self.session.handle
+
+    @property
     def project(self) -> str:
         """The project of the new session."""
         return self.session.project
@@ -82,7 +87,8 @@ class StartedSession:
         this = LineOwner("session", str(self.session.pk))
         others = {f"session `{one.session}`, since": LineOwner("session", str(one.session_id)) for one in self.others}
         left = {self.hand_over: LineOwner("note", str(self.left.pk))} if self.left else {}
-        return self.context.owners | others | left | {" BigMind Context — loaded ": this, self.session.handle: this}
+        own = {" BigMind Context — loaded ": this, f"ession `{self.handle}`": this}
+        return self.context.owners | others | left | own
 
 
 @transaction.atomic

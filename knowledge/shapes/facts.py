@@ -71,6 +71,7 @@ class StoredFactShape(Shape):
     """The fact as stored."""
 
     fact: FactShape
+    session_handle: str = Field(description="The handle of its session: S7. Empty: it has none.")
     duplicate: bool = Field(description="True: it was known before and not stored again.")
     similar: list[SimilarFactShape] = Field(description="What it contradicts, repeats or may replace.")
     next_steps: list[str] = Field(description="Calls for the case that one replaces another.")

@@ -30,6 +30,7 @@ class HypothesisShape(Shape):
     resolution: str
     project: str
     session_id: UUID | None
+    session_handle: str = Field(description="The handle of its session: S7. Empty: it has none.")
     created_at: datetime
     due_on: date = Field(description="When to ask how it turned out.")
     is_due: bool

@@ -34,6 +34,7 @@ class OwnFixShape(Shape):
     model_config = ConfigDict(from_attributes=True, populate_by_name=True)
 
     session_id: UUID
+    session_handle: str = Field(validation_alias=AliasPath("chunk", "session_handle"))
     created_at: datetime = Field(validation_alias=AliasPath("chunk", "created_at"))
     fix: str = Field(description="What was done to fix the error.")
 

@@ -38,6 +38,7 @@ class HitShape(SharedShape):
     owner: str
     approver: str
     session_id: str | None
+    session_handle: str = Field(description="Of a session and its exchanges: S7.")
     domain: str | None
     key: str | None
     role: str = Field(description="Who spoke, in an exchange: user, assistant or system.")

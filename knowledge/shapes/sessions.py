@@ -15,6 +15,7 @@ class ChunkShape(Shape):
 
     id: Number
     session_id: UUID
+    session_handle: str = Field(description="The handle of its session: S7.")
     project: str = Field(description="The project of its session.")
     seq: int
     role: str
@@ -36,6 +37,7 @@ class SessionShape(Shape):
     """One line of the session index."""
 
     id: UUID
+    handle: str = Field(description="What to name it by: S7.")
     project: str
     started_at: datetime
     ended_at: datetime | None
@@ -53,11 +55,6 @@ class SessionShape(Shape):
     def show_name(cls, agent: object) -> str | None:
         """Show an agent by its name."""
         return str(agent) if agent else None
-
-    @property
-    def handle(self) -> str:
-        """The first eight characters of the id."""
-        return str(self.id)[:8]
 
 
 class SessionsShape(ListShape[SessionShape]):
@@ -102,7 +99,7 @@ class OtherAgentShape(Shape):
     """Another active conversation of the same user in the same project."""
 
     agent: str
-    session: str = Field(description="The first eight characters of its id.")
+    session: str = Field(description="Its handle: S7.")
     since: datetime
     headline: str
 
@@ -111,6 +108,7 @@ class StartedSessionShape(Shape):
     """A session that was just opened."""
 
     session_id: UUID
+    handle: str = Field(description="What to send as session_id along with each write: S7.")
     project: str
     context: ContextShape
     auto_closed: int = Field(description="How many unclosed sessions were closed.")

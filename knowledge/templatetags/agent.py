@@ -90,11 +90,11 @@ def hit_label(hit: Any) -> Told:
 
     It stands behind the opening fence, so no text of anybody's can pass for it; what was stored comes last.
     """
-    handle = handle_of(hit.kind, hit.id)
+    handle = hit.session_handle if hit.kind == "summary" else handle_of(hit.kind, hit.id)
     by = f"approved by {texts.quote(str(hit.approver))}" if hit.approver else _by(hit.owner)
     is_shared = KINDS[hit.kind].is_shared
     shown = hit.role or (by if is_shared else "")
-    session = f"session {hit.session_id[:8]}" if hit.kind == "chunk" and hit.session_id else ""
+    session = f"session {hit.session_handle}" if hit.kind == "chunk" and hit.session_handle else ""
     named = hit.title.removeprefix(f"[{handle}] ")
     title = "" if named in hit.excerpt or named in UNTITLED else _quote(named)
     alike = f"and {hit.alike} alike" if hit.alike else ""

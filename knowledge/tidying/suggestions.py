@@ -224,4 +224,5 @@ def _item(kind: str, row: Any) -> SuggestedItem:
     described = KINDS[KIND_OF_WORD[kind]]
     text = row.fact if kind == "fact" else described.title(row) if kind == "session" else row.hypothesis
     created_at: datetime = getattr(row, described.moment)
-    return SuggestedItem(kind, number_in(str(row.pk)), handle_of(kind, str(row.pk)), text, row.project, created_at)
+    handle = row.handle if kind == "session" else handle_of(kind, str(row.pk))
+    return SuggestedItem(kind, number_in(str(row.pk)), handle, text, row.project, created_at)

@@ -283,6 +283,7 @@ SESSIONS = MemoryPart(
         "agent": AGENT,
         "conversation": CONVERSATION,
         "connection": CONVERSATION,
+        "number": NUMBER,
         "key": "A key opens one instance.",
     },
     export_session,

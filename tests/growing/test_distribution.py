@@ -54,6 +54,7 @@ UNIQUE_WITHOUT_OWNER = {
 }
 REFERENCES_PRIVATE = {"CompanyEntry: source_session": "the session of a proposal: keep its id without a foreign key"}
 TRIGGERS = {
+    "bigmind_number_session": "counts the sessions of one owner; the application could take the number itself",
     "bigmind_number_row": "counts within the block of one owner; the application could take the number itself",
     "knowledge_forget_receipt_texts": "deletes rows of the same owner",
     "knowledge_write_lexemes": "changes the row itself; a statement of the application could do it",

@@ -75,7 +75,7 @@ def test_a_session_in_another_editor_is_shown_in_progress_and_left_open():
 
     parallel.refresh_from_db()
     assert parallel.is_open
-    assert f"🟡 **[in progress]** `{parallel.handle}…`" in context
+    assert f"🟡 **[in progress]** `{parallel.handle}`" in context
 
 
 def test_each_agent_means_its_own_open_session():
@@ -119,12 +119,37 @@ def test_a_headline_that_is_too_long_is_cut_at_a_word_and_kept_whole_in_the_outc
     assert ended.outcome == f"{headline}\n\nNo downtime."
 
 
-def test_a_session_is_meant_by_the_first_eight_characters_of_its_id():
+def test_sessions_are_numbered_for_each_person_in_the_order_of_their_start():
+    actor, other = make_actor(), make_actor()
+
+    handles = [start_session(one).session.handle for one in (actor, other, actor, other)]
+
+    assert handles == ["S1", "S1", "S2", "S2"]
+
+
+def test_the_number_of_an_erased_session_is_not_given_again():
     actor = make_actor()
+    erase_session(actor, session_id=start_session(actor).session.handle)
+
+    assert start_session(actor).session.handle == "S2"
+
+
+def test_a_session_is_meant_by_handle_number_id_and_the_beginning_of_its_id():
+    actor = make_actor()
+    start_session(make_actor())
+    start_session(actor)
     session = start_session(actor).session
 
-    assert get_session_detail(actor, session_id=session.handle) == session
-    assert get_session_detail(actor, session_id=str(session.pk).upper()) == session
+    for name in ("S2", "s2", "2", "session:2", "session:S2", str(session.pk).upper(), str(session.pk)[:8]):
+        assert get_session_detail(actor, session_id=name) == session, name
+
+
+@pytest.mark.parametrize("name", ["S1", "1", "S999", "9999999", "run-42", "deadbeef", "latest one"])
+def test_what_names_no_session_of_ones_own_is_not_found(name):
+    start_session(make_actor())
+
+    with pytest.raises(NotFound, match="You have no session"):
+        get_session_detail(make_actor(), session_id=name)
 
 
 def test_a_named_session_that_has_ended_takes_one_more_exchange_and_says_so():
