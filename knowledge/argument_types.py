@@ -64,14 +64,14 @@ SESSION_NAME = r"^[A-Za-z0-9_:#. -]{1,50}$"
 SessionId = Annotated[
     str,
     Handle("session", defaults_to_ours=True),
-    Field(pattern=SESSION_NAME, description="The S7 that memory_start_session returned. Default: this conversation's."),
+    Field(pattern=SESSION_NAME, description="S7, from the start. Default: this conversation's."),
 ]
-SomeSessionId = Annotated[str, Handle("session"), Field(pattern=SESSION_NAME, description="Its handle, S7, or its id.")]
+SomeSessionId = Annotated[str, Handle("session"), Field(pattern=SESSION_NAME, description="S7, or its id.")]
 LATEST = "latest"
 ReadSessionId = Annotated[
     str,
     Handle("session"),
-    Field(pattern=SESSION_NAME, description="Its handle, S7, its id, or `latest`."),
+    Field(pattern=SESSION_NAME, description="S7, its id, or `latest`."),
 ]
 ONE_LINER_CHARS = 120
 OneLiner = Annotated[
@@ -79,7 +79,7 @@ OneLiner = Annotated[
     Field(max_length=10_000),
     AfterValidator(lambda text: clean_name(" ".join(text.split()))),
     Screened,
-    Field(min_length=1, description="Headline. After 120 characters it is cut; the outcome keeps it whole."),
+    Field(min_length=1, description="Headline. The outcome keeps one beyond 120 characters."),
 ]
 Topics = Annotated[Tags, Field(description="Topic tags.", examples=[["deploys", "postgres"]])]
 Outcome = Annotated[LongText, Field(description="What was decided or built.")]

@@ -10,7 +10,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from accounts.models import User
-from knowledge.models import Chunk, Fact, Hypothesis, Session
+from knowledge.models import Fact, Hypothesis, Session
 from tests.copies import command_of_a_copy
 from tests.factories import make_key, make_user
 from tests.serving import Served
@@ -48,15 +48,17 @@ async def _interleave(one: Client, other: Client, *, ids: tuple[str, str] | None
         return {"started": started, "replies": replies}
 
 
-def _look_at(user: User, seen: dict[str, Any]) -> None:
-    a, b = (Session.objects.get(pk=pk) for pk in seen["started"])
+def _look_at(user: User, seen: dict[str, Any], *, is_named: bool = False) -> None:
+    a, b = (Session.objects.get(user=user, number=int(handle[1:])) for handle in seen["started"])
     flagged, appended, stored, believed, ended, late, on = seen["replies"]
-    assert [chunk.content for chunk in a.chunks.all()] == ["Said in A."]
+    # A conversation goes on behind its end; on a connection the next one may have begun.
+    behind = ["Said after the end."] if is_named else []
+    assert [chunk.content for chunk in a.chunks.order_by("seq")] == ["Said in A.", *behind]
     assert [chunk.content for chunk in b.chunks.order_by("seq")] == ["Said in B.", "B goes on."]
     assert (Fact.objects.get(user=user).source_session, Hypothesis.objects.get(user=user).session) == (a, a)
     assert (a.one_liner, a.is_open, b.is_open) == ("The end of A", False, True)
-    assert late[0]
-    assert "memory_start_session" in late[1]
+    assert not late[0]
+    assert ("had ended" if is_named else "No session was open") in late[1]
     for refused, text in (flagged, stored, believed, ended):
         assert not refused
         assert a.handle in text
@@ -73,7 +75,7 @@ def test_each_window_writes_to_the_session_it_started(served: Served, mode: str,
 
     seen = anyio.run(lambda: _interleave(_client(served.mcp, key, mode), _client(served.mcp, key, mode), ids=ids))
 
-    _look_at(user, seen)
+    _look_at(user, seen, is_named=bool(ids))
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -84,40 +86,6 @@ def test_each_process_over_stdio_writes_to_the_session_it_started(served: Served
     seen = anyio.run(lambda: _interleave(_stdio(served, key, mode), _stdio(served, key, mode), ids=None))
 
     _look_at(user, seen)
-
-
-WRITES: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("memory_flag_important", {"content": "Whose is it?"}),
-    ("memory_append_chunk", {"role": "user", "content": "Whose is it?"}),
-    ("memory_end_session", {"one_liner": "Whose is it?"}),
-    ("memory_store_fact", FACT),
-    ("memory_add_hypothesis", {"hypothesis": "I believe that it is mine."}),
-    ("memory_promote_to_global", {"category": "standard", "title": "Whose", "content": "Whose is it?"}),
-)
-
-
-def test_a_window_that_started_nothing_is_refused_with_the_list_and_may_name_one(served: Served) -> None:
-    key = make_key().text
-
-    async def run() -> tuple[list[str], list[Said], Said]:
-        async with _client(served.mcp, key, "auto") as client:
-            window = Window(client)
-            started = [await window.start("freight"), await window.start("depot")]
-            refusals = [await window.call(tool, **arguments) for tool, arguments in WRITES]
-            named = await window.call("memory_flag_important", content="This one.", session_id=started[0][:8])
-            return started, refusals, named
-
-    started, refusals, named = anyio.run(run)
-
-    for refused, text in refusals:
-        assert refused
-        assert f"{started[0][:8]} (freight, started 20" in text
-        assert f"{started[1][:8]} (depot, started 20" in text
-        assert "session_id" in text
-        assert "memory_start_session" in text
-    assert not named[0]
-    assert Chunk.objects.get().session_id.hex == started[0].replace("-", "")
-    assert not Fact.objects.exists()
 
 
 def test_a_fact_of_a_project_belongs_to_the_only_session_that_is_open_in_it(served: Served) -> None:
@@ -132,20 +100,4 @@ def test_a_fact_of_a_project_belongs_to_the_only_session_that_is_open_in_it(serv
     started, (refused, text) = anyio.run(run)
 
     assert not refused
-    assert f"session `{started[1][:8]}`, project depot" in text
-
-
-def test_the_only_open_session_is_meant_but_never_in_silence(served: Served) -> None:
-    key = make_key().text
-
-    async def run() -> tuple[str, Said]:
-        async with _client(served.mcp, key, "legacy") as client:
-            started = await Window(client).start("freight")
-        async with _client(served.mcp, key, "legacy") as client:
-            return started, await Window(client).call("memory_flag_important", content="A new window.")
-
-    started, (refused, text) = anyio.run(run)
-
-    assert not refused
-    assert f"session {started[:8]}, the only one open, which another connection started" in text
-    assert "call memory_start_session" in text
+    assert f"session `{started[1]}`, project depot" in text

@@ -85,7 +85,8 @@ def _as_if_at_the_same_moment(answer: Answer) -> str:
     text = json.dumps(answer.reply, sort_keys=True)
     text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{8}\b", "UUID", text)
     text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:[\d.]+(Z|\+00:00))?", "MOMENT", text)
-    text = re.sub(r'"handle": "C\d+"', '"handle": "C0"', text)
+    text = re.sub(r'"((?:session_)?handle|session)": "([CS])\d+"', r'"\1": "\g<2>0"', text)
+    text = re.sub(r"`S\d+`|session_id=\\\\?\"S\d+", "S0", text)
     return re.sub(r'"((?:\w+_)?id|tokens|database_bytes)": \d+', r'"\1": 0', text)
 
 

@@ -22,8 +22,8 @@ class Window:
         return bool(result.is_error), result.content[0].text  # type: ignore[union-attr]
 
     async def start(self, project: str) -> str:
-        """Start a session and return its id."""
+        """Start a session and return its handle."""
         _, text = await self.call("memory_start_session", project=project)
-        found = re.search(r"Session `([0-9a-f-]{36})`", text)
+        found = re.search(r"Session `(S\d+)`", text)
         assert found, text
         return found[1]

@@ -14,7 +14,12 @@ from bigmind.transports.mcp.server import build_server
 def serve_stdio(identify: Identify, *, toolsets: frozenset[str], structured: bool = False) -> None:
     """Serve one client until it closes its end. Nothing but the protocol is written to standard output."""
     connection = uuid4().hex
-    anyio.run(_serve, lambda: Caller(identify, toolsets, begin_request(), ClientName("stdio"), structured, connection))
+    client = ClientName("stdio")
+
+    def caller() -> Caller:
+        return Caller(identify, toolsets, begin_request(), client, structured=structured, connection=connection)
+
+    anyio.run(_serve, caller)
 
 
 async def _serve(caller: Callable[[], Caller]) -> None:
