@@ -79,7 +79,7 @@ OneLiner = Annotated[
     Field(max_length=10_000),
     AfterValidator(lambda text: clean_name(" ".join(text.split()))),
     Screened,
-    Field(min_length=1, description="Headline. The outcome keeps one beyond 120 characters."),
+    Field(min_length=1, description="Headline, up to 120 characters."),
 ]
 Topics = Annotated[Tags, Field(description="Topic tags.", examples=[["deploys", "postgres"]])]
 Outcome = Annotated[LongText, Field(description="What was decided or built.")]
