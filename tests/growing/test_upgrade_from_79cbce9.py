@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from io import StringIO
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -18,6 +19,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.routes import path_parameters
+from knowledge.models import Session
 from knowledge.services import embedding
 from knowledge.tasks import embed_pending, find_missing_signs, index_people, index_replaced_facts, rewrite_passages
 from tests.backup.conftest import database, on_database
@@ -48,7 +50,7 @@ UNION SELECT 'trigger', tgrelid::regclass::text, tgname, pg_get_triggerdef(oid) 
 UNION SELECT 'policy', tablename, policyname, concat_ws(' ', roles, cmd, qual, with_check)
     FROM pg_policies WHERE schemaname = 'public'
 UNION SELECT 'relation', '', relname, concat_ws(' ', relkind, relrowsecurity, relforcerowsecurity)
-    FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relname !~ '^bigmind_(memory|records)_\d+$'
+    FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relname !~ '^bigmind_(memory|records|sessions)_\d+$'
 UNION SELECT 'function', '', proname, concat_ws(' ', prosecdef, proconfig, proacl, prosrc)
     FROM pg_proc WHERE pronamespace = 'public'::regnamespace
     AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c')
@@ -114,6 +116,15 @@ def test_the_schema_is_that_of_a_new_instance(schema: set[tuple[str, ...]]) -> N
     upgraded = _schema()
 
     assert (upgraded - schema, schema - upgraded) == (set(), set())
+
+
+def test_sessions_are_numbered_for_each_user_in_the_order_of_their_start() -> None:
+    numbers: dict[UUID, list[int]] = {}
+    for user, number in Session.objects.order_by("started_at", "id").values_list("user", "number"):
+        numbers.setdefault(user, []).append(number)
+
+    assert numbers
+    assert all(given == list(range(1, len(given) + 1)) for given in numbers.values())
 
 
 def test_a_key_that_was_revoked_opens_nothing(before: Before) -> None:
