@@ -39,7 +39,7 @@ DROP FUNCTION bigmind_number_session();
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("accounts", "0035_begin_session_numbers"), ("knowledge", "0059_session_number")]
+    dependencies = [("accounts", "0036_begin_session_numbers"), ("knowledge", "0060_session_number")]
 
     operations = [
         migrations.RunSQL(NUMBER, migrations.RunSQL.noop),

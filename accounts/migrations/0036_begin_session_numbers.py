@@ -6,6 +6,6 @@ BEGIN = "SELECT bigmind_begin_numbers(id_block) FROM accounts_user"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounts", "0034_session_numbers")]
+    dependencies = [("accounts", "0035_session_numbers")]
 
     operations = [migrations.RunSQL(BEGIN, migrations.RunSQL.noop)]

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("knowledge", "0058_questions_asked_again")]
+    dependencies = [("knowledge", "0059_source_repository")]
 
     operations = [
         migrations.AddField(

@@ -27,7 +27,7 @@ $$;
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounts", "0033_sharing_curators_see_told")]
+    dependencies = [("accounts", "0034_sharing_asked_alerts")]
 
     operations = [
         migrations.RunSQL(_functions("memory", "records", "sessions"), _functions("memory", "records")),
