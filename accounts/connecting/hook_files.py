@@ -47,11 +47,20 @@ class HookConfig:
 
 @dataclass(frozen=True)
 class LastFailure:
-    """The last event that the hook program could not deliver."""
+    """The last event that the hook program could not deliver.
+
+    Attributes:
+        late: How many answers came too late so far.
+        away: How many events found BigMind away, or were refused.
+        sent: What of both BigMind knows already.
+    """
 
     at: str
     event: str
     reason: str
+    late: int = 0
+    away: int = 0
+    sent: list[int] = field(default_factory=list)
 
 
 class HookFolder:

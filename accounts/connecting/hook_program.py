@@ -65,6 +65,17 @@ FLUSH_SECONDS = {"start": 0.5, "stop": 0.3, "compact": 0.3, "end": 0.9}
 CAPTURES = {"stop", "compact", "end"}
 KEPT = {"start", "stop", "compact", "end"}
 """What waits in the spool. A prompt is in the messages of the next capture, and nobody wants its recall later."""
+SAYS = {"start", "prompt"}
+"""Events whose answer the model reads: with them it learns that its memory is away, and that it is back."""
+FLAT_ANSWERS = {"copilot": "additionalContext", "cursor": "additional_context"}
+"""Clients that read what a hook brings at the top of its answer."""
+AWAY = (
+    "BigMind, the persistent memory, is away: nothing is recalled, and calls of its tools fail. What its hooks see is "
+    "kept on this machine and sent once it is back. Tell the user once."
+)
+LATE = "BigMind did not answer in time, so nothing was recalled for this prompt. memory_recall asks again."
+REFUSED = "BigMind took nothing from a hook and recalled nothing: {detail}"
+BACK = "BigMind is back. It was away from {since} on, and recalled nothing meanwhile: memory_recall asks again."
 REFUSED_FOR_GOOD = {400, 413, 422}
 """Answers that the same event would get again. After another one (the key, BigMind itself) it waits in the spool."""
 
@@ -681,7 +692,8 @@ def list_spool(config: Json) -> list[str]:
 
 def spool(config: Json, event: Json) -> None:
     """Keep an event until BigMind is back. Beyond the limits, the oldest are dropped."""
-    content = json.dumps({**event, "bigmind": {**event["bigmind"], "late": True}}).encode()
+    own = {name: value for name, value in event["bigmind"].items() if name != "missed"}
+    content = json.dumps({**event, "bigmind": {**own, "late": True}}).encode()
     name = f"{time.time_ns():020d}-{event['bigmind']['event_id']}.json"
     # First the room, so that a spool never takes more than its bounds, and a full disk gets some back.
     waiting = list_spool(config)
@@ -732,18 +744,25 @@ def _state_path(config: Json, session: str) -> str:
     return os.path.join(config["folder"], "state", config["client"], f"{name}.json")
 
 
+def read_state(config: Json, session: str) -> Json:
+    """Return what is noted of a conversation: how far it was captured, and whether its model knows of an outage."""
+    with suppress(OSError, ValueError):
+        return _read_json(_state_path(config, session))
+    return {}
+
+
 def read_place(config: Json, session: str) -> int:
     """Return how far the transcript of a conversation was captured."""
-    with suppress(OSError, ValueError, TypeError), open(_state_path(config, session), encoding="utf-8") as file:
-        return max(0, int(json.load(file)["place"]))
+    with suppress(ValueError, TypeError):
+        return max(0, int(read_state(config, session).get("place") or 0))
     return 0
 
 
-def write_place(config: Json, session: str, place: int) -> None:
-    """Note how far the transcript of a conversation was captured."""
+def write_state(config: Json, session: str, **changes: object) -> None:
+    """Note something of a conversation beside what is noted already."""
     with suppress(OSError):
         path = _state_path(config, session)
-        write_private(path, json.dumps({"place": place}).encode())
+        write_private(path, json.dumps({**read_state(config, session), **changes}).encode())
         states = [os.path.join(os.path.dirname(path), name) for name in os.listdir(os.path.dirname(path))]
         for old in sorted(states, key=os.path.getmtime)[:-STATE_FILES]:
             os.unlink(old)
@@ -818,11 +837,45 @@ def _exclusions_path(config: Json) -> str:
     return os.path.join(config["folder"], f"{config['client']}.excluded.json")
 
 
-def note_failure(config: Json, event: str, reason: str) -> None:
-    """Record why an event was not delivered, for `bigmind doctor`."""
-    with suppress(OSError):
-        told = {"at": _now(), "event": event, "reason": reason[:300]}
-        write_private(os.path.join(config["folder"], f"{config['client']}.failure.json"), json.dumps(told).encode())
+def _failures_path(config: Json) -> str:
+    return os.path.join(config["folder"], f"{config['client']}.failure.json")
+
+
+def read_failures(config: Json) -> Json:
+    """Return the last failure, how many answers came too late, how many found nobody, and what BigMind knows of it."""
+    none = {"late": 0, "away": 0, "sent": [0, 0]}
+    with suppress(OSError, ValueError):
+        return {**none, **_read_json(_failures_path(config))}
+    return none
+
+
+def note_failure(config: Json, event: str, reason: str, *, is_late: bool = False) -> None:
+    """Record why an event was not delivered, for `bigmind doctor` and for the page Captured."""
+    with suppress(OSError, TypeError):
+        failures = read_failures(config)
+        failures["late" if is_late else "away"] += 1
+        failures |= {"at": _now(), "event": event, "reason": reason[:300]}
+        write_private(_failures_path(config), json.dumps(failures).encode())
+
+
+def list_missed(config: Json) -> Json:
+    """Return what BigMind does not know yet of failures on this machine; nothing where it knows all."""
+    failures = read_failures(config)
+    with suppress(TypeError, ValueError):
+        late, away = failures["late"] - failures["sent"][0], failures["away"] - failures["sent"][1]
+        told = {name: _text(failures.get(name)) for name in ("at", "event", "reason")}
+        return {"late": late, "away": away, **told} if late or away else {}
+    return {}
+
+
+def with_line(client: str, event: str, answer: Json, line: str) -> Json:
+    """Return an answer with a line above what the model reads of it, as the client expects it."""
+    flat, own = FLAT_ANSWERS.get(client), _dict(answer.get("hookSpecificOutput"))
+    brought = answer.get(flat) if flat else own.get("additionalContext")
+    text = "\n".join(filter(None, (line, _text(brought))))
+    if flat:
+        return {**answer, flat: text}
+    return {**answer, "hookSpecificOutput": {"hookEventName": event, **own, "additionalContext": text}}
 
 
 def _now() -> str:
@@ -872,6 +925,8 @@ class HookRun:
         self.is_settled = False
         self.status = 0
         self.error = ""
+        self.detail = ""
+        self.missed: Json = {}
 
     @property
     def until(self) -> float:
@@ -900,6 +955,8 @@ class HookRun:
         repository, branch, root = find_repository(folder)
         own: Json = {"event_id": _new_id(), "at": _now(), "late": False, "folder": folder}
         own |= {"repository": repository, "branch": branch, "version": config.get("version", "")}
+        if missed := list_missed(config):
+            own["missed"] = self.missed = missed
         if self.event.get("agent_id"):
             own["sub_agent"] = str(self.event["agent_id"])
         if self.kind == "start":
@@ -940,7 +997,7 @@ class HookRun:
             settings = _dict(answer.pop("bigmind", None))
             if len(json.dumps(answer)) > TOLD_BYTES:
                 raise ValueError("what answers is not BigMind")
-            self.answer = answer
+            self.answer = self._with_news(answer)
             keep_settings(self.config, settings)
             # A stop went without its messages: the place stays, so that the next compaction or end brings them.
             self.settle(has_messages=self.kind != "stop")
@@ -948,7 +1005,39 @@ class HookRun:
                 self._fetch_triggers()
             flush(self.config, min(self.until, time.monotonic() + FLUSH_SECONDS.get(self.kind, 0)))
         else:
+            with suppress(ValueError):
+                self.detail = " ".join(_text(_dict(json.loads(reply)).get("detail")).split())[:200]
             self.fail(f"BigMind answers {self.status}")
+
+    def _with_news(self, answer: Json) -> Json:
+        """Return an answer with the line that BigMind is back, where the model read that it was away."""
+        if self.missed:
+            failures = read_failures(self.config)
+            failures["sent"] = [failures["late"], failures["away"]]
+            with suppress(OSError):
+                write_private(_failures_path(self.config), json.dumps(failures).encode())
+        state = read_state(self.config, self.session) if self.kind in SAYS else {}
+        if not (state.get("away") or state.get("late")):
+            return answer
+        write_state(self.config, self.session, away="", late=False)
+        since = _text(state.get("away"))
+        return with_line(self.client, self.name, answer, BACK.format(since=since)) if since else answer
+
+    def announce(self, *, is_late: bool) -> None:
+        """Let the model read once that BigMind is away, late, or takes nothing."""
+        state = read_state(self.config, self.session)
+        if self.kind not in SAYS or (state.get("late" if is_late else "away") and self.kind != "start"):
+            return
+        line = (
+            LATE
+            if is_late
+            else REFUSED.format(detail=self.detail or self.error)
+            if self.status not in {0, 200}
+            else AWAY
+        )
+        self.answer = with_line(self.client, self.name, {}, line)
+        since = {"late": True} if is_late else {"away": state.get("away") or time.strftime("%H:%M")}
+        write_state(self.config, self.session, **since)
 
     def _fetch_triggers(self) -> None:
         own = {"settings": True, "triggers": read_signature(self.config), "acts": self._take_acts()}
@@ -971,14 +1060,16 @@ class HookRun:
             with suppress(OSError):
                 os.unlink(path)
         if self.place is not None and has_messages:
-            write_place(self.config, self.session, self.place)
+            write_state(self.config, self.session, place=self.place)
 
     def fail(self, reason: str) -> None:
         """Keep an event that was not delivered."""
         self.error = reason
         if self.is_settled or "event_id" not in self.event.get("bigmind", {}) or self.kind == "ping":
             return
-        note_failure(self.config, self.name, reason)
+        is_late = not self.status and self.kind == "prompt" and reason.endswith(("in time", "timed out"))
+        note_failure(self.config, self.name, reason, is_late=is_late)
+        _quietly(lambda: self.announce(is_late=is_late))
         if self.kind in KEPT and self.status not in REFUSED_FOR_GOOD:
             with suppress(OSError):
                 spool(self.config, self.event)

@@ -96,7 +96,7 @@ def _call(hook: dict[str, Any]) -> Answer:
 
 def _run(hook: dict[str, Any], program: HookProgram, client: str) -> Answer:
     """Run the command as the client does, in a shell; on Windows, where each has another one, the program itself."""
-    command = ["/bin/sh", "-c", str(hook.get("command"))]
+    command = ["/bin/sh", "-c", str(hook.get("command") or hook.get("bash"))]
     if sys.platform == "win32":
         command = [program.python, "-I", "-S", program.file, client]
     began = time.monotonic()

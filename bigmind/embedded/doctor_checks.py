@@ -405,6 +405,7 @@ def _hooks(trial: HookTrial) -> Check:
     waiting = f"; {count} events ({size / 1024:.0f} KB) wait to be sent" if count else ""
     failure = trial.last_failure
     failed = f"; last failure {failure.at}, {failure.event}: {failure.reason}" if failure else ""
+    failed += f" ({failure.late} answers too late, {failure.away} events not taken so far)" if failure else ""
     if trial.error:
         # The client goes on, and nothing is lost: the checks of BigMind above say what is wrong.
         is_away = trial.status is not None and (trial.status in {0, 429} or trial.status >= 500)

@@ -14,7 +14,7 @@ import pytest
 
 from accounts.connecting.act_program import sign
 from accounts.connecting.hook_files import HookConfig, HookFolder
-from accounts.connecting.hook_program import choose
+from accounts.connecting.hook_program import AWAY, BACK, LATE, REFUSED, choose
 from accounts.connecting.hooks import ACT_FILE, PROGRAM_FILE
 from bigmind.core.screening import redact
 from tests.connecting.hook_server import HookServer
@@ -110,6 +110,10 @@ def call(id: str, name: str, **given: str) -> dict[str, Any]:
 def result(id: str, text: str) -> dict[str, Any]:
     part = {"type": "tool_result", "tool_use_id": id, "content": [{"type": "text", "text": text}]}
     return {"type": "user", "message": {"role": "user", "content": [part]}}
+
+
+def brings(text: str, event: str = "SessionStart") -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
 
 def test_the_client_is_given_what_bigmind_answers(hooks: Installed, server: HookServer) -> None:
@@ -264,14 +268,14 @@ def test_what_is_no_event_is_answered_all_the_same(hooks: Installed, raw: bytes)
 def test_a_malformed_configuration_breaks_nothing(hooks: Installed, config: str) -> None:
     (hooks.folder.folder / "claude-code.json").write_text(config)
 
-    assert hooks.start(json.dumps(PROMPT).encode())[0] == "{}"
+    assert hooks.start(json.dumps(PROMPT).encode())[0] in {"{}", json.dumps(brings(AWAY, "UserPromptSubmit"))}
 
 
 @pytest.mark.parametrize("reply", ["<html>", "[1]", "", "{" * 200_000, '{"a": "' + "b" * 200_000 + '"}'])
 def test_what_is_no_answer_is_not_printed(hooks: Installed, server: HookServer, reply: str) -> None:
     server.reply = reply
 
-    assert hooks.tell(START) == {}
+    assert hooks.tell(START) in ({}, brings(AWAY))
 
 
 def test_bigmind_away_costs_nothing_and_loses_nothing(hooks: Installed, server: HookServer, tmp_path: Path) -> None:
@@ -288,7 +292,7 @@ def test_bigmind_away_costs_nothing_and_loses_nothing(hooks: Installed, server: 
     with away.listen(port):
         hooks.tell({**START, "source": "resume"})
 
-    assert (printed, count) == ("{}", 2)
+    assert (json.loads(printed), count) == (brings(AWAY), 2)
     assert seconds < 1.5
     assert 0 < size < 4_000
     assert failure is not None
@@ -352,11 +356,60 @@ def test_the_spool_is_bounded_and_keeps_the_newest(hooks: Installed) -> None:
 
 @pytest.mark.parametrize(("status", "kept"), [(401, 1), (404, 1), (503, 1), (400, 0), (413, 0), (422, 0)])
 def test_what_is_refused_for_good_is_not_kept(hooks: Installed, server: HookServer, status: int, kept: int) -> None:
-    server.status, server.reply = status, {"title": "No.", "hookSpecificOutput": {"additionalContext": "no"}}
+    reply = {"detail": "Too\n many.", "hookSpecificOutput": {"additionalContext": "no"}}
+    server.status, server.reply = status, reply
 
-    assert hooks.tell(START) == {}
+    assert hooks.tell(START) == brings(REFUSED.format(detail="Too many."))
 
     assert hooks.folder.waiting("claude-code")[0] == kept
+
+
+def test_the_model_reads_once_that_bigmind_is_away_and_once_that_it_is_back(
+    hooks: Installed, server: HookServer
+) -> None:
+    server.status = 503
+    server.reply = {"detail": "The database does not answer."}
+    first, again = hooks.tell(PROMPT), hooks.tell(PROMPT)
+    server.status, server.reply = 200, brings("Deploys run on Tuesdays.", "UserPromptSubmit")
+
+    back, after = hooks.tell(PROMPT), hooks.tell(PROMPT)
+
+    assert first == brings(REFUSED.format(detail="The database does not answer."), "UserPromptSubmit")
+    assert again == {}
+    line, brought = back["hookSpecificOutput"]["additionalContext"].split("\n")
+    assert line.startswith(BACK.partition("{")[0])
+    assert brought == "Deploys run on Tuesdays."
+    assert after == server.reply
+
+
+def test_bigmind_learns_once_what_it_missed(hooks: Installed, server: HookServer) -> None:
+    server.status = 503
+    hooks.tell(PROMPT)
+    hooks.tell(STOP)
+    server.status = 200
+
+    hooks.tell(PROMPT)
+    hooks.tell(START)
+
+    missed = [event["bigmind"].get("missed") for event in server.events if not event["bigmind"]["late"]]
+    assert [(one["late"], one["away"]) if one else None for one in missed] == [None, (0, 1), (0, 2), None]
+    failure = hooks.folder.last_failure("claude-code")
+    assert failure is not None
+    assert (failure.away, failure.sent) == (2, [0, 2])
+
+
+@pytest.mark.parametrize(
+    ("client", "key"), [("copilot", "additionalContext"), ("cursor", "additional_context"), ("codex", "")]
+)
+def test_each_client_reads_in_its_own_way_that_bigmind_is_away(
+    hooks: Installed, server: HookServer, client: str, key: str
+) -> None:
+    server.status = 503
+    hooks.configure(client=client)
+
+    answer = hooks.tell({**START, "hook_event_name": "SessionStart"}, client=client)
+
+    assert (answer[key] if key else answer["hookSpecificOutput"]["additionalContext"]).startswith("BigMind took")
 
 
 @pytest.mark.parametrize(("event", "most"), [(PROMPT, 0.3), (STOP, 1.0), (START, 2.0)])
@@ -367,7 +420,8 @@ def test_a_slow_bigmind_holds_nobody_up(
 
     printed, _, seconds = hooks.start(json.dumps({"cwd": str(hooks.work), **event}).encode())
 
-    assert printed == "{}"
+    lines = {"UserPromptSubmit": brings(LATE, "UserPromptSubmit"), "SessionStart": brings(AWAY)}
+    assert json.loads(printed) == lines.get(event["hook_event_name"], {})
     # Starting Python on a busy machine is not what is measured here.
     assert seconds < most + 0.6
     assert hooks.folder.waiting("claude-code")[0] == (event is not PROMPT)
