@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import cast
 
+from django.core.cache import cache
 from django.db import transaction
+from django.db.models import F
 from django.template.loader import render_to_string
 from django.utils import timezone
 
@@ -52,7 +54,7 @@ from .conversations import (
 )
 from .policies import is_excluded, policy_of
 from .recall import RecalledLine, list_told, markdown_of, recall_for
-from .reports import Cleaned, Closing, HookReply, HookReport, Said, clean
+from .reports import Cleaned, Closing, HookReply, HookReport, Missed, Said, clean
 
 CAPTURED = "captured"
 """Why a chunk was flagged that nobody flagged: a hook kept what was said."""
@@ -65,6 +67,10 @@ REMINDED_AFTER = 3
 """Prompts before a conversation is worth a reminder."""
 NO_HEADLINE = "[closed by its client, without a headline]"
 CONTEXT_OF_PROFILE = "profile"
+WAITS_MILLISECONDS = 300
+"""A client that sends prompts by itself goes on after so long (`_claude_code` in `accounts/connecting/hooks.py`)."""
+LATE_IS_NEWS_SECONDS = 60 * 60
+CAME_LATE = "What BigMind recalled for the last prompt came too late to be read: memory_recall asks again."
 
 
 @dataclass(frozen=True)
@@ -102,7 +108,7 @@ def answer_report(actor: Actor, report: HookReport) -> HookReply:
 
     A folder that the user excluded is answered with nothing, and nothing of it is kept.
     """
-    policy = policy_of(actor)
+    began, policy = perf_counter(), policy_of(actor)
     if not report.conversation or is_excluded(policy, report.folder) or _is_known(actor, report):
         reply = HookReply()
     else:
@@ -111,8 +117,34 @@ def answer_report(actor: Actor, report: HookReport) -> HookReply:
         bound = replace(actor, conversation=digest_of_id(report.conversation), sub_agent=report.sub_agent[:100])
         with transaction.atomic(), acts(bound):
             reply = _ANSWERS[report.event](bound, report, mode)
+    if report.is_direct and report.event is HookEventName.PROMPT:
+        reply, report = _in_time(actor, report, reply, milliseconds=round((perf_counter() - began) * 1000))
     note_health(actor, report, brought=reply.brings_something)
     return HookReply() if report.late else reply
+
+
+def _in_time(actor: Actor, report: HookReport, reply: HookReply, *, milliseconds: int) -> tuple[HookReply, HookReport]:
+    """Take note of an answer that comes too late for a client that waits by itself, and say so in the one after it."""
+    mark = f"hooks:late:{actor.user.pk}:{digest_of_id(report.conversation)}"
+    if cache.delete(mark):
+        reply = replace(reply, context="\n\n".join(filter(None, (CAME_LATE, reply.context))))
+    if milliseconds <= WAITS_MILLISECONDS:
+        return reply, report
+    if reply.context:
+        cache.set(mark, True, LATE_IS_NEWS_SECONDS)
+        # Nobody read it, so it is recalled again when it answers a prompt.
+        events = HookEvent.objects.filter(user=actor.user, conversation__client_id=report.conversation[:200])
+        newest = events.filter(event=HookEventName.PROMPT).order_by("-pk").values("pk")[:1]
+        HookEvent.objects.filter(pk__in=newest).update(recalled=[], texts=None, tokens=0)
+    why = f"The answer to a prompt took {milliseconds} ms; its client waits for {WAITS_MILLISECONDS}."
+    return reply, replace(report, missed=Missed(late=1, reason=why))
+
+
+def read_start(actor: Actor, report: HookReport) -> HookReply:
+    """Return the context for a start while nothing can be stored, and say that nothing is."""
+    started = _read_context(actor, canonical_project(actor, report.repository[:100]))
+    how = WRITING["read_only"]
+    return HookReply(context=_render("agent/hook_started.md", started=started, how=how, is_open=False))
 
 
 def note_health(actor: Actor, report: HookReport, *, brought: bool = False, failure: str = "") -> None:
@@ -122,6 +154,9 @@ def note_health(actor: Actor, report: HookReport, *, brought: bool = False, fail
     values |= {"failed_at": now, "failure": failure[:300]} if failure else {"ran_at": now}
     if brought:
         values["brought_at"] = now
+    missed = report.missed
+    if missed.late or missed.away:
+        values |= {"failed_at": missed.at or now, "failure": missed.reason[:300]}
     changed = [name for name in values if name != "version" or report.version]
     HookHealth.objects.bulk_create(
         [HookHealth(user=actor.user, client=report.client, **values)],
@@ -129,6 +164,10 @@ def note_health(actor: Actor, report: HookReport, *, brought: bool = False, fail
         unique_fields=["user", "client"],
         update_fields=changed,
     )
+    if missed.late or missed.away:
+        HookHealth.objects.filter(user=actor.user, client=report.client).update(
+            late=F("late") + missed.late, missed=F("missed") + missed.away
+        )
 
 
 def _is_known(actor: Actor, report: HookReport) -> bool:
@@ -304,9 +343,7 @@ def _open(occasion: _Occasion) -> StartedSession:
     """
     conversation, project = occasion.conversation, canonical_project(occasion.actor, occasion.report.repository[:100])
     if not occasion.writes:
-        context = build_context(occasion.actor, project=project, topics=[], beside=LAST_LINES_TOKENS)
-        others = others_at_work(occasion.actor, project, own=None)
-        return StartedSession(Session(user=occasion.actor.user, project=project), context, 0, others)
+        return _read_context(occasion.actor, project)
     if conversation.session and conversation.session.is_in_view:
         continue_session(conversation.session)
         project = conversation.session.project or project
@@ -314,6 +351,12 @@ def _open(occasion: _Occasion) -> StartedSession:
     conversation.session, conversation.ended_at = started.session, None
     conversation.save(update_fields=["session", "ended_at"])
     return started
+
+
+def _read_context(actor: Actor, project: str) -> StartedSession:
+    context = build_context(actor, project=project, topics=[], beside=LAST_LINES_TOKENS)
+    others = others_at_work(actor, project, own=None)
+    return StartedSession(Session(user=actor.user, project=project), context, 0, others)
 
 
 def _tell(occasion: _Occasion, started: StartedSession) -> tuple[str, list[int] | None]:

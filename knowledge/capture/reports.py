@@ -39,6 +39,16 @@ class Closing:
 
 
 @dataclass(frozen=True)
+class Missed:
+    """What went wrong on the user's machine since the last report: answers too late, events that were not taken."""
+
+    late: int = 0
+    away: int = 0
+    at: datetime | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class HookReport:
     """One event, as a hook reports it.
 
@@ -52,6 +62,8 @@ class HookReport:
         continues: The conversation that this one was forked from, where the hook knows it.
         event_id: By it the same event counts once, however often it is delivered.
         late: Whether it was delivered after BigMind had been away: nobody waits for the answer.
+        is_direct: Whether the client sent it by itself, without the hook program.
+        missed: What the hook program could not deliver or did not get in time.
     """
 
     client: str
@@ -73,6 +85,8 @@ class HookReport:
     at: datetime | None = None
     late: bool = False
     closing: Closing = Closing()
+    is_direct: bool = False
+    missed: Missed = Missed()
 
 
 @dataclass(frozen=True)

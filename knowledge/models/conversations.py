@@ -132,6 +132,8 @@ class HookHealth(PrivateModel):
     brought_at = models.DateTimeField(null=True, blank=True)
     failed_at = models.DateTimeField(null=True, blank=True)
     failure = models.CharField(max_length=300, blank=True)
+    late = models.PositiveIntegerField(default=0, db_default=0, help_text="How many answers came too late to be read.")
+    missed = models.PositiveIntegerField(default=0, db_default=0, help_text="How many events BigMind did not take.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "client"], name="hook_health_once_by_client")]

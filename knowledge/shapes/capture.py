@@ -28,6 +28,8 @@ class HookHealthShape(Shape):
     failed_at: datetime | None
     failure: str
     is_failing: bool
+    late: int = Field(description="How many answers came too late to be read.")
+    missed: int = Field(description="How many events BigMind did not take, because it was away or refused them.")
 
 
 class CaptureStatusShape(CapturePolicyShape):

@@ -13,7 +13,7 @@ from bigmind.operations import CATALOGUE
 from bigmind.transports.hooks.dialects import Dialect
 from bigmind.transports.mcp.conversations import CONVERSATION_ARGUMENT
 from knowledge.capture.acts import NotedAct, NotedFiring
-from knowledge.capture.reports import Closing, HookReport, Said
+from knowledge.capture.reports import Closing, HookReport, Missed, Said
 
 MESSAGES, REFERENCES, MOST_RUNS = 200, 50, 10_000
 ACTS, NOTED_CHARS = 300, 4_000
@@ -57,6 +57,8 @@ def report_of(client: str, dialect: Dialect, payload: Payload) -> HookReport | N
         at=_moment(own.get("at")),
         late=own.get("late") is True,
         closing=_closing(own.get("closing")),
+        is_direct=not own,
+        missed=_read_missed(own.get("missed")),
     )
 
 
@@ -148,6 +150,12 @@ def _closing(sent: Any) -> Closing:
             Said(_text(message, "role"), drop_hook_context(_text(message, "text", limit=None))) for message in said
         ],
     )
+
+
+def _read_missed(sent: Any) -> Missed:
+    if not isinstance(sent, Mapping):
+        return Missed()
+    return Missed(_count(sent.get("late")), _count(sent.get("away")), _moment(sent.get("at")), _text(sent, "reason"))
 
 
 def _count(sent: Any) -> int:

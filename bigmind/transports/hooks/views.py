@@ -1,18 +1,22 @@
 """The address that hooks report to: `POST /hooks/<client>/`, with a key, answered as the client's hook prints it."""
 
+import json
 from contextlib import suppress
 from typing import Any, cast
 
 from django.conf import settings
+from django.core.cache import cache
 from django.db import DatabaseError
 from django.http import HttpResponse
+from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from accounts.actor import Actor
+from accounts.connecting.hook_program import REFUSED
 from accounts.services.rate_limits import count_against_limit, limit_of
-from bigmind.core.errors import BigMindError, NotFound
-from bigmind.core.read_only import require_writable
+from bigmind.core.errors import BigMindError, NotFound, ReadOnly
+from bigmind.core.read_only import is_read_only
 from bigmind.core.rls import rls_scope
 from bigmind.core.text import echo
 from bigmind.transports.hooks.dialects import DIALECTS, Dialect, body_of, body_of_arguments, with_settings
@@ -28,12 +32,17 @@ from bigmind.transports.rest.authentication import KeyAuthentication, RestClient
 from bigmind.transports.rest.request_reading import StrictJSONParser, check_size
 from bigmind.transports.rest.views import JsonOnly
 from knowledge.capture.acts import keep_acts
-from knowledge.capture.events import answer_report, note_health
+from knowledge.capture.conversations import digest_of_id
+from knowledge.capture.events import answer_report, note_health, read_start
 from knowledge.capture.policies import policy_of
 from knowledge.capture.reports import HookReply, HookReport
 from knowledge.capture.triggers import renew_triggers
 from knowledge.embeddings.retry import warm_up
 from knowledge.models import HookEventName
+
+MODEL_READS = {HookEventName.START, HookEventName.PROMPT}
+TOO_MANY, SERVER_ERROR = 429, 500
+NEWS_SECONDS = 60 * 60
 
 
 class HookAuthentication(KeyAuthentication):
@@ -67,8 +76,9 @@ class HookView(APIView):
         actor, payload = actor_of(request), cast("Payload", request.data)  # the parser accepts nothing else
         actor.require("read")
         actor.require_toolset({"core"})  # that of the context and of the search over everything
-        require_writable()
         count_against_limit(actor, per_minute=limit_of(actor))
+        if is_read_only():
+            return _answer_read_only(actor, client, dialect, payload)
         body = _answer(actor, client, dialect, payload)
         if asks_for_settings(payload):
             with rls_scope(actor.user.pk):
@@ -77,7 +87,46 @@ class HookView(APIView):
                     keep_acts(actor, client, told.acts)
                 triggers = None if told is None else renew_triggers(actor, told.signature)
                 body = with_settings(body, policy_of(actor).never_folders, triggers)
-        return HttpResponse(body, "application/json", headers={"Cache-Control": "no-store"})
+        return _response(body)
+
+    def handle_exception(self, exc: Exception) -> Any:
+        """Answer a refusal. A client that sends events by itself shows none of it, so its model reads a line, once."""
+        refused = super().handle_exception(exc)
+        dialect = DIALECTS.get(self.kwargs["client"])
+        if dialect is None or (refused.status_code != TOO_MANY and refused.status_code < SERVER_ERROR):
+            return refused
+        with suppress(APIException):
+            payload = cast("Payload", self.request.data)
+            report = report_of(self.kwargs["client"], dialect, payload)
+            if report and report.is_direct and report.event in MODEL_READS and _is_news(report, refused.status_code):
+                line = REFUSED.format(detail=json.loads(refused.content).get("detail", ""))
+                return _response(body_of(dialect, event_of(payload), HookReply(context=line)))
+        return refused
+
+
+def _response(body: bytes) -> HttpResponse:
+    return HttpResponse(body, "application/json", headers={"Cache-Control": "no-store"})
+
+
+def _is_news(report: HookReport, status: int) -> bool:
+    """Whether the model of a conversation has not read of this refusal within the hour."""
+    try:
+        return cache.add(f"hooks:refused:{status}:{digest_of_id(report.conversation)}", True, NEWS_SECONDS)
+    except Exception:  # noqa: BLE001 - a cache that is away must not keep the model from knowing it
+        return True
+
+
+def _answer_read_only(actor: Actor, client: str, dialect: Dialect, payload: Payload) -> HttpResponse:
+    """Answer while nothing can be stored: a start with the context. Other events are refused, and kept by their hook.
+
+    Raises:
+        ReadOnly: it is another event.
+    """
+    report = report_of(client, dialect, payload)
+    if report is None or report.event is not HookEventName.START:
+        raise ReadOnly
+    with rls_scope(actor.user.pk):
+        return _response(body_of(dialect, event_of(payload), read_start(actor, report)))
 
 
 def _answer(actor: Actor, client: str, dialect: Dialect, payload: Payload) -> bytes:
