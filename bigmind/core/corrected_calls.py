@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from bigmind.core.common_words import is_common
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import Operation
 from bigmind.core.screening import redact
@@ -60,9 +61,18 @@ def _respell_choice(value: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def _only_spelling(word: str, choices: Collection[str]) -> str:
-    """Return the one choice that a word misspells, else the word. `unapprove` and `unuseful` mean the opposite."""
+    """Return the one choice that a word misspells, else the word.
+
+    `unapprove` and `unuseful` mean the opposite, and a word of its own, such as `refused`, is no slip for `refuted`.
+    """
     small = word[:100].lower()
-    possible = [one for one in choices if one[:1] == small[:1] and not small.endswith(one)]
+    possible = [
+        one
+        for one in choices
+        if one[:1] == small[:1]
+        and not small.endswith(one)
+        and (small.startswith(one) or one.startswith(small) or not is_common(small))
+    ]
     alike = get_close_matches(small, possible, 2, _ALIKE)
     return alike[0] if len(alike) == 1 else word
 
