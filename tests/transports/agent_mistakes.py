@@ -297,6 +297,24 @@ MISTAKES = (
         lambda ids: _end(topics=["Lisbon, Portugal"]),
     ),
     Mistake(
+        "a date in another order that can be only one day: `06/25/2026`",
+        FORGIVEN,
+        lambda ids: _recall(before="06/25/2026"),
+        lambda ids: _recall(before="2026-06-25"),
+    ),
+    Mistake(
+        'a blank text for whatever may be left out: `project: " "`',
+        FORGIVEN,
+        lambda ids: _store(project=" ", valid_until="", source_session=""),
+        lambda ids: _store(),
+    ),
+    Mistake(
+        "the caller's own id, which says nothing new: `user_id`",
+        FORGIVEN,
+        lambda ids: _store(user_id="default"),
+        lambda ids: _store(),
+    ),
+    Mistake(
         "a list as another language writes it: `\"['a', 'b, c']\"`",
         FORGIVEN,
         lambda ids: _end(topics="['a', 'b, c']"),
@@ -331,12 +349,6 @@ MISTAKES = (
         REPAIRED,
         lambda ids: ("save_memory", {"category": "Preference", "content": FACT["fact"]}),
         lambda ids: _store(),
-    ),
-    Mistake(
-        "a date in another order that can be only one day: `06/25/2026`",
-        REFUSED,
-        lambda ids: _recall(before="06/25/2026"),
-        "2026-06-25",
     ),
     Mistake(
         "a limit that is too high: `limit: 5000`",
