@@ -10,7 +10,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import Agent, User
 from bigmind.core.errors import Invalid
-from bigmind.core.text import echo, mention, one_line
+from bigmind.core.text import echo, fold_name, mention, one_line
 from knowledge.app_maps.argument_types import AnApp, AnEntity, ATable, Fields, OutsideId
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredRow
 from knowledge.app_maps.finding import (
@@ -133,13 +133,13 @@ def row_gone(report: Report, name: str, table: str | None) -> Mended:
 
 
 def climb(report: Report, connector: Connector, entity: AppEntity) -> Mended:
-    """Look for a row by its id, then by the field it is found by."""
+    """Look for a row by its id, then by the field it is found by: an id may have been given to another row."""
     app_id, table_id = entity.table.app.app_id, entity.table.table_id
-    if entity.row_id and connector.row(app_id, table_id, entity.row_id):
-        report.note(Healed.UNCHANGED, subject=_subject(entity), failed=entity.row_id)
-        step = "The row is there: its id is right. Look at what else may be wrong, such as a field or your permission."
-        return Mended("unchanged", step, place=place_of_thing(entity))
     field, value = _match_of(entity)
+    there = connector.row(app_id, table_id, entity.row_id) if entity.row_id else None
+    if there and (not field or _is_same(there.values.get(field), value)):
+        report.note(Healed.UNCHANGED, subject=_subject(entity), failed=entity.row_id)
+        return Mended("unchanged", _say_there(entity, there, field), place=place_of_thing(entity))
     if not field:
         return _ask_for_row(entity)
     try:
@@ -153,9 +153,28 @@ def climb(report: Report, connector: Connector, entity: AppEntity) -> Mended:
     # A search by a missing field finds nothing, which is no reason to forget a row.
     if not rows and not report.is_check and (changed := _heal_match(report, connector, entity, field)):
         return changed
+    # The system may find equal what differs in writing, such as 7 and 7.0.
+    if there and any(row.row_id == there.row_id for row in rows):
+        return _row_found(report, entity, there.row_id)
     if len(rows) > 1:
         return _several(entity, field, value, rows)
-    return _row_found(report, entity, rows[0].row_id) if rows else _row_lost(report, entity)
+    return _row_found(report, entity, rows[0].row_id) if rows else _row_lost(report, entity, there)
+
+
+def _is_same(found: object, value: str) -> bool:
+    """Whether a row's value is the one that the map knows it by, in any case."""
+    return isinstance(found, str | int | float) and str(found).strip().casefold() == value.strip().casefold()
+
+
+def _say_there(entity: AppEntity, row: DiscoveredRow, field: str) -> str:
+    """Say that the row is there, and how far it is known to be the same."""
+    if field:
+        return "The row is there: its id is right. Look at what else may be wrong, such as a field or your permission."
+    shown = ", ".join(f"{mention(name)} = {mention(value)}" for name, value in values_of(row, entity.table).items())
+    return (
+        f"There is a row with this id ({shown or 'without values'}), and the map has no field to tell whether it is "
+        f"still {echo(entity.name)}: ids are given again. Compare it, and say its field with app_learn."
+    )
 
 
 def _heal_match(report: Report, connector: Connector, entity: AppEntity, field: str) -> Mended | None:
@@ -220,12 +239,21 @@ def _row_found(report: Report, entity: AppEntity, row_id: str) -> Mended:
 
 
 @transaction.atomic
-def _row_lost(report: Report, entity: AppEntity) -> Mended:
+def _row_lost(report: Report, entity: AppEntity, other: DiscoveredRow | None = None) -> Mended:
+    """Forget a row; `other` has its id now, and another value."""
     lock(report.app)
     entity = _still(entity)
+    step = f"{echo(entity.name)} was deleted outside, and is forgotten. Tell the user."
+    if other:
+        field, _ = _match_of(entity)
+        says = mention(str(other.values.get(field) or "nothing"))
+        step = (
+            f"No row is {echo(entity.name)} any more, so it is forgotten. Do not write to the row with its id: "
+            f"{mention(field)} says {says} there. If that is its new name, say so with app_learn."
+        )
     report.note(Healed.FORGOTTEN, subject=_subject(entity), failed=entity.row_id)
     forget_entity(entity)
-    return Mended("forgotten", f"{echo(entity.name)} was deleted outside, and is forgotten. Tell the user.")
+    return Mended("forgotten", step)
 
 
 def _still(entity: AppEntity) -> AppEntity:
@@ -254,10 +282,13 @@ def table_wrong(report: Report, table: AppTable) -> Mended:
 def _look_at_table(report: Report, connector: Connector, table: AppTable) -> Mended:
     """Look for a table by its id, then by its name."""
     found = connector.table(report.app.app_id, table.table_id) if table.table_id else None
-    if found is None:
-        # Of two with its name nobody knows which it is.
-        named = [one for one in connector.tables(report.app.app_id) if one.name.casefold() == table.name.casefold()]
-        found = named[0] if len(named) == 1 else None
+    if found is None or not _is_called(found.name, table.name):
+        # Its name leads on: an id may have been given to another table. Of two with its name nobody knows which it is.
+        named = [one for one in connector.tables(report.app.app_id) if _is_called(one.name, table.name)]
+        if len(named) == 1:
+            found = named[0]
+        elif found and table.fields and found.fields and not any(has_field(table, name) for name in found.fields):
+            found = None  # Neither its name nor any field: it is another one.
     if found is None:
         return _table_lost(report, table)
     fit = to_learnt_table(found)
@@ -337,10 +368,16 @@ def app_gone(report: Report) -> Mended:
 def _look_at_app(report: Report, connector: Connector) -> Mended:
     """Look for an app by its id, then by its name."""
     there = list(connector.apps())
-    if any(one.app_id == report.app.app_id for one in there):
-        return _app_found(report, report.app.app_id)
-    named = [one for one in there if one.name.casefold() == report.app.name.casefold()]
-    return _app_found(report, named[0].app_id) if len(named) == 1 else _app_lost(report)
+    by_id = next((one for one in there if one.app_id == report.app.app_id), None)
+    named = [one for one in there if _is_called(one.name, report.app.name)]
+    # Its name leads on where its id was given to another app; one that was only renamed is found by its id.
+    if len(named) == 1 and (by_id is None or not _is_called(by_id.name, report.app.name)):
+        return _app_found(report, named[0].app_id)
+    return _app_found(report, by_id.app_id) if by_id else _app_lost(report)
+
+
+def _is_called(name: str, known: str) -> bool:
+    return fold_name(name) == fold_name(known)
 
 
 def _ask_for_app(app: App, why: str = "") -> Mended:
