@@ -30,7 +30,8 @@ _READ_CHARS = 60
 _SEARCHED_CHARS = 500
 _WORD = re.compile(r"[^\W_]+")
 _AROUND = _set(
-    "in on since during at early late im am seit an vom letzten letzte letzter em en le el il depuis desde dal"
+    "in on since during at early late do done happened im am seit an vom letzten letzte letzter em en le el il "
+    "depuis desde dal"
 )
 """Words before a lone month, weekday or year that then says when: “in March”, and not “the March poster”."""
 _GOES_ON = _set(
@@ -45,6 +46,7 @@ _NEAR_WORDS = frozenset(
     word for table in WORDS.values() for word, meaning in table.items() if len(meaning) == 1 and meaning[0] in _NEAR
 )
 _STOPS = frozenset(",.?!;:)…")
+_SINCE = frozenset({"since", "seit", "depuis", "desde", "dal"})
 _UNSTARTED = frozenset({"since", "seit", "in", "now"})
 _SAYS_WHEN = frozenset({*_NEAR, *MONTHS, *DAYS, *_STEPS, "ago", "end"})
 
@@ -80,11 +82,19 @@ def find_period(text: str, *, now: datetime | None = None) -> Period | None:
     Args:
         now: The moment from which `yesterday` counts. Default: now.
     """
+    return find_period_and_words(text, now=now)[0]
+
+
+def find_period_and_words(text: str, *, now: datetime | None = None) -> tuple[Period | None, frozenset[str]]:
+    """Return the period that `find_period` finds, and the words that name it.
+
+    “Since” makes it last until now.
+    """
     moment = timezone.localtime(now) if now else timezone.localtime()
     searched = plain(text[:_SEARCHED_CHARS])
     places = list(_WORD.finditer(searched))
     words = [place.group() for place in places]
-    found: list[Period] = []
+    found: tuple[Period | None, frozenset[str]] = (None, frozenset())
     start = 0
     while start < len(words):
         step = 1
@@ -94,15 +104,15 @@ def find_period(text: str, *, now: datetime | None = None) -> Period | None:
             if not _is_a_time(words, start, end, is_last=is_last):
                 continue
             if (period := _find(words[start:end], moment)) is not None:
-                if any(_is_year(word) for word in words[start:end]):
-                    # “On Sunday in March 2025” asks about that March.
-                    return period if period.start < moment else None
-                found.append(period)
                 step = length
+                # The search is for when something was said, which cannot lie ahead.
+                if period.start < moment and (found[0] is None or any(map(_is_year, words[start:end]))):
+                    since = start > 0 and words[start - 1] in _SINCE
+                    named = frozenset(words[start - since : end])
+                    found = Period(period.start, max(moment, period.end)) if since else period, named
                 break
         start += step
-    # The search is for when something was said, which cannot lie ahead.
-    return found[0] if found and found[0].start < moment else None
+    return found
 
 
 def _is_year(word: str) -> bool:
@@ -113,11 +123,16 @@ def _is_a_time(words: Sequence[str], start: int, end: int, *, is_last: bool) -> 
     """Whether words of a question stand where a time does: behind a preposition, before nothing that they describe."""
     before = words[start - 1] if start else ""
     is_full = end - start == 3 and any(map(_is_year, words[start:end]))
-    if not (is_last or is_full or words[end] in _GOES_ON):
+    if not (is_last or is_full or words[end] in _GOES_ON or _is_german_verb(words[end])):
         return False
     if end - start > 1 or words[start] in _NEAR_WORDS:
         return before not in _ARTICLES or is_last or (start > 1 and words[start - 2] in _AROUND)
     return before in _AROUND
+
+
+def _is_german_verb(word: str) -> bool:
+    """Whether a word looks like a verb at the end of a German sentence: “am Freitag gemacht”."""
+    return (word.startswith(("ge", "be", "ver", "ent")) and word.endswith(("t", "en"))) or word.endswith("iert")
 
 
 def _find(words: Sequence[str], now: datetime) -> Period | None:

@@ -12,6 +12,7 @@ from knowledge.search.abstention import is_answered, judge, may_answer
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search_each
+from knowledge.services.episodes import answer_episode, period_between
 from knowledge.services.exposures import Exposure, serve_found
 from knowledge.services.gaps import note_gap
 from knowledge.services.hits import Hit, Hits, each_once, filters_of, find, has_asked, hits_of, names_for
@@ -88,22 +89,26 @@ def recall(
     then = read_then(actor, as_of) if as_of else find_then(actor, query)
     things = visible_things(actor.user, SEARCHED, since=since, before=before, then=then, only_then=bool(as_of))
     is_narrowed = bool(since or before or as_of)
+    within = then if as_of else period_between(since, before)
+    episodes = answer_episode(actor, query, project=project, within=within)
     filters = [filters_of(group, is_narrowed=is_narrowed, then=then) for group in _groups_of(things)]
     found = search_each(query, owner=actor.user, filters=filters, limit=limit)
     everything = join_groups(found)
     is_known = is_answered(everything)
-    was_asked = not is_narrowed and not is_known and has_asked(actor, query)
-    if not is_narrowed:
+    was_asked = not (is_narrowed or is_known or episodes) and has_asked(actor, query)
+    if not (is_narrowed or episodes):
         note_gap(actor, query, everything)
     hits = each_once(hits_of(take_turns(found, project) if is_known else [], actor, things), of_any_kind=True)
+    if episodes:
+        hits = episodes.before(hits)
     empty = Recollections(
         items=[],
         style=style,
         asked_before=was_asked,
         fallback=everything.fallback,
         reason=everything.reason or None,
-        notice=everything.notice,
-        as_of=say_period(then) if then else "",
+        notice=episodes.notice if episodes and episodes.notice else everything.notice,
+        as_of=say_period(then) if then and not episodes else "",
     )
     reply = _fit(empty, hits, limit, max_tokens)
     if not is_narrowed:
