@@ -18,7 +18,7 @@ from bigmind.core.handles import id_in, read_handle
 from bigmind.core.injections import find_injections, find_warnings
 from bigmind.core.key_text import is_well_formed
 from bigmind.core.markdown import plain_words as plain_words_of_markdown
-from bigmind.core.periods import find_period, read_period
+from bigmind.core.periods import find_period_and_words, read_period
 from bigmind.core.reply_parts import part_of
 from bigmind.core.screening import drop_private, find_secrets
 from bigmind.core.screening.policy import refuse_secrets
@@ -74,9 +74,11 @@ from knowledge.references.readers.validation import findings_in
 from knowledge.search.excerpts import below_title, excerpt_of, words_like
 from knowledge.search.languages import dictionary_of
 from knowledge.search.passage_splitting import split_text
+from knowledge.search.question_tense import find_past
 from knowledge.search.typed_names import commands_typed, path_form, request_in, spell, words_typed
 from knowledge.services.context_facts import line_start
 from knowledge.services.contradictions import contradictions, differs_in_a_word, may_say_same
+from knowledge.services.episode_questions import read_episode_question
 from knowledge.services.gaps import telling_words
 from knowledge.services.line_ranking import tells_to
 from knowledge.services.line_ranking import words_of as words_to_rank
@@ -411,7 +413,8 @@ def _transcript(text: str) -> object:
 def _question(text: str) -> object:
     read_period(text)
     return (
-        find_period(text),
+        find_past(text),
+        read_episode_question(text, timed=find_period_and_words(text)[1]),
         words_to_rank(text),
         tells_to(text),
         highlighted(text, ["secret", "a"]),

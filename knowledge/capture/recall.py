@@ -10,6 +10,7 @@ from bigmind.core.token_counts import count_tokens, cut_to_tokens
 from knowledge.kinds import SEARCHED
 from knowledge.models import AskedForm, Conversation, HookEvent, HookEventName, Kind
 from knowledge.search.abstention import may_answer
+from knowledge.services.episodes import answer_episode
 from knowledge.services.hits import Hit, findings, hits_of
 from knowledge.services.question_periods import find_then
 from knowledge.services.recent_questions import keep_question
@@ -57,12 +58,16 @@ def recall_for(
     found = findings(actor, asked, things=things, is_narrowed=False, project="", then=then, limit=FOUND, offset=0)
     answers = [item for item in found.items if may_answer(item)]
     own, project = str(conversation.session_id or ""), conversation.project
-    hits = [hit for hit in hits_of(answers, actor, things) if not own or hit.session_id != own]
+    shown = hits_of(answers, actor, things)
+    if episodes := answer_episode(actor, asked, project=project):
+        shown = episodes.before(shown)
+    hits = [hit for hit in shown if not own or hit.session_id != own]
     if keeps:
         costs = {(hit.kind, hit.id): _line_of(hit).tokens for hit in hits}
         keep_question(actor, asked, how=AskedForm.PROMPT, found=found, project=project[:100], limit=FOUND, costs=costs)
     new = [hit for hit in hits if (hit.kind, hit.id) not in told]
-    return _fit(sorted(new, key=lambda hit: is_elsewhere(hit.project, project)))
+    # What was looked up and not searched for stays in its order.
+    return _fit(sorted(new, key=lambda hit: bool(hit.arms) and is_elsewhere(hit.project, project)))
 
 
 def markdown_of(lines: Iterable[RecalledLine]) -> str:

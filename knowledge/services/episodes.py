@@ -225,10 +225,7 @@ def _open_sentence(session: Session) -> str:
 def _hits(actor: Actor, kind: str, things: Sequence[Any]) -> list[Hit]:
     """Return things as hits that were not searched for."""
     source = KINDS[kind]
-
-    def told(thing: Any) -> dict[str, Any]:
-        return {"owner": str(actor.user), **source.told(thing)}
-
+    shown: list[dict[str, Any]] = [{"owner": str(actor.user), **source.told(thing)} for thing in things]
     return [
         Hit(
             kind=kind,
@@ -242,7 +239,7 @@ def _hits(actor: Actor, kind: str, things: Sequence[Any]) -> list[Hit]:
             created_at=getattr(thing, source.moment),
             age_days=max(0, (timezone.now() - getattr(thing, source.moment)).days),
             project=thing.project,
-            **told(thing),
+            **also,
         )
-        for thing in things
+        for thing, also in zip(things, shown, strict=True)
     ]

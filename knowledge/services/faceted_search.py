@@ -24,6 +24,7 @@ from knowledge.models import EmbeddingSpace, Kind
 from knowledge.search.abstention import is_answered, judge
 from knowledge.search.findings import Findings
 from knowledge.services.contradictions import contradictions
+from knowledge.services.episodes import answer_episode
 from knowledge.services.hits import Hit, findings, hits_of, names_for
 from knowledge.services.near_duplicates import is_worded_alike
 from knowledge.services.question_periods import find_then, say_period
@@ -123,6 +124,10 @@ def find_for_page(
         narrowed, pool = _find(actor, query, kinds or SEARCHED, project, since, then, is_known=is_answered(found))
     shown = [hit for hit in pool if _passes(hit, actor, chosen)]
     groups = fold([hit for hit in shown if hit.relevance != "weak"], narrowed.space)
+    if not any(chosen.values()) and (episodes := answer_episode(actor, query)):
+        told = {(hit.kind, hit.id) for hit in episodes.hits}
+        rest = [group for group in groups if (group.best.kind, group.best.id) not in told]
+        groups = [*(HitGroup(hit) for hit in episodes.hits), *rest]
     # Kind and project say what else the whole search found; the others, what is left of it.
     facets = {
         name: _count(everything if name in {"kinds", "project"} else pool, name, actor, chosen) for name in _VALUES

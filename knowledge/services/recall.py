@@ -111,11 +111,13 @@ def recall(
         as_of=say_period(then) if then and not episodes else "",
     )
     reply = _fit(empty, hits, limit, max_tokens)
-    if not is_narrowed:
+    if not (is_narrowed or episodes):
         _keep_asked(actor, query, reply, found, project=project, limit=limit)
     # After the question was kept: a replay of it knows nothing of lots.
     if withheld := withhold_found(actor, _exposures_of(reply)):
         reply = _fit(empty, [hit for hit in hits if (hit.kind, hit.id) not in withheld], limit, max_tokens)
+    if reply.unknown and episodes and episodes.notice:
+        reply = replace(reply, unknown=False)
     if reply.unknown:
         meant = judge(query, everything, names=lambda: names_for(actor, things)).did_you_mean
         reply = replace(reply, did_you_mean=meant)

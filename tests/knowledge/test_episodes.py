@@ -11,10 +11,12 @@ from bigmind.core.periods import find_period_and_words
 from bigmind.core.token_counts import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from knowledge.models import Chunk, Hypothesis, Session, Summary
+from knowledge.capture.recall import recall_for
+from knowledge.models import Chunk, Conversation, Hypothesis, Session, Summary
 from knowledge.services.embedding import embed_pending
 from knowledge.services.episode_questions import read_episode_question
 from knowledge.services.episodes import answer_episode
+from knowledge.services.faceted_search import find_for_page
 from knowledge.services.facts import store_fact
 from knowledge.services.recall import recall
 from tests.factories import make_actor
@@ -47,7 +49,9 @@ def session(actor, days, headline, outcome="", summary="", *, hour=9, project=""
 @pytest.fixture
 def actor(db):
     actor = make_actor()
-    session(actor, 1, "Rebuilt the crane scheduler", "It plans two shifts.", "All shifts are planned.", project="harbour")
+    session(
+        actor, 1, "Rebuilt the crane scheduler", "It plans two shifts.", "All shifts are planned.", project="harbour"
+    )
     session(actor, 5, "Fixed the tide importer", "Reads UTC now. Next step: import the old years.")
     session(actor, 9, "Wrote the berth report")
     session(actor, 40, "Planned the dock move", "The dock moves in spring.")
@@ -138,7 +142,9 @@ def test_open_work_is_what_sessions_leave_open_and_what_is_believed(actor, quest
     assert any("off by an hour" in text for text in shown)
 
 
-@pytest.mark.parametrize("question", ["Who am I?", "What do you know about me?", "Was weißt du über mich?", "Wer bin ich?"])
+@pytest.mark.parametrize(
+    "question", ["Who am I?", "What do you know about me?", "Was weißt du über mich?", "Wer bin ich?"]
+)
 def test_a_person_is_told_who_they_are(actor, question):
     store_fact(actor, category="identity", fact="Runs the harbour of Faro.")
     store_fact(actor, category="preference", fact="Likes short answers.")
@@ -156,7 +162,9 @@ def test_preferences_are_told(actor):
     assert told(actor, "What are my preferences?")[0] == "Likes short answers."
 
 
-@pytest.mark.parametrize("question", ["What did we decide about rope storage?", "Was haben wir zum rope storage entschieden?"])
+@pytest.mark.parametrize(
+    "question", ["What did we decide about rope storage?", "Was haben wir zum rope storage entschieden?"]
+)
 def test_decisions_about_a_topic_come_first(actor, question):
     store_fact(actor, category="codebase", fact="Rope storage is modelled in ropes.py, in storage.")
     store_fact(actor, category="decision", fact="Ropes are stored in hall 4.")
@@ -199,9 +207,10 @@ def test_a_misread_question_hides_nothing_that_a_search_finds(actor):
     store_fact(actor, category="codebase", fact="Yesterday is the name of our cache of the day before.")
     embed_pending()
 
-    assert any("our cache" in text for text in told(actor, "What did we do yesterday?")) or not recall(
-        actor, query="What is yesterday, our cache?"
-    ).items
+    assert (
+        any("our cache" in text for text in told(actor, "What did we do yesterday?"))
+        or not recall(actor, query="What is yesterday, our cache?").items
+    )
 
 
 ORDINARY = """
@@ -231,7 +240,8 @@ Why do we pin numpy?|What is the name of the queue?|Do we support Windows?|Is th
 What happens when a payment fails?|What did the audit find?|How was the outage fixed?|Which key signs the tokens?
 Who reviewed the threat model?|What are the steps of a release?|What is in the summary email?|How do I open a ticket?
 What is the meeting room called?|When is the meeting with Helena?|What does done mean for a story?|work package seven
-new hires in May|change the password|session cookies|the last commit of the branch|finish line color|what to discuss with legal
+new hires in May
+change the password|session cookies|the last commit of the branch|finish line color|what to discuss with legal
 things to pack|we did not ship the widget because of what?|which work is billable|next steps after a failed payment
 """
 
@@ -255,3 +265,17 @@ def test_the_period_of_the_arguments_counts_too(actor):
 
     assert october == [] or october[0].startswith("Planned the dock")
     assert answer_episode(actor, "What happened?", within=None) is not None
+
+
+def test_a_hook_answers_a_question_about_the_memory_before_the_prompt(actor):
+    conversation = Conversation.objects.create(user=actor.user, client="claude-code", client_id="1", digest="1")
+
+    lines = recall_for(actor, "Where were we?", conversation=conversation, told=set())
+
+    assert "Rebuilt the crane scheduler" in lines[0].markdown
+
+
+def test_the_search_page_shows_sessions_first(actor):
+    page = find_for_page(actor, query="What did we do yesterday?")
+
+    assert page.groups[0].best.excerpt.startswith("Rebuilt the crane scheduler")
