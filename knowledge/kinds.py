@@ -286,8 +286,10 @@ KINDS: dict[str, MemoryKind] = {
         list_route="memory-sessions",
         symbol="session",
         is_forgotten_apart=True,
-        searchable=lambda: Chunk.objects.filter(set_aside_at=None, session__set_aside_at=None).select_related(
-            "session", "user"
+        searchable=lambda: (
+            Chunk.objects.without_echo()
+            .filter(set_aside_at=None, session__set_aside_at=None)
+            .select_related("session", "user")
         ),
         visible=lambda user: Chunk.objects.filter(
             user=user, set_aside_at=None, session__set_aside_at=None

@@ -101,7 +101,6 @@ HEAD_BYTES, TAIL_BYTES = 64 * 1024, 1024 * 1024
 SIBLINGS = 20
 SPOOL_FILES, SPOOL_BYTES = 200, 4 * 1024 * 1024
 STATE_FILES = 200
-HEADLINE_CHARS = 120
 FILES, COMMITS = 50, 20
 
 # Gemini CLI writes what hooks brought into the prompts that it shows to hooks and keeps in its transcripts.
@@ -531,29 +530,14 @@ def _dicts(value: object) -> list[Json]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def headline_of(messages: list[tuple[str, str]], commits: list[str]) -> str:
-    """Return one line for a conversation: what the person asked for first, else what was committed or said last."""
-    asked = [clean(text, TEXT_CHARS) for role, text in messages if role == "user"]
-    wanted = [text for text in asked if len(text.strip()) >= 12 and not text.startswith("/")]
-    said = [clean(text, TEXT_CHARS) for role, text in messages if role == "assistant"]
-    subject = [line.partition(" ")[2] for line in commits[-1:]]
-    text = next(iter([*wanted[:1], *subject, *asked[:1], *said[-1:]]), "")
-    line = next((line.strip(" #*`->") for line in text.splitlines() if line.strip(" #*`->")), "")
-    if len(line) <= HEADLINE_CHARS:
-        return line
-    return line[: HEADLINE_CHARS - 1].rsplit(" ", 1)[0].rstrip(",;:") + "…"
-
-
 def closing_of(client: str, path: str, kind: str, since: int, root: str) -> tuple[Json, int]:
     """Return what the transcript says of a conversation since the last capture, and where this one ended."""
     lines, end = read_tail(path, since)
     messages, files, commits = read_transcript(client, lines)
     closing: Json = {"messages": _recent(messages)}
     if kind == "end":
-        # The headline and what was changed are of the whole conversation, as far as it is read.
-        first, _, _ = read_transcript(client, read_head(path))
-        whole, files, commits = read_transcript(client, read_tail(path, 0)[0])
-        closing["headline"] = headline_of(first or whole, commits)
+        # What was changed is of the whole conversation, as far as it is read.
+        _, files, commits = read_transcript(client, read_tail(path, 0)[0])
     closing |= count_tests(client, read_tail(path, 0)[0] if kind == "end" else lines)
     closing["files"] = [clean(name, 300) for name in (_inside(name, root) for name in files) if name][-FILES:]
     closing["commits"] = [clean(commit, 200) for commit in commits[-COMMITS:]]

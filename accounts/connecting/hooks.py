@@ -64,7 +64,7 @@ KINDS_OF_HOOKS = (
     KindOfHook(
         "end",
         "the conversation ends",
-        "what was said since the last time, a headline, names of changed files, commits",
+        "what was said since the last time, names of changed files, commits",
         "nothing",
     ),
 )

@@ -17,8 +17,11 @@ from django.utils import timezone
 
 from accounts.actor import Actor, acts
 from bigmind.core.agent_rules import WRITING, Writing
+from bigmind.core.text import cut, one_line
+from knowledge.argument_types import ONE_LINER_CHARS
 from knowledge.kinds import KINDS
 from knowledge.models import (
+    CAPTURED,
     CaptureMode,
     Chunk,
     Conversation,
@@ -56,16 +59,10 @@ from .policies import is_excluded, policy_of
 from .recall import RecalledLine, list_told, markdown_of, recall_for
 from .reports import Cleaned, Closing, HookReply, HookReport, Missed, Said, clean
 
-CAPTURED = "captured"
-"""Why a chunk was flagged that nobody flagged: a hook kept what was said."""
 PROMPT_CHARS = 4_000
-HEADLINE_CHARS = 120
-CODE_REFS = 50
-LEAST_WORDS = 5
-"""An exchange of fewer words (“go on”, “done”) is not worth keeping."""
+CODE_REFS, FILES_NAMED = 50, 3
 REMINDED_AFTER = 3
 """Prompts before a conversation is worth a reminder."""
-NO_HEADLINE = "[closed by its client, without a headline]"
 CONTEXT_OF_PROFILE = "profile"
 WAITS_MILLISECONDS = 300
 """A client that sends prompts by itself goes on after so long (`_claude_code` in `accounts/connecting/hooks.py`)."""
@@ -426,7 +423,7 @@ def _keep(occasion: _Occasion) -> list[Chunk]:
     texts = [(said.role, clean(said.text)) for said in _messages(occasion)]
     _count_withheld(occasion, *(text for _, text in texts))
     new = [(role, text.text) for role, text in texts if text.text]
-    if sum(len(text.split()) for _, text in new) < LEAST_WORDS:
+    if not new:
         return []
     session = occasion.conversation.session or _begin(occasion)
     session = Session.objects.select_for_update(of=("self",)).get(pk=session.pk)
@@ -503,7 +500,7 @@ def _close(occasion: _Occasion) -> None:
         session.delete()
         return
     closing = occasion.report.closing if occasion.keeps_prompts else Closing()
-    headline = session.one_liner or _headline(occasion, closing.headline)
+    headline = session.one_liner or _say_what_was_done(closing)
     refs = [clean(ref, 300).text for ref in (*closing.files, *closing.commits)][:CODE_REFS]
     has_summary = Summary.objects.filter(session=session).exists()
     end_session(
@@ -523,16 +520,18 @@ def _close(occasion: _Occasion) -> None:
 def _is_empty(occasion: _Occasion, session: Session) -> bool:
     """Whether nothing happened in a conversation. Of one that came late no prompt may be known, and only its record."""
     closing, prompts = occasion.report.closing, occasion.conversation.events.filter(event=HookEventName.PROMPT)
-    return not (
-        closing.headline or closing.messages or prompts.exists() or _has_stored(session) or session.chunks.exists()
-    )
+    reported = closing.messages or closing.files or closing.commits
+    return not (reported or prompts.exists() or _has_stored(session) or session.chunks.exists())
 
 
-def _headline(occasion: _Occasion, told: str) -> str:
-    """Return the headline that the client's record gives, else the first prompt, on one line."""
-    prompts = occasion.conversation.events.filter(event=HookEventName.PROMPT, sub_agent="").exclude(prompt="")
-    first = told or (prompts.order_by("pk").values_list("prompt", flat=True).first() or "")
-    words = " ".join(clean(first, PROMPT_CHARS).text.split())
-    if len(words) <= HEADLINE_CHARS:
-        return words or NO_HEADLINE
-    return words[: HEADLINE_CHARS - 1].rsplit(" ", 1)[0] + "…"
+def _say_what_was_done(closing: Closing) -> str:
+    """Return the subject of the last commit, else the names of changed files; nothing where nothing was changed.
+
+    What was asked is no headline: a later session would read the question in the place of an answer.
+    """
+    if subjects := [commit.partition(" ")[2] for commit in closing.commits]:
+        return cut(one_line(clean(subjects[-1], ONE_LINER_CHARS).text), ONE_LINER_CHARS)
+    names = [clean(name, 300).text for name in closing.files]
+    more = f" and {len(names) - FILES_NAMED} more files" if len(names) > FILES_NAMED else ""
+    shown = ", ".join(one_line(name) for name in names[:FILES_NAMED])
+    return f"Changed {cut(shown, ONE_LINER_CHARS - 30)}{more}" if shown else ""

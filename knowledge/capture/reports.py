@@ -29,7 +29,6 @@ class Closing:
     `passed` and `failed` count runs of tests; `failing` says how the last one ended.
     """
 
-    headline: str = ""
     files: Sequence[str] = ()
     commits: Sequence[str] = ()
     passed: int = 0

@@ -61,7 +61,7 @@ from .references import (
     ReferenceVersion,
 )
 from .repositories import SourceRepository
-from .sessions import AUTO_CLOSED, STALE_AFTER, Chunk, Session, Speaker, Summary
+from .sessions import AUTO_CLOSED, CAPTURED, OF_AN_IMPORT, STALE_AFTER, Chunk, Session, Speaker, Summary
 from .tidying import Concern, TidyingAnswer
 from .triggers import Act, Firing, TriggerLevel
 from .verification import Freshness

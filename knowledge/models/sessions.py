@@ -156,6 +156,25 @@ class Speaker(models.TextChoices):
     SYSTEM = "system"
 
 
+CAPTURED = "captured"
+"""Why a chunk was flagged that nobody flagged: a hook kept what was said."""
+OF_AN_IMPORT = " of an imported conversation"
+"""Words of the reason that imports give for what was said."""
+_MACHINE = models.Q(flag_reason=CAPTURED) | models.Q(flag_reason__contains=OF_AN_IMPORT)
+_QUESTION_MARKS = ("?", "？", "؟")
+_ASKS = models.Q(role=Speaker.USER)
+for _mark in _QUESTION_MARKS:
+    _ASKS |= models.Q(content__endswith=_mark)
+
+
+class ChunkQuerySet(models.QuerySet["Chunk"]):
+    """Chunks, in the words of those who ask for them."""
+
+    def without_echo(self) -> "ChunkQuerySet":
+        """Those that are knowledge: the rule is that of `Chunk.is_echo`."""
+        return self.exclude(_MACHINE & _ASKS)
+
+
 class Chunk(HasNumber, CanBeSetAside):
     """Tier 3: one exchange that was important enough to keep word for word."""
 
@@ -167,6 +186,8 @@ class Chunk(HasNumber, CanBeSetAside):
     seq = models.PositiveIntegerField()
     created_at = models.DateTimeField(auto_now_add=True)
 
+    objects = ChunkQuerySet.as_manager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["session", "seq"], name="chunk_once_per_place"),
@@ -176,6 +197,16 @@ class Chunk(HasNumber, CanBeSetAside):
 
     def __str__(self) -> str:
         return self.content[:80]
+
+    @property
+    def is_kept_by_machine(self) -> bool:
+        """Whether a hook or an import kept it, and nobody flagged it."""
+        return self.flag_reason == CAPTURED or OF_AN_IMPORT in self.flag_reason
+
+    @property
+    def is_echo(self) -> bool:
+        """Whether it is what somebody asked, kept by a hook or an import. It is shown, and no search finds it."""
+        return self.is_kept_by_machine and (self.role == Speaker.USER or self.content.endswith(_QUESTION_MARKS))
 
     @property
     def project(self) -> str:

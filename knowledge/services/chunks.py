@@ -84,8 +84,8 @@ def erase_chunk(actor: Actor, *, chunk_id: ChunkId) -> Chunk:
 
 
 def index_chunk(chunk: Chunk, *, made: bool = False) -> None:
-    """Write the passage of a chunk: its content and why it was flagged. One set aside has none."""
-    if not (chunk.is_in_view and chunk.session.is_in_view):
+    """Write the passage of a chunk: its content and why it was flagged. One set aside has none, nor has an echo."""
+    if chunk.is_echo or not (chunk.is_in_view and chunk.session.is_in_view):
         erase_passages(Kind.CHUNK, [chunk.pk])
         return
     project = chunk.session.project
@@ -102,8 +102,8 @@ def index_chunk(chunk: Chunk, *, made: bool = False) -> None:
 
 
 def text_of(chunk: Chunk) -> str:
-    """Return the words of a chunk that are searched: its content and why it was flagged."""
-    return f"{chunk.content}\n\n{chunk.flag_reason}".strip()
+    """Return the words of a chunk that are searched: its content and why someone flagged it."""
+    return chunk.content if chunk.is_kept_by_machine else f"{chunk.content}\n\n{chunk.flag_reason}".strip()
 
 
 def head_of(chunk: Chunk) -> str:

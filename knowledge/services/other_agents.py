@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.text import fold_name, inline
 from bigmind.core.token_counts import cut_to_tokens
-from knowledge.models import HookEvent, HookEventName, Note, Session
+from knowledge.models import Note, Session
 from knowledge.services.context_budget import HAND_OVER_TOKENS, HEADLINE_TOKENS
 
 HAND_OVER = "handover"
@@ -45,7 +45,7 @@ def others_at_work(actor: Actor, project: str, *, own: Session | None) -> list[O
             session=session.handle,
             session_id=session.pk,
             since=session.started_at,
-            headline=cut_to_tokens(inline(_headline_of(session)), HEADLINE_TOKENS),
+            headline=cut_to_tokens(inline(session.own_headline), HEADLINE_TOKENS),
         )
         for session in newest
     ]
@@ -58,17 +58,10 @@ def _at_work(user_id: UUID, project: str, lately: datetime, own: UUID | None) ->
     active = sessions.annotate(last_at=Max("conversations__last_at")).filter(
         Q(last_at__gte=lately) | Q(last_at=None, started_at__gte=lately)
     )
-    # What its user asked last is its headline as long as it has none, where hooks keep that.
-    prompts = HookEvent.objects.filter(conversation__session=OuterRef("pk"), event=HookEventName.PROMPT)
-    asked = prompts.exclude(prompt="").order_by("-pk").values("prompt")[:1]
-    return active.annotate(asked_last=Subquery(asked)).select_related("agent").newest_first()[:SHOWN]
+    return active.select_related("agent").newest_first()[:SHOWN]
 
 
 _AT_WORK = FixedQuery(_at_work)
-
-
-def _headline_of(session: Session) -> str:
-    return session.one_liner or getattr(session, "asked_last", None) or "no headline yet"
 
 
 def note_for_next(actor: Actor, project: str) -> Note | None:

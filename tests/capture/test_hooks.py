@@ -261,22 +261,12 @@ def test_an_end_that_is_reported_three_times_closes_once_with_what_the_record_sa
     gemini.prompt("Why is the invoice slow?")
 
     for _ in range(3):
-        gemini.end("exit", headline="Traced slow invoices", files=["api/invoices.py"], commits=["1a2b3c4 Add an index"])
+        gemini.end("exit", files=["api/invoices.py"], commits=["1a2b3c4 Add an index"])
 
     session = Session.objects.select_related("summary").get()
-    assert session.one_liner == "Traced slow invoices"
+    assert session.one_liner == "Add an index"
     assert session.summary.code_refs == ["api/invoices.py", "1a2b3c4 Add an index"]
     assert HookEvent.objects.filter(event="end").count() == 1
-
-
-def test_without_a_headline_the_first_prompt_is_it(actor):
-    claude = HookedClient(actor.user)
-    claude.start()
-    claude.prompt("Why is the invoice slow?")
-
-    claude.end()
-
-    assert Session.objects.get().one_liner == "Why is the invoice slow?"
 
 
 def test_a_conversation_in_which_nothing_happened_leaves_no_session(actor):
@@ -426,10 +416,12 @@ def test_a_conversation_that_came_late_as_a_whole_keeps_its_session_and_headline
     said = [{"role": "user", "text": "Why is the invoice slow?"}, {"role": "assistant", "text": "An index is missing."}]
 
     claude.send("Stop", own={"late": True, "closing": {"messages": said}})
-    claude.send("SessionEnd", reason="other", own={"late": True, "closing": {"headline": "Traced slow invoices"}})
+    claude.send(
+        "SessionEnd", reason="other", own={"late": True, "closing": {"commits": ["1a2b3c4 Trace slow invoices"]}}
+    )
 
     session = Session.objects.get()
-    assert (session.one_liner, session.project) == ("Traced slow invoices", "freight-api")
+    assert (session.one_liner, session.project) == ("Trace slow invoices", "freight-api")
     assert session.started_at.isoformat() == "2026-01-02T03:04:05+00:00"
     assert Note.objects.get().expires_at is None  # nobody heard it yet
 
@@ -489,7 +481,7 @@ DAY = [
     _event(3, "Stop", last_assistant_message="In Redis, under ledger:lock.", stop_hook_active=False),
     _event(4, "UserPromptSubmit", prompt="And who may take it away?"),
     _event(5, "Stop", last_assistant_message="Whoever is on call for freight.", stop_hook_active=False),
-    _event(6, "SessionEnd", reason="other", own={"closing": {"headline": "Found the lock of the ledger"}}),
+    _event(6, "SessionEnd", reason="other", own={"closing": {"commits": ["1a2b3c4 Find the lock of the ledger"]}}),
 ]
 
 

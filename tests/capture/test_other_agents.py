@@ -39,7 +39,7 @@ def test_a_conversation_is_told_which_others_are_at_work_in_its_project(actor):
     context = HookedClient(actor.user, "codex", key=one.key).start()
 
     assert "Also at work in this project now" in context
-    assert "Rename the table of invoices, please." in context
+    assert "Rename the table of invoices, please." not in context
     assert context.count("- claude-code, session") == 1
 
 

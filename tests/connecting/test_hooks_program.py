@@ -668,14 +668,14 @@ def test_runs_of_tests_are_counted_and_not_told(hooks: Installed, server: HookSe
     assert "go test" not in json.dumps(closing)
 
 
-def test_the_end_has_a_headline_and_all_that_was_changed(hooks: Installed, server: HookServer) -> None:
+def test_the_end_has_all_that_was_changed(hooks: Installed, server: HookServer) -> None:
     path = hooks.write("s-1.jsonl", *conversation(hooks))
     hooks.tell({**COMPACT, "transcript_path": path})
 
     hooks.tell({"session_id": "s-1", "hook_event_name": "SessionEnd", "reason": "other", "transcript_path": path})
 
     closing = server.events[-1]["bigmind"]["closing"]
-    assert closing["headline"] == "Fix the redirect after sign-in, it loses ?next=."
+    assert "headline" not in closing
     assert closing["commits"] == ["1a2b3c4 sign-in: Keep where people wanted to go."]
     assert closing["files"] == ["app/views.py"]
     assert closing["messages"] == []
@@ -823,7 +823,6 @@ def test_each_clients_own_record_is_understood(
 
     assert server.events[0]["bigmind"]["closing"] == {
         "messages": [{"role": "user", "text": "Rename the module, please."}, {"role": "assistant", "text": "Renamed."}],
-        "headline": "Rename the module, please.",
         "files": ["a/b.py"],
         "commits": ["abcdef1 Rename it."],
         "passed": 1,

@@ -140,7 +140,6 @@ def _closing(sent: Any) -> Closing:
         return Closing()
     said = [message for message in _list(sent.get("messages"))[-MESSAGES:] if isinstance(message, Mapping)]
     return Closing(
-        headline=_text(sent, "headline"),
         files=_texts(sent.get("files")),
         commits=_texts(sent.get("commits")),
         passed=_count(sent.get("passed")),

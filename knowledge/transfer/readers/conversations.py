@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 from bigmind.core.text import cut
 
 from .memory_drafts import DraftRow, SessionDraft
-from .words import headline
+from .words import title_of
 
 KEPT_FIRST, KEPT_LAST = 2, 2
 MESSAGE_CHARS = 4_000
-OPENING_CHARS = 600
 
 
 class Message(NamedTuple):
@@ -37,7 +36,7 @@ def session_of(
     ended_at: datetime | None,
     summary: str = "",
 ) -> DraftRow:
-    """Return the session that a conversation becomes; without a summary of its own it is what was asked first."""
+    """Return the session that a conversation becomes. What was asked in it is kept, and is no headline or summary."""
     said = [message for message in messages if message.text.strip() and message.role in {"user", "assistant"}]
     asked = next((message.text for message in said if message.role == "user"), "")
     begun = started_at or next((message.at for message in said if message.at), None)
@@ -46,12 +45,11 @@ def session_of(
         SessionDraft,
         {
             "source_id": source_id,
-            "one_liner": headline(title or asked, otherwise=f"Conversation with {program}"),
+            "one_liner": title_of(title, asked),
             "started_at": begun,
             "ended_at": max(begun, ended_at) if begun and ended_at else begun,
             "topics": [program.lower()],
-            "outcome": f"A conversation of {len(said)} messages with {program}, imported.",
-            "summary": summary or (f"It began with: {cut(asked.strip(), OPENING_CHARS)}" if asked.strip() else ""),
+            "summary": summary,
             "chunks": [_chunk(message, len(said)) for message in _ends(said)],
         },
     )

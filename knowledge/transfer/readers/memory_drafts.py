@@ -28,7 +28,7 @@ from bigmind.core.errors import Invalid
 from bigmind.core.screening import drop_private_in
 from bigmind.core.screening.policy import Screened, arriving, collect_notices, screen
 from bigmind.core.text import REFUSED, check_content, digest, one_line, show_hidden, texts_in
-from knowledge.argument_types import CompanyCategoryName, Domain, Key, OneLiner
+from knowledge.argument_types import CompanyCategoryName, Domain, Key
 from knowledge.parsers.entries import KEY_CHARS
 from knowledge.transfer.columns import (
     ChunkColumns,
@@ -124,7 +124,6 @@ class SessionDraft(SummaryColumns, SessionColumns, MemoryDraft):
     """One conversation. `source_id` is its id in the source, by which a later import knows it again."""
 
     source_id: Annotated[str, Field(min_length=1, max_length=200)]
-    one_liner: OneLiner
     chunks: Annotated[list[ChunkDraft], BeforeValidator(split_long_messages)] = []
 
 

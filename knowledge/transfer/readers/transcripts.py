@@ -19,7 +19,7 @@ from knowledge.models.lessons import FIXED_ERROR
 from .bundles import Bundle
 from .json_rows import Element, lines_of, listing, mapping
 from .memory_drafts import DraftRow, Row, SessionDraft, Unread, moment_of
-from .words import headline
+from .words import headline, title_of
 
 EXCHANGES = 100
 """How many prompts are kept of one conversation, half from its beginning and half from its end."""
@@ -100,19 +100,17 @@ class Transcript:
             return
         calls = [event for event in self.events if isinstance(event, ToolCall)]
         fixes = list(_fixes(self.events))[:FIXES]
-        opening = cut(prompts[0].text.strip(), OPENING_CHARS)
         yield DraftRow(
             self.place,
             SessionDraft,
             {
                 "source_id": self.id,
-                "one_liner": headline(self.title or prompts[0].text, otherwise=f"Conversation with {self.program}"),
+                "one_liner": title_of(self.title, prompts[0].text),
                 "project": self.project or project_of(self.folder),
                 "started_at": min(moments),
                 "ended_at": max(moments),
                 "topics": [self.program.lower()],
-                "outcome": _outcome(self, prompts, calls, fixes),
-                "summary": self.summary or f"It began with: {opening}",
+                "summary": self.summary,
                 "code_refs": _files_changed(calls, self.folder),
                 "chunks": [*_exchanges(self.events), *fixes],
             },
@@ -165,17 +163,6 @@ def exit_code(text: str) -> int | None:
         if label.strip().casefold() in {"exit code", "process exited with code"} and EXIT_CODE.fullmatch(code.strip()):
             return int(code)
     return None
-
-
-def _outcome(
-    transcript: Transcript, prompts: Sequence[UserPrompt], calls: Sequence[ToolCall], fixes: Sequence[object]
-) -> str:
-    branch = f" on branch {transcript.branch}" if transcript.branch else ""
-    mended = f", {len(fixes)} errors that were fixed" if fixes else ""
-    return (
-        f"A conversation with {transcript.program}{branch}, imported: "
-        f"{len(prompts)} prompts, {len(calls)} calls of tools{mended}."
-    )
 
 
 def _files_changed(calls: Iterable[ToolCall], folder: str) -> list[str]:

@@ -41,6 +41,15 @@ def headline(text: str, *, otherwise: str) -> str:
     return cut(one_line(REFUSED.sub("", plain)), HEADLINE_CHARS) or otherwise
 
 
+def title_of(title: str, asked: str) -> str:
+    """Return the title of a conversation as a headline; empty where it is the beginning of what was asked first.
+
+    Some programs call a conversation so, and a question is no headline.
+    """
+    line, begins = headline(title, otherwise=""), one_line(asked)
+    return "" if begins.casefold().startswith(line.rstrip("….").casefold()) else line
+
+
 def parts_of(text: str) -> Iterator[str]:
     """Yield a text in parts that one note can hold, divided between lines."""
     part: list[str] = []
