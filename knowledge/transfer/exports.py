@@ -209,6 +209,14 @@ class MemoryDocument(ExportedModel):
 OWNER = "A document has one owner: who imports it."
 NUMBER = "Nothing in a document refers to it, and an import numbers its rows itself."
 AGENT = "An agent is a client that has signed in: an import makes up none that never did."
+_BINDS = "It tells conversations with one instance apart, and ends with them."
+OF_ONE_INSTANCE = {
+    "conversation": _BINDS,
+    "connection": _BINDS,
+    "number": NUMBER,
+    "key": "A key opens one instance.",
+}
+"""Columns of a session that no document has."""
 COLUMNS = (
     ColumnCopy("memory_export", Profile, {"user": OWNER}, ExportedProfile.model_fields),
     ColumnCopy("memory_export", Summary, {"session": "It stands in its session."}, ExportedSummary.model_fields),

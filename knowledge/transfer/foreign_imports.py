@@ -54,6 +54,7 @@ from knowledge.transfer.readers.memory_drafts import (
 )
 from knowledge.transfer.readers.provenance import fingerprint, signer_notice
 
+from .exports import OF_ONE_INSTANCE
 from .import_receipts import LOCK, MovedIn
 from .vaults import NoteImport
 
@@ -73,7 +74,7 @@ COLUMNS = (
         {
             "user": _OWNER,
             "agent": "It is that of the import, so that the import can be undone.",
-            "conversation": "It tells connections to one instance apart, and ends with them.",
+            **OF_ONE_INSTANCE,
             "set_aside_at": _SET_ASIDE,
         },
         ("id", *FIELDS["session"]),

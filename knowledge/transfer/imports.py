@@ -29,6 +29,7 @@ from .exports import (
     AGENT,
     LAST_PLACE,
     NUMBER,
+    OF_ONE_INSTANCE,
     OWNER,
     ExportedChunk,
     ExportedFact,
@@ -272,7 +273,6 @@ def _import_notes(actor: Actor, told: Iterable[ExportedNote], report: MovedIn) -
             report.keep_different(f"note {note}", NoteColumns.different(note, one))
 
 
-CONVERSATION = "It tells conversations with this instance apart, and ends with them."
 SESSIONS = MemoryPart(
     Session,
     ExportedSession,
@@ -281,10 +281,7 @@ SESSIONS = MemoryPart(
     {
         "user": OWNER,
         "agent": AGENT,
-        "conversation": CONVERSATION,
-        "connection": CONVERSATION,
-        "number": NUMBER,
-        "key": "A key opens one instance.",
+        **OF_ONE_INSTANCE,
     },
     export_session,
 )
