@@ -94,20 +94,12 @@ def invite_to_share(actor: Actor) -> int:
     asked = Alert.objects.filter(kind=Alert.Topic.SHARING_ASKED, created_at__gt=timezone.now() - INVITED_EVERY)
     people = User.objects.filter(is_active=True, sharing=None).exclude(pk=actor.user.pk)
     invited = people.exclude(pk__in=asked.values("user"))
+    text = f"{actor.user} asks you to choose what colleagues may see of you, so that they find whom to ask."
     alerts = [
-        _alert(
-            user,
-            Alert.Topic.SHARING_ASKED,
-            f"{actor.user} asks you to choose what colleagues may see of you, so that they find whom to ask.",
-            by=actor.user,
-        )
+        Alert(user=user, kind=Alert.Topic.SHARING_ASKED, text=text[:300], by_name=str(actor.user)[:200])
         for user in invited
     ]
     return len(Alert.objects.bulk_create(alerts))
-
-
-def _alert(user: User, kind: Alert.Topic, text: str, *, by: User) -> Alert:
-    return Alert(user=user, kind=kind, text=text[:300], by_name=str(by)[:200])
 
 
 def nobody_to_find(viewer: User) -> str:

@@ -1,20 +1,25 @@
 """Abstention: decides whether any hit answers a question, or merely comes closest to it.
 
-Something is always nearest in meaning, so a list that is not empty proves nothing. The first hits together decide, by
-their similarity and by the question's words, rare ones counting more: which one hit contains, all of them together, and
-no passage at all. `python -m benchmarks --only unknown --write` fits the weights. Of a list that answers, `may_answer`
-picks the hits; its thresholds were fitted on two corpora, each asked its own questions and the other's.
-docs/decisions/0024 has the results.
+Something is always nearest in meaning, so a list that is not empty proves nothing. It decides nothing else than what is
+said above the lines: nothing that was found is hidden for it.
+
+In a small memory an answer stands out: its cosine lies above those of the next ones. In a large one the neighbours of
+an answer are as near as the answer, and the first hits together decide, by their similarity and by the question's
+words, rare ones counting more. `python -m benchmarks --only unknown --write` fits those weights.
+docs/decisions/0024 and 0082 have the results.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import exp
 from operator import mul
-from statistics import fmean
+from statistics import fmean, median
 
+from bigmind.core.languages import ENGLISH
 from knowledge.argument_types import Relevance
 from knowledge.search.findings import Finding, Findings
+from knowledge.search.languages import language_of
 from knowledge.search.nearest_names import suggest_words
 from knowledge.search.relevance_weights import FLOOR as FLOOR_OF_LIST
 from knowledge.search.relevance_weights import FROM_ELSEWHERE, ON_TOPIC
@@ -37,6 +42,16 @@ CLEAR = 0.35
 FEATURES = tuple(ON_TOPIC.weights)
 JUDGED = 5
 """Hits by which a list is judged: so many every search returns."""
+SMALL = 100
+"""Candidates up to which a memory is small."""
+STANDS_OUT = 0.185
+"""By so much the best cosine of an answer lies above the median of the next four, in a small memory."""
+CERTAIN = 0.6
+"""Cosine with `WORDS_COUNT` from which one need not stand out: several texts may say the same."""
+NEAR, NEAR_STANDS_OUT = 0.33, 0.08
+"""The least best cosine, and by how much it must stand out, of something that is worth a line before a prompt."""
+# Words that do not begin a sentence. Linear: a match has a bounded beginning.
+_WORD_WITHIN = re.compile(r"(?<=[^\W_][ ,;:])[^\W_][\w'-]*|(?<=[^\W_], )[^\W_][\w'-]*")
 
 
 @dataclass(frozen=True)
@@ -59,15 +74,44 @@ def judge(query: str, found: Findings, *, names: Callable[[], Iterable[str]] = t
 
 
 def is_answered(found: Findings) -> bool:
-    """Return whether what was found may answer the question.
+    """Return whether what was found probably answers the question.
 
     What has no vector yet, or nearly all words of the question, answers whatever a model makes of it.
     """
     first = found.items[:JUDGED]
-    # The regressions would take a missing cosine for 0, and call everything unknown while vectors are being made.
+    # A missing cosine would count as 0, and everything as uncertain while vectors are being made.
     if any(item.vector is None or (item.keyword or 0.0) >= ALL_WORDS for item in first):
         return any(may_answer(item) for item in found.items)
+    if found.total <= SMALL:
+        is_certain = _stands_out_by(first) >= STANDS_OUT or any(_nearness(item) >= CERTAIN for item in first)
+        return is_certain and not _names_something_unknown(found)
     return relevance_of(found) >= FLOOR_OF_LIST
+
+
+def is_near(found: Findings) -> bool:
+    """Return whether the nearest of what was found is near enough to be worth a line that nobody asked for."""
+    first = found.items[:JUDGED]
+    best = max((item.vector or 0.0 for item in first), default=0.0)
+    return best >= NEAR and _stands_out_by(first) >= NEAR_STANDS_OUT
+
+
+def _stands_out_by(first: Sequence[Finding]) -> float:
+    """Return by how much the best cosine lies above the median of the others; others that are missing count as 0."""
+    best, *others = sorted([item.vector or 0.0 for item in first] + [0.0] * (JUDGED - len(first)), reverse=True)
+    return best - median(others)
+
+
+def _names_something_unknown(found: Findings) -> bool:
+    """Return whether an English question names a person, place or number that nothing stored has a word of.
+
+    German writes every noun with a capital letter, so there it says nothing.
+    """
+    if not found.missing:
+        return False
+    words = [match[0] for match in _WORD_WITHIN.finditer(found.text)]
+    named = [word.casefold() for word in words if len(word) > 1 and (word[0].isupper() or any(map(str.isdigit, word)))]
+    unknown = any(name.startswith(stem) for name in named for stem in found.missing if len(stem) > 1)
+    return unknown and language_of(found.text) == ENGLISH
 
 
 def count_strong(items: Sequence[Finding], statements: Collection[str]) -> int:
@@ -128,7 +172,7 @@ def name_relevance(item: Finding, *, is_known: bool, best: float) -> Relevance:
         is_known: Whether the list it stands in answers the question: a hit of another one is weak.
         best: The best score of that list. What scores much less is related only.
     """
-    if not is_known or not may_answer(item):
+    if not is_known or not (may_answer(item) or item.score >= best):
         return "weak"
     return "related" if is_much_weaker(item, best) else "strong"
 
@@ -138,4 +182,8 @@ def may_answer(item: Finding) -> bool:
     words = item.keyword or 0.0
     if item.vector is None:
         return words >= WORDS_ALONE
-    return words >= ALL_WORDS or item.vector + WORDS_COUNT * words >= FLOOR
+    return words >= ALL_WORDS or _nearness(item) >= FLOOR
+
+
+def _nearness(item: Finding) -> float:
+    return (item.vector or 0.0) + WORDS_COUNT * (item.keyword or 0.0)

@@ -141,8 +141,7 @@ def find(
     is_known = is_answered(found)
     shown = found.items[: count_strong(found.items, STATEMENTS)] if only_strong and not offset else found.items
     hits = hits_of(shown, actor, things, explain=explain, is_known=is_known)
-    if not (offset or is_narrowed or is_known) and has_asked(actor, query):
-        return Hits([], 0, limit, offset, asked_before=True)
+    was_asked = not (offset or is_narrowed or is_known) and has_asked(actor, query)
     # What is missing in one's own memory alone is no gap that others could fill.
     if not (is_narrowed or offset) and any(KINDS[kind].is_shared for kind in things):
         note_gap(actor, query, found)
@@ -160,6 +159,7 @@ def find(
         fallback=found.fallback,
         reason=found.reason or None,
         notice=found.notice,
+        asked_before=was_asked,
         as_of=say_period(then) if then else "",
     )
 

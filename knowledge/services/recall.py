@@ -1,5 +1,10 @@
-"""Recall: one question over everything, merged so that no kind crowds out the others; and searches of one kind."""
+"""Recall: one question over everything, merged so that no kind crowds out the others; and searches of one kind.
 
+Nothing that was found is hidden. How sure recall is decides how many lines follow, and the words above them: none above
+an answer, “Nothing certain; nearest:”, or “Nothing is stored yet.”
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -42,24 +47,27 @@ nine of each a flood drowns the fact.
 COMPANY_GROUP = next(number for number, (_, tiers) in enumerate(GROUPS) if KINDS[Kind.COMPANY].tier in tiers)
 SAME_PROJECT = 0.1
 """Added to the score of items of the question's project."""
-CONCISE_CHARS = 200
+CONCISE_CHARS = 160
+NEAREST = 3
+"""Lines of a concise reply that is not certain, and the fewest of any other."""
 
 RecallStyle = Literal["concise", "detailed"]
+RecallState = Literal["answer", "uncertain", "empty"]
 _HIT_TEMPLATES = {"concise": "_hit_line.md", "detailed": "_hit.md"}
 
 
 @dataclass(frozen=True)
 class Recollections:
-    """What a question brought back, the best of each group in turn; `unknown`: nothing that is stored answers it.
+    """What a question brought back: an answer, the best of each group in turn; or what comes nearest to one.
 
-    `asked_before`: this conversation asked the same before, and nothing answered it then either. `left` counts what
-    answers too and did not fit. `as_of` has the days that the question is about: what held then is there although it
-    was replaced since.
+    `state`: `empty` where nothing is stored that could be meant. `asked_before`: this conversation asked the same
+    before, and nothing certain answered it then either. `left` counts what answers too and did not fit. `as_of` has the
+    days that the question is about: what held then is there although it was replaced since.
     """
 
     items: list[Hit]
     style: str
-    unknown: bool = False
+    state: RecallState = "answer"
     did_you_mean: list[str] = field(default_factory=list)
     fallback: bool = False
     reason: str | None = None
@@ -84,7 +92,7 @@ def recall(
     """Search all memory: facts, sessions, notes, company knowledge, documentation, app maps.
 
     Call this before you answer from your own knowledge, ask the user or search elsewhere. Returns answers with handle
-    and date, or says it is unknown.
+    and date, or the nearest lines, marked as uncertain.
     """
     then = read_then(actor, as_of) if as_of else find_then(actor, query)
     things = visible_things(actor.user, SEARCHED, since=since, before=before, then=then, only_then=bool(as_of))
@@ -98,12 +106,15 @@ def recall(
     was_asked = not (is_narrowed or is_known or episodes) and has_asked(actor, query)
     if not (is_narrowed or episodes):
         note_gap(actor, query, everything)
-    hits = each_once(hits_of(take_turns(found, project) if is_known else [], actor, things), of_any_kind=True)
+    ordered = take_turns(found, project) if is_known else nearest(everything.items, project)
+    hits = each_once(hits_of(ordered, actor, things, is_known=is_known), of_any_kind=True)
+    hits = hits if is_known or style == "detailed" else hits[:NEAREST]
     if episodes:
         hits = episodes.before(hits)
     empty = Recollections(
         items=[],
         style=style,
+        state="answer" if is_known or episodes else "uncertain" if everything.searched_something else "empty",
         asked_before=was_asked,
         fallback=everything.fallback,
         reason=everything.reason or None,
@@ -116,9 +127,7 @@ def recall(
     # After the question was kept: a replay of it knows nothing of lots.
     if withheld := withhold_found(actor, _exposures_of(reply)):
         reply = _fit(empty, [hit for hit in hits if (hit.kind, hit.id) not in withheld], limit, max_tokens)
-    if reply.unknown and episodes and episodes.notice:
-        reply = replace(reply, unknown=False)
-    if reply.unknown:
+    if reply.state == "uncertain":
         meant = judge(query, everything, names=lambda: names_for(actor, things)).did_you_mean
         reply = replace(reply, did_you_mean=meant)
     serve_found(actor, _exposures_of(reply), query=query)
@@ -153,20 +162,29 @@ def _exposures_of(reply: Recollections) -> list[Exposure]:
 def _fit(reply: Recollections, hits: list[Hit], limit: int, max_tokens: int) -> Recollections:
     """Return the reply with as many of these hits as fit, and how many more there are."""
     # All of them are left at first: the line that says so has to fit as well.
-    full = replace(reply, items=[_shorten(hit, reply.style) for hit in hits[:limit]], unknown=not hits, left=len(hits))
+    full = replace(reply, items=[_shorten(hit, reply.style) for hit in hits[:limit]], left=len(hits))
     fitting = within_tokens(full, max_tokens, template="recall.md", hit_template=_HIT_TEMPLATES[reply.style])
     return replace(fitting, left=len(hits) - len(fitting.items))
 
 
 def take_turns(found: list[Findings], project: str) -> list[Finding]:
-    """Return what clears the floor, each group in turn and its best first: as many at a time as its share."""
+    """Return what clears the floor, each group in turn and its best first: as many at a time as its share.
+
+    Where that is less than `NEAREST`, the nearest of the others follow.
+    """
     ordered: list[tuple[float, float, Finding]] = []
     for (share, _), one in zip(GROUPS, found, strict=True):
-        answering = [(_score(item, project), item) for item in one.items if may_answer(item)]
-        answering.sort(key=lambda scored: -scored[0])
-        ordered += [(rank // share, -score, item) for rank, (score, item) in enumerate(answering)]
+        answering = nearest([item for item in one.items if may_answer(item)], project)
+        ordered += [(rank // share, -_score(item, project), item) for rank, item in enumerate(answering)]
     ordered.sort(key=lambda row: row[:2])
-    return [item for *_, item in ordered]
+    answers = [item for *_, item in ordered]
+    others = [item for one in found for item in one.items if not may_answer(item)]
+    return answers + nearest(others, project)[: max(0, NEAREST - len(answers))]
+
+
+def nearest(items: Iterable[Finding], project: str) -> list[Finding]:
+    """Return findings by their scores, those of the question's project a little higher."""
+    return sorted(items, key=lambda item: -_score(item, project))
 
 
 def _score(item: Finding, project: str) -> float:
@@ -182,7 +200,8 @@ def join_groups(found: list[Findings]) -> Findings:
     # Groups without any of the words weigh none of them. A word is missing when all groups miss it.
     weights = {word: max(one.weights.get(word, weight) for one in found) for word, weight in found[0].weights.items()}
     missing = frozenset.intersection(*(one.missing for one in found))
-    joined = replace(found[0], items=items, total=len(items), waiting=waiting, searched=searched)
+    total = sum(one.total for one in found)
+    joined = replace(found[0], items=items, total=total, waiting=waiting, searched=searched)
     return replace(joined, weights=weights, missing=missing)
 
 

@@ -1,6 +1,7 @@
 """Replies to questions."""
 
 from datetime import datetime
+from typing import Literal
 
 from pydantic import Field, computed_field
 
@@ -81,8 +82,10 @@ class RecallShape(Shape):
 
     items: list[HitShape]
     style: str
-    unknown: bool = Field(description="True: nothing stored answers the question.")
-    did_you_mean: list[str] = Field(description="If it is unknown: similar words and names that exist.")
+    state: Literal["answer", "uncertain", "empty"] = Field(
+        description="`uncertain`: these come nearest; `empty`: nothing is stored that could be meant."
+    )
+    did_you_mean: list[str] = Field(description="If it is uncertain: similar words and names that exist.")
     fallback: bool = Field(description="True: by words alone; `reason` says why.")
     reason: str | None
     notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")

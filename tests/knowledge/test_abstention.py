@@ -1,4 +1,4 @@
-"""Abstention: what a memory does not know is told as such, by every search, and what it knows is not."""
+"""Abstention: every search says whether it is certain, and shows what comes nearest whatever it says."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,7 +18,7 @@ from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.entry_reading import search_entries
-from knowledge.services.recall import recall, search_chunks, search_notes
+from knowledge.services.recall import NEAREST, recall, search_chunks, search_notes
 from knowledge.services.semantic_search import semantic_search
 from knowledge.services.sessions import end_session, start_session
 from knowledge.shapes.company import CompanyHitsShape
@@ -84,18 +84,19 @@ class TestASmallMemory:
         answered = answerable.ANSWERABLE[::every]
 
         known = [recall(actor, query=question) for question in answered]
-        unknown = [recall(actor, query=question).unknown for question in answerable.UNANSWERABLE[::every]]
+        foreign = [recall(actor, query=question) for question in answerable.UNANSWERABLE[::every]]
 
-        assert sum(unknown) / len(unknown) >= 0.9
-        assert sum(found.unknown for found in known) / len(known) <= 0.05
-        assert sum(len(found.items) for found in known) / len(known) <= 3
+        assert sum(found.state == "uncertain" for found in foreign) / len(foreign) >= 0.9
+        assert sum(found.state == "uncertain" for found in known) / len(known) <= 0.05
+        assert sum(len(found.items) for found in known) / len(known) <= 4
+        assert {len(found.items) for found in foreign if found.state == "uncertain"} == {NEAREST}
         for question, found in zip(answered, known, strict=True):
             best = searched[question].items[0]
             assert best.id in [hit.id for hit in found.items[:3]], question
 
-    def test_what_is_beside_something_known_is_not_noticed_yet(self, memory):
+    def test_what_is_beside_something_known_is_noticed_half_of_the_time(self, memory):
         """As it is, not as it should be: whoever makes it better changes the figure here and in the documentation."""
-        assert _flagged(memory, answerable.NEAR) < 0.5
+        assert 0.5 < _flagged(memory, answerable.NEAR) < 0.7
 
 
 def _flagged(memory: tuple[Actor, Found], questions: list[str]) -> float:
@@ -139,12 +140,10 @@ def test_every_search_says_when_nothing_matches(deploys):
         unknown = search(deploys, query="flibber wozzle grunt")
 
         assert (known.weak, unknown.weak) == (False, True)
-        assert "Nothing stored matches this question." not in _in_words(known, template, shape)
+        assert "Nothing certain" not in _in_words(known, template, shape)
         warned = _in_words(unknown, template, shape)
         first = "- " if template == "hits.md" else "```"
-        assert warned.startswith(
-            f"Nothing stored matches this question. Closest by meaning, probably not an answer:\n{first}"
-        )
+        assert warned.startswith(f"Nothing certain; nearest:\n{first}")
         assert "score" not in warned
 
 

@@ -107,7 +107,7 @@ def test_a_period_without_sessions_says_so_and_shows_the_nearest(actor):
 
     assert reply.notice == "Nothing was recorded: 2026-11-21. Nearest:"
     assert [hit.excerpt.partition(" ")[0] for hit in reply.items[:2]] == ["Rebuilt", "Fixed"]
-    assert not reply.unknown
+    assert reply.state == "answer"
 
 
 def test_what_was_stored_without_a_session_is_told_of_its_day(actor):

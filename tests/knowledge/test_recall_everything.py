@@ -1,5 +1,6 @@
 """`memory_recall`: one question over memory, company, knowledge base, documentation and app maps."""
 
+from dataclasses import replace
 from datetime import timedelta
 from itertools import product
 
@@ -18,7 +19,7 @@ from knowledge.models import Fact, Kind, Passage, PassageVector, Reference, Refe
 from knowledge.services.embedding import embed_pending, space_of
 from knowledge.services.entries import add_entry
 from knowledge.services.recall import GROUPS, Recollections, recall
-from knowledge.services.sessions import end_session
+from knowledge.services.sessions import end_session, start_session
 from knowledge.shapes.recall import RecallShape
 from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import (
@@ -60,7 +61,7 @@ def test_one_question_is_answered_from_every_kind_there_is():
 
     kinds = {"fact", "note", "hypothesis", "chunk", "summary", "entry", "company", "reference"}
     assert {hit.kind for hit in reply.items} == kinds
-    assert not reply.unknown
+    assert reply.state == "answer"
 
 
 def test_each_kind_that_is_searched_is_in_one_group():
@@ -106,16 +107,16 @@ def test_a_long_past_of_ones_own_does_not_drown_a_fact():
     assert "chunk" in {hit.kind for hit in reply.items}
 
 
-def test_what_nobody_knows_is_unknown_in_one_line_and_kept_as_a_gap():
+def test_what_nobody_knows_is_said_to_be_uncertain_above_the_nearest_and_kept_as_a_gap():
     actor = make_agent(make_actor().user, "claude-code")
     make_fact(actor, "Prefers tabs over spaces.")
     embed_pending()
 
     reply = recall(actor, query="Which colour has the bicycle of the postman?")
 
-    assert reply.unknown
-    assert reply.items == []
-    assert _text(reply) == "Unknown: nothing that is stored answers this."
+    assert reply.state == "uncertain"
+    assert _text(reply).splitlines()[0] == "Nothing certain; nearest:"
+    assert "Prefers tabs over spaces." in _text(reply).splitlines()[1]
     assert UnansweredQuestion.objects.get(user=actor.user).text.startswith("Which colour")
 
 
@@ -187,7 +188,33 @@ def test_nobody_is_told_what_is_somebody_elses():
     make_fact(make_actor(), "The user lives in Porto.")
     embed_pending()
 
-    assert recall(make_actor(), query="where does the user live").unknown
+    assert _text(recall(make_actor(), query="where does the user live")) == "Nothing is stored yet."
+
+
+def test_of_what_is_uncertain_the_nearest_three_are_shown():
+    actor = make_actor()
+    for text in ("Prefers tabs.", "Works from Lisbon.", "Uses SQLite.", "Deploys on Tuesday.", "Likes tea."):
+        make_fact(actor, text)
+    embed_pending()
+
+    reply = recall(actor, query="Which colour has the bicycle of the postman?")
+
+    assert (reply.state, len(reply.items), reply.left) == ("uncertain", 3, 0)
+    assert {hit.relevance for hit in reply.items} == {"weak"}
+
+
+def test_what_was_asked_before_in_vain_still_shows_the_nearest():
+    actor = replace(make_agent(make_actor().user, "claude-code"), conversation="a" * 64)
+    start_session(actor)
+    make_fact(actor, "Prefers tabs over spaces.")
+    embed_pending()
+    question = "Which colour has the bicycle of the postman?"
+    recall(actor, query=question)
+
+    again = _text(recall(actor, query=question))
+
+    assert again.splitlines()[0].startswith("Asked before in this conversation")
+    assert "Prefers tabs over spaces." in again
 
 
 def _import_references(count: int) -> None:
