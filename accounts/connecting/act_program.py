@@ -56,6 +56,18 @@ BLOCKED = (
 UNGUARDED = (
     "BigMind cannot guard acts as it should on this machine: {problem}. Tell the person; `bigmind doctor` says more."
 )
+KEPT_CALLS = {
+    "memory_store_fact", "memory_correct_fact", "memory_deprecate_fact", "memory_flag_important", "memory_append_chunk",
+    "memory_end_session", "memory_add_hypothesis", "memory_resolve_hypothesis", "memory_update_profile",
+    "memory_promote_to_global", "memory_feedback", "knowledge_set", "kb_add",
+}  # fmt: skip
+"""Writes that mean the same when they arrive later."""
+KEPT = (
+    "BigMind is away. The call is kept on this machine, without secrets, and carried out once when BigMind is back: do "
+    "not send it again."
+)
+LOOPBACK = {"localhost": ("127.0.0.1", "::1"), "127.0.0.1": ("127.0.0.1",), "[::1]": ("::1",)}
+PROBE_SECONDS = 0.05
 BLOCKED_OWN = (
     "This act was not carried out, and doing it again will not help: the person chose so. They can switch it off: "
     "{pages}\n\n"
@@ -188,6 +200,39 @@ class Moment:
             return {}
         self.state["warned"] = self.set.problem
         return self._context(UNGUARDED.format(problem=self.set.problem)) if self._write_state() else {}
+
+    def keep_call(self) -> Json:
+        """Keep what the agent wanted to store while BigMind is away, and say so; nothing for any other act."""
+        tool = self.act.tool if self.act and self.act.moment == ERROR else ""
+        name = next((one for one in KEPT_CALLS if tool.endswith(one)), "") if "bigmind" in tool else ""
+        if not name or not self.config.get("url"):
+            return {}
+        program = __import__("bigmind_hook")
+        if program.answers(self.config):
+            return {}  # It refused the call, and would again.
+        program.keep_call(self.config, self.told, name)
+        return self._context(KEPT)
+
+    def with_news(self, answer: Json) -> Json:
+        """Return an answer to a prompt with the line that BigMind is away, or back, where no other hook says it."""
+        if not self.act or self.act.moment != PROMPT or self.agent or not self.session or not self._is_direct():
+            return answer
+        self.state = self.state or _read_json(self._state_path)
+        since, is_there = str(self.state.get("away") or ""), _listens(self.config["url"])
+        if is_there == (not since):
+            return answer
+        program = __import__("bigmind_hook")
+        line = program.BACK.format(since=since) if is_there else program.AWAY
+        self.state["away"] = "" if is_there else time.strftime("%H:%M")
+        # Without a note of it the line would come with every prompt.
+        return program.with_line(self.client, self.event, answer, line) if self._write_state() else answer
+
+    def _is_direct(self) -> bool:
+        """Whether the client sends prompts by itself: then the hook program does not run, and nobody sees an outage."""
+        config = self.config
+        host = str(config.get("url") or "").partition("://")[2].partition("/")[0].rpartition(":")[0]
+        is_here = host in LOOPBACK and self.client == "claude-code"
+        return is_here and bool(config.get("key")) and not config.get("never") and "user" in config.get("places", [])
 
     def _firing(self, item: Json, act: AgentAct) -> list[int]:
         number = next((n for n, one in enumerate(item["t"]) if act.fires(one[0], one[1], one[2])), -1)
@@ -361,6 +406,24 @@ def _write_private(path: str, content: bytes) -> None:
     os.replace(temporary, path)
 
 
+def _listens(url: str) -> bool:
+    """Whether something listens at an address of this machine. That takes less than a millisecond, also if not."""
+    import _socket  # `socket` takes longer to load than all the rest
+
+    host, _, port = url.partition("://")[2].partition("/")[0].rpartition(":")
+    for address in LOOPBACK[host]:
+        probe = _socket.socket(_socket.AF_INET6 if ":" in address else _socket.AF_INET, _socket.SOCK_STREAM)
+        try:
+            probe.settimeout(PROBE_SECONDS)
+            probe.connect((address, int(port)))
+        except OSError:
+            continue
+        finally:
+            probe.close()
+        return True
+    return False
+
+
 def _path_of_asked(config: Json) -> str:
     # Its age tells when the guards were asked for last.
     return os.path.join(config["folder"], "triggers", f"{config['client']}.asked")
@@ -411,7 +474,7 @@ def main(arguments: list[str]) -> None:
             sys.stderr.write(json.dumps(known))
         elif config and "act" in config.get("events", ["act"]) and not _is_excluded(_folder_of(told), config):
             moment = Moment(client, told, {**config, "client": client}, event)
-            answer = moment.answer()
+            answer = moment.keep_call() or moment.with_news(moment.answer())
     except Exception:  # noqa: BLE001 - a client must never see this program fail
         answer = {}
     sys.stdout.write(json.dumps(answer))

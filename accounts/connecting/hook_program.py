@@ -76,6 +76,8 @@ AWAY = (
 LATE = "BigMind did not answer in time, so nothing was recalled for this prompt. memory_recall asks again."
 REFUSED = "BigMind took nothing from a hook and recalled nothing: {detail}"
 BACK = "BigMind is back. It was away from {since} on, and recalled nothing meanwhile: memory_recall asks again."
+KEPT_CALL = "KeptCall"
+"""The event by which a call comes to BigMind that found it away."""
 REFUSED_FOR_GOOD = {400, 413, 422}
 """Answers that the same event would get again. After another one (the key, BigMind itself) it waits in the spool."""
 
@@ -575,14 +577,10 @@ def post(config: Json, body: bytes, seconds: float) -> tuple[int, bytes]:
         ValueError: the address is none, or what answers does not speak HTTP.
     """
     until = time.monotonic() + seconds
-    scheme, _, rest = str(config["url"]).rstrip("/").partition("://")
-    place, slash, prefix = rest.partition("/")
-    host, port = _host_and_port(place, 443 if scheme == "https" else 80)
-    if scheme not in {"http", "https"} or not host:
-        raise ValueError("the address is not one of http or https")
+    scheme, place, path, host, port = _read_address(config)
     # HTTP/1.0, so that nothing answers in chunks, which `_read_answer` does not read.
     head = (
-        f"POST {slash}{prefix}/hooks/{config['client']}/ HTTP/1.0\r\nHost: {place}\r\n"
+        f"POST {path}/hooks/{config['client']}/ HTTP/1.0\r\nHost: {place}\r\n"
         f"Authorization: Bearer {config['key']}\r\nContent-Type: application/json\r\nAccept: application/json\r\n"
         f"User-Agent: bigmind-hook/{config.get('version') or '0'}\r\nContent-Length: {len(body)}\r\n"
         "Connection: close\r\n\r\n"
@@ -592,6 +590,29 @@ def post(config: Json, body: bytes, seconds: float) -> tuple[int, bytes]:
         stream.settimeout(_seconds_left(until))
         stream.sendall(head.encode() + body)
         return _read_answer(stream, until)
+
+
+def answers(config: Json, seconds: float = 0.2) -> bool:
+    """Whether something listens where BigMind should be."""
+    with suppress(OSError, ValueError):
+        _, _, _, host, port = _read_address(config)
+        _connect(host, port, time.monotonic() + seconds).close()
+        return True
+    return False
+
+
+def _read_address(config: Json) -> tuple[str, str, str, str, int]:
+    """Return of BigMind's address the scheme, host with port, path, host and port.
+
+    Raises:
+        ValueError: it is none.
+    """
+    scheme, _, rest = str(config["url"]).rstrip("/").partition("://")
+    place, slash, prefix = rest.partition("/")
+    host, port = _host_and_port(place, 443 if scheme == "https" else 80)
+    if scheme not in {"http", "https"} or not host:
+        raise ValueError("the address is not one of http or https")
+    return scheme, place, slash + prefix, host, port
 
 
 def _host_and_port(place: str, default: int) -> tuple[str, int]:
@@ -687,6 +708,34 @@ def spool(config: Json, event: Json) -> None:
         with suppress(OSError):
             os.unlink(waiting.pop(0))
     write_private(os.path.join(spool_folder(config), name), content)
+
+
+def keep_call(config: Json, told: Json, tool: str) -> None:
+    """Keep a call that found BigMind away, without secrets and private passages, to be carried out when it is back.
+
+    Raises:
+        OSError: it cannot be kept.
+        ValueError: it is too long.
+    """
+    given = clean_values(_dict(told.get("tool_input")))
+    if len(json.dumps(given)) > TOOL_INPUT_CHARS:
+        raise ValueError("the call is too long to be kept")
+    folder = str(told.get("cwd") or os.getcwd())
+    own = {"event_id": _new_id(), "at": _now(), "folder": folder, "repository": find_repository(folder)[0]}
+    session = _text(told.get("session_id"))
+    spool(
+        config,
+        {"hook_event_name": KEPT_CALL, "session_id": session, "tool_name": tool, "tool_input": given, "bigmind": own},
+    )
+
+
+def clean_values(value: Any) -> Any:
+    """Return the arguments of a call as they may be kept and sent: texts without secrets and private passages."""
+    if isinstance(value, str):
+        return clean(value, TOOL_INPUT_CHARS)
+    if isinstance(value, dict):
+        return {name: clean_values(one) for name, one in value.items()}
+    return [clean_values(one) for one in value] if isinstance(value, list) else value
 
 
 def _size(path: str) -> int:

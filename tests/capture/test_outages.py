@@ -3,6 +3,7 @@
 import json
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.cache import cache
@@ -10,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from knowledge.capture import events
-from knowledge.models import HookEvent, HookHealth
+from knowledge.models import Chunk, Conversation, Fact, HookEvent, HookHealth
 from knowledge.services.facts import store_fact
 from tests.capture.hooking import HookedClient, context_in
 from tests.factories import make_actor, make_key
@@ -95,6 +96,40 @@ def test_a_start_brings_what_is_known_while_nothing_can_be_stored(actor, setting
     assert context_in(json.loads(prompt.content)).startswith("BigMind took nothing from a hook")
     assert again.status_code == 503
     assert not HookEvent.objects.exists()
+
+
+def test_a_call_that_was_kept_while_bigmind_was_away_is_carried_out_once_in_its_session(actor):
+    claude = HookedClient(actor.user)
+    claude.start()
+    kept = {
+        "hook_event_name": "KeptCall",
+        "tool_name": "memory_flag_important",
+        "tool_input": {"content": "The pool bar closes at ten."},
+        "bigmind": {"event_id": str(uuid4()), "late": True},
+    }
+
+    answers = [_send(claude, **kept) for _ in range(2)]
+
+    assert [answer.status_code for answer in answers] == [200, 200]
+    chunk = Chunk.objects.get()
+    assert chunk.session == Conversation.objects.get().session
+
+
+def test_a_kept_call_that_is_refused_is_shown_and_not_sent_for_ever(actor):
+    claude = HookedClient(actor.user)
+    claude.start()
+    own = {"event_id": str(uuid4()), "late": True}
+
+    wrong = _send(
+        claude, hook_event_name="KeptCall", tool_name="memory_store_fact", tool_input={"category": "x"}, bigmind=own
+    )
+    erasing = _send(
+        claude, hook_event_name="KeptCall", tool_name="memory_erase_fact", tool_input={"fact_id": 1}, bigmind=own
+    )
+
+    assert (wrong.status_code, erasing.status_code) == (200, 200)
+    assert "memory_store_fact, kept while BigMind was away, was refused" in HookHealth.objects.get().failure
+    assert Fact.objects.count() == 1
 
 
 def _send(claude: HookedClient, **own: Any) -> Any:

@@ -71,6 +71,12 @@ class Installed:
         assert isinstance(answer, dict)
         return answer
 
+    def act(self, event: dict[str, Any]) -> dict[str, Any]:
+        """Tell the program for acts of an event; return what the client would read."""
+        answer = json.loads(self.start(json.dumps({"cwd": str(self.work), **event}).encode(), file=ACT_FILE)[0])
+        assert isinstance(answer, dict)
+        return answer
+
     def write(self, name: str, *lines: object) -> str:
         """Write a transcript where Claude Code keeps them; return its path."""
         path = self.home / ".claude/projects/work" / name
@@ -396,6 +402,59 @@ def test_bigmind_learns_once_what_it_missed(hooks: Installed, server: HookServer
     failure = hooks.folder.last_failure("claude-code")
     assert failure is not None
     assert (failure.away, failure.sent) == (2, [0, 2])
+
+
+FAILED_CALL = {
+    "session_id": "s-1",
+    "hook_event_name": "PostToolUseFailure",
+    "tool_name": "mcp__bigmind__memory_store_fact",
+    "error": "fetch failed",
+}
+
+
+def test_a_write_that_found_bigmind_away_is_kept_without_secrets_and_sent_once(
+    hooks: Installed, server: HookServer
+) -> None:
+    away = HookServer()
+    with away.listen():
+        port = away.port
+    hooks.configure(url=f"http://127.0.0.1:{port}")
+    call = {"category": "decision", "fact": f"The token is {SECRET}. <private>Mine.</private>", "supersedes": [1]}
+
+    told = hooks.act({**FAILED_CALL, "tool_input": call})
+    read = hooks.act({**FAILED_CALL, "tool_name": "mcp__bigmind__memory_recall", "tool_input": {"query": "x"}})
+    other = hooks.act({**FAILED_CALL, "tool_name": "mcp__mail__memory_store_fact", "tool_input": call})
+    with away.listen(port):
+        refused = hooks.act({**FAILED_CALL, "tool_input": call})
+        hooks.tell(START)
+        hooks.tell(STOP)
+
+    assert "do not send it again" in told["hookSpecificOutput"]["additionalContext"]
+    assert read == other == refused == {}
+    (kept,) = [event for event in away.events if event["hook_event_name"] == "KeptCall"]
+    assert (kept["tool_name"], kept["session_id"]) == ("memory_store_fact", "s-1")
+    assert kept["tool_input"]["supersedes"] == [1]
+    assert SECRET not in json.dumps(kept)
+    assert "Mine" not in json.dumps(kept)
+    assert kept["bigmind"]["event_id"]
+
+
+def test_where_the_client_sends_prompts_itself_the_program_for_acts_says_that_bigmind_is_away(
+    hooks: Installed, server: HookServer
+) -> None:
+    away = HookServer()
+    with away.listen():
+        port = away.port
+    hooks.configure(url=f"http://localhost:{port}")
+    hooks.keep_records()
+
+    first, again = hooks.act(PROMPT), hooks.act(PROMPT)
+    with away.listen(port):
+        back, after = hooks.act(PROMPT), hooks.act(PROMPT)
+
+    assert first == brings(AWAY, "UserPromptSubmit")
+    assert again == after == {}
+    assert back["hookSpecificOutput"]["additionalContext"].startswith("BigMind is back. It was away from ")
 
 
 @pytest.mark.parametrize(

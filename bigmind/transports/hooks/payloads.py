@@ -77,6 +77,24 @@ def complete_arguments(report: HookReport, payload: Payload) -> dict[str, Any] |
     return sent | {CONVERSATION_ARGUMENT: report.conversation}
 
 
+class KeptCall(NamedTuple):
+    """A call of a tool that found BigMind away, as its hook kept it."""
+
+    tool: str
+    arguments: dict[str, Any]
+    conversation: str
+    event_id: UUID | None
+
+
+def kept_call_of(payload: Payload) -> KeptCall:
+    """Return the call that a hook kept."""
+    sent = payload.get("tool_input")
+    given = sent if isinstance(sent, dict) else {}
+    arguments = {name: value for name, value in given.items() if name != CONVERSATION_ARGUMENT}
+    own = _own(payload)
+    return KeptCall(_text(payload, "tool_name"), arguments, _text(payload, "session_id"), _uuid(own.get("event_id")))
+
+
 def asks_for_settings(payload: Payload) -> bool:
     """Whether the hook program takes settings out of an answer before the client reads it."""
     return _own(payload).get("settings") is True

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, cast
 
 from django.conf import settings
@@ -13,12 +14,15 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from accounts.actor import Actor
-from accounts.connecting.hook_program import REFUSED
+from accounts.connecting.hook_program import KEPT_CALL, REFUSED
 from accounts.services.rate_limits import count_against_limit, limit_of
-from bigmind.core.errors import BigMindError, NotFound, ReadOnly
+from bigmind.core.errors import BigMindError, NotFound, ReadOnly, TooMany
+from bigmind.core.operations import Effect
 from bigmind.core.read_only import is_read_only
 from bigmind.core.rls import rls_scope
 from bigmind.core.text import echo
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
 from bigmind.transports.hooks.dialects import DIALECTS, Dialect, body_of, body_of_arguments, with_settings
 from bigmind.transports.hooks.payloads import (
     Payload,
@@ -26,6 +30,7 @@ from bigmind.transports.hooks.payloads import (
     asks_for_settings,
     complete_arguments,
     event_of,
+    kept_call_of,
     report_of,
 )
 from bigmind.transports.rest.authentication import KeyAuthentication, RestClient, actor_of
@@ -129,7 +134,30 @@ def _answer_read_only(actor: Actor, client: str, dialect: Dialect, payload: Payl
         return _response(body_of(dialect, event_of(payload), read_start(actor, report)))
 
 
+def _carry_out(actor: Actor, client: str, payload: Payload) -> None:
+    """Carry out a call that its hook kept while BigMind was away: once, however often it is delivered.
+
+    A refusal is shown on the page Captured, and the call is not kept any longer: it would hold up what waits behind it.
+    """
+    call = kept_call_of(payload)
+    operation = CATALOGUE.get(call.tool)
+    if operation is None or operation.effect is not Effect.WRITE or not call.event_id:
+        return
+    bound = replace(actor, conversation=digest_of_id(call.conversation) if call.conversation else "")
+    try:
+        perform(operation, bound, call.arguments, transport="mcp", idempotency_key=f"kept:{call.event_id}")
+    except (ReadOnly, TooMany):
+        raise
+    except BigMindError as refusal:
+        report = HookReport(client, HookEventName.TOOL, call.conversation)
+        with rls_scope(actor.user.pk):
+            note_health(actor, report, failure=f"{call.tool}, kept while BigMind was away, was refused: {refusal}")
+
+
 def _answer(actor: Actor, client: str, dialect: Dialect, payload: Payload) -> bytes:
+    if event_of(payload) == KEPT_CALL:
+        _carry_out(actor, client, payload)
+        return b"{}"
     report = report_of(client, dialect, payload)
     if report is None:
         return b"{}"
