@@ -217,15 +217,16 @@ class Moment:
         """Return an answer to a prompt with the line that BigMind is away, or back, where no other hook says it."""
         if not self.act or self.act.moment != PROMPT or self.agent or not self.session or not self._is_direct():
             return answer
-        self.state = self.state or _read_json(self._state_path)
-        since, is_there = str(self.state.get("away") or ""), _listens(self.config["url"])
+        # The hook program notes it there, too: one of them says it.
+        since = str(_read_json(self._state_path.replace(".acts.json", ".json")).get("away") or "")
+        is_there = _listens(self.config["url"])
         if is_there == (not since):
             return answer
         program = __import__("bigmind_hook")
         line = program.BACK.format(since=since) if is_there else program.AWAY
-        self.state["away"] = "" if is_there else time.strftime("%H:%M")
-        # Without a note of it the line would come with every prompt.
-        return program.with_line(self.client, self.event, answer, line) if self._write_state() else answer
+        program.write_state(self.config, self.session, away="" if is_there else time.strftime("%H:%M"))
+        answer = program.with_line(self.client, self.event, answer, line)
+        return answer if isinstance(answer, dict) else {}
 
     def _is_direct(self) -> bool:
         """Whether the client sends prompts by itself: then the hook program does not run, and nobody sees an outage."""

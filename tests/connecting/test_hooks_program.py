@@ -449,11 +449,13 @@ def test_where_the_client_sends_prompts_itself_the_program_for_acts_says_that_bi
     hooks.keep_records()
 
     first, again = hooks.act(PROMPT), hooks.act(PROMPT)
+    started, told = hooks.tell({**START, "session_id": "s-2"}), hooks.act({**PROMPT, "session_id": "s-2"})
     with away.listen(port):
         back, after = hooks.act(PROMPT), hooks.act(PROMPT)
 
     assert first == brings(AWAY, "UserPromptSubmit")
     assert again == after == {}
+    assert (started, told) == (brings(AWAY), {})
     assert back["hookSpecificOutput"]["additionalContext"].startswith("BigMind is back. It was away from ")
 
 

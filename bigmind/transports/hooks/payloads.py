@@ -86,7 +86,7 @@ class KeptCall(NamedTuple):
     event_id: UUID | None
 
 
-def kept_call_of(payload: Payload) -> KeptCall:
+def read_kept_call(payload: Payload) -> KeptCall:
     """Return the call that a hook kept."""
     sent = payload.get("tool_input")
     given = sent if isinstance(sent, dict) else {}

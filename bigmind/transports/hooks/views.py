@@ -30,7 +30,7 @@ from bigmind.transports.hooks.payloads import (
     asks_for_settings,
     complete_arguments,
     event_of,
-    kept_call_of,
+    read_kept_call,
     report_of,
 )
 from bigmind.transports.rest.authentication import KeyAuthentication, RestClient, actor_of
@@ -139,7 +139,7 @@ def _carry_out(actor: Actor, client: str, payload: Payload) -> None:
 
     A refusal is shown on the page Captured, and the call is not kept any longer: it would hold up what waits behind it.
     """
-    call = kept_call_of(payload)
+    call = read_kept_call(payload)
     operation = CATALOGUE.get(call.tool)
     if operation is None or operation.effect is not Effect.WRITE or not call.event_id:
         return
