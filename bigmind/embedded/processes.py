@@ -43,11 +43,12 @@ def rotate(log: Path) -> None:
 
 def last_lines(log: Path) -> str:
     """Return the last three non-empty lines of a log, joined for one sentence."""
-    if not log.exists():
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - TAIL_BYTES))
+            lines = file.read().decode(errors="replace").splitlines()
+    except OSError:
         return ""
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - TAIL_BYTES))
-        lines = file.read().decode(errors="replace").splitlines()
     return "\n".join([line.strip() for line in lines if line.strip()][-3:])
 
 
@@ -112,6 +113,12 @@ def _works_on(process: psutil.Process, folder: Path) -> bool:
         return False
 
 
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+
+
 class Copy:
     """A copy of this process that runs a function, as if it were a program of its own."""
 
@@ -123,8 +130,7 @@ class Copy:
     def begin(cls, name: str, work: Callable[[], object], log: int) -> "Copy":
         """Fork. Call it while this process has one thread and no connection to the database."""
         tie = die_with_parent(signal.SIGKILL)
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _flush()
         if pid := os.fork():
             return cls(pid)
         code = 1
@@ -147,9 +153,11 @@ class Copy:
         except BaseException:  # noqa: BLE001 - the outermost loop of a process
             traceback.print_exc()
         finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(code)  # A copy must not run the exit handlers of our own process.
+            try:
+                _flush()
+            finally:
+                # A copy must not run the exit handlers of our own process, or go on as a second supervisor.
+                os._exit(code)
 
     def poll(self) -> int | None:
         """Return how it ended, as `subprocess` does; None while it runs."""

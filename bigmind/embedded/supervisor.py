@@ -67,7 +67,7 @@ class Watch:
     def _revive(self, say: Say) -> None:
         try:
             self.start()
-        except (CannotStart, OSError) as refusal:
+        except Exception as refusal:  # noqa: BLE001 - on a full disk anything may fail, and it is tried again
             self._postpone(f"could not be started: {refusal}", say)
 
     def _postpone(self, reason: str, say: Say) -> None:
@@ -116,7 +116,10 @@ class Supervisor:
         """Restart parts that die, until an exception says stop."""
         while True:
             for watch in self._watches:
-                watch.look(self.say)
+                try:
+                    watch.look(self.say)
+                except Exception as error:  # noqa: BLE001 - what one part meets must not end what keeps the others running
+                    self.say(f"{watch.part.name} could not be looked at: {error}")
             self.manager.report(is_whole=all(watch.due is None for watch in self._watches))
             time.sleep(LOOK_EVERY)
 

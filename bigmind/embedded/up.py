@@ -20,6 +20,7 @@ from accounts.connecting.hook_files import HookFolder
 from accounts.people.first_run import Initial, first_run
 from accounts.sign_in.links import make_sign_in_link
 from bigmind.core.errors import BigMindError
+from bigmind.core.full_disk import LineWriter
 from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.database import hang_up, prepare_database, wait_for_database
 from bigmind.embedded.home import METRICS_FOLDER, CannotStart, clear_leftovers, lock_home, prepare_home
@@ -270,7 +271,7 @@ def scheduler_command(schedule: str) -> list[str]:
 def _welcome(environment: Environment) -> None:
     """Create the first user and key if there is none, and print the ready lines."""
     if environment.read_only:
-        print(ready_lines(environment.url, None, None, str(environment.home)), flush=True)
+        LineWriter(sys.stdout).write(ready_lines(environment.url, None, None, str(environment.home)))
         return
     first = first_run(environment.init_user or environment.user, initial(environment))
     link = None
@@ -278,6 +279,6 @@ def _welcome(environment: Environment) -> None:
     if environment.mode == "personal" or (first.is_new and not first.user.has_usable_password()):
         link = f"{environment.url}/sign-in/{make_sign_in_link(first.user)}/"
     hang_up()
-    print(ready_lines(environment.url, link, first.key_text, str(environment.home)), flush=True)
+    LineWriter(sys.stdout).write(ready_lines(environment.url, link, first.key_text, str(environment.home)))
     if link and environment.autoopen:
         webbrowser.open(link)

@@ -14,6 +14,7 @@ from psycopg.errors import UndefinedTable
 from bigmind import __version__
 from bigmind.core.change_notifications import ANY, Change, tell_of_change
 from bigmind.core.errors import BigMindError, ReadOnly
+from bigmind.core.full_disk import is_disk_full
 from bigmind.core.read_only import is_refused_write
 
 REFUSED, MISUSED = 1, 2
@@ -103,6 +104,10 @@ class OperatorCommand(BaseCommand):
         except BigMindError as error:
             raise Refused(str(error)) from error
         except (OperationalError, InterfaceError) as error:
+            if is_disk_full(error):
+                raise Refused(
+                    "BigMind's disk is full, so nothing can be stored. Free some space and try again."
+                ) from error
             hint = "Start BigMind (`bigmind up`), or set BIGMIND_DATABASE_URL; `bigmind doctor` says more."
             raise Refused(f"The database does not answer. {hint}") from error
         except InternalError as error:

@@ -1,6 +1,5 @@
 """Liveness and readiness, for load balancers and supervisors."""
 
-import errno
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from django.utils.module_loading import import_string
 from kombu.exceptions import OperationalError as BrokerError
 
 from bigmind.celery import app as celery
+from bigmind.core.full_disk import is_disk_full
 from bigmind.core.postgresql.base import REPLICA
 from bigmind.core.replicas import BEHIND_SECONDS, REPLAYED, WRITTEN, has_replica
 from bigmind.environment import environment
@@ -209,9 +209,13 @@ def disk_error(folder: Path) -> str:
             trial.write(bytes(TRIAL_BYTES))
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
-        return FULL if is_full else f"takes no writes ({error.strerror})"
+        return FULL if is_disk_full(error) else f"takes no writes ({error.strerror})"
     return FULL if free < FULL_BYTES else ""
+
+
+def is_full_disk_behind(error: BaseException) -> bool:
+    """Whether a full disk is why the database refused or went away: its own disk, or ours where it is embedded."""
+    return is_disk_full(error) or (environment().is_embedded and disk_error(environment().home) == FULL)
 
 
 def embedder(*, is_known: bool) -> HealthCheck:

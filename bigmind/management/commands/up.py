@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from bigmind.core.full_disk import LineWriter
 from bigmind.embedded.home import CannotStart
 from bigmind.embedded.up import PARTS, bring_up
 from bigmind.environment import environment
@@ -35,6 +36,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until a signal stops it; exit with 1 and one sentence when BigMind cannot start."""
         self._prints_json = options["json"]
+        self._lines = LineWriter()
         try:
             bring_up(environment(), options["only"], self._say)
         except CannotStart as refusal:
@@ -42,5 +44,4 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def _say(self, sentence: str) -> None:
-        said = json.dumps({"bigmind": sentence}) if self._prints_json else f"bigmind: {sentence}"
-        print(said, file=sys.stderr, flush=True)
+        self._lines.write(json.dumps({"bigmind": sentence}) if self._prints_json else f"bigmind: {sentence}")

@@ -6,12 +6,17 @@ from mcp import MCPError, types
 
 from accounts.authentication import BadKey
 from bigmind.core.errors import BigMindError, ReadOnly, TooMany
+from bigmind.core.full_disk import is_disk_full
 from bigmind.core.metrics import DATABASE_ERRORS
 from bigmind.core.read_only import is_refused_write
+from bigmind.observability.health import is_full_disk_behind
 
 log = structlog.get_logger()
 
 DATABASE_AWAY = "BigMind's database does not answer (request {}). Try again in a minute."
+DISK_FULL = (
+    "BigMind's disk is full, so nothing can be stored (request {}). Tell the user; send it again once there is space."
+)
 BROKEN = "Something went wrong here (request {}). Look before you repeat a write: it may not have been stored."
 
 
@@ -36,10 +41,10 @@ def as_protocol_error(error: Exception, request_id: str) -> MCPError:
 
 
 def _our_fault(error: Exception, request_id: str) -> ProtocolError:
-    if isinstance(error, OperationalError | InterfaceError):
+    if isinstance(error, OperationalError | InterfaceError) or is_disk_full(error):
         log.error("The database does not answer.", request_id=request_id, error=type(error).__name__)
         DATABASE_ERRORS.labels("mcp").inc()
-        sentence = DATABASE_AWAY
+        sentence = DISK_FULL if is_full_disk_behind(error) else DATABASE_AWAY
     else:
         log.error("A request over MCP failed.", request_id=request_id, exc_info=error)
         sentence = BROKEN

@@ -23,9 +23,11 @@ from rest_framework.exceptions import (
 
 from accounts.authentication import CHALLENGE
 from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound, ReadOnly, TooMany
+from bigmind.core.full_disk import is_disk_full
 from bigmind.core.metrics import DATABASE_ERRORS
 from bigmind.core.program_paths import is_for_programs
 from bigmind.core.read_only import is_refused_write
+from bigmind.observability.health import is_full_disk_behind
 from bigmind.observability.logging import current_request_id
 from bigmind.views import errors
 
@@ -138,7 +140,7 @@ def problem_of(error: Exception) -> HttpResponse:
         return _problem_of(ReadOnly())
     if isinstance(error, APIException):
         return _framework(error)
-    if isinstance(error, OperationalError | InterfaceError):
+    if isinstance(error, OperationalError | InterfaceError) or is_disk_full(error):
         return _database_away(error)
     if isinstance(error, DataError):
         log.error("A value passed validation that the database cannot hold.", exc_info=error)
@@ -202,11 +204,17 @@ _KINDS: dict[type[APIException], tuple[str, str]] = {
 }
 
 
+DISK_FULL = "BigMind's disk is full, so nothing can be stored."
+DISK_FULL_HINT = "Free some space, or tell an admin; it goes on by itself within seconds. `bigmind doctor` says more."
+
+
 def _database_away(error: Exception) -> HttpResponse:
     log.error("The database refused or did not answer.", error=str(error))
     DATABASE_ERRORS.labels("rest").inc()
     if isinstance(error.__cause__, QueryCanceled):
         detail, hint = "The database took too long over this request.", "Ask for less at once."
+    elif is_full_disk_behind(error):
+        detail, hint = DISK_FULL, DISK_FULL_HINT
     else:
         detail, hint = (
             "The database does not answer just now.",
