@@ -12,9 +12,11 @@ from typing import Any, Literal
 import structlog
 from django.db import DatabaseError, InternalError, connection
 from django.template.loader import render_to_string
+from django.utils import timezone
 from pydantic import BaseModel
 
 from accounts.actor import Actor, acts
+from accounts.people.time_zones import zone_of
 from accounts.services.calls import record_call
 from accounts.services.idempotency import once
 from accounts.services.rate_limits import count_against_limit, limit_of
@@ -117,7 +119,9 @@ def perform(
         # REST has a route for each operation, with the method and the conditions that belong to it.
         operation, arguments = operation_to_perform(operation, arguments)
     started, outcome, seconds, tokens, change = perf_counter(), "error", 0.0, None, None
-    with span(operation.name, door=transport, request_id=current_request_id()) as traced:
+    traced_as = span(operation.name, door=transport, request_id=current_request_id())
+    # “Yesterday” is a day of the person who asks.
+    with traced_as as traced, timezone.override(zone_of(actor.user)):
         try:
             with collect_notices() as notices, rls_scope(actor.user.pk):
                 if transport != "rest":

@@ -11,14 +11,15 @@ from pydantic import AfterValidator, Field
 from bigmind.core.argument_types import (
     Confidence,
     Content,
+    From,
     Lines,
     LongText,
-    Moment,
     RowId,
     SharedLongText,
     SharedTags,
     Tag,
     Tags,
+    Until,
 )
 from bigmind.core.handles import Handle
 from bigmind.core.limits import CONTENT_BYTES, TITLE_CHARS
@@ -46,8 +47,8 @@ TriggerLevelName = Literal["off", "shadow", "advise", "ask", "block"]
 TeamName = Annotated[str, Field(max_length=60), AfterValidator(check_content)]
 FactId = Annotated[RowId, Handle("fact"), Field(description="Fact ID.")]
 FactIds = Annotated[list[Annotated[RowId, Handle("fact")]], Field(max_length=20)]
-ValidFrom = Annotated[Moment, Field(description="Valid from this date.")]
-ValidUntil = Annotated[Moment, Field(description="Ends on this date.")]
+ValidFrom = Annotated[From, Field(description="Valid from this date.")]
+ValidUntil = Annotated[Until, Field(description="Last day, or moment.")]
 Relevance = Annotated[
     Literal["strong", "related", "weak"],
     Field(description="related: relevant to the question, less than the best; weak: merely the closest."),

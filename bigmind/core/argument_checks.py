@@ -94,6 +94,8 @@ def _describe(field: FieldInfo) -> str:
     return " ".join(part for part in (field.description, f"one of {', '.join(choices)}." if choices else "") if part)
 
 
+UNREAD_MOMENT = "is no date that is understood here. Write YYYY-MM-DD, or YYYY-MM-DDThh:mm:ssZ"
+"""The example is no value, so nobody takes it for the day that was meant."""
 PHRASES: dict[str, str] = {
     "missing": "is required",
     "string_type": "must be a text",
@@ -119,9 +121,9 @@ PHRASES: dict[str, str] = {
     "model_attributes_type": "must be an object",
     "uuid_parsing": "is not an id of this kind (a UUID)",
     "uuid_type": "is not an id of this kind (a UUID)",
-    "datetime_from_date_parsing": "must be a moment such as 2026-03-30T09:15:00Z",
-    "datetime_type": "must be a moment such as 2026-03-30T09:15:00Z",
-    "datetime_parsing": "must be a moment such as 2026-03-30T09:15:00Z",
+    "datetime_from_date_parsing": UNREAD_MOMENT,
+    "datetime_type": UNREAD_MOMENT,
+    "datetime_parsing": UNREAD_MOMENT,
 }
 
 

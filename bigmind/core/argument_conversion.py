@@ -69,8 +69,8 @@ def forgive(model: type[BaseModel], schema: Mapping[str, Any], arguments: Mappin
     """Return arguments in the form of their schema where their meaning is clear; all others unchanged.
 
     `null` counts as not sent; the JSON text of a list or an object becomes that list or object; the case of a choice
-    does not matter; a handle such as `F12` becomes the id it names; `yesterday` becomes the start of that day; another
-    name for an argument, such as `question`, becomes its own.
+    does not matter; a handle such as `F12` becomes the id it names; another name for an argument, such as `question`,
+    becomes its own.
 
     Raises:
         Invalid: a handle names another kind than the argument takes, or a text that looks like JSON is not valid.
@@ -168,8 +168,8 @@ def _convert(value: Any, schema: Mapping[str, Any], *, is_end: bool = False) -> 
         return plain.get(_plain(value), plain.get(_plain(value).removesuffix("s"), value))
     if isinstance(value, str) and schema.get("type") in {"integer", "number"}:
         return _number_in(value, schema)
-    if schema.get("format") == "date-time" and isinstance(value, str) and (period := read_period(value)):
-        return (period.end if is_end else period.start).isoformat()
+    if is_end and isinstance(value, str) and (period := read_period(value)):
+        return period.end.isoformat()  # “until March” has March in it.
     return value
 
 

@@ -1,13 +1,15 @@
 """Arguments that recur in every app, described once: their limits are the product's limits."""
 
 import re
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any
 
 from django.utils import timezone
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
+from bigmind.core.argument_checks import UNREAD_MOMENT
 from bigmind.core.argument_conversion import list_in
 from bigmind.core.limits import (
     CONTENT_BYTES,
@@ -19,6 +21,7 @@ from bigmind.core.limits import (
     TAGS,
     TITLE_CHARS,
 )
+from bigmind.core.periods import Period, Towards, read_period
 from bigmind.core.screening.policy import NoSecrets, Screened
 from bigmind.core.text import check_content, clean_name
 
@@ -66,7 +69,7 @@ def _split_lines(lines: Any) -> Any:
 def _not_a_number(moment: Any) -> Any:
     """Refuse what pydantic would read as seconds since 1970: a caller who sends "2026" means a year."""
     if isinstance(moment, int | float | Decimal) or (isinstance(moment, str) and NUMBER.fullmatch(moment.strip())):
-        raise ValueError("must be a date and a time as ISO 8601 writes them, such as 2026-03-30T09:15:00Z")
+        raise ValueError(UNREAD_MOMENT)
     return moment
 
 
@@ -99,6 +102,32 @@ _ANY_MOMENT = TypeAdapter(datetime)
 # Of several "before" validators the last one named is asked first.
 Moment = Annotated[datetime, BeforeValidator(_read_moment), BeforeValidator(_not_a_number), AfterValidator(_in_utc)]
 """A point in time, in UTC."""
+
+
+def _in_words(towards: Towards, edge: Callable[[Period], datetime]) -> BeforeValidator:
+    """Accept a day or a period in words, and take its edge: every argument for a moment reads them here."""
+
+    def read(said: Any) -> Any:
+        period = read_period(said, towards=towards) if isinstance(said, str) else None
+        return edge(period) if period else said
+
+    return BeforeValidator(read)
+
+
+def _start_of(period: Period) -> datetime:
+    return period.start
+
+
+def _last_of(period: Period) -> datetime:
+    return period.end - timedelta(microseconds=1) if period.end > period.start else period.start
+
+
+Since = Annotated[Moment, _in_words("past", _start_of), Field(description="From this date on.")]
+Before = Annotated[Moment, _in_words("past", _start_of), Field(description="Before this date.")]
+From = Annotated[Moment, _in_words("either", _start_of)]
+"""Where something begins: at the start of a day or period in words."""
+Until = Annotated[Moment, _in_words("future", _last_of)]
+"""Where something ends: with the last moment of a day or period, which lies ahead unless its words say otherwise."""
 
 UnscreenedLongText = Annotated[str, AfterValidator(check_content), AfterValidator(_within_bytes)]
 UnscreenedContent = Annotated[UnscreenedLongText, AfterValidator(_not_blank)]
@@ -154,8 +183,6 @@ Cursor = Annotated[
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="0 to 1.")]
 Importance = Annotated[int, Field(ge=1, le=10, description="1 to 10.")]
 RowId = Annotated[int, Field(ge=1, le=2**63 - 1)]
-Since = Annotated[Moment, Field(description="From this date on.")]
-Before = Annotated[Moment, Field(description="Before this date.")]
 AsOf = Annotated[
     str,
     AfterValidator(check_content),

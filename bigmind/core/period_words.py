@@ -58,8 +58,8 @@ _EUROPEAN = {
         last: dernier dernière derniers dernières passé passée | next: prochain prochaine prochains prochaines
         coming: qui_vient | this: ce cet cette | ago: il_y_a | in: dans d_ici d_ici_à | minute: minute minutes
         hour: heure heures | day: jour jours | week: semaine semaines | month: mois | year: an ans année années
-        quarter: trimestre | weekend: week_end | end: fin | 1: un une | 2: deux | 3: trois | 4: quatre
-        5: cinq | 6: six | 7: sept | 8: huit | 9: neuf | 10: dix | 11: onze | 12: douze | 1st: 1er premier
+        quarter: trimestre | weekend: week_end | end: fin | 1: un une 1er premier | 2: deux | 3: trois | 4: quatre
+        5: cinq | 6: six | 7: sept | 8: huit | 9: neuf | 10: dix | 11: onze | 12: douze
         -: le la les l du de des d en au à jusqu jusque | since: depuis
     """,
     "es": """
@@ -72,8 +72,8 @@ _EUROPEAN = {
         next: próximo próxima próximos próximas siguiente siguientes | coming: que_viene | this: este esta estos estas
         ago: hace | in: en dentro_de | minute: minuto minutos | hour: hora horas | day: día días
         week: semana semanas | month: mes meses | year: año años | quarter: trimestre
-        weekend: fin_de_semana | end: fin final fines finales | 1: un una uno | 2: dos | 3: tres | 4: cuatro
-        5: cinco | 6: seis | 7: siete | 8: ocho | 9: nueve | 10: diez | 11: once | 12: doce | 1st: primero
+        weekend: fin_de_semana | end: fin final fines finales | 1: un una uno primero | 2: dos | 3: tres | 4: cuatro
+        5: cinco | 6: seis | 7: siete | 8: ocho | 9: nueve | 10: diez | 11: once | 12: doce
         -: el la los las de del al a hasta | since: desde
     """,
     "it": """
@@ -86,8 +86,8 @@ _EUROPEAN = {
         next: prossimo prossima prossimi prossime | this: questo questa | ago: fa
         in: fra tra entro | minute: minuto minuti | hour: ore | day: giorno giorni | week: settimana settimane
         month: mese mesi | year: anno anni | quarter: trimestre | weekend: fine_settimana weekend
-        end: fine | 1: un uno una | 2: due | 3: tre | 4: quattro | 5: cinque | 6: sei | 7: sette | 8: otto
-        9: nove | 10: dieci | 11: undici | 12: dodici | 1st: primo
+        end: fine | 1: un uno una primo | 2: due | 3: tre | 4: quattro | 5: cinque | 6: sei | 7: sette | 8: otto
+        9: nove | 10: dieci | 11: undici | 12: dodici
         -: il lo la i gli le l di del della dell nel a al alla fino in | since: da dal dalla
     """,
     "pt": """
@@ -100,8 +100,8 @@ _EUROPEAN = {
         next: próximo próxima próximos próximas | coming: que_vem | this: este esta neste nesta deste desta
         ago: há atrás | in: em dentro_de daqui_a | minute: minuto minutos | hour: hora horas | day: dia dias
         week: semana semanas | month: mês meses | year: ano anos | quarter: trimestre
-        weekend: fim_de_semana | end: fim final | 1: um uma | 2: dois duas | 3: três | 4: quatro | 5: cinco
-        6: seis | 7: sete | 8: oito | 9: nove | 10: dez | 11: onze | 12: doze | 1st: primeiro
+        weekend: fim_de_semana | end: fim final | 1: um uma primeiro | 2: dois duas | 3: três | 4: quatro | 5: cinco
+        6: seis | 7: sete | 8: oito | 9: nove | 10: dez | 11: onze | 12: doze
         -: o a os as de do da no na ao à até | since: desde
     """,
 }

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.services.idempotency import forget_kept_replies
-from bigmind.core.argument_types import Content, Cursor, Limit, Moment, Offset, Project
+from bigmind.core.argument_types import Content, Cursor, Limit, Offset, Project, Until
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.screening.policy import Screened
@@ -23,7 +23,7 @@ from knowledge.models.base import delete_keeping_id
 from knowledge.search.nearest_names import SUGGEST_FROM, nearest_or
 from knowledge.search.passages import erase_passages, index_passages
 
-Expiry = Annotated[Moment, Field(description="When it stops being true, ISO 8601.")]
+Expiry = Annotated[Until, Field(description="When it stops being true.")]
 NewDomain = Annotated[Domain, Screened, Field(description="Its new domain. Default: the same.")]
 NewKey = Annotated[Key, Screened, Field(description="Its new key. Default: the same.")]
 

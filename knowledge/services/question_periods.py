@@ -53,7 +53,7 @@ def read_then(actor: Actor, as_of: str) -> Period:
     except ValueError as error:
         raise Invalid.of("as_of", str(error)) from error
     if found is None:
-        hint = "Send 2026-03-01, “March”, “last Tuesday” or “before …” with an event that a fact gives a date."
+        hint = "Send YYYY-MM-DD, “March”, “last Tuesday” or “before …” with an event that a fact gives a date."
         raise Invalid.of("as_of", "names no day, period or event that is known", hint=hint)
     # The end of a period is not in it, so a single moment needs a length.
     return found if found.end > found.start else Period(found.start, found.start + timedelta(microseconds=1))

@@ -1,6 +1,7 @@
 """Facts: list, read, add, correct."""
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -9,6 +10,7 @@ from django.forms import model_to_dict
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.actor import Actor
@@ -50,10 +52,16 @@ class FactQuestion(ProjectQuestion):
     )
 
 
-def day_field(label: str, **kwargs: Any) -> forms.DateTimeField:
-    """Return the field for a day."""
-    widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-    return forms.DateTimeField(required=False, label=label, widget=widget, **kwargs)
+class DayField(forms.CharField):
+    """A day, which the operation reads: whether it counts from its start or to its end is for the argument to say."""
+
+    def __init__(self, label: str, **kwargs: Any) -> None:
+        widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+        super().__init__(required=False, label=label, widget=widget, empty_value=None, **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        """Show the day that a moment has where the person is."""
+        return timezone.localtime(value) if isinstance(value, datetime) else value
 
 
 class FactCorrection(OperationForm):
@@ -61,8 +69,8 @@ class FactCorrection(OperationForm):
 
     fact = TextField(rows=3, help_text=gettext_lazy("One truth, in one sentence."))
     category = choice(CATEGORIES)
-    valid_from = day_field(gettext_lazy("Holds from"), help_text=gettext_lazy("If it is not since it was stored."))
-    valid_until = day_field(gettext_lazy("Ends on"), help_text=gettext_lazy("From this day on it no longer holds."))
+    valid_from = DayField(gettext_lazy("Holds from"), help_text=gettext_lazy("If it is not since it was stored."))
+    valid_until = DayField(gettext_lazy("Ends on"), help_text=gettext_lazy("The last day on which it holds."))
 
 
 class FactTriggers(OperationForm):

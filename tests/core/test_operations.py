@@ -199,5 +199,5 @@ def test_a_moment_outside_the_calendar_is_refused(said):
 
 @pytest.mark.parametrize("said", [2026, 0.5, "2026", " 1774862100.5", "-1", "2e9", True])
 def test_a_number_is_not_taken_for_a_moment(said):
-    with pytest.raises(ValidationError, match="as ISO 8601 writes them"):
+    with pytest.raises(ValidationError, match="is no date that is understood here"):
         TypeAdapter(Moment).validate_python(said)

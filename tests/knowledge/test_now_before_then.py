@@ -154,6 +154,8 @@ CHANGED = [
             "Through which service do we send the December newsletter?",
             "What do we use for the newsletter in December?",
             "newsletter service December",
+            "Does the newsletter go out in December or in January?",
+            "Can we send the newsletter in December 2026?",
         ],
         [
             "Which service did we use for the newsletter last year in March?",
@@ -182,6 +184,8 @@ CHANGED = [
             "office plants Wednesday",
             "Are the office plants watered on Wednesday?",
             "By whom are the plants watered in October?",
+            "Whose turn is it on Wednesday to water the office plants?",
+            "Since when does someone water the office plants on Wednesday?",
         ],
         ["Who watered the office plants in March {year}?", "Who used to water the plants in April {year}?"],
     ),
@@ -213,7 +217,7 @@ def actor(db):
 
 
 def test_no_question_about_now_is_answered_with_what_was_replaced_first(actor):
-    assert len(NOW) >= 55
+    assert len(NOW) >= 60
     for new, question in NOW:
         assert find_then(actor, question) is None, question
         shown = told(actor, question)

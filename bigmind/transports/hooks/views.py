@@ -9,12 +9,14 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError
 from django.http import HttpResponse
+from django.utils import timezone
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from accounts.actor import Actor
 from accounts.connecting.hook_program import KEPT_CALL, REFUSED
+from accounts.people.time_zones import zone_of
 from accounts.services.rate_limits import count_against_limit, limit_of
 from bigmind.core.errors import BigMindError, NotFound, ReadOnly, TooMany
 from bigmind.core.operations import Effect
@@ -173,7 +175,8 @@ def _answer(actor: Actor, client: str, dialect: Dialect, payload: Payload) -> by
 def _reply_to(actor: Actor, report: HookReport) -> HookReply:
     """Return what an event is answered. A failure is shown on Home, and then answered like any other."""
     try:
-        return answer_report(actor, report)
+        with timezone.override(zone_of(actor.user)):
+            return answer_report(actor, report)
     except Exception as error:
         why = str(error) if isinstance(error, BigMindError) else f"{type(error).__name__}: see the log of BigMind."
         # The failure may be that of the database, and is then noted nowhere.

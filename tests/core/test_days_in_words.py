@@ -1,0 +1,203 @@
+"""Dates in words for every argument that takes a moment, in eight languages: understood, or refused, never misread."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.utils import timezone
+from pydantic import TypeAdapter, ValidationError
+
+from bigmind.core.argument_types import From, Since, Until
+from bigmind.core.errors import Invalid
+from bigmind.core.periods import read_period
+from bigmind.operations import CATALOGUE
+
+SINCE, FROM, UNTIL = TypeAdapter(Since), TypeAdapter(From), TypeAdapter(Until)
+
+
+@pytest.fixture(autouse=True)
+def _a_saturday(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timezone, "now", lambda: datetime(2026, 11, 28, 12, 30, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("said", "last"),
+    [
+        ("end of next week", "2026-12-06"),
+        ("Ende nächster Woche", "2026-12-06"),
+        ("fin de la semaine prochaine", "2026-12-06"),
+        ("fin de la próxima semana", "2026-12-06"),
+        ("fine della prossima settimana", "2026-12-06"),
+        ("fim da próxima semana", "2026-12-06"),
+        ("next week", "2026-12-06"),
+        ("nächste Woche", "2026-12-06"),
+        ("la semaine prochaine", "2026-12-06"),
+        ("la semana que viene", "2026-12-06"),
+        ("la settimana prossima", "2026-12-06"),
+        ("semana que vem", "2026-12-06"),
+        ("下周", "2026-12-06"),
+        ("来週", "2026-12-06"),
+        ("in 3 days", "2026-12-01"),
+        ("in drei Tagen", "2026-12-01"),
+        ("dans 3 jours", "2026-12-01"),
+        ("d'ici 3 jours", "2026-12-01"),
+        ("en tres días", "2026-12-01"),
+        ("fra tre giorni", "2026-12-01"),
+        ("em 3 dias", "2026-12-01"),
+        ("daqui a 3 dias", "2026-12-01"),
+        ("三天后", "2026-12-01"),
+        ("3日後", "2026-12-01"),
+        ("for 3 days", "2026-12-01"),
+        ("the next 3 days", "2026-12-01"),
+        ("2 weeks from now", "2026-12-12"),
+        ("within two weeks", "2026-12-12"),
+        ("両", None),
+        ("两周后", "2026-12-12"),
+        ("2週間後", "2026-12-12"),
+        ("tomorrow", "2026-11-29"),
+        ("morgen", "2026-11-29"),
+        ("demain", "2026-11-29"),
+        ("mañana", "2026-11-29"),
+        ("domani", "2026-11-29"),
+        ("amanhã", "2026-11-29"),
+        ("明天", "2026-11-29"),
+        ("明日", "2026-11-29"),
+        ("übermorgen", "2026-11-30"),
+        ("après-demain", "2026-11-30"),
+        ("pasado mañana", "2026-11-30"),
+        ("dopodomani", "2026-11-30"),
+        ("depois de amanhã", "2026-11-30"),
+        ("后天", "2026-11-30"),
+        ("明後日", "2026-11-30"),
+        ("next Friday", "2026-12-04"),
+        ("nächsten Freitag", "2026-12-04"),
+        ("vendredi prochain", "2026-12-04"),
+        ("el viernes que viene", "2026-12-04"),
+        ("venerdì prossimo", "2026-12-04"),
+        ("próxima sexta-feira", "2026-12-04"),
+        ("下周五", "2026-12-04"),
+        ("来週の金曜日", "2026-12-04"),
+        ("Friday", "2026-12-04"),
+        ("bis Freitag", "2026-12-04"),
+        ("Friday next week", "2026-12-04"),
+        ("Freitag nächster Woche", "2026-12-04"),
+        ("end of March", "2027-03-31"),
+        ("Ende März", "2027-03-31"),
+        ("fin de mars", "2027-03-31"),
+        ("fin mars", "2027-03-31"),
+        ("a finales de marzo", "2027-03-31"),
+        ("fine marzo", "2027-03-31"),
+        ("fim de março", "2027-03-31"),
+        ("三月底", "2027-03-31"),
+        ("3月末", "2027-03-31"),
+        ("May", "2027-05-31"),
+        ("March 2028", "2028-03-31"),
+        ("2028年3月", "2028-03-31"),
+        ("3 mars 2027", "2027-03-03"),
+        ("3. März 2027", "2027-03-03"),
+        ("3 de marzo de 2027", "2027-03-03"),
+        ("1er mai 2027", "2027-05-01"),
+        ("il 3 marzo", "2027-03-03"),
+        ("2027年3月3日", "2027-03-03"),
+        ("Wednesday, 3 March 2027", "2027-03-03"),
+        ("next month", "2026-12-31"),
+        ("le mois prochain", "2026-12-31"),
+        ("下个月", "2026-12-31"),
+        ("来月", "2026-12-31"),
+        ("end of the month", "2026-11-30"),
+        ("Monatsende", "2026-11-30"),
+        ("月底", "2026-11-30"),
+        ("end of the year", "2026-12-31"),
+        ("年末", "2026-12-31"),
+        ("fin de semana", "2026-11-29"),
+        ("next quarter", "2027-03-31"),
+        ("Q1 2027", "2027-03-31"),
+        ("next year", "2027-12-31"),
+        ("2027", "2027-12-31"),
+        ("2027-03", "2027-03-31"),
+        ("2027-03-30", "2027-03-30"),
+        ("30.3.2027", "2027-03-30"),
+        ("today", "2026-11-28"),
+        ("yesterday", "2026-11-27"),
+        ("hier", "2026-11-27"),
+    ],
+)
+def test_what_ends_in_words_ends_with_the_last_moment_of_that_day(said: str, last: str | None) -> None:
+    if last is None:
+        with pytest.raises(ValidationError):
+            UNTIL.validate_python(said)
+        return
+    moment = UNTIL.validate_python(said)
+
+    assert moment.isoformat() == f"{last}T23:59:59.999999+00:00"
+
+
+@pytest.mark.parametrize(
+    ("today", "said", "one", "other"),
+    [
+        (25, "next Friday", "2026-11-27", "2026-12-04"),
+        (25, "nächsten Freitag", "2026-11-27", "2026-12-04"),
+        (25, "vendredi prochain", "2026-11-27", "2026-12-04"),
+        (25, "próximo fin de semana", "2026-11-28", "2026-12-05"),
+        (27, "Friday", "2026-11-27", "2026-12-04"),
+        (28, "this Tuesday", "2026-11-24", "2026-12-01"),
+        (28, "05/06/2027", "2027-05-06", "2027-06-05"),
+    ],
+)
+def test_what_may_mean_two_days_is_refused_with_both(
+    monkeypatch: pytest.MonkeyPatch, today: int, said: str, one: str, other: str
+) -> None:
+    monkeypatch.setattr(timezone, "now", lambda: datetime(2026, 11, today, 12, 30, tzinfo=UTC))
+
+    with pytest.raises(ValidationError, match=rf"{one} or {other}"):
+        UNTIL.validate_python(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "soon", "bald", "later", "Christmas", "EOD", "Anfang März", "mid-March", "début mars", "after the release",
+        "mar", "do", "so", "10", "1.5", "the deadline", "春节", "下下周", "今度の金曜日", "quinze jours",
+        "30 February 2027", "Friday, 3 March 2027", "never", "next", "in days", "for ever", "week", "Monday or Tuesday",
+        "二", "月", "13月",
+    ],
+)  # fmt: skip
+def test_anything_else_is_refused_with_an_example_that_is_no_value(said: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        CATALOGUE["memory_store_fact"].accept({"fact": "x", "category": "decision", "valid_until": said})
+
+    assert "YYYY-MM-DD" in str(refusal.value) or "may mean" in str(refusal.value)
+
+
+def test_one_side_of_today_is_meant_by_where_it_is_said() -> None:
+    assert SINCE.validate_python("Friday").date().isoformat() == "2026-11-27"
+    assert SINCE.validate_python("letzten Freitag").date().isoformat() == "2026-11-27"
+    assert SINCE.validate_python("le mois dernier").date().isoformat() == "2026-10-01"
+    assert SINCE.validate_python("上周").date().isoformat() == "2026-11-16"
+    assert SINCE.validate_python("il y a 3 jours").date().isoformat() == "2026-11-25"
+    assert SINCE.validate_python("hace dos semanas").date().isoformat() == "2026-11-14"
+    assert SINCE.validate_python("vor 2 Wochen").date().isoformat() == "2026-11-14"
+    assert SINCE.validate_python("3日前").date().isoformat() == "2026-11-25"
+    assert FROM.validate_python("seit März").date().isoformat() == "2026-03-01"
+    assert FROM.validate_python("tomorrow").date().isoformat() == "2026-11-29"
+    with pytest.raises(ValidationError, match="2026-03-01 or 2027-03-01"):
+        FROM.validate_python("March")
+
+
+def test_an_exact_moment_stays_exact() -> None:
+    assert UNTIL.validate_python("2027-03-30T09:15:00Z").isoformat() == "2027-03-30T09:15:00+00:00"
+
+
+def test_no_period_that_lies_ahead_in_words_is_read_into_the_past() -> None:
+    for said in (
+        "next week",
+        "next month",
+        "next year",
+        "tomorrow",
+        "in 2 weeks",
+        "end of next month",
+        "来月",
+        "下周五",
+    ):
+        period = read_period(said, towards="future")
+        assert period
+        assert period.end > timezone.now()
