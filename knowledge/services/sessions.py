@@ -295,7 +295,9 @@ def erase_session(actor: Actor, *, session_id: SomeSessionId) -> Session:
 
 
 def index_session(session: Session, *, made: bool = False) -> None:
-    """Write the passages of a session: its headline and outcome, and its summary with key facts.
+    """Write the passages of a session: one of its outcome and topics, one of its narrative, each under the headline.
+
+    Together in one, a sentence of the narrative would hardly count in the meaning of the whole.
 
     A session set aside has none; neither have its chunks.
     """
@@ -303,14 +305,13 @@ def index_session(session: Session, *, made: bool = False) -> None:
         erase_passages(Kind.SUMMARY, [session.pk])
         return
     summary = Summary.objects.filter(session=session).first()
-    parts = [session.own_headline, session.outcome, ", ".join(session.topics)]
-    if summary:
-        parts += [summary.summary, *summary.key_facts, *summary.code_refs]
-    text = "\n\n".join(part for part in parts if part)
+    about = [session.outcome, ", ".join(session.topics)]
+    narrative = [summary.summary, *summary.key_facts, *summary.code_refs] if summary else []
+    texts = ["\n\n".join(filter(None, [session.own_headline, *parts])) for parts in (about, narrative) if any(parts)]
     index_passages(
         Kind.SUMMARY,
         session.pk,
-        [text],
+        texts or [session.own_headline],
         owner=session.user,
         project=session.project,
         moment=session.started_at,
