@@ -160,12 +160,36 @@ def test_without_a_key_a_team_is_asked_for_one(served: Served) -> None:
     assert "BIGMIND_API_KEY" in done.stderr
 
 
-def test_when_bigmind_does_not_run_it_says_so_and_ends(served: Served) -> None:
-    nowhere = "postgres://nobody@127.0.0.1:1/nothing"
+NOWHERE = "postgres://nobody@127.0.0.1:1/nothing"
 
-    done = _run(served, COMMAND, BIGMIND_DATABASE_URL=nowhere, BIGMIND_API_KEY=make_key().text)
 
-    assert done.returncode == 1
+async def _away(parameters: StdioServerParameters) -> tuple[str, list[str], str]:
+    async with Client(stdio_client(parameters), mode="legacy") as client:
+        listed = await client.list_tools()
+        reply = await client.call_tool("memory_recall", {"query": "When do deploys run?"})
+        instructions = client.instructions or ""
+    assert reply.is_error
+    return instructions, [tool.name for tool in listed.tools], reply.content[0].text  # type: ignore[union-attr]
+
+
+def test_when_bigmind_does_not_run_the_model_reads_so_in_one_line(served: Served) -> None:
+    parameters = StdioServerParameters(
+        command=COMMAND[0],
+        args=list(COMMAND[1:]),
+        cwd=ROOT,
+        env=served.environment | {"BIGMIND_DATABASE_URL": NOWHERE, "BIGMIND_API_KEY": make_key().text},
+    )
+
+    instructions, listed, refusal = anyio.run(_away, parameters)
+
+    assert instructions.startswith("BigMind, the persistent memory, is away")
+    assert "memory_recall" in listed
+    assert refusal == "BigMind is not running: start it with `make run`."
+
+
+def test_when_bigmind_does_not_run_a_person_reads_one_line(served: Served) -> None:
+    done = _run(served, COMMAND, BIGMIND_DATABASE_URL=NOWHERE, BIGMIND_API_KEY=make_key().text)
+
     assert done.stdout == ""
     assert done.stderr.strip().endswith("BigMind is not running: start it with `make run`.")
     assert len(done.stderr.strip().splitlines()) == 1

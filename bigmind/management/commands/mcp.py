@@ -1,13 +1,16 @@
 """`bigmind mcp`: MCP over standard input and output."""
 
 import os
+import sys
 from argparse import ArgumentParser
+from functools import cache
 from typing import Any
 
 import psycopg
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError, connection
+from django.db import connection
+from mcp import types
 
 from accounts.actor import Actor
 from accounts.authentication import BadKey, authenticate_key
@@ -19,6 +22,7 @@ from bigmind.core.rls import deny_by_default
 from bigmind.core.roles import forget_owner
 from bigmind.embedded.home import start_command
 from bigmind.toolsets import parse_toolsets
+from bigmind.transports.mcp.protocol_errors import ProtocolError
 from bigmind.transports.mcp.request_context import ClientName, Identify, parse_structured, this_machine
 from bigmind.transports.mcp.stdio import serve_stdio
 
@@ -52,13 +56,12 @@ class Command(BaseCommand):
         """Serve until the client disconnects."""
         try:
             listed, has_structure = parse_toolsets(toolsets), parse_structured(structured)
-            _require_database()
-            identify = _identification(os.environ.get("BIGMIND_API_KEY", ""))
+            key = os.environ.get("BIGMIND_API_KEY", "")
+            if not key and settings.BIGMIND_MODE != "personal":
+                raise CommandError(NO_KEY)
+            identify = _identification(key) if _answers() else _wait_for_database(key)
         except (Invalid, BadKey) as refusal:
             raise CommandError(str(refusal)) from refusal
-        except DatabaseError as error:
-            raise CommandError(NOT_RUNNING) from error
-        load_overrides()
         connection.close()
         forget_owner()
         follow_in_background()
@@ -66,23 +69,42 @@ class Command(BaseCommand):
             serve_stdio(identify, toolsets=listed, structured=has_structure)
 
 
-def _require_database() -> None:
+def _answers() -> bool:
     """Ask the database directly: the pool would keep retrying for much longer than a client waits."""
     try:
         psycopg.connect(**connection.get_connection_params(), connect_timeout=ANSWER_WITHIN_SECONDS).close()
-    except psycopg.OperationalError as error:
-        raise CommandError(NOT_RUNNING) from error
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def _wait_for_database(key: str) -> Identify:
+    """Return the same for a conversation that began while BigMind did not run: it says so until BigMind does.
+
+    A client shows its model nothing of a server that ends at once, and so neither why its memory is missing.
+    """
+    sys.stderr.write(f"{NOT_RUNNING}\n")
+
+    @cache
+    def begin() -> Identify:
+        return _identification(key)
+
+    def identify(client: ClientName) -> Actor:
+        if not begin.cache_info().currsize and not _answers():
+            raise ProtocolError(types.INTERNAL_ERROR, NOT_RUNNING)
+        return begin()(client)
+
+    return identify
 
 
 def _identification(key: str) -> Identify:
     """Return a function that finds the actor of each request: by the key, which may have been revoked, or the owner."""
+    load_overrides()
     if key:
         authenticate_key(key)
         return lambda client: authenticate_key(
             key, client_name=client.name, client_version=client.version, host=this_machine()
         )
-    if settings.BIGMIND_MODE != "personal":
-        raise CommandError(NO_KEY)
     return _as_owner
 
 

@@ -44,6 +44,15 @@ def build_server(caller_of: CallerOf) -> Server[Any]:
             # Clients show tool errors to the agent, but most of them keep protocol errors to themselves.
             return error_of(error.message, error.data)
 
+    async def list_tools(ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        try:
+            return await _make_handler(tools.list_tools, caller_of)(ctx, params)
+        except ProtocolError as error:
+            if error.error.code != types.INTERNAL_ERROR:
+                raise
+            # Most clients ask once. With the tools listed, a call says that BigMind is away, and works once it is back.
+            return tools.list_unchecked(caller_of(ctx).toolsets)
+
     async def listen(ctx: Context, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
         actor = await _make_handler(changes.listener, caller_of)(ctx, params)
         return await changes.listen(actor, ctx, params)
@@ -61,7 +70,7 @@ def build_server(caller_of: CallerOf) -> Server[Any]:
         },
         # No argument is mirrored in a header; without this the SDK lists all tools before each call to find out.
         get_tool_input_schema=lambda _: None,
-        on_list_tools=_make_handler(tools.list_tools, caller_of),
+        on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_prompts=_make_handler(prompts.list_prompts, caller_of),
         on_get_prompt=_make_handler(prompts.get_prompt, caller_of),
@@ -113,7 +122,7 @@ async def _instructions_for(ctx: Context, caller: Caller) -> str:
 
     try:
         return server_instructions(caller.toolsets, await on_a_thread(work, request_id=caller.request_id))
-    except DatabaseError:
+    except (DatabaseError, ProtocolError):
         return f"{AWAY} {server_instructions(caller.toolsets)}"
 
 
