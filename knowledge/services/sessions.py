@@ -93,7 +93,7 @@ class StartedSession:
 
 @transaction.atomic
 def start_session(actor: Actor, *, project: Project = "", topics: Topics | None = None) -> StartedSession:
-    """CALL THIS FIRST, at the start of EVERY conversation, unless a hook has opened its session already.
+    """CALL THIS FIRST in EVERY conversation, unless a hook has opened its session.
 
     Opens a session for this conversation. Returns what is remembered: company knowledge, the user, facts, sessions.
     """
