@@ -60,7 +60,11 @@ def gaps(request: HttpRequest) -> HttpResponse:
     actor, form = actor_of(request), GapQuestion(request.GET)
     page: Page[ShownGap] | None = form.answer(list_gaps, actor, limit=GAPS_SHOWN)
     titles = titles_of(actor, [gap.answer for gap in page.items if gap.answer]) if page else {}
-    known = who_might_know(actor.user, [gap.question for gap in page.items if gap.question]) if page else {}
+    known = (
+        who_might_know(actor.user, [gap.question for gap in page.items if gap.question and not gap.answer])
+        if page
+        else {}
+    )
     context = {
         "form": form,
         "page": page,
