@@ -13,7 +13,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH = "figures", "search", "retrieval", "operations", "growth"
 COST, EFFECTS, DECISIONS, TRIGGERS, DESK = "cost", "effects", "decisions", "triggers", "desk"
 CONTEXT, TRUTH, UNKNOWN, THEN, LOOKUP, ANCHORS = "context", "truth", "unknown", "then", "documentation", "anchors"
-PEERS, COMPANY, SERVERS, PARTITIONS = "peers", "company", "servers", "partitions"
+PEERS, COMPANY, SERVERS, PARTITIONS, SMALL = "peers", "company", "servers", "partitions", "small"
 """What is measured, by the name that its table's markers have in the page."""
 
 
@@ -137,6 +137,12 @@ def _unknown(*, write: bool = False) -> str:
     return "\n".join([f"{_today()}, `python -m benchmarks --only {UNKNOWN}`:", "", *unknown.measure(write=write), ""])
 
 
+def _small() -> str:
+    from benchmarks.retrieval import small
+
+    return "\n".join([f"{_today()}, `python -m benchmarks --only {SMALL}`:", "", *small.measure(), ""])
+
+
 def _then() -> str:
     from benchmarks.retrieval import then
 
@@ -243,6 +249,7 @@ _MEASURES = {
     TRUTH: _truth,
     TRIGGERS: _triggers,
     UNKNOWN: _unknown,
+    SMALL: _small,
     RETRIEVAL: _retrieval,
     THEN: _then,
     DECISIONS: _decisions,
