@@ -83,7 +83,7 @@ class ApiKey(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.label or 'key'} ({self.prefix}…)"
+        return f"{self.label} ({self.prefix}…)" if self.label else f"{self.prefix}…"
 
     @property
     def state(self) -> str:

@@ -21,7 +21,7 @@ def test_without_hooks_all_is_well(home: Path, settings: Any) -> None:
     assert look(settings) == (CheckStatus.OK, "none are installed", "")
 
 
-@pytest.mark.parametrize("client", ["claude-code", "gemini-cli", "cursor"])
+@pytest.mark.parametrize("client", ["claude-code", "gemini-cli", "cursor", "copilot"])
 def test_each_entry_is_run_for_real(home: Path, ada: User, server: HookServer, settings: Any, client: str) -> None:
     run("connect", client, "--hooks")
 
@@ -32,7 +32,7 @@ def test_each_entry_is_run_for_real(home: Path, ada: User, server: HookServer, s
     assert found.endswith(" ms")
     assert {event["hook_event_name"] for event in server.events} == {"Ping"}
     # Claude Code has two ways: its own, and the program. The one for acts asks nobody.
-    assert len(server.heard) == {"claude-code": 2, "gemini-cli": 1, "cursor": 4}[client]
+    assert len(server.heard) == {"claude-code": 2, "gemini-cli": 1, "cursor": 4, "copilot": 3}[client]
 
 
 def test_codex_is_asked_whether_it_trusts_them(home: Path, ada: User, server: HookServer, settings: Any) -> None:
