@@ -17,6 +17,7 @@ from bigmind.core.handles import handle_of
 from bigmind.core.rls import rls_bypass
 from knowledge.models import Recall, Serving, Session
 
+from .current_sessions import session_at_work
 from .exposures import Exposure
 
 MOST_SHOWN = 20
@@ -106,10 +107,14 @@ def _notice(session: Session, one: Exposure, why: str) -> Recall:
 
 
 def hear_recalls(actor: Actor) -> list[str]:
-    """Return the withdrawals that this agent's open sessions were not notified of, each only once."""
+    """Return the withdrawals that this conversation, or else its agent, was not notified of, each only once."""
     if not _is_waiting(actor):
         return []
-    rows = list(Recall.objects.filter(user=actor.user, agent=actor.agent, told_at=None).order_by("pk")[:MOST_SHOWN])
+    waiting = Recall.objects.filter(user=actor.user, agent=actor.agent, told_at=None).order_by("pk")
+    # Where the conversation is known, the notices of a second window are not for it.
+    if session := session_at_work(actor):
+        waiting = waiting.filter(session=session)
+    rows = list(waiting[:MOST_SHOWN])
     # Of two concurrent calls only one reports it: the UPDATE of the other finds no row.
     mine = [row for row in rows if Recall.objects.filter(pk=row.pk, told_at=None).update(told_at=timezone.now())]
     return list(dict.fromkeys(_sentence(row) for row in mine))

@@ -1,6 +1,7 @@
 """Erasing: after it a marker stands in no column of the database but those that say why (T19)."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -206,6 +207,21 @@ def test_an_open_session_that_was_told_it_hears_at_its_next_call_and_once() -> N
     assert any(f"[{entry.handle}]" in line and "recalled" in line for line in first)
     assert not any("recalled" in line for line in second)
     assert entry.title not in " ".join(first)
+
+
+def test_each_of_two_windows_hears_of_what_was_recalled() -> None:
+    author = acting_with_a_key()
+    entry = approved_from(author)
+    agent = make_agent(make_user(), "claude-code")
+    windows = [replace(agent, conversation=name) for name in ("one", "two")]
+    for window in windows:
+        start_session(window)
+    assert author.key
+    forget_source(make_actor(admin=True), key=author.key.pk, dry_run=False)
+
+    heard = [notices(RequestContext(window, frozenset({"core"}), "r1")) for window in windows]
+
+    assert all(any(f"[{entry.handle}]" in line for line in lines) for lines in heard)
 
 
 def test_the_owner_of_an_ended_session_that_was_told_it_reads_a_notice() -> None:
