@@ -1,6 +1,7 @@
 """Sessions: started, flagged, ended, found again by the next one."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -318,6 +319,22 @@ def test_what_is_kept_in_a_session_while_it_is_erased_goes_with_it():
         erasing.result(30)
 
     assert not Passage.objects.filter(text__contains="Unrepeatable").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_first_writes_of_a_conversation_open_one_session_however_many_come_at_once():
+    actor = replace(make_actor(), conversation="run-1")
+
+    def flag(number):
+        try:
+            return flag_important(actor, content=f"We chose Redis {number}.").session_id
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        sessions = set(threads.map(flag, range(8)))
+
+    assert len(sessions) == Session.objects.count() == 1
 
 
 def test_closing_a_session_keeps_the_headline_that_somebody_wrote():
