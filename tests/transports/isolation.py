@@ -525,10 +525,9 @@ ROWS: dict[str, tuple[str, ...]] = {
         "memory_erase_session",
         "memory_correct_chunk",
         "memory_erase_chunk",
-        "memory_store_fact",
-        "memory_add_hypothesis",
         "memory_forget_source",
     ),
+    "storing a fact or a hypothesis, whatever session it names": ("memory_store_fact", "memory_add_hypothesis"),
     "facts": (
         "memory_deprecate_fact",
         "memory_correct_fact",
@@ -625,6 +624,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "the guide": ("memory_get_instructions",),
 }
 ADDRESSED = (
+    "storing a fact or a hypothesis, whatever session it names",
     "proposals: revising, withdrawing",
     "sessions, summaries, chunks",
     "facts",
