@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -9,6 +10,7 @@ from django.utils import timezone
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
+from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.models import User
 from bigmind.core.translation import _, write_number
@@ -16,13 +18,15 @@ from bigmind.web.pages import own_page
 from bigmind.web.words import word_of
 from knowledge.kinds import KIND_OF_WORD, KINDS, LISTED, OWN
 from knowledge.models import Hypothesis, Session
+from knowledge.services.asking_again import titles_of
 from knowledge.services.context import get_context
 from knowledge.services.context_budget import TOTAL_TOKENS
 from knowledge.services.insights import DayOfGrowth, growth_of_memory
 from knowledge.services.upkeep import check_health
+from knowledge.shapes.upkeep import FindingShape
 from knowledge.transfer.passport import export_memory, files_for, pack_files
 from knowledge.transfer.vaults import vault_files
-from knowledge.views.pages import memory_page
+from knowledge.views.pages import address_of, memory_page
 
 KIND_OF_FINDING = {
     "stale_facts": "fact",
@@ -38,17 +42,30 @@ def memory(request: HttpRequest) -> HttpResponse:
     """Show how much is remembered, what agents receive of it, and what deserves a look."""
     actor = actor_of(request)
     user = actor.user
-    findings = [(finding, KIND_OF_FINDING.get(finding.check, "")) for finding in check_health(actor).findings]
     growth = growth_of_memory(user)
     return memory_page(
         request,
         "knowledge/memory.html",
         section="memory",
         figures=[_figure(user, word, growth) for word in OWN],
-        findings=[(finding, kind) for finding, kind in findings if finding.count],
+        findings=_findings(actor),
         tokens=get_context(actor).tokens,
         limit=TOTAL_TOKENS,
     )
+
+
+def _findings(actor: Actor) -> list[tuple[FindingShape, list[tuple[str, str]]]]:
+    """Return what deserves a look, each with the address and the first words of what it is about."""
+    findings = [finding for finding in check_health(actor).findings if finding.count]
+    things = {
+        finding.check: [(kind, str(id)) for id in finding.ids if (kind := KIND_OF_FINDING.get(finding.check))]
+        for finding in findings
+    }
+    titles = titles_of(actor, chain.from_iterable(things.values()))
+    return [
+        (finding, [(address_of(*thing), titles[thing]) for thing in things[finding.check] if thing in titles])
+        for finding in findings
+    ]
 
 
 @dataclass(frozen=True)
