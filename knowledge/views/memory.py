@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -17,8 +17,7 @@ from bigmind.core.translation import _, write_number
 from bigmind.web.pages import own_page
 from bigmind.web.words import word_of
 from knowledge.kinds import KIND_OF_WORD, KINDS, LISTED, OWN
-from knowledge.models import Hypothesis, Session
-from knowledge.services.asking_again import titles_of
+from knowledge.models import Fact, Hypothesis, Session
 from knowledge.services.context import get_context
 from knowledge.services.context_budget import TOTAL_TOKENS
 from knowledge.services.insights import DayOfGrowth, growth_of_memory
@@ -34,6 +33,7 @@ KIND_OF_FINDING = {
     "open_sessions": "session",
     "sessions_without_summary": "session",
 }
+THINGS: dict[str, Any] = {"fact": Fact.objects, "session": Session.objects}
 
 
 @own_page
@@ -54,18 +54,17 @@ def memory(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _findings(actor: Actor) -> list[tuple[FindingShape, list[tuple[str, str]]]]:
-    """Return what deserves a look, each with the address and the first words of what it is about."""
-    findings = [finding for finding in check_health(actor).findings if finding.count]
-    things = {
-        finding.check: [(kind, str(id)) for id in finding.ids if (kind := KIND_OF_FINDING.get(finding.check))]
-        for finding in findings
-    }
-    titles = titles_of(actor, chain.from_iterable(things.values()))
-    return [
-        (finding, [(address_of(*thing), titles[thing]) for thing in things[finding.check] if thing in titles])
-        for finding in findings
-    ]
+def _findings(actor: Actor) -> list[tuple[FindingShape, list[tuple[str, object]]]]:
+    """Return what deserves a look, each with the address of what it is about, and that itself."""
+    found = []
+    for finding in check_health(actor).findings:
+        kind = KIND_OF_FINDING.get(finding.check, "")
+        # A fact is named by the number that its person knows; a session by its own id.
+        keys = [key for id in finding.ids for key in (actor.user.ids_of(int(id)) if kind == "fact" else (id,))]
+        things = THINGS[kind].of(actor.user).in_bulk(keys).values() if kind else ()
+        if finding.count:
+            found.append((finding, [(address_of(kind, thing.pk), thing) for thing in things]))
+    return found
 
 
 @dataclass(frozen=True)
