@@ -1,8 +1,12 @@
 """The programs that can talk to BigMind: what to paste into each, and where its agent's instructions belong."""
 
+import os
+import shlex
+import shutil
 import sys
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -35,14 +39,15 @@ class ClientProgram:
 
     def command(self, config: ServerConfig) -> str:
         """Return the single command that writes all this; empty if there is no file to write."""
-        program = program_called(self.slug)
-        if program is None or program.configuration is None:
+        written = program_called(self.slug)
+        if written is None or written.configuration is None:
             return ""
         # On the machine of BigMind itself the command knows the address, and makes the key.
         address = [] if config.command else [f'--url "{config.public_url}"']
         key = [] if config.command and config.key == KEY_PLACEHOLDER else [f"--key {config.key}"]
         toolsets = [f"--toolsets {','.join(config.toolsets)}"] if config.toolsets else []
-        return " ".join([f"bigmind connect {self.slug}", *address, *key, *toolsets])
+        program = bigmind_here(dict(config.environment).get("BIGMIND_HOME", "")) if config.command else "bigmind"
+        return " ".join([f"{program} connect {self.slug}", *address, *key, *toolsets])
 
 
 def door(*, key: str = "", toolsets: Collection[str] = ()) -> ServerConfig:
@@ -59,6 +64,23 @@ def client_called(slug: str) -> ClientProgram | None:
 def ways_in(config: ServerConfig) -> list[tuple[ClientProgram, list[Snippet], str]]:
     """Return every client with what to paste into it for this server, and the one command that does it all."""
     return [(client, client.write(config), client.command(config)) for client in CLIENTS]
+
+
+def bigmind_here(home: str = "") -> str:
+    """Return what starts this BigMind's own program in a terminal of this machine: its path, unless PATH leads to it.
+
+    A home that is not the usual one is named, so that the program finds the same BigMind.
+    """
+    elsewhere = home and os.name == "posix" and Path(home) != Path.home() / ".bigmind"
+    return f"BIGMIND_HOME={shlex.quote(home)} {_program()}" if elsewhere else _program()
+
+
+def _program() -> str:
+    own = Path(sys.executable).with_name("bigmind")
+    found = shutil.which("bigmind")
+    if found and Path(found).resolve() == own.resolve():
+        return "bigmind"
+    return shlex.quote(str(own)) if own.exists() else f"{shlex.quote(sys.executable)} -m bigmind"
 
 
 def find_clients() -> list[ClientProgram]:

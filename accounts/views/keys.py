@@ -46,7 +46,7 @@ from bigmind.core.sentences import in_language
 from bigmind.core.text import clean_name
 from bigmind.core.translation import _, gettext_lazy, write_number
 from bigmind.web.forms import LabelledForm, form_data
-from bigmind.web.pages import offset_in
+from bigmind.web.pages import is_own_address, offset_in
 
 SCOPES = {
     "read": gettext_lazy("read: recall what is remembered"),
@@ -280,11 +280,13 @@ def new(request: HttpRequest, key_id: UUID) -> HttpResponse:
     asked = request.GET.get("toolsets", "")
     # They become part of a command that is pasted into a terminal, so nothing else may stand there.
     toolsets = key.toolsets or (asked.split(",") if TOOLSET_NAMES.fullmatch(asked) else [])
+    chosen, back = client_called(request.GET.get("client", "")), request.GET.get("next", "")
     context = {
         "key": key,
         "text": text,
-        "ways_in": ways_in(door(key=text, toolsets=toolsets)),
-        "chosen": client_called(request.GET.get("client", "")),
+        "ways_in": [way for way in ways_in(door(key=text, toolsets=toolsets)) if chosen in (None, way[0])],
+        "chosen": chosen,
+        "back": back if is_own_address(request, back) else "",
         "rules": rules_in_file(),
         "arrival": arrival_of(key),
     }

@@ -23,6 +23,7 @@ from bigmind.core.operations import Operation
 from bigmind.core.token_counts import count_tokens
 from bigmind.operations import operations_for
 from bigmind.toolsets import DEFAULT_TOOLSETS, TOOLSETS, parse_toolsets
+from bigmind.web.pages import is_own_address
 
 AGENTS_SHOWN = 10
 
@@ -48,7 +49,8 @@ def connect(request: HttpRequest) -> HttpResponse:
     chosen = parse_toolsets(",".join(sent.getlist("toolsets")))
     listed = _toolsets_parameter(chosen)
     if request.method == "POST":
-        return _make_key(actor, sent.get("client", ""), listed)
+        back = sent.get("next", "")
+        return _make_key(actor, sent.get("client", ""), listed, back if is_own_address(request, back) else "")
     offers = [_offer(actor, name, chosen) for name in TOOLSETS]
     chosen_client = client_called(request.GET.get("client", ""))
     context = {
@@ -56,6 +58,7 @@ def connect(request: HttpRequest) -> HttpResponse:
         "tools": len(_operations_in(actor, chosen)),
         "tokens": sum(_price_of(operation) for operation in _operations_in(actor, chosen)),
         "listed": sorted(chosen),
+        "narrowed": bool(sent.getlist("toolsets")),
         "ways_in": ways_in(door(toolsets=listed)),
         "chosen": chosen_client,
         "opened": chosen_client or CLIENTS[0],
@@ -66,12 +69,12 @@ def connect(request: HttpRequest) -> HttpResponse:
     return render(request, "accounts/connect.html", context)
 
 
-def _make_key(actor: Actor, slug: str, listed: list[str]) -> HttpResponse:
+def _make_key(actor: Actor, slug: str, listed: list[str], back: str) -> HttpResponse:
     client = client_called(slug)
     if client is None:
         raise Http404
     made = create_key(actor.user, label=client.name, expires_at=ends_after(default_lifetime()))
-    return hand_over(made, client=client.slug, toolsets=",".join(listed))
+    return hand_over(made, client=client.slug, toolsets=",".join(listed), next=back)
 
 
 def _toolsets_parameter(chosen: Collection[str]) -> list[str]:

@@ -99,7 +99,7 @@ def test_without_a_script_the_page_is_loaded_again(visits_served: Visits, served
     text = make_key_for_cursor(page)
 
     Wire(served, text).send("tools/list")
-    page.get_by_role("link", name="I have copied it").click()
+    page.get_by_role("link", name="Done").click()
 
     expect(page.get_by_text("connected ✓")).to_be_visible()
     expect(page.get_by_text("import your existing memory files")).to_be_visible()
@@ -118,7 +118,8 @@ def test_a_newcomer_walks_from_a_name_to_the_first_memory(visits: Visits, settin
     text = page.get_by_label("Cursor", exact=True).inner_text()
     authenticate_key(text, client_name="cursor", client_version="2.4", host="atlas")
     agent = make_agent(newcomer, "cursor", host="atlas")
-    page.get_by_role("link", name="see the first memory arrive").click()
+    page.get_by_role("link", name="Copied: on to the next step").click()
+    expect(page).to_have_url(re.compile(r"/welcome/#arrived$"))
     expect(page.get_by_text("Waiting for the first memory")).to_be_visible()
     make_fact(agent, "I prefer small pull requests.")
     expect(page.get_by_text("Remembered: I prefer small pull requests.")).to_be_visible()
