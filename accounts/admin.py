@@ -41,10 +41,11 @@ from accounts.models import (
     TaskTally,
     User,
 )
+from accounts.people.names import require_own_name
 from accounts.people.user_deletion import delete_user
 from accounts.people.users import require_another_admin
 from accounts.services.audit import audit
-from bigmind.core.errors import Conflict
+from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.masking import masking
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy
@@ -60,6 +61,12 @@ class UserForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean(self) -> dict[str, Any]:
         """Refuse to demote or deactivate the last admin, in the words of the command."""
         cleaned = super().clean() or self.cleaned_data
+        for field in ("username", "display_name"):
+            try:
+                known = User.objects.filter(pk=self.instance.pk).first()
+                require_own_name(cleaned.get(field) or "", field=field, user=known)
+            except Invalid as refusal:
+                self.add_error(field, in_language(str(refusal)))
         if cleaned.get("role") != Role.ADMIN or not cleaned.get("is_active"):
             try:
                 require_another_admin(self.instance)

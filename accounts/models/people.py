@@ -98,6 +98,12 @@ class User(AbstractBaseUser):
     def __str__(self) -> str:
         return self.display_name or self.username
 
+    @property
+    def signature(self) -> str:
+        """Name the person so that nobody else can be meant: “Ada Lovelace (ada)”; agents and curators read this."""
+        is_same = self.display_name.casefold() in ("", self.username.casefold())
+        return str(self) if is_same else f"{self.display_name} ({self.username})"
+
     def ids_of(self, number: int) -> tuple[int, ...]:
         """Return the ids that this user's row of a number can have: at most one of them is taken."""
         return ids_in(self.id_block, number)

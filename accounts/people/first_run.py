@@ -67,7 +67,7 @@ def _make_owner(wanted: str) -> User:
     everyone = list(User.objects.all()[:2])
     if len(everyone) == 1 and everyone[0].is_active and everyone[0].username.lower() == wanted.strip().lower():
         return set_role(everyone[0], Role.ADMIN)
-    return add_user(fresh_username(wanted), role=Role.ADMIN)
+    return add_user(fresh_username(wanted), role=Role.ADMIN, is_owner=True)
 
 
 def _set_password(owner: User, password: str) -> None:

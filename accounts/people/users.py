@@ -10,6 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import SCOPES, ApiKey, Role, User
+from accounts.people.names import plain_form, require_own_name
 from accounts.roles import scopes_of
 from accounts.services.audit import audit
 from bigmind.core.errors import Conflict, Invalid, NotFound
@@ -60,8 +61,18 @@ def role_matrix() -> list[Right]:
     return [*rights, Right(_("Read the private memory of others"), "", (False,) * len(Role.values))]
 
 
-def add_user(username: str, *, display_name: str = "", role: str = Role.MEMBER, password: str | None = None) -> User:
+def add_user(
+    username: str,
+    *,
+    display_name: str = "",
+    role: str = Role.MEMBER,
+    password: str | None = None,
+    is_owner: bool = False,
+) -> User:
     """Make a user and return it with its id, which never changes.
+
+    Args:
+        is_owner: Whether the operator names the first admin, who may be called `admin`.
 
     Raises:
         Invalid: the user name or the role cannot be used.
@@ -74,6 +85,12 @@ def add_user(username: str, *, display_name: str = "", role: str = Role.MEMBER, 
     except ValidationError as error:
         problems = [{"field": field, "message": " ".join(found)} for field, found in error.message_dict.items()]
         raise Invalid(" ".join(f"{p['field']}: {p['message']}" for p in problems), problems=problems) from error
+    if User.objects.filter(username__iexact=user.username).exists():
+        raise Conflict(f"There is a user {echo(user.username)} already.", hint="Choose another name.")
+    if not is_owner:
+        require_own_name(user.username, field="username")
+        if user.display_name != user.username:
+            require_own_name(user.display_name, field="display_name")
     try:
         with transaction.atomic():
             user.save()
@@ -182,14 +199,19 @@ def adopt_orphan_keys() -> list[ApiKey]:
     """
     orphans = list(ApiKey.objects.usable().never_linked().select_for_update())
     for key in orphans:
-        link_key(add_user(fresh_username(f"key-{key.pk.hex[:12]}"), display_name=_owner_of(key)), key)
+        username = fresh_username(f"key-{key.pk.hex[:12]}")
+        try:
+            link_key(add_user(username, display_name=_owner_of(key)), key)
+        except Invalid:  # A label may say anything; that must not hold up the start.
+            link_key(add_user(username), key)
     return orphans
 
 
 def fresh_username(wanted: str) -> str:
     """Return the name that is wanted, or where it is taken the first of wanted-2, wanted-3, … that is not."""
     names = chain([wanted], (f"{wanted[:LONGEST_STEM]}-{number}" for number in count(2)))
-    return next(name for name in names if not User.objects.filter(username__iexact=name).exists())
+    taken = {plain_form(name) for name in User.objects.values_list("username", flat=True)}
+    return next(name for name in names if plain_form(name) not in taken)
 
 
 def _owner_of(key: ApiKey) -> str:

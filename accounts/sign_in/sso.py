@@ -1,7 +1,7 @@
 """Who may sign in by the company's own sign-in: existing people, invited people, and nobody by mistake."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -177,15 +177,24 @@ def _make(identity: Identity, *, role: str, name: str = "") -> User:
     if User.objects.filter(email__iexact=identity.email, is_email_vouched=True).exists():
         raise Forbidden("Several people here have your e-mail address.", hint=ASK)
     stem = identity.username.partition("@")[0] or identity.email.partition("@")[0]
-    try:
-        user = add_user(fresh_username(stem[:140]), display_name=(name or identity.name)[:200], role=role)
-    except Invalid:
-        # The provider's name for a user need not be a valid user name, nor one that can be shown.
-        user = add_user(fresh_username("colleague"), role=role)
+    called = (name or identity.name)[:200]
+    # The provider's name for a user need not be a valid user name, nor one that can be shown, nor theirs alone.
+    choices = ((stem[:140], called), (stem[:140], ""), ("colleague", called), ("colleague", ""))
+    user = _add_first_valid(choices, role)
     user.email, user.is_email_vouched = identity.email, True
     user.save(update_fields=["email", "is_email_vouched"])
     _link(user, identity)
     return user
+
+
+def _add_first_valid(choices: Iterable[tuple[str, str]], role: str) -> User:
+    refused: Invalid | None = None
+    for stem, called in choices:
+        try:
+            return add_user(fresh_username(stem), display_name=called, role=role)
+        except Invalid as error:
+            refused = error
+    raise refused or Invalid("No name can be used.")
 
 
 def _link(user: User, identity: Identity) -> None:

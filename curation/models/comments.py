@@ -26,4 +26,4 @@ class Comment(models.Model):
     @property
     def by_name(self) -> str:
         """The name of the author, also when the account is deleted."""
-        return str(self.by) if self.by else FORMER_USER
+        return self.by.signature if self.by else FORMER_USER

@@ -260,7 +260,7 @@ class CompanyEntry(SharedKnowledge, Anchored):
 
     def _name_of(self, role: str) -> str | None:
         person = getattr(self.copy if self.is_copy else self, role)
-        return str(person) if person else None
+        return getattr(person, "signature", str(person)) if person else None
 
     @property
     def text(self) -> str:

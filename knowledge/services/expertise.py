@@ -83,7 +83,7 @@ def who_might_know(asker: User, question_ids: Iterable[int]) -> dict[int, list[P
     for question, kind, id, similarity in sorted(found, key=lambda row: -row[3]):
         owner, title = owners.get((kind, id), (None, ""))
         if owner is not None and owner.pk in willing and similarity >= NEAR_ENOUGH:
-            knower = PossibleExpert(str(owner), kind, id, title, round(similarity, 2))
+            knower = PossibleExpert(owner.signature, kind, id, title, round(similarity, 2))
             named.setdefault(question, {}).setdefault(owner.pk, knower)
     return {question: list(people.values())[:PEOPLE_NAMED] for question, people in named.items()}
 

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from accounts.models import Agent, ApiKey, Sharing, User
+from accounts.people.names import require_own_name
 from accounts.people.sharing import choose_sharing
 from bigmind.core.text import clean_name
 from knowledge.models import Fact, Note, Session
@@ -93,7 +94,12 @@ def close_first_steps(actor: Actor) -> None:
 
 
 def change_name(actor: Actor, *, name: PersonName) -> User:
-    """Change how the person is called, here and in what others see of them."""
+    """Change how the person is called, here and in what others see of them.
+
+    Raises:
+        Invalid: it is a word of BigMind's own, or looks like the user name of somebody else.
+    """
+    require_own_name(name, field="name", user=actor.user)
     actor.user.display_name = name
     actor.user.save(update_fields=["display_name", "updated_at"])
     return actor.user

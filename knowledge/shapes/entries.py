@@ -35,8 +35,8 @@ class EntryShape(SharedShape):
     @field_validator("created_by", mode="before")
     @classmethod
     def show_name(cls, user: object) -> str | None:
-        """Show a person by name."""
-        return str(user) if user else None
+        """Show a person by name, with the user name that nobody else has."""
+        return getattr(user, "signature", str(user)) if user else None
 
 
 class EntriesShape(ListShape[EntryShape]):
