@@ -34,7 +34,9 @@ def _phrases(text: str) -> list[tuple[str, ...]]:
 # The first that a question begins with, or is, decides. `…` has the words that may follow.
 _WHOLE: dict[Ask, list[tuple[str, ...]]] = {
     "stop": _phrases(
-        """where did we leave off | where did we stop | where were we | where was i | where did i leave off
+        """where we stopped | where did we end up | where did we get to | how far did we get | wie weit waren wir |
+        was war unser letzter stand | wo sind wir |
+        where did we leave off | where did we stop | where were we | where was i | where did i leave off
         where are we | where do we stand | where did i stop | where we left off | pick up where we left off
         continue where we left off | continue where we stopped | let s continue where we left off
         resume where we left off | what was i doing | what were we doing | what were we working on
@@ -46,7 +48,11 @@ _WHOLE: dict[Ask, list[tuple[str, ...]]] = {
         lass uns da weitermachen wo wir aufgehört haben | woran waren wir"""
     ),
     "open": _phrases(
-        """what is still open | what s still open | what is open | what is left to do | what s left to do
+        """what are my open todos | what are the open todos | my todos | what s on my todo list
+        what is on my todo list | what are the open hypotheses | which hypotheses are open | open hypotheses
+        what s unfinished | was steht als nachstes an | was gibt s noch zu tun | was gibt es noch zu tun
+        was ist unerledigt
+        what is still open | what s still open | what is open | what is left to do | what s left to do
         what is left | what s left | what remains | what remains to be done | what remains to do
         what is still to do | what s next | what is next | what are the next steps | what are our next steps
         what were the next steps | next steps | what are the open points | open points | open todos
@@ -63,7 +69,8 @@ _WHOLE: dict[Ask, list[tuple[str, ...]]] = {
         welche aufgaben sind noch offen | womit geht es weiter | wie geht es weiter"""
     ),
     "person": _phrases(
-        """who am i | who am i to you | what do you know about me | tell me about me
+        """what do you have stored about me | what s my name | what is my name | who do you think i am
+        wie heisse ich | who am i | who am i to you | what do you know about me | tell me about me
         tell me what you know about me | what do you remember about me | what have you learned about me
         what have you stored about me | do you know me | do you know who i am | do you remember me
         what is stored about me | what do you have on me | what information do you have about me | describe me
@@ -113,7 +120,8 @@ _LAST_VERBS = _set(
 _GERMAN_DECIDED = frozenset({"entschieden", "beschlossen", "vereinbart", "festgelegt", "abgemacht"})
 
 _TELLS = _set(
-    "doing what which things thing work stuff have has had did do does done was were is are been be the a an all i we "
+    "hab up s any progress made doing "
+    "what which things thing work stuff have has had did do does done was were is are been be the a an all i we "
     "you our my me us that of in on at to get got out it for so last latest previous time times session "
     "sessions conversation chat meeting meetings call day recently lately up far worked working accomplish "
     "accomplished achieve achieved finish finished talk talked discuss discussed about happen happened "
@@ -137,6 +145,16 @@ _POLITE = _set(
     "please hey hi hello ok okay so and now again today then bitte also nun und denn eigentlich nochmal noch "
     "mal hallo can could you tell me remind kannst du mir sagen exactly genau just but actually"
 )
+_STARTS = _phrases(
+    """what did we do | what did i do | what did we work on | what did i work on | what have we done
+        what have i done | what did we get done | what did i get done | what did we talk about | what did we discuss
+        what did we finish"""
+)
+_GERMAN_STARTS = _phrases(
+    "was haben wir | was habe ich | was hab ich | woran haben wir | woran habe ich | was hatten wir"
+)
+_GERMAN_DONE = _set("gemacht getan gearbeitet geschafft erledigt besprochen")
+_TOPIC_WORDS = 4
 _MOST_WORDS = 24
 
 
@@ -220,6 +238,8 @@ def _german_decision(words: Sequence[str], timed: Collection[str]) -> EpisodeQue
         ("was", "wurde"),
         ("wie", "haben", "wir"),
         ("was", "habe", "ich"),
+        ("wozu", "haben", "wir"),
+        ("wofur", "haben", "wir"),
     )
     start = next((one for one in starts if tuple(words[: len(one)]) == one), None)
     if start is None or words[-1] not in _GERMAN_DECIDED:
@@ -233,8 +253,21 @@ def _german_decision(words: Sequence[str], timed: Collection[str]) -> EpisodeQue
 def _activity(words: Sequence[str], timed: Collection[str]) -> EpisodeQuestion | None:
     """Read what asks for sessions: of a time, or of late."""
     rest = [word for word in words if word not in timed]
+    if (
+        timed
+        and _begins_activity(words)
+        and len(about := [word for word in rest if word not in _TELLS]) <= _TOPIC_WORDS
+    ):
+        return EpisodeQuestion("sessions", " ".join(about))
     is_last = not _LASTS.isdisjoint(words)
     names_act = not _ACTS.isdisjoint(rest) or (is_last and not _MEETINGS.isdisjoint(words))
     if not (names_act and (timed or is_last)):
         return None
     return EpisodeQuestion("sessions", is_last=is_last and not timed) if all(word in _TELLS for word in rest) else None
+
+
+def _begins_activity(words: Sequence[str]) -> bool:
+    """Whether a question begins as one for what was done, and may say on what: “… on Friday on billing?”."""
+    if tuple(words[:3]) in _GERMAN_STARTS:
+        return words[-1] in _GERMAN_DONE
+    return any(tuple(words[: len(start)]) == start for start in _STARTS)

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import Profile
+from bigmind.core.period_words import plain
 from bigmind.core.periods import Period, find_period_and_words
 from bigmind.core.text import Told, one_line, quote
 from knowledge.kinds import KINDS
@@ -61,9 +62,11 @@ def answer_episode(actor: Actor, query: str, *, project: str = "", within: Perio
     """
     period, timed = find_period_and_words(query)
     asked = read_episode_question(query, timed=timed)
-    if asked is None:
-        return None
-    period = period or within
+    found = _answer(actor, asked, period or within, project) if asked else None
+    return found if found and (found.hits or found.notice) else None
+
+
+def _answer(actor: Actor, asked: EpisodeQuestion, period: Period | None, project: str) -> Episodes | None:
     if asked.ask == "person":
         return _person(actor, with_identity=True)
     if asked.ask == "preferences":
@@ -76,7 +79,7 @@ def answer_episode(actor: Actor, query: str, *, project: str = "", within: Perio
         return _open_work(actor, project)
     if asked.ask == "stop" or period is None:
         return _latest(actor, project, asked)
-    return _sessions_of(actor, period, project)
+    return _sessions_of(actor, period, project, topic=asked.topic)
 
 
 def period_between(since: datetime | None, before: datetime | None) -> Period | None:
@@ -90,7 +93,8 @@ def period_between(since: datetime | None, before: datetime | None) -> Period | 
 def _sessions(actor: Actor) -> Any:
     """Return the sessions that say what was done, without the one of this conversation."""
     says = Q(outcome__gt="") | Q(one_liner__gt="") & ~Q(one_liner=AUTO_CLOSED) | ~Q(summary=None) | ~Q(chunks=None)
-    at_work = session_at_work(actor) if actor.is_agent else None
+    says |= Q(ended_at=None) & ~Q(topics=[])
+    at_work = session_at_work(actor)
     told = Session.objects.of(actor.user).in_view().filter(says).select_related("summary").distinct()
     return told.exclude(pk=at_work.pk).newest_first() if at_work else told.newest_first()
 
@@ -99,12 +103,14 @@ def _ours_first(sessions: Iterable[Session], project: str) -> list[Session]:
     return sorted(sessions, key=lambda one: bool(project) and one.project.casefold() != project.casefold())
 
 
-def _sessions_of(actor: Actor, period: Period, project: str) -> Episodes:
+def _sessions_of(actor: Actor, period: Period, project: str, topic: str = "") -> Episodes:
     """Return the sessions of a period; where it has none, what was stored then, and the sessions that are nearest."""
     told = _sessions(actor)
     # A session that began the day before may go on into the period.
     near = told.filter(started_at__lt=period.end, started_at__gte=period.start - timedelta(days=1))[:READ]
     of_period = [one for one in near if max(one.started_at, one.ended_at or one.started_at) >= period.start]
+    if topic:
+        of_period.sort(key=lambda one: -_mentions(one, topic))
     days = say_period(period)
     if of_period:
         return Episodes(_of_sessions(actor, _ours_first(of_period, project)[:SHOWN]), _count(len(of_period), days))
@@ -117,6 +123,19 @@ def _sessions_of(actor: Actor, period: Period, project: str) -> Episodes:
     if not nearest:
         return Episodes([], "")
     return Episodes(_of_sessions(actor, nearest), f"Nothing was recorded: {days}. Nearest:")
+
+
+def _mentions(session: Session, topic: str) -> int:
+    """Return how many words of a topic a session has."""
+    narrative = session.narrative
+    parts = (
+        session.one_liner,
+        session.project,
+        *session.topics,
+        session.outcome,
+        narrative.summary if narrative else "",
+    )
+    return sum(word in plain(" ".join(parts)) for word in topic.split())
 
 
 def _count(number: int, days: str) -> str:
@@ -205,7 +224,7 @@ def _say(session: Session, *, with_open: bool) -> str:
     narrative = session.narrative
     rest = (with_open and _open_sentence(session)) or session.outcome or (narrative.summary if narrative else "")
     if not (session.own_headline or rest):
-        rest = next((chunk.content for chunk in session.chunks_in_order), "")
+        rest = next((chunk.content for chunk in session.chunks_in_order), "") or ", ".join(session.topics)
     open_mark = "(open) " if session.is_open else ""
     return _cut(f"{open_mark}{': '.join(filter(None, (session.own_headline, one_line(rest))))}")
 

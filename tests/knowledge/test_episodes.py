@@ -201,6 +201,7 @@ def test_an_empty_memory_answers_as_any_search_does():
     reply = recall(make_actor(), query="What did we do yesterday?")
 
     assert reply.items == []
+    assert reply.state != "answer"
 
 
 def test_a_misread_question_hides_nothing_that_a_search_finds(actor):
