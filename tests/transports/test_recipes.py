@@ -9,6 +9,7 @@ import pytest
 from django.core.management import call_command
 
 from accounts.people.first_run import first_run
+from knowledge.services.embedding import embed_pending
 from tests.first_conversation import missing_from
 
 PAGE = (Path(__file__).parents[2] / "docs" / "recipes.md").read_text()
@@ -25,6 +26,7 @@ def test_every_recipe_does_what_it_says() -> None:
             output = StringIO()
             program, *arguments = shlex.split(command)
             call_command(*arguments, stdout=output)
+            embed_pending()  # As a worker does meanwhile.
 
             assert program == "bigmind"
             assert not missing_from(output.getvalue(), filter(None, shown.splitlines())), (command, output.getvalue())
