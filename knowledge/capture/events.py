@@ -36,7 +36,6 @@ from knowledge.models import (
 from knowledge.search.passages import erase_passages
 from knowledge.services.chunks import add_chunk
 from knowledge.services.context import build_context
-from knowledge.services.context_budget import LAST_LINES_TOKENS
 from knowledge.services.current_sessions import begin_session
 from knowledge.services.exposures import MEASURED, Exposure, serve
 from knowledge.services.holdout import withhold
@@ -44,7 +43,7 @@ from knowledge.services.other_agents import others_at_work
 from knowledge.services.outcomes import note_question, note_work
 from knowledge.services.projects import canonical_project
 from knowledge.services.sent_lines import LineOwner, keep_texts
-from knowledge.services.sessions import StartedSession, end_session, keep_as_told, open_with_context
+from knowledge.services.sessions import StartedSession, count_beside, end_session, keep_as_told, open_with_context
 
 from .conversations import (
     SOURCES_OF_FORKS,
@@ -351,8 +350,8 @@ def _open(occasion: _Occasion) -> StartedSession:
 
 
 def _read_context(actor: Actor, project: str) -> StartedSession:
-    context = build_context(actor, project=project, topics=[], beside=LAST_LINES_TOKENS)
     others = others_at_work(actor, project, own=None)
+    context = build_context(actor, project=project, topics=[], beside=count_beside(project, "read_only", others))
     return StartedSession(Session(user=actor.user, project=project), context, 0, others)
 
 

@@ -51,18 +51,18 @@ from knowledge.services.context_budget import (
 from knowledge.services.context_company import company_parts
 from knowledge.services.context_facts import (
     FACT_PARTS,
-    ITEM_CHARS,
     TASTE_AND_RULE,
     distance,
     fact_parts,
     line_start,
+    name_project,
     read_facts,
 )
 from knowledge.services.context_lines import ContextLine, ContextPart, choose, spend_rest
 from knowledge.services.context_receipts import ReceiptLine, ShownLine, receipt_of
 from knowledge.services.current_sessions import own_session, session_of_agent
 from knowledge.services.holdout import kinds_withheld_from, list_withheld
-from knowledge.services.line_ranking import LineRanking, RankedText, tells_to
+from knowledge.services.line_ranking import LineRanking, tells_to
 from knowledge.services.sent_lines import LineOwner
 
 HYPOTHESES_READ = 100
@@ -71,8 +71,6 @@ PREFERENCES_CHARS = 8_000
 LONG_LINE_CHARS = 300
 SENTENCE_END = re.compile(r"(?<=[^\d\s][.!?]) +(?=\S)")
 OPEN_SESSIONS_SHOWN = 3
-SESSIONS_ELSEWHERE = 2
-"""Sessions of other projects are sent if fewer are known of this one; more of them only when there is room."""
 RECENT_SESSIONS = 3
 """Recent sessions of the project whose topics count a little."""
 CITED_DAYS = 180
@@ -248,7 +246,7 @@ def build_context(
         company
         | profile_parts(profile)
         | fact_parts(read_facts(actor, project, topics), ranking, cited=cited, profile=profile)
-        | {"hypotheses": _hypotheses(actor, project), "sessions": _session_part(found, ranking)}
+        | {"hypotheses": _hypotheses(actor, project), "sessions": _session_part(found, project)}
     )
     for part in context.parts.values() if without else ():
         part.items = [item for item in part.items if (item.kind, item.id) not in without]
@@ -348,6 +346,7 @@ def _hypotheses(actor: Actor, project: str) -> ContextPart:
             "- ",
             line_start(belief.hypothesis),
             f" (H{belief.number}, {belief.confidence:.0%} sure, {belief.created_at:%Y-%m-%d}"
+            f"{', '.join(['', *filter(None, [name_project(belief.project, project)])])}"
             f"{', due: did it turn out so?' if belief.is_due else ''})",
             "due" if belief.is_due else "not resolved yet",
             is_spare=distance(belief.project, project) == 2 and bool(project),
@@ -402,26 +401,21 @@ def _recent_topics(sessions: Iterable[Session], project: str) -> list[str]:
     return [topic for session in ours[:RECENT_SESSIONS] for topic in session.topics]
 
 
-def _session_part(sessions: Sequence[Session], ranking: LineRanking) -> ContextPart:
-    """Return the sessions, open ones first, then those of this project, each group by what they help."""
-    weighed = [RankedText(_words_of_session(session), session.project, session.started_at) for session in sessions]
-    ranked = [sessions[at] for at in ranking.rank(weighed)]
-    ranked.sort(key=lambda session: (not session.is_open, distance(session.project, ranking.project) > 0))
-    items = [SessionLine(session) for session in ranked]
-    for item, session in list(zip(items, ranked, strict=True))[SESSIONS_ELSEWHERE:]:
-        item.is_spare = bool(ranking.project) and not session.is_open and session.project not in {"", ranking.project}
+def _session_part(sessions: Iterable[Session], project: str) -> ContextPart:
+    """Return the sessions by date. Those of other projects wait for room if this one has its own."""
+    newest = sorted(sessions, key=lambda session: (session.started_at, session.pk), reverse=True)
+    has_own = any(distance(session.project, project) == 0 for session in newest)
+    items = [SessionLine(session, project) for session in newest]
+    for item, session in zip(items, newest, strict=True):
+        item.is_spare = has_own and distance(session.project, project) == 2
     return ContextPart("1", items, *PART_BUDGETS["sessions"])
-
-
-def _words_of_session(session: Session) -> str:
-    return f"{session.one_liner} {' '.join(session.topics)} {session.outcome[:ITEM_CHARS]}"
 
 
 class SessionLine(ContextLine):
     """The row of a session. Most of fifty are never looked at, so its words are put together when they are."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, project: str) -> None:
+        self._session, self._elsewhere = session, name_project(session.project, project)
         if session.is_open:
             super().__init__("session", str(session.pk), "", "", why=IN_PROGRESS)
         else:
@@ -434,11 +428,14 @@ class SessionLine(ContextLine):
         """Its day, its headline and its topics."""
         session = self._session
         day, topics = f"{session.started_at:%Y-%m-%d}", cut_to_tokens(inline(",".join(session.topics[:6])), 30) or "—"
+        elsewhere = f" ({self._elsewhere})" if self._elsewhere else ""
         if session.is_open:
-            return f"| {day} | 🟡 **[in progress]** `{session.handle}` | {topics} | (session not yet closed) |"
+            return (
+                f"| {day} | 🟡 **[in progress]** `{session.handle}`{elsewhere} | {topics} | (session not yet closed) |"
+            )
         headline = AUTO_CLOSED if session.one_liner == AUTO_CLOSED else inline(session.one_liner) or "(no headline)"
         mark = f" 📄 `{session.handle}`" if getattr(session, "has_summary", False) else ""
-        return f"| {day} | {cut_to_tokens(headline, ITEM_TOKENS)}{mark} | {topics} | "
+        return f"| {day} | {cut_to_tokens(headline, ITEM_TOKENS)}{mark}{elsewhere} | {topics} | "
 
     @cached_property
     def text(self) -> str:  # type: ignore[override]

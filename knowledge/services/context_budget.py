@@ -54,8 +54,8 @@ HEADING_TOKENS = 30
 """What a heading costs."""
 ROUNDING_TOKENS = 4
 """Lines are counted one by one, and may cost a little more together."""
-LAST_LINES_TOKENS = 80
-"""The most that the reply to a start costs below its context."""
+NOTICES_TOKENS = 150
+"""The most that withdrawals cost in one reply."""
 
 WHOLE_TOKENS = 80
 """A text of up to so many tokens is shown whole or not at all: half a fact misleads."""

@@ -16,7 +16,7 @@ from bigmind.core.token_counts import count_tokens, cut_to_tokens
 from knowledge.models import CompanyEntry, Dispatch, Status
 from knowledge.models.company import CompanyEntryQuerySet
 from knowledge.services.context_budget import COMPANY_ITEM_TOKENS, COMPANY_TOKENS, HEADING_TOKENS, PART_BUDGETS
-from knowledge.services.context_facts import ITEM_CHARS, line_start
+from knowledge.services.context_facts import ITEM_CHARS, line_start, name_project
 from knowledge.services.context_lines import ContextLine, ContextPart
 from knowledge.services.context_receipts import why_company
 
@@ -80,9 +80,10 @@ def company_parts(actor: Actor, project: str, topics: Sequence[str]) -> tuple[di
 
 
 def _company_item(entry: CompanyEntry, project: str, topics: Sequence[str]) -> ContextLine:
-    line = company_line(entry)
+    line, elsewhere = company_line(entry), name_project(entry.project, project)
     content, why = line_start(entry.content), why_company(entry, project, topics)
-    return ContextLine("company", str(line.id), line.opening, content, why=why, shown=line.content)
+    after = f" ({elsewhere})" if elsewhere else ""
+    return ContextLine("company", str(line.id), line.opening, content, after, why, shown=line.content)
 
 
 def _decision(entry: CompanyEntry, status: str, by: str, notes: str, *, is_elsewhere: bool = False) -> ContextLine:

@@ -20,7 +20,8 @@ from accounts.actor import Actor
 from accounts.models import Profile
 from bigmind.core.fixed_queries import FixedQuery, pad
 from bigmind.core.private_row_numbers import number_of
-from bigmind.core.text import inline, normalise
+from bigmind.core.text import inline, normalise, quote
+from bigmind.core.token_counts import cut_to_tokens
 from knowledge.models import Category, Fact, Kind, Passage, say_validity
 from knowledge.services.context_budget import PART_BUDGETS
 from knowledge.services.context_lines import ContextLine, ContextPart
@@ -29,6 +30,7 @@ from knowledge.services.line_ranking import DIRECTIVES, LineRanking, RankedText,
 
 FACTS_READ_PER_GROUP = 110
 TOPIC_WORDS = 24
+PROJECT_TOKENS = 12
 ITEM_CHARS = 2_000
 MOST_LINES = 110
 """Lines of one part that compete with those of the others: more would never fit."""
@@ -50,6 +52,11 @@ def line_start(text: str, chars: int = ITEM_CHARS, shown: Callable[[str], str] =
 def distance(of: str, project: str) -> int:
     """Return the sort key of a project: this one first, none second, another one last."""
     return 0 if project and of == project else 2 if of else 1
+
+
+def name_project(of: str, project: str) -> str:
+    """Return the name of another project, as a line about it carries it; empty for this one and for none."""
+    return f"project {quote(cut_to_tokens(inline(of), PROJECT_TOKENS))}" if of and of != project else ""
 
 
 class ContextFact(NamedTuple):
@@ -98,7 +105,10 @@ def fact_parts(
     parts = {}
     for name in FACT_PARTS:
         facts = ordered[name][:MOST_LINES]
-        lines = [FactLine(fact, against.get(fact.pk, ()), partial(_why, fact, name, ranking, cited)) for fact in facts]
+        lines = [
+            FactLine(fact, ranking.project, against.get(fact.pk, ()), partial(_why, fact, name, ranking, cited))
+            for fact in facts
+        ]
         parts[name] = ContextPart("1", lines, *PART_BUDGETS[name])
     return parts
 
@@ -141,8 +151,9 @@ def _by_usefulness(facts: Sequence[ContextFact], ranking: LineRanking, cited: Co
 class FactLine(ContextLine):
     """The line of a fact. Most of hundreds are never looked at, so its words are put together when they are."""
 
-    def __init__(self, fact: ContextFact, against: Iterable[int], why: Callable[[], str]) -> None:
+    def __init__(self, fact: ContextFact, project: str, against: Iterable[int], why: Callable[[], str]) -> None:
         self._fact, self._against, self._why = fact, against, why
+        self._elsewhere = name_project(fact.project, project)
         self._doubt = why_doubtful(fact.start)
         label = f"- **[{fact.category}]** "
         super().__init__("fact", str(fact.pk), label, "", is_spare=bool(self._doubt))
@@ -156,12 +167,12 @@ class FactLine(ContextLine):
 
     @cached_property
     def after(self) -> str:  # type: ignore[override]
-        """Its handle, its date, and what it may contradict."""
+        """Its handle, another project, its date, and what it may contradict."""
         fact = self._fact
         dated = f"{fact.created_at:%Y-%m-%d}" if fact.category in DATED and not fact.valid_from else ""
         stale = "stale: its code changed" if fact.is_false else ""
         against = [f"may contradict F{number_of(pk)}" for pk in self._against]
-        about = (f"F{number_of(fact.pk)}", dated, fact.validity, stale, self._doubt, *against)
+        about = (f"F{number_of(fact.pk)}", self._elsewhere, dated, fact.validity, stale, self._doubt, *against)
         return f" ({', '.join(filter(None, about))})"
 
     @cached_property

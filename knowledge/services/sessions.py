@@ -1,5 +1,6 @@
 """Sessions: start, end, look back, correct, erase."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
@@ -9,7 +10,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.services.idempotency import forget_kept_replies
-from bigmind.core.agent_rules import WRITING
+from bigmind.core.agent_rules import WRITING, Writing
 from bigmind.core.argument_types import Before, Cursor, Importance, Limit, Offset, Project, Query, Since, Tag
 from bigmind.core.errors import NotFound
 from bigmind.core.pagination import Page, page_of
@@ -38,7 +39,6 @@ from knowledge.services.chunks import index_chunk
 from knowledge.services.closing_sessions import close_sessions
 
 from .context import Context, build_context
-from .context_budget import LAST_LINES_TOKENS
 from .context_receipts import keep_receipt, note_erased
 from .current_sessions import begin_session, idle_sessions, own_session, session_of_conversation, session_of_exchange
 from .exposures import Exposure, note_use, serve
@@ -46,8 +46,12 @@ from .holdout import draw, find_withheld, keep_draws
 from .other_agents import OtherAgent, note_as_heard, note_for_next, others_at_work, words_of
 from .people_index import index_person
 from .recent_questions import keep_start
+from .reply_notices import hear_notices
 from .sent_lines import LineOwner, keep_texts
 from .write_modes import writing_of
+
+LONG_HANDLE = "S1234567"
+"""In the place of the handle of a session that is not open yet, where tokens are counted."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ class StartedSession:
     others: list[OtherAgent] = field(default_factory=list)
     left: Note | None = None
     how_to_write: str = ""
+    notices: list[str] = field(default_factory=list)
 
     @property
     def session_id(self) -> UUID:
@@ -112,8 +117,8 @@ def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | No
     closed += close_sessions(idle_sessions(actor, project), headline="")
     about = project or (session.project if session else "")
     others, left = others_at_work(actor, about, own=session), note_for_next(actor, about)
-    beside = render_to_string("agent/_other_agents.md", {"others": others, "hand_over": words_of(left)}, using="agent")
-    room = LAST_LINES_TOKENS + count_tokens(beside)
+    notices = hear_notices(actor)
+    room = count_beside(about, writing_of(actor), others, left, notices, closed)
     context = build_context(actor, project=about, topics=topics or [], beside=room)
     # Lots are drawn by the id of the session, before there is one: what is withheld must not be in its first context.
     session_id = session.pk if session else uuid4()
@@ -137,7 +142,21 @@ def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | No
     Dispatch.objects.filter(pk__in=elsewhere).update(told_at=timezone.now())
     if left:
         note_as_heard(left)
-    return StartedSession(session, context, closed, others, left)
+    return StartedSession(session, context, closed, others, left, notices=notices)
+
+
+def count_beside(
+    project: str,
+    how: Writing,
+    others: Sequence[OtherAgent],
+    left: Note | None = None,
+    notices: Sequence[str] = (),
+    closed: int = 0,
+) -> int:
+    """Return how many tokens of a start stand around its context."""
+    empty = {"project": project, "auto_closed": closed, "handle": LONG_HANDLE, "how_to_write": WRITING[how]}
+    empty |= {"others": others, "hand_over": words_of(left), "notices": notices}
+    return count_tokens(render_to_string("agent/session_started.md", {"reply": empty}, using="agent"))
 
 
 def _exposures_of(context: Context) -> list[Exposure]:

@@ -115,3 +115,4 @@ class StartedSessionShape(Shape):
     others: list[OtherAgentShape] = Field(description="Other active conversations in this project.")
     hand_over: str = Field(description="What the previous session left for this one.")
     how_to_write: str = Field(description="How the user wants memory to be written, as a rule for an agent.")
+    notices: list[str] = Field(description="What was withdrawn, and a key that ends soon.")

@@ -20,8 +20,6 @@ from accounts.services.erasure_reports import as_file, check_report
 from bigmind.core.signed_documents import SignatureVerdict
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from bigmind.transports.mcp.reply_notices import notices
-from bigmind.transports.mcp.request_context import RequestContext
 from curation.decisions.forgetting import forget_source
 from curation.decisions.history import find_broken_seals
 from curation.models import Notice
@@ -30,6 +28,7 @@ from knowledge.services.context import get_context
 from knowledge.services.context_receipts import ShownLine, receipt_of
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import erase_fact
+from knowledge.services.reply_notices import hear_notices
 from knowledge.services.sessions import end_session, erase_session, start_session
 from tests.curation.factories import approved_entry, decide_at_latest
 from tests.curation.scanning import columns, places_of
@@ -199,9 +198,8 @@ def test_an_open_session_that_was_told_it_hears_at_its_next_call_and_once() -> N
     start_session(reader)
     assert author.key
     done = forget_source(make_actor(admin=True), key=author.key.pk, dry_run=False)
-    context = RequestContext(reader, frozenset({"core"}), "r1")
 
-    first, second = (notices(context) for _ in range(2))
+    first, second = (hear_notices(reader) for _ in range(2))
 
     assert (done.open_sessions_told, done.people_told) == (1, 1)
     assert any(f"[{entry.handle}]" in line and "recalled" in line for line in first)
@@ -219,7 +217,7 @@ def test_each_of_two_windows_hears_of_what_was_recalled() -> None:
     assert author.key
     forget_source(make_actor(admin=True), key=author.key.pk, dry_run=False)
 
-    heard = [notices(RequestContext(window, frozenset({"core"}), "r1")) for window in windows]
+    heard = [hear_notices(window) for window in windows]
 
     assert all(any(f"[{entry.handle}]" in line for line in lines) for lines in heard)
 

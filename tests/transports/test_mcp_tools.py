@@ -298,7 +298,7 @@ def test_a_key_that_ends_soon_says_so_in_every_result_and_once_in_words(served: 
     rotate_key(key.key)
     wire = Wire(served, key.text)
 
-    first, second = (wire.call("memory_get_context") for _ in range(2))
+    first, second = (wire.call("memory_list_facts") for _ in range(2))
 
     assert "stops working on" in text_of(first)
     assert "stops working on" not in text_of(second)

@@ -11,8 +11,11 @@ from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Operation
 from bigmind.gate import Outcome
 from bigmind.operations import USE_TOOL
-from bigmind.transports.mcp.reply_notices import notices
 from bigmind.transports.mcp.request_context import RequestContext
+from knowledge.services.reply_notices import hear_notices
+
+BUDGETED = {"memory_start_session", "memory_get_context"}
+"""Operations whose whole reply has a budget of tokens, so that nothing is added to it."""
 
 
 def reply_of(context: RequestContext, outcome: Outcome) -> types.CallToolResult:
@@ -20,7 +23,9 @@ def reply_of(context: RequestContext, outcome: Outcome) -> types.CallToolResult:
 
     Structured content comes only on request: clients show their model either that or the markdown, never both.
     """
-    lines = [outcome.markdown().rstrip(), *outcome.notices, *notices(context)]
+    # A start has heard them already, within its budget, and what did not fit waits for the next call.
+    heard = [] if outcome.operation.name in BUDGETED else hear_notices(context.actor)
+    lines = [outcome.markdown().rstrip(), *outcome.notices, *heard]
     replayed = {"replayed": True} if outcome.replayed else {}
     noticed = {"notices": list(outcome.notices)} if outcome.notices else {}
     return types.CallToolResult(
