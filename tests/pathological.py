@@ -18,7 +18,8 @@ from bigmind.core.handles import id_in, read_handle
 from bigmind.core.injections import find_injections, find_warnings
 from bigmind.core.key_text import is_well_formed
 from bigmind.core.markdown import plain_words as plain_words_of_markdown
-from bigmind.core.periods import find_period_and_words, read_period
+from bigmind.core.period_words import meanings_of
+from bigmind.core.periods import find_period, find_period_and_words, read_period
 from bigmind.core.reply_parts import part_of
 from bigmind.core.screening import drop_private, find_secrets
 from bigmind.core.screening.policy import refuse_secrets
@@ -414,6 +415,8 @@ def _question(text: str) -> object:
     read_period(text)
     return (
         find_past(text),
+        find_period(text),
+        meanings_of(text),
         read_episode_question(text, timed=find_period_and_words(text)[1]),
         words_to_rank(text),
         tells_to(text),
