@@ -27,13 +27,15 @@ function keep(all) {
   }
 }
 
-const nameOf = (form) => `${location.pathname} ${new URL(form.action).pathname} ${form.id}`;
+// Attributes, not properties: a field may be called `action` or `id`, and would stand in their place.
+const targetOf = (form) => new URL(form.getAttribute("action") || location.href, location.href).pathname;
+const nameOf = (form) => `${location.pathname} ${targetOf(form)} ${form.getAttribute("id") ?? ""}`;
 const fieldsOf = (form) => [...form.elements].filter((field) => field.name && field.matches(FIELDS));
 const valueOf = (field) => (/checkbox|radio/.test(field.type) ? field.checked : field.value);
 
 function note(form, isSent = false) {
   const fields = fieldsOf(form).map((field) => [field.name, valueOf(field)]);
-  const target = new URL(form.action).pathname;
+  const target = targetOf(form);
   keep({ ...drafts(), [nameOf(form)]: { of: me, at: Date.now(), page: location.pathname + location.search, target, fields, isSent } });
 }
 
