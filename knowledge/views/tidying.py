@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.authentication import actor_of
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
+from bigmind.core.translation import _
 from bigmind.web.forms import OperationForm, form_data
 from bigmind.web.pages import own_page, tell
 from knowledge.tidying.answers import answers_of, tidy
@@ -18,6 +19,7 @@ from knowledge.views.pages import memory_page
 SHOWN = 20
 ANSWERS_SHOWN = 10
 ANSWERED = ("id", "action", "holds", "text")
+ONE_STAYS = ("merge", "replace")
 
 
 class TidyingForm(OperationForm):
@@ -28,6 +30,11 @@ class TidyingForm(OperationForm):
     holds = forms.IntegerField(required=False)
     text = forms.CharField(required=False, strip=False)
     undo = forms.CharField(required=False)
+
+    def clean(self) -> None:
+        """Ask which one stays: texts that look alike say nothing of which is right, so nothing is chosen in advance."""
+        if self.cleaned_data.get("action") in ONE_STAYS and not self.cleaned_data.get("holds"):
+            self.add_error("holds", _("Choose which one stays."))
 
 
 @own_page

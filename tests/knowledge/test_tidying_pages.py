@@ -33,6 +33,21 @@ def test_near_duplicates_are_merged_on_the_page_and_brought_back(client: Client)
     assert Fact.objects.current().count() == 2
 
 
+def test_nothing_is_chosen_in_advance_and_a_merge_without_a_choice_asks_for_it(client: Client):
+    actor = sign_in(client)
+    make_fact(actor, "Deploys happen on Tuesdays at nine.", category="codebase")
+    make_fact(actor, "Deploys happen on Tuesdays at nine!", category="codebase")
+    (suggestion,) = tidy(actor).suggestions
+
+    page = client.get(reverse(PAGE)).content.decode()
+    refused = client.post(reverse(PAGE), {"id": suggestion.key, "action": "merge"}).content.decode()
+
+    assert 'name="holds"' in page
+    assert "checked" not in page
+    assert "Choose which one stays." in refused
+    assert Fact.objects.current().count() == 2
+
+
 def test_a_refused_answer_says_why(client: Client):
     sign_in(client)
 
