@@ -79,7 +79,7 @@ def key_just_made(page: Page) -> None:
 
 
 def key_after_it_was_shown(page: Page) -> None:
-    page.get_by_role("link", name="I have copied it").click()
+    page.get_by_role("link", name="Done").click()
     expect(page.get_by_text("Waiting for the first call")).to_be_visible()
 
 
@@ -337,7 +337,7 @@ def test_a_key_is_made_copied_and_rotated_without_a_script(visits: Visits, ada: 
 
     key_just_made(page)
     first = page.get_by_label("Cursor", exact=True).inner_text()
-    page.get_by_role("link", name="I have copied it").click()
+    page.get_by_role("link", name="Done").click()
     page.get_by_role("link", name="Rotate it").click()
     page.get_by_label("stops working at once").check()
     page.get_by_role("button", name="Make the new key").click()
