@@ -48,6 +48,8 @@ STANDS_OUT = 0.185
 """By so much the best cosine of an answer lies above the median of the next four, in a small memory."""
 CERTAIN = 0.6
 """Cosine with `WORDS_COUNT` from which one need not stand out: several texts may say the same."""
+_OTHERS = 0.1
+"""What two texts that have nothing to do with each other are counted as, in a memory of fewer than five."""
 NEAR, NEAR_STANDS_OUT = 0.33, 0.08
 """The least best cosine, and by how much it must stand out, of something that is worth a line before a prompt."""
 # Words that do not begin a sentence. Linear: a match has a bounded beginning.
@@ -96,8 +98,8 @@ def is_near(found: Findings) -> bool:
 
 
 def _stands_out_by(first: Sequence[Finding]) -> float:
-    """Return by how much the best cosine lies above the median of the others; others that are missing count as 0."""
-    best, *others = sorted([item.vector or 0.0 for item in first] + [0.0] * (JUDGED - len(first)), reverse=True)
+    """Return by how much the best cosine lies above the median of the others; as if there were five hits at least."""
+    best, *others = sorted([item.vector or 0.0 for item in first] + [_OTHERS] * (JUDGED - len(first)), reverse=True)
     return best - median(others)
 
 

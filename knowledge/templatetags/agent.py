@@ -122,7 +122,8 @@ def entry_label(hit: Any) -> Told:
 def company_label(hit: Any) -> Told:
     """Say so of an approved entry that was found, with how lately someone verified it."""
     entry = hit.entry
-    by = f"approved by {texts.quote(entry.decided_by.signature)}" if entry.decided_by else "approved"
+    decider = getattr(entry.decided_by, "signature", entry.decided_by)  # of a reply, it is said already
+    by = f"approved by {texts.quote(decider)}" if decider else "approved"
     since = f" as of {entry.as_of:%Y-%m-%d}" if entry.as_of else ""
     source = f"from {texts.quote(entry.comes_from)}{since}" if entry.comes_from else ""
     flag, title = _flag(entry), _quote(entry.title)
