@@ -63,7 +63,7 @@ FIRST_DAY = (
         "memory_flag_important",
         {"content": "The carrier API answers 429 without Retry-After, so we wait 20 seconds.", "flag_reason": "Found."},
     ),
-    Step("memory_add_hypothesis", {"hypothesis": "The nightly import is slow for the missing index on lane_id."}),
+    _fact("The nightly import is slow because of the missing index on lane_id.", "codebase"),
     _end("Built the rate importer", "It reads what carriers send. Next: the currencies."),
 )
 
