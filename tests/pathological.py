@@ -79,6 +79,7 @@ from knowledge.search.question_tense import find_past
 from knowledge.search.typed_names import commands_typed, path_form, request_in, spell, words_typed
 from knowledge.services.context_facts import line_start
 from knowledge.services.contradictions import contradictions, differs_in_a_word, may_say_same
+from knowledge.services.doubtful_facts import why_doubtful
 from knowledge.services.episode_questions import read_episode_question
 from knowledge.services.gaps import telling_words
 from knowledge.services.line_ranking import tells_to
@@ -520,6 +521,7 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "tags": infer_tags,
     "words of markdown": plain_words,
     "contradictions": lambda text: contradictions(text, text),
+    "doubtful facts": why_doubtful,
     "differs_in_a_word": lambda text: differs_in_a_word(text, text),
     "may_say_same": lambda text: may_say_same(text, text),
     "differences": lambda text: list(words_changed(text, text[1:] + "b")),

@@ -33,6 +33,7 @@ SHOWN = 3
 READ = 20
 """Sessions that are looked through for what they leave open."""
 EXCERPT_CHARS = 140
+_CONVERSATIONS = (Kind.SUMMARY, Kind.CHUNK)
 _LEAVES_OPEN = (
     "next step|next:|todo|to do|open:|still open|remaining|remains|pending|follow up|follow-up|action:|actions:|"
     "not yet|to be done|blocked|left to|offen|nächste|noch zu|ausstehend|fehlt noch"
@@ -183,7 +184,7 @@ def _person(actor: Actor, *, with_identity: bool) -> Episodes:
 
 def _decisions(actor: Actor, asked: EpisodeQuestion, period: Period | None) -> Episodes:
     """Return the decisions about a topic, or the newest of a period."""
-    things = dict(visible_things(actor.user, [Kind.FACT, Kind.SUMMARY, Kind.CHUNK, Kind.COMPANY]))
+    things = dict(visible_things(actor.user, [*_CONVERSATIONS, Kind.FACT, Kind.COMPANY]))
     things[Kind.FACT] = things[Kind.FACT].filter(category=Category.DECISION)
     if not asked.topic:
         facts = things[Kind.FACT]
@@ -205,7 +206,7 @@ def _decisions(actor: Actor, asked: EpisodeQuestion, period: Period | None) -> E
 
 def _last_about(actor: Actor, topic: str) -> Episodes | None:
     """Return the newest sessions about a topic; None if nothing says that there were any."""
-    things = visible_things(actor.user, [Kind.SUMMARY, Kind.CHUNK])
+    things = visible_things(actor.user, _CONVERSATIONS)
     found = findings(actor, topic, things=things, is_narrowed=False, project="", limit=READ, offset=0).items
     ids = [item.source_id for item in found if may_answer(item) and item.kind == Kind.SUMMARY]
     sessions = list(Session.objects.of(actor.user).in_view().filter(pk__in=ids).newest_first()[:SHOWN])

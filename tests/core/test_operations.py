@@ -93,7 +93,7 @@ def test_every_wrong_field_is_named_at_once():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({}, "text is required. kind is required."),
+        ({}, "text is required. kind is required. kind: one of fact, note."),
         ({"text": "x", "kind": "gossip"}, "kind must be one of: 'fact' or 'note'."),
         ({"text": "", "kind": "fact"}, "text is empty. Say something, or leave the argument out."),
         ({"text": "ab\0", "kind": "fact"}, "text has a NUL character at position 3."),

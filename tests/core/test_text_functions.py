@@ -27,7 +27,8 @@ EXCUSED = {
         *("curation.views.differences.same_text", "bigmind.core.encryption.encrypt"),
     ),
     "hands it to the database and to functions that are tried": (
-        "accounts.services.setting_overrides.list_settings",
+        *("accounts.services.setting_overrides.list_settings", "bigmind.core.word_filters.has_words"),
+        *("knowledge.services.doubtful_facts.find_in_profile", "knowledge.services.source_identity.require_consent"),
         *("bigmind.scrub.scrubbing.preview_scrub", "bigmind.scrub.scrubbing.scrub_text"),
         *("knowledge.capture.recall.recall_for", "knowledge.lessons.seen_errors.fingerprints_in"),
         *("knowledge.references.lookup.find_by_name", "knowledge.references.lookup.commands_in"),
@@ -35,7 +36,7 @@ EXCUSED = {
         *("knowledge.services.sent_lines.keep_texts", "knowledge.services.fact_succession.replace_facts"),
         *("knowledge.services.near_duplicates.compare_with_stored", "knowledge.services.sessions.keep_as_told"),
         *("knowledge.services.chunks.add_chunk", "knowledge.services.entry_sources.entries_from"),
-        *("knowledge.services.entry_sources.import_source", "knowledge.transfer.foreign_imports.move_in"),
+        "knowledge.transfer.foreign_imports.move_in",
         *("curation.services.foreign_imports.import_reading", "knowledge.app_maps.import_export.read_uploaded_maps"),
         *("knowledge.transfer.readers.uploads.read_upload", "curation.packs.sources.read_source"),
         *("curation.packs.sources.is_address", "curation.packs.sources.pull"),
@@ -43,6 +44,7 @@ EXCUSED = {
     ),
     "runs on the machine of whoever gives the command, with what is theirs": (
         *("accounts.connecting.hook_program.post", "accounts.connecting.hook_program.write_private"),
+        "accounts.connecting.hook_program.with_line",
         "accounts.connecting.act_program.sign",
         *("accounts.connecting.hooks.parse_kinds", "accounts.connecting.json_text.read_setting"),
         *("accounts.connecting.json_text.with_setting", "accounts.connecting.json_text.without_setting"),

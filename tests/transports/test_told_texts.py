@@ -165,7 +165,8 @@ def _is_in_its_place(before: str, after: str) -> bool:
         return "”" in after
     if before.endswith("`"):
         return "`" in after
-    behind = after.partition(ENDS)[2].strip(" .*_0123456789")
+    # Behind the name that somebody gave themselves stands the one that nobody chooses for them: `(ada)`.
+    behind = re.sub(r" \(user\d+\)$", "", after.partition(ENDS)[2]).strip(" .*_0123456789")
     label = re.sub(r"[-*_#\s]", "", before)
     return before.startswith("|") or (len(label) > 1 and not behind)
 
