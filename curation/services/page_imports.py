@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from accounts.actor import Actor
 from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Forbidden, Invalid
-from bigmind.core.text import one_line
+from bigmind.core.text import cut, one_line
 from knowledge.argument_types import ReferenceKind
 from knowledge.models import ReferenceCollection
 from knowledge.parsers.entries import KEY_CHARS, SourceEntry, slug
@@ -25,7 +25,7 @@ from knowledge.services.entry_sources import delete_removed, import_source
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.readers.formats import DESTINATIONS, ImportFormat
 from knowledge.transfer.readers.memory_drafts import PageDraft, PageSource, Reading
-from knowledge.transfer.readers.words import cut, parts_of
+from knowledge.transfer.readers.words import parts_of
 from knowledge.transfer.vaults import NoteImport
 
 CONFIDENCE = {"page": 1.0, "issue": 0.6, "thread": 0.6}
