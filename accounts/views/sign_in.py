@@ -82,12 +82,12 @@ def _first_page(user: User, wanted: str) -> str:
     """Return where to begin: the first steps, for who signs in for the first time and wants nothing else.
 
     In a company everyone else is asked first what colleagues see of them, until they have answered. An app that waits
-    to be let in does not wait for that.
+    to be let in does not wait for that, nor does whoever has to set a password, which no page asks for again.
     """
     is_first = user.last_login is None and user.first_steps_closed_at is None
     if is_first and wanted == "/":
         return reverse("welcome")  # One of the steps asks.
-    if not wanted.startswith(reverse("consent")) and asks_what_to_share(user):
+    if not wanted.startswith((reverse("consent"), reverse("password"))) and asks_what_to_share(user):
         return f"{reverse('profile-sharing', args=[user.username])}?{urlencode({'next': wanted})}"
     return wanted
 
