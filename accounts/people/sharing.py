@@ -94,11 +94,9 @@ def invite_to_share(actor: Actor) -> int:
     asked = Alert.objects.filter(kind=Alert.Topic.SHARING_ASKED, created_at__gt=timezone.now() - INVITED_EVERY)
     people = User.objects.filter(is_active=True, sharing=None).exclude(pk=actor.user.pk)
     invited = people.exclude(pk__in=asked.values("user"))
-    text = f"{actor.user} asks you to choose what colleagues may see of you, so that they find whom to ask."
-    alerts = [
-        Alert(user=user, kind=Alert.Topic.SHARING_ASKED, text=text[:300], by_name=str(actor.user)[:200])
-        for user in invited
-    ]
+    by = str(actor.user)[:200]
+    text = f"{by} asks you to choose what colleagues may see of you, so that they find whom to ask."
+    alerts = [Alert(user=user, kind=Alert.Topic.SHARING_ASKED, text=text, by_name=by) for user in invited]
     return len(Alert.objects.bulk_create(alerts))
 
 

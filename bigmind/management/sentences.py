@@ -188,7 +188,10 @@ def _find_texts(node: ast.AST) -> Iterator[ast.expr]:
         yield from _arguments(node.exc)
     elif isinstance(node, ast.Call):
         name, _, method = ast.unparse(node.func).partition(".")
-        is_alert = any(ast.unparse(argument).startswith("Alert.Topic.") for argument in node.args)
+        values = [*node.args, *(keyword.value for keyword in node.keywords)]
+        is_alert = any(ast.unparse(value).startswith("Alert.Topic.") for value in values)
+        if is_alert:
+            yield from (keyword.value for keyword in node.keywords if keyword.arg == "text")
         if (name in ERRORS and method in {"", "of"}) or is_alert:
             yield from _arguments(node)
         if (place := TOLD_BY.get(ast.unparse(node.func))) is not None:

@@ -144,12 +144,13 @@ def test_a_curator_asks_everyone_who_has_not_chosen_once_a_month(client: Client,
     first = client.post("/directory/", follow=True)
     second = client.post("/directory/", follow=True)
     client.force_login(newcomer)
-    notices = client.get("/notices/")
+    notices = client.get("/notices/", headers={"Accept-Language": "de"})
 
     assert "Everyone who has not chosen yet was asked." in first.text
     assert "Everyone was asked already." in second.text
     assert [alert.user for alert in Alert.objects.filter(kind="sharing_asked")] == [newcomer]
     assert 'href="/u/nia/sharing/?next=/"' in notices.text
+    assert f"{curator.user} bittet dich zu wählen, was andere von dir sehen dürfen" in notices.text
 
 
 def test_only_a_curator_asks(client: Client, newcomer: User) -> None:
