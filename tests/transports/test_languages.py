@@ -291,7 +291,8 @@ def test_a_person_chooses_their_language(settings: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_stored_words_are_said_in_german() -> None:
+def test_stored_words_are_said_in_german(settings: Any) -> None:
+    settings.BIGMIND_MODE = "team"  # Where proposals wait, they are decided together.
     author, admin = make_actor(), make_actor(admin=True)
     fact = make_fact(author, "Deploys to production are never allowed on Fridays for any team.")
     stored = promote_to_global(author, category="standard", source_kind="fact", source_id=str(fact.pk)).entry
