@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bigmind.core.git import run_git
@@ -28,6 +28,7 @@ class SourcePlace:
         first_commit: Shared by all clones, whatever their remotes are called; empty outside git and in shallow clones.
         root: The folder that paths are counted from, on this machine.
         without_git: What the place was called before its folder became a repository.
+        bare_name: What the source was called before it was a place, where that is no part of its path.
     """
 
     repository: str
@@ -35,6 +36,7 @@ class SourcePlace:
     first_commit: str = ""
     root: Path | None = None
     without_git: str = ""
+    bare_name: str = ""
 
     def __str__(self) -> str:
         return f"{self.repository}{MARK}{self.path}"
@@ -43,6 +45,15 @@ class SourcePlace:
         """Return the place of another path in the same repository, or in the one of that name."""
         without_git = str(_place_without_git(self.root / path)) if self.without_git and self.root else ""
         return SourcePlace(of or self.repository, path, self.first_commit, self.root, without_git)
+
+    def read_by(self, program: str, name: str) -> "SourcePlace":
+        """Return the place as the source of what a program keeps there, which was called by this name alone."""
+        return replace(
+            self,
+            repository=f"{program}:{self.repository}",
+            without_git=self.without_git and f"{program}:{self.without_git}",
+            bare_name=f"{program}:{name}",
+        )
 
 
 def place_of(path: Path) -> SourcePlace:

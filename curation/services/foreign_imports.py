@@ -1,5 +1,6 @@
 """Import from other programs: items become memory, and company knowledge among them becomes proposals."""
 
+from pathlib import Path
 from typing import Any
 
 from django.db import transaction
@@ -11,7 +12,7 @@ from curation.proposals.proposals import promote_to_global
 from knowledge.transfer.foreign_imports import company_drafts, move_in, report_of
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.imports import import_memory
-from knowledge.transfer.readers.bundles import Bundle
+from knowledge.transfer.readers.bundles import Bundle, Folder
 from knowledge.transfer.readers.formats import AUTO, ImportFormat, format_of, read
 from knowledge.transfer.readers.memory_drafts import DRAFTS, CompanyDraft, Reading
 from knowledge.transfer.readers.own_documents import is_own_document, read_document
@@ -29,6 +30,7 @@ def import_reading(
     *,
     source: str,
     choice: PageChoice = USUAL,
+    folder: Path | None = None,
     dry_run: bool = False,
 ) -> MovedIn:
     """Import what a reader found: the caller owns the items, and proposes those that were company knowledge.
@@ -36,6 +38,7 @@ def import_reading(
     Args:
         source: The name of the file, by which a later import of it is recognized.
         choice: What pages are to become.
+        folder: Where the files lie, if they are a folder of this machine.
     """
     report = report_of(reading, format, dry_run=dry_run)
     with transaction.atomic():
@@ -43,7 +46,7 @@ def import_reading(
         importer = move_in(actor, reading, format, source=named, report=report)
         with acts(importer):
             if format.has_pages:
-                bring_in_pages(importer, reading, format, choice, report)
+                bring_in_pages(importer, reading, format, choice, report, folder=folder)
             for place, draft in company_drafts(reading):
                 _propose(importer, place, draft, report)
         if dry_run:
@@ -85,7 +88,8 @@ def import_bundle(
     if choice != USUAL and not format.has_pages:
         raise Invalid.of("into", f"is a choice for pages, and {format.title} has none")
     reading = read(bundle, format, most=most, into=choice.into, **more)
-    return import_reading(actor, reading, format, source=bundle.name, choice=choice, dry_run=dry_run)
+    folder = bundle.path if isinstance(bundle, Folder) else None
+    return import_reading(actor, reading, format, source=bundle.name, choice=choice, folder=folder, dry_run=dry_run)
 
 
 def _propose(importer: Actor, place: str, draft: CompanyDraft, report: MovedIn) -> None:

@@ -6,6 +6,7 @@ here, lists what the source no longer has, and approves nothing.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from django.utils import timezone
@@ -14,14 +15,16 @@ from pydantic import ValidationError
 from accounts.actor import Actor
 from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Forbidden, Invalid
+from bigmind.core.repositories import SourcePlace, place_of
 from bigmind.core.text import cut, one_line
 from knowledge.argument_types import ReferenceKind
 from knowledge.models import ReferenceCollection
 from knowledge.parsers.entries import KEY_CHARS, SourceEntry, slug
 from knowledge.references.arguments import SLUG_CHARS
-from knowledge.references.imports import import_references
+from knowledge.references.imports import ImportedReferences, import_placed
 from knowledge.references.readers.reference_drafts import ReferenceDraft
 from knowledge.services.entry_sources import delete_removed, import_source
+from knowledge.services.source_identity import HALF, require_consent
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.readers.formats import DESTINATIONS, ImportFormat
 from knowledge.transfer.readers.memory_drafts import PageDraft, PageSource, Reading
@@ -68,7 +71,7 @@ class _Pages:
     """The pages of one source that become one thing."""
 
     actor: Actor
-    source: str
+    source: SourcePlace | str
     origin: PageSource
     pages: Sequence[PageDraft]
     choice: PageChoice
@@ -80,30 +83,45 @@ class _Pages:
         return self.origin.is_whole and not self.report.refused
 
 
-def bring_in_pages(actor: Actor, reading: Reading, format: ImportFormat, choice: PageChoice, report: MovedIn) -> None:
+def bring_in_pages(
+    actor: Actor,
+    reading: Reading,
+    format: ImportFormat,
+    choice: PageChoice,
+    report: MovedIn,
+    *,
+    folder: Path | None = None,
+) -> None:
     """Store the pages of a source where they belong, and count them in the report.
+
+    Args:
+        folder: Where the bundle lies on this machine. A source whose name others may have is known by it. Decision 80.
 
     Raises:
         Forbidden: they are to become documentation, which only curators change.
     """
     drafts = [placed.draft for placed in reading.drafts if isinstance(placed.draft, PageDraft)]
     origin = reading.origin or PageSource(format.name)
+    source: SourcePlace | str = f"{format.name}:{origin.name}"
+    if folder and origin.is_bare:
+        source = place_of(folder / origin.folder).read_by(format.name, origin.name)
     for way in [choice.into] if choice.into else dict.fromkeys(format.usual.values()):
         pages = [page for page in drafts if choice.way_of(page, format) == way]
         if not pages and len(set(format.usual.values())) > 1:
             continue  # A file of issues alone does not say that the pages are gone.
-        _WAYS[way](_Pages(actor, f"{format.name}:{origin.name}", origin, pages, choice, report))
+        _WAYS[way](_Pages(actor, source, origin, pages, choice, report))
 
 
 def _as_notes(told: _Pages) -> None:
-    importing = NoteImport(told.actor.user, told.source, told.report, known=told.origin.files)
+    importing = NoteImport(told.actor.user, told.source, told.origin, told.report)
     choice = told.choice
     importing.bring_in(told.pages, is_whole=told.is_whole, removes=choice.removes, replaces=choice.replaces)
 
 
 def _as_entries(told: _Pages) -> None:
     entries = [entry for page in told.pages for entry in _entries_of(page, told.report)]
-    done = import_source(told.actor, told.source, entries, replaces=told.choice.replaces)
+    replaces, is_bare = told.choice.replaces, told.origin.is_bare
+    done = import_source(told.actor, told.source, entries, replaces=replaces, is_bare=is_bare)
     told.report.count("entries", added=len(done.added), changed=len(done.changed), unchanged=done.unchanged)
     for key in done.kept:
         told.report.keep(f"entry {key}")
@@ -149,17 +167,22 @@ def _as_documentation(told: _Pages) -> None:
     if not told.pages and not ReferenceCollection.objects.filter(slug=collection).exists():
         return
     drafts = [draft for page in told.pages for draft in _references_of(page)]
+    place = None if isinstance(told.source, str) else told.source
     arguments: dict[str, Any] = {
         "collection": collection,
         "drafts": drafts,
-        "source": told.source,
+        "source": str(told.source),
         "replaces": told.choice.replaces,
     }
     try:
         # Tried as if it were complete: that names what the source no longer has, also where it is to stay.
-        gone = import_references(told.actor, **arguments, complete=True, dry_run=True)
+        gone = import_placed(told.actor, place, **arguments, complete=True, dry_run=True)
+        if place is None and told.origin.is_bare:
+            _require_same(told, gone)
         removes = told.is_whole and told.choice.removes
-        done = import_references(told.actor, **arguments, title=_title(collection, title), complete=removes)
+        done = import_placed(
+            told.actor, place, **arguments, title=_title(collection, title), complete=removes, dry_run=False
+        )
     except Forbidden as error:
         hint = "Let them become entries of the knowledge base instead: into `kb`."
         raise Forbidden("Only curators and admins change documentation.", hint=hint) from error
@@ -172,6 +195,14 @@ def _as_documentation(told: _Pages) -> None:
         if gone.removed > len(named):
             told.report.removed.append(f"and {gone.removed - len(named):,} more references")
     told.report.notices += done.troubles
+
+
+def _require_same(told: _Pages, would: ImportedReferences) -> None:
+    """Ask where a source that is known by a bare name has fewer than half of its pages as they were."""
+    there = would.changed + would.removed + would.unchanged
+    foreign = would.changed if would.unchanged < HALF * there else 0
+    replaces = told.choice.replaces
+    require_consent(str(told.source), changed=would.changed, removed=0, there=there, foreign=foreign, replaces=replaces)
 
 
 def _title(collection: str, title: str) -> str | None:

@@ -37,6 +37,8 @@ def earlier_names(place: SourcePlace) -> list[str]:
 
 def is_bare_name_of(name: str, place: SourcePlace) -> bool:
     """Whether an earlier version of BigMind may have called a place so: by its file name, or by part of its path."""
+    if place.bare_name:
+        return name == place.bare_name
     if ":" in name or read_place(name):
         return False
     parts, others = PurePosixPath(place.path or place.repository).parts, PurePosixPath(name).parts

@@ -157,7 +157,7 @@ def at_level_brought(actor: Actor, told: F) -> F:
 def bring_in_notes(actor: Actor, reading: Reading, format: ImportFormat, report: MovedIn) -> None:
     """Store the files and pages that were read as notes of the caller, which follow their source from then on."""
     origin = reading.origin or PageSource(format.name)
-    importing = NoteImport(actor.user, f"{format.name}:{origin.name}", report, known=origin.files)
+    importing = NoteImport(actor.user, f"{format.name}:{origin.name}", origin, report)
     importing.bring_in(list(_of(reading, PageDraft)), is_whole=origin.is_whole)
 
 

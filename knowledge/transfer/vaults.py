@@ -7,7 +7,7 @@ when it was last the same here and there. By that an edit here is distinguished 
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import PurePosixPath
@@ -15,22 +15,27 @@ from typing import Any
 
 from django.utils import timezone
 from pydantic import ValidationError
+from rapidfuzz import fuzz
 
 from accounts.models import User
 from bigmind.core.argument_checks import refusal
 from bigmind.core.limits import TITLE_CHARS
+from bigmind.core.repositories import SourcePlace, read_place
 from bigmind.core.text import one_line
 from knowledge.models import Kind, Note
 from knowledge.search.passages import erase_passages
 from knowledge.services.notes import index_note
-from knowledge.services.source_identity import require_consent
-from knowledge.transfer.readers.memory_drafts import NoteDraft, PageDraft
+from knowledge.services.source_identity import FEW, HALF, MOST, earlier_names, remember_place, require_consent
+from knowledge.transfer.readers.memory_drafts import NoteDraft, PageDraft, PageSource
 from knowledge.transfer.readers.obsidian import MANIFEST, MARK
 from knowledge.transfer.readers.provenance import fingerprint
 from knowledge.transfer.readers.words import headline, parts_of
 
 from .import_receipts import MovedIn
 
+COMPARED_CHARS = 2_000
+REWORDED = 75
+"""How alike, of 100, two texts at one place are if one is the other reworded."""
 MANIFEST_FORMAT = "bigmind-vault"
 PATH_CHARS = 1_000
 NAME_BYTES = 255
@@ -63,11 +68,13 @@ class _File:
 class NoteImport:
     """Files on their way into the notes of one user."""
 
-    def __init__(self, user: User, source: str, report: MovedIn, *, known: Mapping[str, Mapping[str, str]]) -> None:
-        self.user, self.source, self.report = user, source, report
-        self._manifest = known
-        self._known = {file.place: file for file in _files_of(user, source)}
-        self._domain = headline(source.partition(":")[2] or source, otherwise="notes")
+    def __init__(self, user: User, source: SourcePlace | str, origin: PageSource, report: MovedIn) -> None:
+        self.user, self.source, self.report = user, str(source), report
+        self._place = None if isinstance(source, str) else source
+        self._is_bare = origin.is_bare
+        self._manifest = origin.files
+        self._known: dict[str, _File] = {}
+        self._domain = headline(origin.name, otherwise="notes")
 
     def bring_in(
         self, pages: Sequence[PageDraft], *, is_whole: bool, removes: bool = False, replaces: bool = False
@@ -82,18 +89,23 @@ class NoteImport:
         Raises:
             WouldReplace: most of what the source brought would change or go.
         """
+        files, is_guessed = self._find_known(pages)
+        self._known = {file.place: file for file in files}
         there = {page.place for page in pages}
         gone = {place: file for place, file in self._known.items() if place not in there}
         moved = {file.mark: file for file in gone.values()}
         both = [(file, page) for page in pages if (file := self._known.get(page.place))]
         texts = {fingerprint(page.content) for page in pages}
+        rewritten = [(file, page) for file, page in both if self._is_rewritten(file, page)]
         require_consent(
             self.source,
-            changed=sum(self._is_rewritten(file, page) for file, page in both),
+            changed=len(rewritten),
             removed=len(moved.keys() - texts) if removes and is_whole else 0,
             there=len(self._known),
+            foreign=sum(not _is_alike(file, page) for file, page in rewritten) if is_guessed else 0,
             replaces=replaces,
         )
+        self._adopt(files)
         for page in pages:
             file = self._known.get(page.place)
             if file is None and (file := moved.pop(fingerprint(page.content), None)):
@@ -107,6 +119,51 @@ class NoteImport:
         if is_whole and not self.report.refused:
             for place in sorted(gone):
                 self._remove(gone[place], removes=removes)
+
+    def _find_known(self, pages: Sequence[PageDraft]) -> tuple[list[_File], bool]:
+        """Return the files that are here of this source, and whether only its name or their likeness says that.
+
+        What came in under another name of it counts where half of it is the same, else each file that is. Decision 80.
+        """
+        sent = {(page.place, fingerprint(page.content)) for page in pages}
+        files = list(_files_of(self.user, self.source))
+        if files or not self._place:
+            if self._is_bare and not files and (files := self._find_folder(sent)):
+                self.source = str(files[0].notes[0].provenance["source"])
+            return files, self._is_bare and not _is_shared(files, sent, HALF)
+        for name in [*earlier_names(self._place), self._place.bare_name]:
+            there = list(_files_of(self.user, name))
+            is_same = _is_shared(there, sent, HALF)
+            files += there if is_same else [file for file in there if (file.place, file.mark) in sent]
+        return files or self._find_moved(sent), not files
+
+    def _find_folder(self, sent: Collection[tuple[str, str]]) -> list[_File]:
+        """Return the files of the folder that an archive was made of: it has its name, and half of it is the same."""
+        name = PurePosixPath(self.source.partition(":")[2]).name
+        named = (files for source, files in self._folders().items() if PurePosixPath(source).name == name)
+        return next((files for files in named if _is_shared(files, sent, HALF)), [])
+
+    def _find_moved(self, sent: Collection[tuple[str, str]]) -> list[_File]:
+        """Return the files of another folder that has most of the same: it was moved, or copied."""
+        folders = self._folders().values()
+        return next((files for files in folders if len(files) >= FEW and _is_shared(files, sent, MOST)), [])
+
+    def _folders(self) -> dict[str, list[_File]]:
+        """Return the files of all folders of the same program, by their sources."""
+        program, found = self.source.partition(":")[0], dict[str, list[_File]]()
+        for file in _files_of(self.user):
+            source = str(file.notes[0].provenance.get("source", ""))
+            if source.startswith(f"{program}:") and read_place(source):
+                found.setdefault(source, []).append(file)
+        return found
+
+    def _adopt(self, files: Sequence[_File]) -> None:
+        if self._place:
+            remember_place(self._place)
+        moved = [note for file in files for note in file.notes if note.provenance.get("source") != self.source]
+        for note in moved:
+            note.provenance = {**note.provenance, "source": self.source}
+        Note.objects.bulk_update(moved, ["provenance"])
 
     def _remove(self, file: _File, *, removes: bool) -> None:
         in_view = [note for note in file.notes if note.is_in_view]
@@ -269,6 +326,14 @@ def _files_of(user: User, source: str = "") -> Iterator[_File]:
         yield _File(place, list(parts))
 
 
+def _is_shared(files: Sequence[_File], sent: Collection[tuple[str, str]], share: float) -> bool:
+    return sum((file.place, file.mark) in sent for file in files) >= share * len(files)
+
+
+def _is_alike(file: _File, page: PageDraft) -> bool:
+    return fuzz.ratio(file.text[:COMPARED_CHARS], page.content[:COMPARED_CHARS]) >= REWORDED
+
+
 def _part(note: Note) -> int:
     part = note.provenance.get("part")
     return part if isinstance(part, int) else 0
@@ -374,7 +439,7 @@ def free_path(path: str, source: str, taken: dict[str, int]) -> str:
     """
     path = "/".join(map(_cut_name, path.split("/")))
     pure, tried, wanted = PurePosixPath(path), path, path.casefold()
-    vault = _safe(source.partition(":")[2]) if source else ""
+    vault = _safe(PurePosixPath(source.partition(":")[2]).name) if source else ""
     if wanted in taken and vault:
         tried = f"{_cut_name(vault)}/{path}"
     while tried.casefold() in taken:

@@ -29,7 +29,7 @@ def concept(item: Item, front: Mapping[str, Any]) -> str:
 
 def concept_rows(bundle: Bundle, into: str, told: Told | None = None) -> Iterator[Row]:
     """Yield our own items as what they were, and any other file as a page, with what it says besides."""
-    yield PageSource(copy_name(bundle.name))
+    yield PageSource(copy_name(bundle.name), is_bare=True)
     names = _markdown(bundle)
     by_name, own, empty = places_by_name(names), [], 0
     for name in names:

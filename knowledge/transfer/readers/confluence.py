@@ -101,7 +101,7 @@ def _from_xml(bundle: Bundle, name: str) -> Iterator[Row]:
     labels: dict[str, list[str]] = {}
     for content, label in space.labellings:
         labels.setdefault(content, []).append(space.labels.get(label, ""))
-    yield PageSource(space.key or PurePosixPath(bundle.name).stem, space.name or space.key)
+    yield PageSource(space.key or PurePosixPath(bundle.name).stem, space.name or space.key, is_bare=not space.key)
     macros: Counter[str] = Counter()
     for id, page in current.items():
         yield from _page(id, page, current, space, titles, labels.get(id, []), macros)
@@ -317,8 +317,8 @@ def _write_link(tag: Tag, link: Callable[[str], None], users: dict[str, str]) ->
 
 def _from_html(bundle: Bundle) -> Iterator[Row]:
     names = [name for name in bundle.names() if name.lower().endswith(HTML)]
-    key, title = _space_of(bundle, names)
-    yield PageSource(key, title)
+    key, title, is_bare = _space_of(bundle, names)
+    yield PageSource(key, title, is_bare=is_bare)
     for name in names:
         if PurePosixPath(name).name.lower() == "index.html":
             continue
@@ -366,19 +366,19 @@ def _leads_to_index(link: Tag) -> bool:
     return PurePosixPath(str(link.get("href") or "")).name.lower() == "index.html"
 
 
-def _space_of(bundle: Bundle, names: list[str]) -> tuple[str, str]:
-    """Key and name of the space, as its index tells them, else the name of its folder."""
+def _space_of(bundle: Bundle, names: list[str]) -> tuple[str, str, bool]:
+    """Key and name of the space, as its index tells them, else the name of its folder; and whether it is that."""
     folder = next((name.partition("/")[0] for name in names if "/" in name), PurePosixPath(bundle.name).stem)
     index = next((name for name in names if PurePosixPath(name).name.lower() == "index.html"), None)
     if index is None:
-        return folder, folder
+        return folder, folder, True
     try:
         soup = read_html(text_in(bundle, index), index)
     except Invalid:
-        return folder, folder
+        return folder, folder, True
     told = {text_of(row.find("th")).casefold(): text_of(row.find("td")) for row in soup.find_all("tr")}
     key = told.get("key") or folder
-    return headline(key, otherwise=folder), headline(told.get("name") or key, otherwise=folder)
+    return headline(key, otherwise=folder), headline(told.get("name") or key, otherwise=folder), not told.get("key")
 
 
 def _id_of(name: str) -> str:

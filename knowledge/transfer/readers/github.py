@@ -116,9 +116,10 @@ def rows(bundle: Bundle, *, into: str = "") -> Iterator[Row]:
             except Invalid as error:
                 yield unread(name, error)
     _join(issues, _document(bundle, COMMENTS), _document(bundle, TIMELINES))
-    called = str(repository.get("full_name") or _repository_of(issues) or _wiki_name(bundle))
+    named = str(repository.get("full_name") or _repository_of(issues))
+    called = named or _wiki_name(bundle)
     # A list of issues is seldom all of them: `gh` gives 30 unless asked for more.
-    yield PageSource(called, called, is_whole=bool(repository) or not issues)
+    yield PageSource(called, called, is_whole=bool(repository) or not issues, is_bare=not named)
     yield from _solution_rows(issues)
     yield from _pages(bundle, called, repository)
 

@@ -211,13 +211,16 @@ class PageSource(NamedTuple):
     """What the pages of a source have in common: its lasting name, by which a later import knows it, and its title.
 
     `files` tells of files that BigMind wrote which notes they were; `is_whole` whether these are all pages of it, so
-    that what is missing is gone.
+    that what is missing is gone. `is_bare` says that another source may have the same name, and `folder` where in the
+    bundle this one lies.
     """
 
     name: str
     title: str = ""
     files: Mapping[str, Mapping[str, str]] = {}
     is_whole: bool = True
+    is_bare: bool = False
+    folder: str = ""
 
 
 Row = DraftRow | Unread | Remark | PageSource

@@ -23,6 +23,7 @@ ID = re.compile(r"[ -]([0-9a-f]{32})(?:_all)?$")
 UUID_ID = re.compile(r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
 PAGES = (".md", ".html")
 TABLE = ".csv"
+WORKSPACE = "workspace"
 LINK = re.compile(r"\]\(((?>(?:[^()\s]++|\([^()\s]*+\)){1,50}))\)")
 """Names of pages have parentheses. Possessive, so that a link that never ends takes no longer. Decision 25."""
 PROPERTY = re.compile(r"^([^\s:#`|>*\[\]-][^:\n]{0,60}): (\S.*)$")
@@ -47,7 +48,8 @@ def rows(bundle: Bundle, *, into: str = "") -> Iterator[Row]:
     """Yield a page for each page, and one for each table whose rows are no pages."""
     names = [name for name in bundle.names() if name.lower().endswith((*PAGES, TABLE))]
     ids = {_id_of(name): name for name in names if name.lower().endswith(PAGES) and _id_of(name)}
-    yield PageSource(*_root(names))
+    name, title = _root(names)
+    yield PageSource(name, title, is_bare=name == WORKSPACE)
     tables = 0
     for name in names:
         try:
@@ -88,7 +90,7 @@ def _root(names: list[str]) -> tuple[str, str]:
     if len(tops) == 1:
         stem = PurePosixPath(tops[0]).stem
         return _id_of(tops[0]), _plain(stem)
-    return "workspace", "Notion"
+    return WORKSPACE, "Notion"
 
 
 def _page(bundle: Bundle, name: str, ids: dict[str, str]) -> Iterator[Row]:

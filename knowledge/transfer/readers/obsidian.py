@@ -49,7 +49,7 @@ def copy_name(file: str) -> str:
 
 def rows(bundle: Bundle, *, into: str = "notes") -> Iterator[Row]:
     """Yield a page for each note. As notes of one's own the text is that of the file, to the byte."""
-    yield PageSource(_vault(bundle), files=_manifest(bundle))
+    yield PageSource(_vault(bundle), files=_manifest(bundle), is_bare=True, folder=_root(bundle))
     root = _root(bundle)
     names = [name for name in bundle.names() if name.startswith(root) and _is_note(name[len(root) :], into)]
     # A file name from macOS may have its accents as characters of their own, which nobody types in a link.
