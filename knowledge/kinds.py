@@ -167,6 +167,8 @@ class MemoryKind:
 
     def of_id(self, user: User, id: str) -> QuerySet[Any]:
         """Return the row of an id, as a user writes it, of those that they may name; none where the text is no id."""
+        id = id.strip("[] ")
+        id = id[1:] if id[:1].upper() == self.letter and id[1:].isdecimal() else id
         if self.letter and self.has_uuid and id.isdecimal() and len(id) < 8:
             return self.readable(user).filter(number=int(id))  # `S7`: a session has a number beside its id.
         return self.readable(user).filter(pk__in=self.keys_of(user, id))

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import BaseModel
 
 from bigmind.core.errors import Invalid
-from bigmind.core.handles import Handle, id_in, read_handle
+from bigmind.core.handles import Handle, id_in, name_among, read_handle
 from bigmind.core.periods import read_period
 
 _CLOSED_BY = {"[": "]", "{": "}"}
@@ -78,7 +78,7 @@ def forgive(model: type[BaseModel], schema: Mapping[str, Any], arguments: Mappin
     properties, handles = schema.get("properties", {}), _handles_of(model)
     named, until = _rename(_unwrap(arguments, properties), properties)
     sent = {name: value for name, value in named.items() if not _is_absent(name, value, schema, handles)}
-    _fill_in_kinds(sent, handles)
+    _fill_in_kinds(sent, handles, properties)
     problems = []
     # Choices first: an argument that names a kind decides which handles another argument accepts.
     for name in sorted(sent.keys() & properties.keys(), key=handles.__contains__):
@@ -148,12 +148,17 @@ def _is_absent(name: str, value: Any, schema: Mapping[str, Any], handles: Mappin
     return value.strip().lower() in (_ABSENT | _THIS_ONE if is_ours else _ABSENT)
 
 
-def _fill_in_kinds(sent: dict[str, Any], handles: Mapping[str, Handle]) -> None:
-    """Add the kind that a handle names where an argument for it was left out: `C3` is a company entry."""
+def _fill_in_kinds(sent: dict[str, Any], handles: Mapping[str, Handle], properties: Mapping[str, Any]) -> None:
+    """Add the kind that a handle names where an argument for it was left out: `C3` is a company entry.
+
+    It gets the name that the argument takes.
+    """
     for name, handle in handles.items():
-        value = sent.get(name)
-        if handle.kind_in and handle.kind_in not in sent and isinstance(value, str) and (found := read_handle(value)):
-            sent[handle.kind_in] = found[0]
+        value, kind = sent.get(name), sent.get(handle.kind_in)
+        if handle.kind_in and kind is None and isinstance(value, str) and (found := read_handle(value)):
+            kind = found[0]
+        if handle.kind_in and isinstance(kind, str):
+            sent[handle.kind_in] = name_among(kind, properties[handle.kind_in].get("enum", ()))
 
 
 def _convert(value: Any, schema: Mapping[str, Any], *, is_end: bool = False) -> Any:

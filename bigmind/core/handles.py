@@ -1,6 +1,7 @@
 """Handles: the short names of things in what agents read (`F12`, `C3`, `H2`, `chunk:7`), and the ids they stand for."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from bigmind.core.private_row_numbers import number_in
@@ -16,6 +17,7 @@ _KIND = re.compile(r"([A-Za-z_]{1,20})[:#] ?([0-9A-Fa-f-]{1,36})")
 _NUMBERED = re.compile(r"([A-Za-z_]{2,20})[:# ] ?([A-Za-z]?)(\d{1,19})")
 UUID_DIGITS = 8
 """So many digits of a UUID, or more, name it."""
+_UUID = re.compile(f"[0-9A-Fa-f-]{{{UUID_DIGITS},36}}")
 _AROUND = " []()`…#\"'"
 
 
@@ -56,7 +58,7 @@ def id_in(text: str, kind: str) -> str:
     """
     named, id = read_handle(text) or ("", text)
     shown = text.strip(_AROUND)
-    if not named or (kind in _HEXADECIMAL and len(shown) >= UUID_DIGITS and ":" not in shown):
+    if not named or (kind in _HEXADECIMAL and _UUID.fullmatch(shown)):
         return shown
     if _OTHER_NAMES.get(named, named) != _OTHER_NAMES.get(kind, kind):
         raise ValueError(f"is {shown[:40]}, the handle of {_in_words(named)}; {_in_words(kind)} is meant")
@@ -79,6 +81,13 @@ def read_handle(text: str) -> tuple[str, str] | None:
     if found := _KIND.fullmatch(shown):
         return found[1].lower(), found[2].lower()
     return None
+
+
+def name_among(kind: str, names: Collection[str]) -> str:
+    """Return what a kind is called in a list of names: in some of them a session is a summary."""
+    plain = kind.strip().casefold()
+    own = _OTHER_NAMES.get(plain, plain)
+    return kind if plain in names else next((name for name in names if _OTHER_NAMES.get(name, name) == own), kind)
 
 
 def handle_of(kind: str, id: str) -> str:

@@ -113,8 +113,7 @@ def id_of_visible(actor: Actor, kind: str, id: str) -> str:
         NotFound: the actor can see no such thing; a foreign id is answered like a random one.
     """
     row = KINDS[kind]
-    wanted = id.strip("[] ").removeprefix("C").removeprefix("c") if kind == Kind.COMPANY else id
-    key = row.of_id(actor.user, wanted).values_list("pk", flat=True).first()
+    key = row.of_id(actor.user, id).values_list("pk", flat=True).first()
     if key is None:
         raise NotFound(f"There is no {kind} {id} that you can see.", hint="Use kind and id as a search returned them.")
     return str(key)
