@@ -17,7 +17,7 @@ from knowledge.transfer.readers.formats import AUTO, ImportFormat, format_of, re
 from knowledge.transfer.readers.memory_drafts import DRAFTS, CompanyDraft, Reading
 from knowledge.transfer.readers.own_documents import is_own_document, read_document
 
-from .page_imports import USUAL, PageChoice, bring_in_pages
+from .page_imports import USUAL, PageChoice, bring_in_pages, place_of_pages
 
 OWN = "bigmind"
 OWN_BYTES = 64 * 1024 * 1024
@@ -42,7 +42,8 @@ def import_reading(
     """
     report = report_of(reading, format, dry_run=dry_run)
     with transaction.atomic():
-        named = reading.origin.name if reading.origin else source
+        lies_at = place_of_pages(reading.origin, folder)
+        named = str(lies_at or (reading.origin.name if reading.origin else source))
         importer = move_in(actor, reading, format, source=named, report=report)
         with acts(importer):
             if format.has_pages:

@@ -102,14 +102,18 @@ def bring_in_pages(
     """
     drafts = [placed.draft for placed in reading.drafts if isinstance(placed.draft, PageDraft)]
     origin = reading.origin or PageSource(format.name)
-    source: SourcePlace | str = f"{format.name}:{origin.name}"
-    if folder and origin.is_bare:
-        source = place_of(folder / origin.folder).read_by(format.name, origin.name)
+    place = place_of_pages(origin, folder)
+    source = place.read_by(format.name, origin.name) if place else f"{format.name}:{origin.name}"
     for way in [choice.into] if choice.into else dict.fromkeys(format.usual.values()):
         pages = [page for page in drafts if choice.way_of(page, format) == way]
         if not pages and len(set(format.usual.values())) > 1:
             continue  # A file of issues alone does not say that the pages are gone.
         _WAYS[way](_Pages(actor, source, origin, pages, choice, report))
+
+
+def place_of_pages(origin: PageSource | None, folder: Path | None) -> SourcePlace | None:
+    """Return where the pages of a folder lie; None if their source has a name of its own, or is no folder."""
+    return place_of(folder / origin.folder) if folder and origin and origin.is_bare else None
 
 
 def _as_notes(told: _Pages) -> None:

@@ -15,6 +15,7 @@ from knowledge.services.source_identity import WouldReplace
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.readers.bundles import Archive, Folder
 from tests.factories import make_actor
+from tests.knowledge.test_source_identity import git
 
 pytestmark = pytest.mark.django_db
 
@@ -189,3 +190,26 @@ def test_the_folder_above_a_vault_leads_to_the_same_one(tmp_path: Path) -> None:
     done = bring_in(actor, work.parent)
 
     assert (done.added["notes"], done.unchanged["notes"]) == (0, 2)
+
+
+def test_a_clone_elsewhere_is_the_same_vault(tmp_path: Path) -> None:
+    actor, work = make_actor(), make_vault(tmp_path / "work", OF_WORK)
+    git(work, "init", "-q")
+    git(work, "remote", "add", "origin", "git@example.com:acme/notes.git")
+    git(work, "add", ".")
+    git(work, "commit", "-qm", "Begin")
+    bring_in(actor, work)
+    clone = Path(shutil.copytree(work, tmp_path / "clone"))
+    (clone / "Orders.md").write_text("# Orders\n\nEvery order needs one approval, and one more above 900 euros.")
+
+    done = bring_in(actor, clone)
+
+    assert (done.added["notes"], done.changed["notes"]) == (0, 1)
+
+
+def test_taking_back_one_vault_leaves_the_other(tmp_path: Path) -> None:
+    actor = make_actor(curator=True)
+    work = bring_in(actor, make_vault(tmp_path / "work", OF_WORK), "kb")
+    home = bring_in(actor, make_vault(tmp_path / "home", OF_HOME), "kb")
+
+    assert work.agent != home.agent
