@@ -103,8 +103,8 @@ def take_author_from_notices(user: User) -> None:
         text = _without_author(notice)
         if text != notice.text:
             Notice.objects.filter(pk=notice.pk).update(text=text)
-    for name in {str(user), user.username}:
-        namesakes = User.objects.filter(Q(display_name=name) | Q(username=name))
+    for name in {user.signature, str(user), user.username}:
+        namesakes = User.objects.filter(Q(pk=user.pk) | Q(display_name=name) | Q(username=name))
         # A notice of a comment does not say whose it is: it is of the last one by someone of this name.
         last = Comment.objects.filter(by__in=namesakes, entry=OuterRef("entry"), created_at__lte=OuterRef("created_at"))
         notices = Notice.objects.annotate(author=Subquery(last.order_by("-created_at").values("by")[:1]))

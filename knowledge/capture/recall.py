@@ -11,6 +11,7 @@ from bigmind.core.token_counts import count_tokens, cut_to_tokens
 from knowledge.kinds import SEARCHED
 from knowledge.models import AskedForm, Conversation, HookEvent, HookEventName, Kind
 from knowledge.search.abstention import best_score, is_answered, is_near, may_answer
+from knowledge.search.findings import Finding, Findings
 from knowledge.services.episodes import answer_episode
 from knowledge.services.hits import Hit, findings, hits_of
 from knowledge.services.question_periods import find_then
@@ -64,10 +65,7 @@ def recall_for(
     then = find_then(actor, asked)
     things = visible_things(actor.user, SEARCHED, then=then)
     found = findings(actor, asked, things=things, is_narrowed=False, project="", then=then, limit=FOUND, offset=0)
-    is_known, best = is_answered(found), best_score(found.items)
-    answers = [item for item in found.items if may_answer(item) or item.score >= best] if is_known else []
-    if not is_known and is_near(found):
-        answers = found.items[:1]
+    is_known, answers = is_answered(found), worth_sending(found)
     own, project = str(conversation.session_id or ""), conversation.project
     shown = hits_of(answers, actor, things, is_known=is_known)
     if episodes := answer_episode(actor, asked, project=project):
@@ -79,6 +77,14 @@ def recall_for(
     new = [hit for hit in hits if (hit.kind, hit.id) not in told]
     # What was looked up and not searched for stays in its order.
     return _fit(sorted(new, key=lambda hit: bool(hit.arms) and is_elsewhere(hit.project, project)))
+
+
+def worth_sending(found: Findings) -> list[Finding]:
+    """Return what answers for certain; else the nearest alone if it is near, else nothing."""
+    best = best_score(found.items)
+    if is_answered(found):
+        return [item for item in found.items if may_answer(item) or item.score >= best]
+    return found.items[:1] if is_near(found) else []
 
 
 def markdown_of(lines: Iterable[RecalledLine]) -> str:

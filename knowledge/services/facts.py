@@ -20,7 +20,7 @@ from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.pagination import FixedList, Page, page_of
 from bigmind.core.periods import Period
 from bigmind.core.private_row_numbers import number_of
-from bigmind.core.text import digest
+from bigmind.core.text import digest, quote
 from bigmind.core.word_filters import has_words
 from knowledge.argument_types import CategoryName, FactId, FactIds, FactText, SessionId, ValidFrom, ValidUntil
 from knowledge.models import Category, Fact, Kind, Session
@@ -103,7 +103,8 @@ def replace_too(new: Fact, old: Sequence[Fact], but: Sequence[Similar] = ()) -> 
     for known in (new.pk, *(one.id for one in but)):
         near.pop(known, None)
     return [
-        f"{one.handle} “{one.excerpt}” says nearly what was replaced. Replace it, too? {call_to_replace(new, [one])}"
+        f"{one.handle} {quote(one.excerpt)} says nearly what was replaced. Replace it, too? "
+        f"{call_to_replace(new, [one])}"
         for one in near.values()
     ]
 

@@ -161,6 +161,7 @@ def _outline(found: Findings, groups: Sequence[Findings], costs: Mapping[Thing, 
         "missing": sorted(frozenset.intersection(*(one.missing for one in beside))),
         "places": words_of_tokens(found.text, found.tokens) if found.tokens else [],
         "usual": _usual_of(found.items),
+        "total": sum(one.total for one in beside),
         "period": found.period and [one.timestamp() for one in found.period],
         "others": [row for rows in others for row in rows],
     }

@@ -75,12 +75,12 @@ function restore(form, { fields }) {
 }
 
 // What was sent has arrived when a page came of it: one of this person, that refuses nothing, and to which nobody went back.
-const hasArrived = me && !(visit.responseStatus >= 400) && visit.type === "navigate";
+const hasArrived = me && !(visit?.responseStatus >= 400) && visit?.type === "navigate";
 
 function lookAfter(name, draft) {
   if (Date.now() - draft.at > A_DAY_MS || (me && draft.of !== me) || (draft.isSent && hasArrived)) return forget(name);
   if (!draft.isSent) return undefined;
-  keep({ ...drafts(), [name]: { ...draft, isSent: Boolean(me) && draft.isSent && visit.responseStatus < 400 } });
+  keep({ ...drafts(), [name]: { ...draft, isSent: Boolean(me) && draft.isSent && visit?.responseStatus < 400 } });
   if (me) return undefined;
   // A form may send to an address that has no page of its own: after the sign-in its own page comes back.
   const next = document.querySelector("form > [name=next]");

@@ -82,7 +82,7 @@ def test_a_question_that_found_nothing_is_answered_so_the_second_time_in_a_conve
     start_session(other)
 
     assert "Asked before" not in first
-    assert "Asked before in this conversation: unknown." in second
+    assert "Asked before in this conversation, and nothing was stored about it since." in second
     assert "Asked before" not in _search(other, GIRAFFE, operation)
 
 

@@ -45,7 +45,7 @@ def test_of_two_people_of_one_name_the_comments_of_the_other_keep_it():
     delete_user(one.user)
 
     begins = [text.partition(" commented on ")[0] for text in notices_of(author)]
-    assert begins == ["a former user", "Ann Lee"]
+    assert begins == ["a former user", other.user.signature]
 
 
 def test_messages_about_the_decisions_of_a_namesake_are_sent_as_they_were(settings):

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bigmind.core.token_counts import count_tokens
-from knowledge.capture.recall import HEADING, PROMPT_TOKENS, SHOWN, is_elsewhere
+from knowledge.capture.recall import HEADING, PROMPT_TOKENS, SHOWN, is_elsewhere, worth_sending
 from knowledge.models import AskedForm, Kind
-from knowledge.search.abstention import is_answered, may_answer
+from knowledge.search.abstention import is_answered
 from knowledge.search.findings import Finding, Findings
-from knowledge.services.recall import COMPANY_GROUP, GROUPS, join_groups, take_turns
+from knowledge.services.recall import COMPANY_GROUP, GROUPS, NEAREST, join_groups, nearest, take_turns
 
 from .passages import CompanyPassage, PassageIndex, Scores
 from .questions import Asked, ReplayedQuestion, make_finding
@@ -103,8 +103,16 @@ def _compose_recall(question: ReplayedQuestion, company: list[Finding], world: i
     found[COMPANY_GROUP] = company
     outline = question.asked.outline
     own = dict(zip(question.terms, question.weights[world], strict=True))
+    beside = outline.get("total", 0)
     groups = [
-        Findings(items, len(items), fallback=False, weights=weights, missing=missing)
+        Findings(
+            items,
+            len(items) if number == COMPANY_GROUP else beside * (number == 0),
+            fallback=False,
+            weights=weights,
+            missing=missing,
+            text=question.asked.text,
+        )
         for number, items in enumerate(found)
         for weights, missing in [
             (own, question.missing(world))
@@ -112,9 +120,10 @@ def _compose_recall(question: ReplayedQuestion, company: list[Finding], world: i
             else (outline["weights"], frozenset(outline["missing"]))
         ]
     ]
-    if not is_answered(join_groups(groups)):
-        return []
-    return take_turns(groups, question.asked.project)[: question.limit]
+    everything = join_groups(groups)
+    if is_answered(everything):
+        return take_turns(groups, question.asked.project)[: question.limit]
+    return nearest(everything.items, question.asked.project)[: min(NEAREST, question.limit)]
 
 
 def _compose_company(question: ReplayedQuestion, company: list[Finding], world: int) -> list[Finding]:
@@ -127,7 +136,17 @@ def _compose_search(question: ReplayedQuestion, company: list[Finding], world: i
 
 def _compose_prompt(question: ReplayedQuestion, company: list[Finding], world: int) -> list[Finding]:
     """Return what is sent before a prompt: what may answer, of other projects last, as far as it fits."""
-    answering = [(cost, item) for cost, item in _merge(question, company, world) if may_answer(item)]
+    merged, outline = _merge(question, company, world), question.asked.outline
+    found = Findings(
+        [item for _, item in merged],
+        outline.get("total", len(merged)),
+        fallback=False,
+        weights=dict(zip(question.terms, question.weights[world], strict=True)),
+        missing=question.missing(world),
+        text=question.asked.text,
+    )
+    sent = worth_sending(found)
+    answering = [(cost, item) for cost, item in merged if item in sent]
     answering.sort(key=lambda one: is_elsewhere(one[1].project, question.asked.project))
     left, told = PROMPT_TOKENS - count_tokens(f"{HEADING}\n"), list[Finding]()
     for cost, item in answering:
