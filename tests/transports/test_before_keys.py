@@ -281,7 +281,7 @@ def test_a_long_report_of_a_hook_is_stored_whole(hurried):
     address, start = f"{served.url}/hooks/claude-code/", {"session_id": "s-1", "hook_event_name": "SessionStart"}
     httpx.post(address, json=start, headers=headers, timeout=30)
     said = [{"role": ("user", "assistant")[at % 2], "text": f"{at} " + "naïve 🧠 " * 440} for at in range(16)]
-    told = {"event_id": str(uuid4()), "closing": {"headline": "Moved the ledger", "messages": said}}
+    told = {"event_id": str(uuid4()), "closing": {"commits": ["1a2b3c4 Moved the ledger"], "messages": said}}
     report = {"session_id": "s-1", "hook_event_name": "SessionEnd", "reason": "other", "bigmind": told}
     body = json.dumps(report).encode()
 
@@ -290,7 +290,7 @@ def test_a_long_report_of_a_hook_is_stored_whole(hurried):
 
     assert len(body) > 64 * 1024
     assert answer.status_code == 200
-    assert Session.objects.get().one_liner == "Moved the ledger"
+    assert "Moved the ledger" in Session.objects.get().one_liner
     assert Chunk.objects.filter(content__contains="naïve 🧠").exists()
     assert without_key.status_code == 401
     assert without_key.headers["Content-Type"] == "application/problem+json"
