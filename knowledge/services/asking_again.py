@@ -45,7 +45,8 @@ def titles_of(actor: Actor, answers: Iterable[tuple[str, str]]) -> Titles:
     """Return the titles of what answered questions. What the actor cannot see, or is gone by now, is left out."""
     ids: dict[str, list[str]] = {}
     for kind, source_id in answers:
-        ids.setdefault(kind, []).append(source_id)
+        if kind in KINDS:
+            ids.setdefault(kind, []).append(source_id)
     things = visible_things(actor.user, ids)
     return {
         (kind, str(thing.pk)): KINDS[kind].title(thing)

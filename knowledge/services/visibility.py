@@ -32,7 +32,7 @@ def visible_things(
         only_then: Nothing is there that did not hold in that period; of kinds without such days, nothing newer.
     """
     wanted = list(tags)
-    asked = [kind for kind in kinds if kind in KINDS and (KINDS[kind].tags or not wanted)]
+    asked = [kind for kind in kinds if KINDS[kind].tags or not wanted]
     return _Visible(asked, lambda kind: _filter(KINDS[kind], user, wanted, since, before, then, only_then))
 
 
