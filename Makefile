@@ -121,7 +121,7 @@ clients: $(VENV)/.dev $(CLIENTS) $(OTHER_CLIENTS) $(MEMORIES) ## Install real cl
 	$(BIN)/python -m pytest -m clients -o faulthandler_timeout=1800 tests/clients $(ARGS)
 
 clients-short: $(VENV)/.dev $(CLIENTS) ## The same for Claude Code, Codex and Gemini CLI alone, of hooks the second day
-	$(BIN)/python -m pytest -m clients -o faulthandler_timeout=1800 tests/clients -k "not test_other_clients and not test_memories and (second_day or not test_hooks)" $(ARGS)
+	$(BIN)/python -m pytest -m clients -o faulthandler_timeout=1800 tests/clients -k "not test_other_clients and not test_memories and not test_five_days and (second_day or not test_hooks)" $(ARGS)
 
 migrations: $(VENV)/.dev ## Write migrations for changed models; NAME=what_changed
 	$(MANAGE) makemigrations $(if $(NAME),--name $(NAME)) $(ON_TEST_DATABASE)
