@@ -144,7 +144,7 @@ class TriggerSet:
         if self.age >= OLD_SECONDS:
             self.problem = "its guards were not confirmed for a week, so they advise and hold nothing"
         elif missing := told.get("missing"):
-            self.problem = f"{len(missing)} guards are not here: {', '.join(missing[:10])}"
+            self.problem = f"guards that are missing here ({len(missing)}): {', '.join(missing[:10])}"
 
     def texts(self) -> Json:
         """Return what each entry says, by its handle.

@@ -65,7 +65,8 @@ def recall_for(
     then = find_then(actor, asked)
     things = visible_things(actor.user, SEARCHED, then=then)
     found = findings(actor, asked, things=things, is_narrowed=False, project="", then=then, limit=FOUND, offset=0)
-    is_known, answers = is_answered(found), worth_sending(found)
+    is_known = is_answered(found)
+    answers = worth_sending(found, is_known=is_known)
     own, project = str(conversation.session_id or ""), conversation.project
     shown = hits_of(answers, actor, things, is_known=is_known)
     if episodes := answer_episode(actor, asked, project=project):
@@ -79,10 +80,10 @@ def recall_for(
     return _fit(sorted(new, key=lambda hit: bool(hit.arms) and is_elsewhere(hit.project, project)))
 
 
-def worth_sending(found: Findings) -> list[Finding]:
+def worth_sending(found: Findings, *, is_known: bool) -> list[Finding]:
     """Return what answers for certain; else the nearest alone if it is near, else nothing."""
-    best = best_score(found.items)
-    if is_answered(found):
+    if is_known:
+        best = best_score(found.items)
         return [item for item in found.items if may_answer(item) or item.score >= best]
     return found.items[:1] if is_near(found) else []
 

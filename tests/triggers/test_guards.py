@@ -109,7 +109,7 @@ def test_a_guard_that_is_missing_is_said_once_in_a_conversation_and_to_admins(se
 
     first, second = machine.tell(asks), machine.tell(asks)
 
-    assert f"1 guards are not here: {decided}" in first["hookSpecificOutput"]["additionalContext"]
+    assert f"guards that are missing here (1): {decided}" in first["hookSpecificOutput"]["additionalContext"]
     assert second == {}
     assert [part.error for part in parts() if part.name == "guards"] == [f"1 reach no hook: {decided}"]
 

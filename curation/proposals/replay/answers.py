@@ -145,7 +145,7 @@ def _compose_prompt(question: ReplayedQuestion, company: list[Finding], world: i
         missing=question.missing(world),
         text=question.asked.text,
     )
-    sent = worth_sending(found)
+    sent = worth_sending(found, is_known=is_answered(found))
     answering = [(cost, item) for cost, item in merged if item in sent]
     answering.sort(key=lambda one: is_elsewhere(one[1].project, question.asked.project))
     left, told = PROMPT_TOKENS - count_tokens(f"{HEADING}\n"), list[Finding]()
