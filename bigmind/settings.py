@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 import dj_database_url
 from csp.constants import NONE, SELF
+from psycopg.conninfo import conninfo_to_dict
 from pydantic import BaseModel, ConfigDict
 
 from bigmind.environment import environment
@@ -171,13 +172,15 @@ if (_REPLICA := ENVIRONMENT.database_replica_url.get_secret_value()) and not REA
     DATABASE_ROUTERS += ["bigmind.core.replicas.ReadsByReplica"]
 
 
-def _place_of(database: dict[str, Any]) -> dict[str, Any]:
-    """Return host and port of a database; a folder of a socket stands among the options."""
-    return {name: database[name.upper()] or database["OPTIONS"].get(name) or None for name in ("host", "port")}
+def _listens_at() -> dict[str, Any]:
+    """Return where changes are listened for, past a pool. What is missing here is as in BIGMIND_DATABASE_URL."""
+    if direct := ENVIRONMENT.database_direct_url.get_secret_value():
+        return {"port": None, **conninfo_to_dict(direct)}
+    owner = conninfo_to_dict(_OWNER)  # Its place alone: whoever listens is the application.
+    return {name: owner.get(name) for name in ("host", "port")} if owner else {}
 
 
-# Where changes are listened for, with the role of the application: past a pool, where the owner's address leads there.
-LISTENS_AT = _place_of(DATABASES["owner"]) if _OWNER else {}
+LISTENS_AT = _listens_at()
 
 # --- People ---------------------------------------------------------------------------------------------------
 
@@ -261,6 +264,7 @@ CONTENT_SECURITY_POLICY = {
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 MCP_BODY_BYTES = 1024 * 1024
+LOG_AUDIT = ENVIRONMENT.log_audit
 AUDIT_HEAD_FILE = ENVIRONMENT.home / "audit_head.json"
 RATE_LIMIT_PER_MINUTE = ENVIRONMENT.rate_limit
 WAITING_PER_PERSON = ENVIRONMENT.waiting_per_person

@@ -102,8 +102,9 @@ def forget_outside() -> None:
 
 
 def _keep_outside(head: AuditHead) -> None:
-    # Logs go where the owner of the database does not reach, as soon as they are collected.
-    log.info("The audit log has a new last row.", head=head_text(head))
+    # Logs that are collected go where the owner of the database does not reach.
+    if settings.LOG_AUDIT:
+        log.info("The audit log has a new last row.", head=head_text(head))
     before = _outside()
     # The lock ended with the commit: the process that wrote a later row may have come first.
     if not settings.AUDIT_HEAD_FILE or (before and before.number >= head.number):

@@ -49,7 +49,7 @@ def listening_parameters(*, past_pool: bool = True) -> dict[str, Any]:
     """Return the parameters of a connection that listens. A pool in transaction mode lets nobody listen.
 
     Args:
-        past_pool: Go where the address of the tables' owner leads, with the role of the application.
+        past_pool: Go to the server itself, with the role of the application, where its address is known.
     """
     known = connection.get_connection_params()
     # What of Django's parameters an asynchronous connection takes.

@@ -256,11 +256,11 @@ def _changes() -> Check:
         with psycopg.connect(**parameters) as ear, psycopg.connect(**parameters) as speaker:
             is_heard = hears(ear, speaker, seconds=PATIENCE_SECONDS)
     except psycopg.OperationalError as error:
-        advice = "Let the role of BIGMIND_DATABASE_URL in where BIGMIND_DATABASE_OWNER_URL leads."
+        advice = "Let the role of BIGMIND_DATABASE_URL in where BIGMIND_DATABASE_DIRECT_URL leads."
         return Check("changes", CheckStatus.WARNING, str(error).strip().splitlines()[-1].strip(), advice)
     if is_heard:
         return Check("changes", CheckStatus.OK, "agents that listen are told of them")
-    advice = "Give web processes BIGMIND_DATABASE_OWNER_URL too, past the pool: they listen there as the application."
+    advice = "Let BIGMIND_DATABASE_DIRECT_URL name the server past the pool: web processes listen there."
     found = "nobody can listen through the pool before the database: agents that subscribed are told of no changes"
     return Check("changes", CheckStatus.WARNING, found, advice)
 

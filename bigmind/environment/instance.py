@@ -193,6 +193,11 @@ class ObservabilitySettings(BaseModel):
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", description="How much is logged.")
     log_format: Literal["text", "json"] = Field(default="text", description="`json`: one object a line, for machines.")
+    log_audit: bool = Field(
+        default=False,
+        description="Log the seal of each new line of the audit log (`head=…`), where logs are collected on another "
+        "machine: `bigmind audit_verify --head` compares one (docs/people.md).",
+    )
     slow_ms: int = Field(
         default=1000,
         ge=1,

@@ -39,6 +39,13 @@ class Storage(InstanceSettings):
         "role of BIGMIND_DATABASE_URL can only read and write rows. Only migrations and workers need it. Default: one "
         "role does everything; the embedded server has two of its own.",
     )
+    database_direct_url: SecretStr = Field(
+        default=SecretStr(""),
+        description="The server of BIGMIND_DATABASE_URL past a pool in the mode `transaction`, e.g. "
+        "`postgres://db.example.com:5432`: web processes listen for changes there. Role, password and database are "
+        "those of BIGMIND_DATABASE_URL unless it names others. Default: the host and port of "
+        "BIGMIND_DATABASE_OWNER_URL, else those of BIGMIND_DATABASE_URL.",
+    )
     database_replica_url: SecretStr = Field(
         default=SecretStr(""),
         description="A streaming replica of the same database, for the role of BIGMIND_DATABASE_URL. It answers "
@@ -102,6 +109,21 @@ class Storage(InstanceSettings):
         json_schema_extra=changeable("KEEP_DELIVERIES_DAYS"),
         description="Days that a webhook message or an e-mail is kept after it was delivered or given up.",
     )
+
+    @field_validator("database_direct_url")
+    @classmethod
+    def refuse_other_addresses(cls, url: SecretStr) -> SecretStr:
+        """Refuse what libpq cannot read, and what names no server."""
+        from psycopg import ProgrammingError
+        from psycopg.conninfo import conninfo_to_dict
+
+        try:
+            is_server = not (text := url.get_secret_value()) or "host" in conninfo_to_dict(text)
+        except ProgrammingError:
+            is_server = False
+        if not is_server:
+            raise ValueError("must look like postgres://db.example.com:5432, the server past the pool")
+        return url
 
     @property
     def is_embedded(self) -> bool:

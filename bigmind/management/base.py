@@ -1,11 +1,9 @@
 """What the commands share: one line instead of a traceback, exit codes, JSON for scripts, and progress."""
 
 import json
-import logging
 import sys
 from argparse import RawDescriptionHelpFormatter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,18 +49,6 @@ IDENTITY = argument(
 
 class Refused(CommandError):
     """The command cannot do what was asked. It is printed as one line; the exit code is 1."""
-
-
-@contextmanager
-def _quiet_audit_log(*, loud: bool) -> Iterator[None]:
-    """Keep each new end of the audit log, which is for collected logs, off a terminal, unless more is asked for."""
-    logger = logging.getLogger("accounts.services.audit")
-    before = logger.level
-    logger.setLevel(before if loud else logging.WARNING)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
 
 
 class _HelpFormatter(RawDescriptionHelpFormatter, DjangoHelpFormatter):
@@ -111,8 +97,7 @@ class OperatorCommand(BaseCommand):
         """Run, and report a refusal in one sentence."""
         self.prints_json = bool(self.speaks_json and options.get("json"))
         try:
-            with _quiet_audit_log(loud=int(options.get("verbosity") or 1) > 1):
-                result = super().execute(*args, **options)
+            result = super().execute(*args, **options)
             if self.changes_memory:
                 tell_of_change(Change(domain=ANY))
             return result

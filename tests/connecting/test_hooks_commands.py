@@ -239,14 +239,3 @@ def test_a_script_says_how_memory_is_written_and_is_not_asked(home: Path, ada: U
 
     assert CapturePolicy.objects.get().mode == "manual"
     assert "Memory is written: by hand." in remarked
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_command_is_quiet_about_the_audit_log(home: Path, ada: User, caplog: pytest.LogCaptureFixture) -> None:
-    call_command("key_create", ada.username, stdout=StringIO(), stderr=StringIO())
-    quiet = caplog.text
-
-    call_command("key_create", ada.username, verbosity=2, stdout=StringIO(), stderr=StringIO())
-
-    assert "new last row" not in quiet
-    assert "new last row" in caplog.text

@@ -170,12 +170,22 @@ def test_rows_in_another_order_are_found() -> None:
     assert {broken.number for broken in find_broken_events()} == {2, 3}
 
 
+def test_the_logs_are_quiet_about_the_audit_log_unless_asked(
+    caplog: pytest.LogCaptureFixture, django_capture_on_commit_callbacks: Any
+) -> None:
+    with caplog.at_level("INFO"), django_capture_on_commit_callbacks(execute=True):
+        audit("invited", role="member")
+
+    assert "new last row" not in caplog.text
+
+
 def test_a_head_that_was_kept_elsewhere_finds_an_older_state_of_everything(
     caplog: pytest.LogCaptureFixture, django_capture_on_commit_callbacks: Any, settings: Any, tmp_path: Path
 ) -> None:
     settings.WEBHOOK_URL = "https://example.com/hook"
     audit("invited", role="admin")
     before = AuditHead.objects.values("number", "last", "seal").get()
+    settings.LOG_AUDIT = True
     with caplog.at_level("INFO"), django_capture_on_commit_callbacks(execute=True):
         audit("invited", role="member")
     told = head_text(head_of_audit())

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -53,32 +54,34 @@ def test_everybody_reads_what_is_theirs_and_nothing_fails(pooled: tuple[Instance
 @pytest.fixture(scope="module")
 def examined(
     pooled: tuple[Instance, Pool, TwoRoles],
-) -> tuple[Checks, Checks]:
-    """What the doctor finds as it should be, and where the owner of the tables goes through the pool as well."""
+) -> tuple[Checks, Checks, Checks]:
+    """What the doctor finds as it should be, with an owner who goes through the pool as well, and without one."""
     instance, pool, server = pooled
     # The pool takes everybody; the server asks for the password of the application.
     address = pool.url.replace("@", f":{PASSWORD}@")
     variables = {**server.variables, "BIGMIND_DATABASE_URL": address, "BIGMIND_PORT": str(instance.port)}
     through_it = {**variables, "BIGMIND_DATABASE_OWNER_URL": f"{pool.url}?application_name=owner"}
-    consoles = [Console(instance.home, **reached) for reached in (variables, through_it)]
-    with ThreadPoolExecutor(2) as threads:  # Each waits for what does not come.
-        past, through = threads.map(Console.doctor, consoles)
-    return past, through
+    server_alone = f"postgres://{urlsplit(server.owner_url).netloc.rpartition('@')[2]}"
+    without_owner = {**variables, "BIGMIND_DATABASE_OWNER_URL": "", "BIGMIND_DATABASE_DIRECT_URL": server_alone}
+    consoles = [Console(instance.home, **reached) for reached in (variables, through_it, without_owner)]
+    with ThreadPoolExecutor(3) as threads:  # Each waits for what does not come.
+        past, through, web = threads.map(Console.doctor, consoles)
+    return past, through, web
 
 
-def test_the_doctor_is_content_and_says_that_a_pool_is_there(examined: tuple[Checks, Checks]) -> None:
-    wall, without_owner = (checks["wall"] for checks in examined)
+def test_the_doctor_is_content_and_says_that_a_pool_is_there(examined: tuple[Checks, Checks, Checks]) -> None:
+    wall, without_owner, _ = (checks["wall"] for checks in examined)
 
     assert (wall["status"], "behind a pool" in wall["found"]) == ("ok", True)
     assert without_owner["status"] == "problem"
     assert "BIGMIND_DATABASE_OWNER_URL" in without_owner["advice"]
 
 
-def test_the_doctor_says_whether_anybody_can_listen_for_changes(examined: tuple[Checks, Checks]) -> None:
-    past_the_pool, through_it = (checks["changes"] for checks in examined)
+def test_the_doctor_says_whether_anybody_can_listen_for_changes(examined: tuple[Checks, Checks, Checks]) -> None:
+    past_the_pool, through_it, web = (checks["changes"] for checks in examined)
 
-    assert past_the_pool["status"] == "ok", past_the_pool
-    assert (through_it["status"], "BIGMIND_DATABASE_OWNER_URL" in through_it["advice"]) == ("warning", True)
+    assert (past_the_pool["status"], web["status"]) == ("ok", "ok"), (past_the_pool, web)
+    assert (through_it["status"], "BIGMIND_DATABASE_DIRECT_URL" in through_it["advice"]) == ("warning", True)
 
 
 def _live(url: str, name: str, key: str) -> tuple[list[str], str]:
