@@ -16,6 +16,7 @@ import psutil
 from bigmind.embedded.home import CannotStart
 from bigmind.embedded.processes import end_servers, last_lines, postmaster_of
 from bigmind.embedded.programs import Account, Programs, major_version, programs_for, server_account
+from bigmind.embedded.waiting import Say, Wait
 
 NAME = "bigmind"
 APPLICATION = "bigmind_app"
@@ -44,7 +45,7 @@ SOCKET = ".s.PGSQL.5432"
 LONGEST_SOCKET_PATH = 103
 # Not tempfile.gettempdir(): every process must use the same folder, whatever its TMPDIR says.
 SHORT_FOLDERS = Path("/tmp")  # noqa: S108
-READY_WITHIN = 300.0
+USUALLY_READY_WITHIN = 3.0
 
 SETTINGS = {
     "listen_addresses": "",
@@ -143,9 +144,10 @@ class Cluster:
     `durable=False` trades safety for speed and is for tests only.
     """
 
-    def __init__(self, home: Path, *, durable: bool = True) -> None:
+    def __init__(self, home: Path, *, durable: bool = True, say: Say = lambda _: None) -> None:
         self.home = home
         self.durable = durable
+        self._say = say
         self.folder = home / "postgresql"
         self.password_file = home / "pgpass"
         self.application_file = home / "pgpass_app"
@@ -262,13 +264,14 @@ class Cluster:
         return str(folder)
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
-        give_up = time.monotonic() + READY_WITHIN
+        wait = Wait(self._say, after=USUALLY_READY_WITHIN)
         status = self.folder / "postmaster.pid"
-        while process.poll() is None and time.monotonic() < give_up:
+        while process.poll() is None:
             lines = status.read_text().splitlines() if status.exists() else []
             # PostgreSQL's own pg_ctl reads the same two lines: the process id, and the server's state.
             if len(lines) > 7 and lines[0] == str(process.pid) and lines[7].strip() == "ready":
                 return
+            wait(f"PostgreSQL starts; after a crash it first repeats what its journal has. Its log: {self.log}.")
             time.sleep(0.02)
         self.stop()
         raise CannotStart(f"PostgreSQL did not start: {last_lines(self.log)} (all of it: {self.log})")

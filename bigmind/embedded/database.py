@@ -2,14 +2,15 @@
 
 import gc
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from django.apps import apps
 from django.core.management import call_command
-from django.db import DatabaseError, Error, ProgrammingError, connection, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, Error, ProgrammingError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
@@ -17,58 +18,92 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from bigmind.core.roles import grant_to_application, is_pooled, may_change_schema, owner, owner_alias
 from bigmind.embedded.home import CannotStart
+from bigmind.embedded.waiting import Say, Wait
 
 OLDEST_SERVER = 16
+OLDEST_VECTOR = (0, 8)
+"""The first that searches on in an index until it has found enough."""
 WAIT_AT_MOST = 60.0
 # How long a part that cannot migrate waits for one that can.
 MIGRATED_WITHIN = 600.0
 # Any two numbers that none of our other locks uses.
 MIGRATION_LOCK = (7700, 1)
 LOOK_AGAIN = 0.5
+_WHAT_IT_IS = """
+SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
+    (SELECT extversion FROM pg_extension WHERE extname = 'vector')
+"""
 
 
-def wait_for_database(say: Callable[[str], None]) -> None:
-    """Wait until the database accepts connections; it is normal for the server to start later than we do.
+def wait_for_database(say: Say, alias: str = DEFAULT_DB_ALIAS) -> None:
+    """Wait until the database accepts connections, and check that BigMind can use it.
+
+    It is normal for the server to start later than we do, or to recover from its journal first.
+
+    Args:
+        say: Called with a sentence, rarely, while it waits.
+        alias: The connection to try.
 
     Raises:
-        CannotStart: it did not in time.
+        CannotStart: it did not in time, or is none that BigMind can use.
     """
-    give_up, delay, reported = time.monotonic() + WAIT_AT_MOST, 0.2, ""
+    wait, delay = Wait(say, limit=WAIT_AT_MOST), 0.2
     while True:
         try:
-            psycopg.connect(**{**connection.get_connection_params(), "connect_timeout": 5}).close()
+            with psycopg.connect(**{**connections[alias].get_connection_params(), "connect_timeout": 5}) as server:
+                require_usable(server)
+                return
         except psycopg.OperationalError as error:
             reason = _last_line(error)
-        else:
-            return
-        if time.monotonic() > give_up:
+        if wait.is_over:
             raise CannotStart(
                 f"The database did not answer for {WAIT_AT_MOST:.0f} s: {reason}. Check BIGMIND_DATABASE_URL."
             )
-        if reason != reported:
-            say(f"Waiting for the database: {reason}.")
-            reported = reason
+        wait(f"Waiting for the database: {reason}. If it stays so, check that it runs, and BIGMIND_DATABASE_URL.")
         time.sleep(delay)
         delay = min(delay * 2, 3.0)
 
 
-def prepare_database(*, at_most: float = MIGRATED_WITHIN) -> None:
-    """Check the server and pgvector, and migrate; a part without the owner's credentials waits for one that has them.
+def require_usable(server: psycopg.Connection[Any]) -> None:
+    """Check what no migration can mend, before anything else is asked of the database.
 
     Raises:
-        CannotStart: the server is too old, has no pgvector, or was not migrated in time.
+        CannotStart: the server or its pgvector is too old, or the database does not store UTF-8.
+    """
+    version, encoding, vector = server.execute(_WHAT_IT_IS).fetchone() or (0, "", None)
+    if version // 10000 < OLDEST_SERVER:
+        raise CannotStart(
+            f"The database runs PostgreSQL {version // 10000}, and BigMind needs {OLDEST_SERVER} or later. Upgrade it "
+            "(Debian packages of each version: apt.postgresql.org), or unset BIGMIND_DATABASE_URL to use the embedded "
+            "server."
+        )
+    if encoding != "UTF8":
+        raise CannotStart(
+            f"The database stores text as {encoding}, and BigMind needs UTF8. Create another: "
+            "CREATE DATABASE bigmind ENCODING 'UTF8' TEMPLATE template0;"
+        )
+    if vector and tuple(map(int, vector.split(".")[:2])) < OLDEST_VECTOR:
+        raise CannotStart(
+            f"The database has pgvector {vector}, and BigMind needs {'.'.join(map(str, OLDEST_VECTOR))} or later. "
+            "Upgrade its package on the server, then have the owner of the extension run there: "
+            "ALTER EXTENSION vector UPDATE;"
+        )
+
+
+def prepare_database(say: Say = lambda _: None) -> None:
+    """Install pgvector and migrate; a part without the owner's credentials waits for one that has them.
+
+    Raises:
+        CannotStart: the server has no pgvector, or the database was not migrated in time.
     """
     try:
         if not may_change_schema():
-            _wait_for_migrations(at_most)
+            _wait_for_migrations(say)
             return
-        with one_at_a_time(owner_alias()):
+        with one_at_a_time(owner_alias(), say):
             with owner().cursor() as cursor:  # Not the time limits of requests.
                 cursor.execute("SET statement_timeout = 0")
                 cursor.execute("SET idle_in_transaction_session_timeout = 0")
-            major, _ = connection.get_database_version()
-            if major < OLDEST_SERVER:
-                raise CannotStart(f"The database runs PostgreSQL {major}, and BigMind needs {OLDEST_SERVER} or later.")
             install_vector()
             if pending_migrations():
                 gc.enable()  # Unlike everything else before the processes start, migrations leave much garbage behind.
@@ -79,14 +114,16 @@ def prepare_database(*, at_most: float = MIGRATED_WITHIN) -> None:
         hang_up()
 
 
-def _wait_for_migrations(at_most: float) -> None:
-    give_up = time.monotonic() + at_most
+def _wait_for_migrations(say: Say) -> None:
+    wait = Wait(say, limit=MIGRATED_WITHIN)
     while pending := _pending_as_application():
-        if time.monotonic() > give_up:
-            raise CannotStart(
-                f"The database is not migrated ({pending[0]} …), and this role may not do it. Start a worker "
-                "that has BIGMIND_DATABASE_OWNER_URL, or run there: bigmind migrate."
-            )
+        refusal = CannotStart(
+            f"The database is not migrated ({pending[0]} …), and this role may not do it. Start a worker "
+            "that has BIGMIND_DATABASE_OWNER_URL, or run there: bigmind migrate."
+        )
+        if wait.is_over:
+            raise refusal
+        wait(str(refusal))
         hang_up()
         time.sleep(LOOK_AGAIN)
 
@@ -163,7 +200,7 @@ def install_vector() -> None:
 
 
 @contextmanager
-def one_at_a_time(alias: str, say: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+def one_at_a_time(alias: str, say: Say) -> Iterator[None]:
     """Hold the migration lock, which the process may have already.
 
     While it waits, it has no statement open: CREATE INDEX CONCURRENTLY waits for every open statement, so the holder of
@@ -171,7 +208,7 @@ def one_at_a_time(alias: str, say: Callable[[str], None] = lambda _: None) -> It
 
     Args:
         alias: The connection that migrates.
-        say: Called with a sentence, once, if another process migrates.
+        say: Called with a sentence, rarely, while another process migrates.
 
     Raises:
         CannotStart: a pool stands before the server, and would give the lock to whoever has the session next.
@@ -181,11 +218,10 @@ def one_at_a_time(alias: str, say: Callable[[str], None] = lambda _: None) -> It
             "A pool stands before the database, and migrations need a session of their own. "
             "Let BIGMIND_DATABASE_OWNER_URL reach the server past the pool, also where it names the same role."
         )
-    on = connections[alias]
-    if not _has_lock(on):
-        say("Another process migrates the database; waiting for it.")
-        while not _has_lock(on):
-            time.sleep(LOOK_AGAIN)
+    on, wait = connections[alias], Wait(say)
+    while not _has_lock(on):
+        wait("Another process migrates the database; waiting for it.")
+        time.sleep(LOOK_AGAIN)
     try:
         yield
     finally:

@@ -11,17 +11,16 @@ from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.home import CannotStart
 from bigmind.embedded.processes import Child, end_together
 from bigmind.embedded.service_manager import ServiceManager
+from bigmind.embedded.waiting import Say, Wait
 
 LOOK_EVERY = 0.1
 # With a start of 2 to 4 s, a part that keeps dying is still back within 15 s.
 FIRST_DELAY, LONGEST_DELAY = 0.5, 4.0
 # A process that ran this long is healthy; after its next death the delays start over.
 WELL_AFTER = 10.0
-SERVED_WITHIN = 90.0
+SERVED_WITHIN, USUALLY_SERVED_WITHIN = 90.0, 10.0
 # An idle worker on the file queue polls every 2 to 4 s.
 CHILD_PATIENCE, DATABASE_PATIENCE, HURRIED_PATIENCE = 6.0, 8.0, 2.0
-
-Say = Callable[[str], None]
 
 
 class Service(Protocol):
@@ -104,11 +103,12 @@ class Supervisor:
         Raises:
             CannotStart: it ended, or did not answer in time.
         """
-        give_up = time.monotonic() + SERVED_WITHIN
+        wait = Wait(self.say, after=USUALLY_SERVED_WITHIN, limit=SERVED_WITHIN)
         while not is_served(url, address):
             if not any(process.is_alive() for process in web):
                 raise CannotStart(f"The web server {web[0].how_it_ended()}")
-            if time.monotonic() > give_up:
+            wait(f"Waiting for the web server; its log is {web[0].log}.")
+            if wait.is_over:
                 raise CannotStart(f"The web server did not answer for {SERVED_WITHIN:.0f} s; its log is {web[0].log}")
             time.sleep(LOOK_EVERY)
 

@@ -20,8 +20,9 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from bigmind.core.new_database import is_new, make_tables
 from bigmind.core.roles import grant_to_application, migrating, owner_alias
-from bigmind.embedded.database import install_vector, one_at_a_time
+from bigmind.embedded.database import install_vector, one_at_a_time, wait_for_database
 from bigmind.embedded.home import CannotStart
+from bigmind.embedded.waiting import Wait
 
 # Statements queue behind one that waits for a lock. So it gives up soon, and tries again.
 LOCK_TIMEOUT = "500ms"
@@ -143,6 +144,7 @@ class Command(migrate.Command):
         only_looks = options.get("plan") or options.get("check_unapplied")
         self.on = connections[options["database"]]
         try:
+            wait_for_database(self.stderr.write, self.on.alias)
             with nullcontext() if only_looks else one_at_a_time(self.on.alias, self.stderr.write):
                 self._handle(*args, patience=patience, migrates=not (only_looks or options.get("fake")), **options)
         except CannotStart as refusal:
@@ -166,7 +168,7 @@ class Command(migrate.Command):
                     make_tables(self.on)
                     if options["verbosity"]:
                         self.stdout.write("Made all tables of a new database.")
-                self._migrate(time.monotonic() + patience, *args, **options)
+                self._migrate(patience, *args, **options)
             if migrates:
                 with self.on.cursor() as cursor:
                     cursor.execute(f"DROP TABLE IF EXISTS {STEPS}")
@@ -182,7 +184,8 @@ class Command(migrate.Command):
     def _list_applied(self) -> set[tuple[str, str]]:
         return set(MigrationRecorder(self.on).applied_migrations())
 
-    def _migrate(self, give_up: float, *args: Any, **options: Any) -> None:
+    def _migrate(self, patience: float, *args: Any, **options: Any) -> None:
+        wait = Wait(self.stderr.write, limit=patience)
         while True:
             try:
                 with ExitStack() as self._whole:
@@ -190,9 +193,9 @@ class Command(migrate.Command):
             except OperationalError as error:
                 if not isinstance(error.__cause__, LockNotAvailable | DeadlockDetected):
                     raise
-                if time.monotonic() > give_up:
+                if wait.is_over:
                     raise CommandError(self._in_use()) from error
-                self.stderr.write("The tables are in use; trying again.")
+                wait("The tables are in use; trying again.")
                 time.sleep(PAUSE_SECONDS)
             else:
                 return
