@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -21,11 +21,12 @@ from accounts.connecting.machines import Machine
 from bigmind.celery import app as celery
 from bigmind.core.change_notifications import hears, listening_parameters
 from bigmind.core.read_only import is_read_only
-from bigmind.core.roles import OWNS_TABLES, is_pooled, owner_alias
-from bigmind.embedded.database import OLDEST_SERVER, pending_migrations, vector_advice, vector_version
+from bigmind.core.roles import OWNS_TABLES, is_pooled, may_change_schema, owner_alias
+from bigmind.embedded.database import pending_migrations, require_usable, vector_advice, vector_version
 from bigmind.embedded.home import CannotStart, free_bytes, reason_for, running_on, start_command
 from bigmind.embedded.listeners import listen
 from bigmind.environment import Environment, unknown_variables
+from bigmind.environment.parts import PARTS, find_misplaced
 from bigmind.observability import health
 from bigmind.settings import FILES
 from knowledge.search.partitions.leftovers import find_leftovers
@@ -37,6 +38,7 @@ PATIENCE_SECONDS = 3
 WORKER_PATIENCE_SECONDS = 6
 COMFORTABLE_FREE_BYTES = 1024**3
 OF_THE_DATABASE = ("database", "wall", "vector", "migrations", "writes", "clock", "changes", "partitions")
+OF_WEB = ("port", "web", "processes", "sessions")
 START = f"Start BigMind: {start_command()}"
 SESSION_CALLS = 4
 HANDSHAKE = {
@@ -75,30 +77,44 @@ class Check:
     advice: str = ""
 
 
-def examine(environment: Environment) -> Iterator[Check]:
-    """Run all checks, dependencies first."""
-    is_local = running_on(environment.home) is not None
+def examine(environment: Environment, parts: Collection[str] = ()) -> Iterator[Check]:
+    """Run the checks of some parts of BigMind, dependencies first.
+
+    Args:
+        environment: The settings.
+        parts: The parts that this machine is for; none means those that run here, or all where none does.
+    """
+    running = running_on(environment.home)
+    is_local = running is not None
     is_up = not environment.is_embedded or is_local
+    named, of_running = parts, running.parts if running else ()
+    parts = named or of_running or PARTS
     has_worker = bool(environment.redis_url.get_secret_value()) or is_local
     looks: dict[str, Callable[[], Iterable[Check]]] = {
+        "part": lambda: [part(parts, is_named=bool(named), is_running=bool(of_running))],
         "python": lambda: [python()],
         "packages": lambda: [packages()],
         "home": lambda: [home(environment.home)],
-        "settings": lambda: [settings()],
+        "settings": lambda: [settings(environment, parts)],
         "process": lambda: [process(environment)],
         "port": lambda: [port(environment, is_local)],
-        "database": lambda: database() if is_up else [_skip(name) for name in OF_THE_DATABASE],
+        "database": lambda: database(parts) if is_up else [_skip(name) for name in OF_THE_DATABASE],
         "machines": lambda: [machines(environment)] if is_up else [_skip("machines")],
         "disk": lambda: check_readiness(is_known=is_up),
         "broker": lambda: [broker(environment)],
-        "worker": lambda: [worker()] if has_worker else [_skip("worker")],
+        "worker": lambda: [worker(parts)] if has_worker else [_skip("worker")],
         "web": lambda: [web(environment.url)],
         "processes": lambda: [processes(environment)],
         "sessions": lambda: [sessions(environment.url)],
         "hooks": lambda: check_hooks(environment),
     }
     for name, look in looks.items():
-        yield from guard(name, look)
+        if name in OF_WEB and "web" not in parts:
+            yield _skip(name, "web runs elsewhere")
+            continue
+        for check in guard(name, look):
+            is_up = is_up and not (check.name == "database" and check.status == CheckStatus.PROBLEM)
+            yield check
 
 
 def check_readiness(is_known: bool) -> Iterator[Check]:
@@ -125,6 +141,12 @@ def guard(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
     except Exception as error:  # noqa: BLE001 # The outermost loop: the next check may say what is wrong.
         words = f"cannot be looked at: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
         yield Check(name, CheckStatus.PROBLEM, words, "See the disk and the logs; then ask doctor again.")
+
+
+def part(parts: Collection[str], *, is_named: bool, is_running: bool) -> Check:
+    """Say which parts of BigMind the other checks are about."""
+    why = "as you asked" if is_named else "they run here" if is_running else "none runs here; --part checks one of them"
+    return Check("part", CheckStatus.OK, f"{', '.join(parts)}: {why}")
 
 
 def python() -> Check:
@@ -181,10 +203,13 @@ def home(folder: Path) -> Check:
     return Check("home", CheckStatus.OK, found)
 
 
-def settings() -> Check:
-    """Check for unknown variables."""
+def settings(environment: Environment, parts: Collection[str]) -> Check:
+    """Check for variables that are unknown, or that a part lacks or should not have."""
     unknown = unknown_variables()
     if not unknown:
+        if misplaced := list(find_misplaced(environment, parts)):
+            advice = "docs/settings.md says which part reads what. Change the environment of this part, and restart it."
+            return Check("settings", CheckStatus.PROBLEM, " ".join(misplaced), advice)
         return Check("settings", CheckStatus.OK, "every BIGMIND_* variable is known")
     advice = "; ".join(f"{name}: did you mean {near}?" if near else f"unset {name}" for name, near in unknown.items())
     return Check("settings", CheckStatus.WARNING, f"not known: {', '.join(unknown)}", advice)
@@ -212,36 +237,47 @@ def port(environment: Environment, is_local: bool) -> Check:
     return Check("port", CheckStatus.OK, f"{environment.port} is free")
 
 
-def database() -> Iterator[Check]:
+def database(parts: Collection[str]) -> Iterator[Check]:
     """Check the database: reachable, recent, with pgvector, migrated, and its clock in step with ours."""
     try:
         with psycopg.connect(**{**connection.get_connection_params(), "connect_timeout": PATIENCE_SECONDS}) as server:
-            version, writes, clock = server.info.server_version // 10000, health.writes(server), health.clock(server)
+            version = server.info.server_version // 10000
+            require_usable(server)
+            writes, clock = health.writes(server), health.clock(server)
             role, is_above = server.execute(_POWERS).fetchone() or ("", False)
     except psycopg.OperationalError as error:
         advice = "Check that the server runs, and BIGMIND_DATABASE_URL."
         yield Check("database", CheckStatus.PROBLEM, str(error).strip().splitlines()[-1], advice)
-        yield from (Check(name, CheckStatus.SKIPPED, "the database is away") for name in OF_THE_DATABASE[1:])
+        yield from (_skip(name, "the database is away") for name in OF_THE_DATABASE[1:])
         return
-    yield _server(version)
-    yield _wall(role, is_above)
+    except CannotStart as refusal:
+        yield Check("database", CheckStatus.PROBLEM, f"PostgreSQL {version}", str(refusal))
+        yield from (_skip(name, "BigMind cannot use this database") for name in OF_THE_DATABASE[1:])
+        return
+    yield Check("database", CheckStatus.OK, f"PostgreSQL {version}")
+    yield _wall(role, is_above, parts)
     yield _vector()
     yield _migrations()
     yield _part(writes, "Let BIGMIND_DATABASE_URL name the primary server, or set BIGMIND_READ_ONLY=on.")
     yield _part(clock, "Let this machine and the database take their time by NTP.", CheckStatus.WARNING)
-    yield _changes()
+    yield _changes() if "web" in parts else _skip("changes", "web runs elsewhere")
     yield _partitions()
 
 
-def _wall(role: str, is_above: bool) -> Check:
+def _wall(role: str, is_above: bool, parts: Collection[str]) -> Check:
     """Check that row-level security applies to our role, and what the role may do."""
     if is_above:
         advice = "Let BIGMIND_DATABASE_URL name an ordinary role that owns the database: none holds a superuser."
         return Check("wall", CheckStatus.WARNING, "this role sees everybody's private rows", advice)
-    if is_pooled(owner_alias()):
+    works = "worker" in parts
+    if works and is_pooled(owner_alias()):
         advice = "Let BIGMIND_DATABASE_OWNER_URL reach the server past the pool: migrations and indexes need a session."
         found = "a pool stands before the database, and no address leads past it"
         return Check("wall", CheckStatus.PROBLEM, found, advice)
+    if works and not is_read_only() and not may_change_schema():
+        advice = "Give the worker BIGMIND_DATABASE_OWNER_URL, the role that owns the tables."
+        found = f"{role} may not change the tables: this worker neither migrates nor makes indexes"
+        return Check("wall", CheckStatus.WARNING, found, advice)
     of_role = f"{role} owns the tables" if _owns_tables() else f"{role} reads and writes rows, and may do no more"
     pool = "; it is behind a pool" if is_pooled(DEFAULT_DB_ALIAS) else ""
     return Check("wall", CheckStatus.OK, f"the database keeps private rows apart; {of_role}{pool}")
@@ -309,12 +345,14 @@ def broker(environment: Environment) -> Check:
     return Check("broker", CheckStatus.OK, "Redis answers" if has_redis else f"files in {environment.home / 'queue'}")
 
 
-def worker() -> Check:
-    """Check that a worker answers."""
+def worker(parts: Collection[str]) -> Check:
+    """Check that a worker answers: one of this machine, or any where none is to run here."""
     try:
         answers = celery.control.ping(timeout=WORKER_PATIENCE_SECONDS, limit=1)
     except (BrokerError, OSError) as error:
         return Check("worker", CheckStatus.PROBLEM, f"cannot be asked: {error}", "See to the broker first.")
+    if not answers and "worker" not in parts:
+        return Check("worker", CheckStatus.WARNING, "no worker answers", "Start one: bigmind up --only worker")
     if not answers:
         return Check(
             "worker", CheckStatus.PROBLEM, "no worker answers", "Restart BigMind, and read worker.log in its logs."
@@ -419,13 +457,6 @@ def _hooks(trial: HookTrial) -> Check:
     return Check("hooks", CheckStatus.OK, found)
 
 
-def _server(version: int) -> Check:
-    found = f"PostgreSQL {version}"
-    if version < OLDEST_SERVER:
-        return Check("database", CheckStatus.PROBLEM, found, f"BigMind needs PostgreSQL {OLDEST_SERVER} or later.")
-    return Check("database", CheckStatus.OK, found)
-
-
 def _vector() -> Check:
     version = vector_version()
     if version is None:
@@ -442,8 +473,10 @@ def _migrations() -> Check:
 
 def _part(part: health.HealthCheck, advice: str, status: CheckStatus = CheckStatus.PROBLEM) -> Check:
     """What `/readyz` reports about a part, in its words."""
+    if part.error == health.UNKNOWN:
+        return _skip(part.name, part.error)
     return Check(part.name, status, part.error, advice) if part.error else Check(part.name, CheckStatus.OK, "well")
 
 
-def _skip(name: str) -> Check:
-    return Check(name, CheckStatus.SKIPPED, "BigMind is not running")
+def _skip(name: str, reason: str = "BigMind is not running") -> Check:
+    return Check(name, CheckStatus.SKIPPED, reason)

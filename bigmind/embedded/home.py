@@ -6,7 +6,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +30,7 @@ class Running:
 
     pid: int
     url: str
+    parts: tuple[str, ...] = ()
 
 
 def start_command(sources: Path = SOURCES) -> str:
@@ -121,8 +122,13 @@ def free_bytes(home: Path) -> int:
 
 
 @contextmanager
-def lock_home(home: Path, url: str) -> Iterator[None]:
+def lock_home(home: Path, url: str, parts: Iterable[str] = ()) -> Iterator[None]:
     """Lock the home for this process. The lock ends with the process, however that ends.
+
+    Args:
+        home: The folder.
+        url: Where this process serves.
+        parts: What it runs.
 
     Raises:
         CannotStart: another BigMind holds it.
@@ -139,7 +145,7 @@ def lock_home(home: Path, url: str) -> Iterator[None]:
         # A copy of this process that outlives it must not keep the lock.
         os.register_at_fork(after_in_child=file.close)
         file.truncate(0)
-        file.write(f"{os.getpid()}\n{url}\n")
+        file.write("\n".join([str(os.getpid()), url, *parts, ""]))
         file.flush()
         yield
 
@@ -158,7 +164,7 @@ def running_on(home: Path) -> Running | None:
 
 def _read(home: Path) -> Running | None:
     try:
-        pid, url = (home / "lock").read_text().split()
-        return Running(int(pid), url)
+        pid, url, *parts = (home / "lock").read_text().split()
+        return Running(int(pid), url, tuple(parts))
     except (OSError, ValueError):
         return None

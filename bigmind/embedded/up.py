@@ -28,11 +28,12 @@ from bigmind.embedded.listeners import LOOPBACK, let_in, listen
 from bigmind.embedded.processes import IS_FORKED, Child, end_leftovers, rotate
 from bigmind.embedded.scheduling import OPTION
 from bigmind.embedded.service_manager import ServiceManager
-from bigmind.embedded.supervisor import Say, Supervisor
+from bigmind.embedded.supervisor import Supervisor
+from bigmind.embedded.waiting import Say
 from bigmind.embedded.web import begin_to_preload, preload, serve
 from bigmind.environment import Environment, unknown_variables
+from bigmind.environment.parts import find_misplaced
 
-PARTS = ("web", "worker", "scheduler")
 ENOUGH_MEMORY = 1 << 30
 ALIVE = "alive"
 """The file in `run` that is touched while all parts run: container probes check its age."""
@@ -124,10 +125,10 @@ def bring_up(environment: Environment, parts: Collection[str], say: Say) -> None
     """
     signals = StopSignals()
     signals.listen()
-    for warning in warnings(environment):
+    for warning in warnings(environment, parts):
         say(warning)
     prepare_home(environment.home)
-    with lock_home(environment.home, environment.url):
+    with lock_home(environment.home, environment.url, parts):
         end_leftovers(environment.home)
         clear_leftovers(environment.home)
         renew_hooks(environment, say)
@@ -144,9 +145,10 @@ def bring_up(environment: Environment, parts: Collection[str], say: Say) -> None
             supervisor.stop(signals.is_hurried)
 
 
-def warnings(environment: Environment) -> list[str]:
-    """Print warnings about settings that are probably a mistake."""
-    found = [
+def warnings(environment: Environment, parts: Collection[str]) -> list[str]:
+    """Return warnings about settings that are probably a mistake."""
+    found = list(find_misplaced(environment, parts))
+    found += [
         f"{name} means nothing to BigMind" + (f"; did you mean {nearest}?" if nearest else ".")
         for name, nearest in unknown_variables().items()
     ]
@@ -171,9 +173,9 @@ def _start(environment: Environment, parts: Collection[str], supervisor: Supervi
         rotate(log)
     importing = begin_to_preload() if IS_FORKED else None
     if environment.is_embedded:
-        supervisor.start_database(Cluster(environment.home))
+        supervisor.start_database(Cluster(environment.home, say=supervisor.say))
     wait_for_database(supervisor.say)
-    prepare_database()
+    prepare_database(supervisor.say)
     pause = environment.read_only
     if pause and {*parts} - {"web"}:
         supervisor.say("Worker and scheduler pause: BIGMIND_READ_ONLY is on.")

@@ -9,6 +9,7 @@ from bigmind.core.languages import Language
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.environment.changeable import changeable
 from bigmind.environment.instance import InstanceSettings
+from bigmind.environment.parts import read_by
 
 
 class Features(InstanceSettings):
@@ -90,6 +91,7 @@ class Features(InstanceSettings):
     )
     oauth: bool | None = Field(
         default=None,
+        json_schema_extra=read_by("web"),
         description="Let apps that have no key ask their user to sign in here (OAuth), at `/mcp/oauth`. It needs "
         "https, or a BIGMIND_PUBLIC_URL on this machine. Default: `on` in the modes `personal` and `team`, `off` in "
         "`enterprise`, where an admin decides which clouds may ask.",

@@ -3,13 +3,14 @@
 import os
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
 from bigmind.environment.addresses import WebAddress, networks_in
 from bigmind.environment.changeable import changeable
+from bigmind.environment.parts import COMMANDS, read_by, require_apart
 
 
 class InstanceSettings(BaseModel):
@@ -19,18 +20,28 @@ class InstanceSettings(BaseModel):
         default_factory=lambda: Path.home() / ".bigmind",
         description="Folder of everything BigMind keeps on this machine: embedded database, secret key, logs.",
     )
-    port: int = Field(default=7700, ge=1, le=65535, description="Port the web server listens on.")
+    port: int = Field(
+        default=7700,
+        ge=1,
+        le=65535,
+        json_schema_extra=read_by("web"),
+        description="Port the web server listens on.",
+    )
     bind: str = Field(
         default="127.0.0.1",
+        json_schema_extra=read_by("web"),
         description="Address the web server listens on. `0.0.0.0` accepts other machines; set BIGMIND_PUBLIC_URL too.",
     )
     public_url: str = Field(
         default="",
+        json_schema_extra=read_by("web", "worker", COMMANDS)
+        | require_apart("other machines are refused, and links in mail lead nowhere"),
         description="The address people and agents type, e.g. `https://bigmind.example.com`. Hosts and origins that "
         "differ from it are refused. Default: `http://localhost:<BIGMIND_PORT>`.",
     )
     hsts: Literal["off", "host", "subdomains", "preload"] = Field(
         default="host",
+        json_schema_extra=read_by("web"),
         description="With https in BIGMIND_PUBLIC_URL: for which names browsers are told to use https alone for a "
         "year. `host` is this host, `subdomains` adds its subdomains, `preload` also asks for the list built into "
         "browsers, which takes months to leave. `off` where the proxy sends the header.",
@@ -73,6 +84,8 @@ class InstanceSettings(BaseModel):
 
 class Capacity(BaseModel):
     """How much is served at once, and how long a connection is waited for."""
+
+    readers: ClassVar = ("web",)
 
     web_processes: int = Field(
         default=0,
@@ -135,7 +148,11 @@ class Capacity(BaseModel):
 class Rules(BaseModel):
     """What holds for everybody here."""
 
-    autoopen: bool = Field(default=False, description="Open the sign-in link in the browser when BigMind has started.")
+    autoopen: bool = Field(
+        default=False,
+        json_schema_extra=read_by("web"),
+        description="Open the sign-in link in the browser when BigMind has started.",
+    )
     rate_limit: int = Field(
         default=600,
         ge=0,
@@ -206,6 +223,7 @@ class ObservabilitySettings(BaseModel):
     )
     metrics_token: SecretStr = Field(
         default=SecretStr(""),
+        json_schema_extra=read_by("web"),
         description="Whoever sends it as `Authorization: Bearer …` may read `/metrics`. Default: only programs on "
         "this machine may, and only if BIGMIND_PUBLIC_URL is this machine, so that no proxy can ask on behalf of "
         "others.",

@@ -1,7 +1,7 @@
 """Who is here first, and how people sign in: by the company's own provider, with a password, with a second factor."""
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field, SecretStr, field_validator, model_validator
@@ -9,6 +9,8 @@ from pydantic import BaseModel, Field, SecretStr, field_validator, model_validat
 
 class FirstUser(BaseModel):
     """The user that the first start makes."""
+
+    readers: ClassVar = ("web",)
 
     user: str = Field(default="", description="User name of the first user. Default: the name of the system's user.")
     init_user: str = Field(
@@ -33,6 +35,8 @@ class FirstUser(BaseModel):
 
 class SignInSettings(BaseModel):
     """How people sign in."""
+
+    readers: ClassVar = ("web",)
 
     oidc_issuer: str = Field(
         default="",

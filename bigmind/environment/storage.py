@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, SecretStr, field_validator
 
 from bigmind.environment.changeable import changeable
 from bigmind.environment.instance import InstanceSettings
+from bigmind.environment.parts import COMMANDS, read_by, require_apart
 
 BUCKET_ADDRESS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/([\w.=+/-]{1,500}))?/?")
 LEAST_SECRET = 32
@@ -30,17 +31,20 @@ class Storage(InstanceSettings):
 
     database_url: SecretStr = Field(
         default=SecretStr(""),
+        json_schema_extra=require_apart("each machine would start a database of its own"),
         description="PostgreSQL 16 or later with pgvector, e.g. `postgres://user:password@host/name`. "
         "Default: the embedded server in BIGMIND_HOME.",
     )
     database_owner_url: SecretStr = Field(
         default=SecretStr(""),
+        json_schema_extra=read_by("worker", COMMANDS),
         description="The same database, as the role that owns the tables: it migrates and builds indexes, while the "
         "role of BIGMIND_DATABASE_URL can only read and write rows. Only migrations and workers need it. Default: one "
         "role does everything; the embedded server has two of its own.",
     )
     database_direct_url: SecretStr = Field(
         default=SecretStr(""),
+        json_schema_extra=read_by("web"),
         description="The server of BIGMIND_DATABASE_URL past a pool in the mode `transaction`, e.g. "
         "`postgres://db.example.com:5432`: web processes listen for changes there. Role, password and database are "
         "those of BIGMIND_DATABASE_URL unless it names others. Default: the host and port of "
@@ -48,6 +52,7 @@ class Storage(InstanceSettings):
     )
     database_replica_url: SecretStr = Field(
         default=SecretStr(""),
+        json_schema_extra=read_by("web"),
         description="A streaming replica of the same database, for the role of BIGMIND_DATABASE_URL. It answers "
         "operations and pages that only read, for each person once it has their latest writes. While it is down or "
         "more than ten seconds behind, the primary answers. Default: the primary answers everything.",
@@ -59,10 +64,13 @@ class Storage(InstanceSettings):
     )
     redis_url: SecretStr = Field(
         default=SecretStr(""),
+        json_schema_extra=require_apart("parts on other machines are neither woken nor counted with"),
         description="Redis for the task queue and shared counters. Default: files in BIGMIND_HOME.",
     )
     secret_key: SecretStr = Field(
-        default=SecretStr(""), description="Signs sessions and links. Default: generated once, kept in BIGMIND_HOME."
+        default=SecretStr(""),
+        json_schema_extra=require_apart("what this part signs, the others do not recognize"),
+        description="Signs sessions and links. Default: generated once, kept in BIGMIND_HOME.",
     )
     secret_key_fallbacks: SecretStr = Field(
         default=SecretStr(""),

@@ -8,6 +8,7 @@ from bigmind.core.operations import Operation
 from bigmind.environment import Environment
 from bigmind.environment.changeable import live_name
 from bigmind.environment.listing import default_of, kind_of, variable_of
+from bigmind.environment.parts import READERS, need_of, readers_of
 from bigmind.management.recording import recording
 from bigmind.management.refusals import COMMAND, refusals
 from bigmind.observability.metrics import describe_metrics
@@ -37,12 +38,28 @@ def operations_document() -> str:
 def settings_document() -> str:
     """Return the reference of all settings, in markdown."""
     rows = [
-        f"| `{variable_of(name)}` | {kind_of(field)} | {default_of(field)} "
+        f"| `{variable_of(name)}` | {kind_of(field)} | {default_of(field)} | {_readers(name)} "
         f"| {'at once' if live_name(field) else 'restart'} | {_cell(field.description or '')} |"
         for name, field in Environment.model_fields.items()
     ]
-    table = ["| variable | value | default | a change takes | meaning |", "|---|---|---|---|---|", *rows]
-    return "\n\n".join([GENERATED, "# Settings", _ABOUT_SETTINGS, "\n".join(table)]) + "\n"
+    table = ["| variable | value | default | read by | a change takes | meaning |", "|---|---|---|---|---|---|", *rows]
+    parts = [GENERATED, "# Settings", _ABOUT_SETTINGS, "\n".join(table), _ABOUT_PARTS, "\n".join(_settings_by_part())]
+    return "\n\n".join(parts) + "\n"
+
+
+def _readers(name: str) -> str:
+    readers = readers_of(Environment, name)
+    return "all" if readers == READERS else ", ".join(readers)
+
+
+def _settings_by_part() -> Iterator[str]:
+    """Yield the table of what parts on several machines need, and of what only some may have."""
+    yield f"| variable | {' | '.join(READERS)} | without it |"
+    yield f"|---|{'---|' * len(READERS)}---|"
+    for name, field in Environment.model_fields.items():
+        if need := need_of(field):
+            marks = ["needed" if part in readers_of(Environment, name) else "-" for part in READERS]
+            yield f"| `{variable_of(name)}` | {' | '.join(marks)} | {need} |"
 
 
 def contract_document() -> str:
@@ -157,6 +174,13 @@ _ABOUT_REFUSALS = """\
 Read from the code: each sentence with which BigMind refuses something, and the next step that it names. `…` stands for
 what differs from case to case. Paste a message into the search of [help](index.md) to get here."""
 
+_ABOUT_PARTS = """\
+## Parts on several machines
+
+Web, worker and scheduler take the same values: give each part every variable that the table above has it read. These
+are needed as soon as parts run on different machines. `bigmind up --only` says at the start which one its part lacks,
+and `bigmind doctor` under *settings*. A secret that web does not read, such as `BIGMIND_DATABASE_OWNER_URL`, belongs
+only where it is read."""
 _ABOUT_SETTINGS = """\
 BigMind reads its settings from the environment. Every one has a default: `bigmind up` needs none. A variable that
 begins with `BIGMIND_` and means nothing is warned about at the start.

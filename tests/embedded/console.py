@@ -34,8 +34,7 @@ class Console:
         self.command("user_add", name)
         return self.command("key_create", name, "--quiet").strip()
 
-    def doctor(self, **variables: str) -> dict[str, dict[str, Any]]:
+    def doctor(self, part: str = "", **variables: str) -> dict[str, dict[str, Any]]:
         """Return what the doctor finds, by the name of the check."""
-        return {
-            check["name"]: check for check in json.loads(self.run("doctor", "--json", **variables).stdout)["checks"]
-        }
+        arguments = ("doctor", "--json", *(("--part", part) if part else ()))
+        return {check["name"]: check for check in json.loads(self.run(*arguments, **variables).stdout)["checks"]}

@@ -20,6 +20,7 @@ from bigmind.embedded import doctor_checks, programs
 from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.home import CannotStart
 from bigmind.embedded.processes import postmaster_of
+from bigmind.environment.parts import PARTS
 from tests.embedded.conftest import NOBODY, as_root_only
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +61,7 @@ def test_doctor_warns_of_a_role_that_sees_everybodys_private_rows(
     monkeypatch.setattr(connection, "get_connection_params", lambda: {"conninfo": cluster.url})
 
     try:
-        found = {check.name: check for check in islice(doctor_checks.database(), 2)}
+        found = {check.name: check for check in islice(doctor_checks.database(PARTS), 2)}
     finally:
         cluster.stop()
         _as_superuser(cluster, f"ALTER ROLE bigmind NO{power}")

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import psycopg
@@ -168,6 +169,38 @@ def test_the_doctor_says_which_role_it_is(console: Console) -> None:
     assert checks["wall"]["status"] == "ok"
     assert f"{APPLICATION} reads and writes rows, and may do no more" in checks["wall"]["found"]
     assert PASSWORD not in json.dumps(checks)
+
+
+@pytest.fixture
+def apart(running: tuple[Instance, TwoRoles], tmp_path: Path) -> Console:
+    """A machine on which nothing runs yet, which knows the application alone."""
+    variables = {"BIGMIND_DATABASE_URL": running[1].application_url, "BIGMIND_PUBLIC_URL": running[0].url}
+    return Console(tmp_path, BIGMIND_SECRET_KEY="s" * 50, BIGMIND_REDIS_URL="redis://127.0.0.1:1", **variables)
+
+
+def test_the_doctor_finds_a_machine_well_that_runs_web_alone(apart: Console) -> None:
+    checks = apart.doctor(part="web")
+
+    wrong = {name for name, check in checks.items() if check["status"] not in {"ok", "skipped"}}
+    assert checks["part"]["found"] == "web: as you asked"
+    assert wrong == {"broker", "worker"}  # There is no Redis here.
+    assert "neither migrates" not in checks["wall"]["found"]
+
+
+def test_the_doctor_says_what_a_worker_lacks(apart: Console, running: tuple[Instance, TwoRoles]) -> None:
+    lacking = apart.doctor(part="worker", BIGMIND_SECRET_KEY="")
+    complete = apart.doctor(part="worker", BIGMIND_DATABASE_OWNER_URL=running[1].owner_url)
+
+    assert "BIGMIND_DATABASE_OWNER_URL" in lacking["wall"]["advice"]
+    assert "worker: BIGMIND_SECRET_KEY is not set" in lacking["settings"]["found"]
+    assert (complete["wall"]["status"], complete["settings"]["status"]) == ("ok", "ok")
+    assert {complete[name]["status"] for name in ("web", "port", "processes", "sessions")} == {"skipped"}
+
+
+def test_the_doctor_says_that_web_has_no_use_for_the_owner(apart: Console, running: tuple[Instance, TwoRoles]) -> None:
+    found = apart.doctor(part="web", BIGMIND_DATABASE_OWNER_URL=running[1].owner_url)["settings"]
+
+    assert "web: BIGMIND_DATABASE_OWNER_URL is for worker and commands alone" in found["found"]
 
 
 def test_a_text_is_removed_from_what_only_grows_and_the_files_of_the_tables_by_whoever_may(

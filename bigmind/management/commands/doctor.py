@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand
 
 from bigmind.embedded.doctor_checks import Check, CheckStatus, examine
 from bigmind.environment import environment
+from bigmind.environment.parts import PARTS
 
 
 class Command(BaseCommand):
@@ -21,13 +22,21 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the form for scripts."""
+        """Add the parts, and the form for scripts."""
+        parser.add_argument(
+            "--part",
+            nargs="+",
+            choices=[*PARTS, "all"],
+            default=[],
+            help="Check what these parts need. Default: those that run here, or all where none does.",
+        )
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the checks, print the results, and set the exit code for scripts."""
         checks = []
-        for check in examine(environment()):
+        parts = PARTS if "all" in options["part"] else options["part"]
+        for check in examine(environment(), parts):
             checks.append(check)
             if not options["json"]:
                 self._print(check)

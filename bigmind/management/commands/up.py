@@ -9,8 +9,9 @@ from django.core.management.base import BaseCommand
 
 from bigmind.core.full_disk import LineWriter
 from bigmind.embedded.home import CannotStart
-from bigmind.embedded.up import PARTS, bring_up
+from bigmind.embedded.up import bring_up
 from bigmind.environment import environment
+from bigmind.environment.parts import PARTS
 
 
 class Command(BaseCommand):
