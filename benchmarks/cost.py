@@ -65,6 +65,7 @@ def _caller() -> Actor:
 async def _calls(url: str, key: str, numbers: Iterator[int]) -> list[str]:
     web, postgres = _web_process(), psutil.Process(_postmaster())
     async with agent(url, key) as call, _rest(url, key) as rest:
+        await call("memory_start_session", {"project": "pi"})  # Agents call in a session, where what they ask is noted.
         return [
             await _row(name, ask, web, postgres)
             for name, ask in {**_over_mcp(call, numbers), **_over_rest(rest, numbers)}.items()

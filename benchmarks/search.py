@@ -34,6 +34,8 @@ from knowledge.services.entry_reading import search_entries
 
 SMALL, LARGE = 10_000, 100_000
 OWNERS, OF_EACH = 1_000, 50
+OWN = 20_000
+"""Facts of who asks, as after some years of use: a search for what is shared must not pay for them."""
 QUESTIONS = 60
 IMPORTED = 10_000
 """Bulk imports come in calls of 1,000."""
@@ -47,6 +49,7 @@ def measure() -> list[str]:
     Entry.objects.all().delete()
     actor = Actor.of(add_user("reader"))
     fill(library, SMALL)
+    fill(library, OWN, owners=[actor.user])
     small = _search(library, actor)
     space = fill(library, LARGE - SMALL)
     began = perf_counter()
@@ -126,7 +129,7 @@ def _over_mcp(library: Library, actor: Actor) -> list[str]:
                     f"`{tool}` over MCP at {LARGE:,} passages, against embedding the query and the bare SQL",
                     f"{ratio:.2f} ×",
                     "≤ 1.5 ×",
-                    f"p50 {called:.1f} ms against {bare:.1f} ms; texts by Zipf’s law",
+                    f"p50 {called:.1f} ms against {bare:.1f} ms; in a session, {OWN:,} own facts; Zipf’s law",
                     met=ratio <= 1.5,
                 )
             )
@@ -136,6 +139,7 @@ def _over_mcp(library: Library, actor: Actor) -> list[str]:
 
 async def _asked(url: str, key: str, tool: str, actor: Actor, library: Library) -> tuple[float, float, float]:
     async with agent(f"{url}?toolsets=core,kb", key) as call:
+        await call("memory_start_session", {"topics": ["search"]})  # As agents do: what is asked is noted there.
         taken = [
             await in_turns(
                 lambda: call(tool, {"query": question}),  # noqa: B023
@@ -151,12 +155,12 @@ def _bare(question: str, actor: Actor, tool: str) -> None:
     """Embed a question, and send the SQL of both arms, with the tool's filters: no texts are read, nothing is fused."""
     sure = {Kind.ENTRY: Entry.objects.filter(confidence__gte=0.5)}
     filters = {
-        "kb_search": Filters([Kind.ENTRY], shared=True, eligible=sure),
-        "memory_semantic_search": Filters(list(Kind.values), shared=True),
+        "kb_search": Filters([Kind.ENTRY], eligible=sure),
+        "memory_semantic_search": Filters(list(Kind.values)),
     }
     asked = understand(question, owner=actor.user)
     with transaction.atomic(), tune(hybrid._SHORT):
-        find_candidates(asked, filters[tool], scopes_of(actor.user, shared=True))
+        find_candidates(asked, filters[tool], scopes_of(actor.user, filters[tool].kinds))
 
 
 def _recall(library: Library, space: EmbeddingSpace, built: float) -> list[str]:
@@ -164,9 +168,9 @@ def _recall(library: Library, space: EmbeddingSpace, built: float) -> list[str]:
     tagged = {Kind.ENTRY: Entry.objects.filter(tags__contains=["tag-3"])}
     sure = {Kind.ENTRY: Entry.objects.filter(confidence__gte=0.5)}
     cases = {
-        "all": Filters([Kind.ENTRY], shared=True),
-        "confidence ≥ 0.5, 6 of 7": Filters([Kind.ENTRY], shared=True, eligible=sure),
-        "one tag, 1 of 100": Filters([Kind.ENTRY], shared=True, eligible=tagged),
+        "all": Filters([Kind.ENTRY]),
+        "confidence ≥ 0.5, 6 of 7": Filters([Kind.ENTRY], eligible=sure),
+        "one tag, 1 of 100": Filters([Kind.ENTRY], eligible=tagged),
     }
     questions = [HalfVector(vector.tolist()) for vector in library.vectors(QUESTIONS)]
     shared = {name: _found(space, filters, questions, owner=None) for name, filters in cases.items()}

@@ -67,8 +67,8 @@ class Bench:
         if query not in self.arms:
             with transaction.atomic():
                 asked = question.understand(query, owner=self.memory.user)
-                filters = Filters(Kind.values, shared=True)
-                self.arms[query] = find_candidates(asked, filters, scopes_of(self.memory.user, shared=True))
+                filters = Filters(Kind.values)
+                self.arms[query] = find_candidates(asked, filters, scopes_of(self.memory.user, filters.kinds))
         return self.arms[query]
 
     def both(self, query: str) -> tuple[dict[int, float], dict[int, float]]:
@@ -91,7 +91,7 @@ class Bench:
 
 def ask(memory: Memory, question: Question, *, limit: int) -> Findings:
     """What the search finds among everything."""
-    everything = Filters(Kind.values, shared=True)
+    everything = Filters(Kind.values)
     return search(question.text, owner=memory.user, filters=everything, limit=limit, asked_at=question.asked_at)
 
 

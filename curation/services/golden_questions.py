@@ -189,7 +189,7 @@ def place_of(golden: GoldenQuestion) -> int | None:
 
 def first_answers(question: str) -> list[tuple[str, str]]:
     """Return kind and id of the first ten answers that everybody's search gives, the best first."""
-    found = search(question, owner=ANYBODY, filters=Filters(list(map(Kind, SHARED)), shared=True), limit=LOOKED_AT)
+    found = search(question, owner=ANYBODY, filters=Filters(list(map(Kind, SHARED))), limit=LOOKED_AT)
     return [(str(item.kind), item.source_id) for item in found.items]
 
 

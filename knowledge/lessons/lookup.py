@@ -141,7 +141,7 @@ def lesson_for(
 
 def _ask(actor: Actor, seen: SeenError | None, text: str, limit: int) -> Findings:
     question = (seen.question if seen else "") or " ".join(text.split())
-    filters = Filters([Kind.ENTRY], shared=True)
+    filters = Filters([Kind.ENTRY])
     return search(question[:QUESTION_CHARS], owner=actor.user, filters=filters, limit=limit * CANDIDATES)
 
 

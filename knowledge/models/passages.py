@@ -28,6 +28,14 @@ class Kind(models.TextChoices):
     APP_ENTITY = "app_entity"
     APP_WORKFLOW = "app_workflow"
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether everybody here sees it: then its passages have no owner."""
+        return self not in _OF_ONE_USER
+
+
+_OF_ONE_USER = frozenset({Kind.FACT, Kind.CHUNK, Kind.SUMMARY, Kind.NOTE, Kind.HYPOTHESIS})
+
 
 def list_kinds() -> list[tuple[str, str]]:
     """Return the kinds as choices: migrations name the function, where a list would ask for one with each new kind."""

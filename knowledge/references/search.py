@@ -182,7 +182,7 @@ def _by_words_and_meaning(
     limit: int,
 ) -> ReferenceHits:
     synonyms = among.synonyms
-    filters = Filters([Kind.REFERENCE], shared=True, eligible={Kind.REFERENCE: eligible})
+    filters = Filters([Kind.REFERENCE], eligible={Kind.REFERENCE: eligible})
     found = search(query, owner=actor.user, filters=filters, limit=max(RANKED, limit), synonyms=synonyms)
     ranked = _rank_by_fields(query, found, eligible, synonyms)
     is_known = is_answered(found) or any(one.fields.covered >= ALL_WORDS for one in ranked)

@@ -66,6 +66,7 @@ def find_candidates(
 
     A word that no passage has and that seems misspelt is corrected besides: the question comes back with both.
     """
+    question = replace(question, scopes=scopes)
     # A small scope is compared whole anyway, so there is nothing to count.
     few = {scope.owner: scope.is_large and filters.leave_few(scope) for scope in scopes}
     started = perf_counter()

@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from bigmind.core.periods import Period
-from knowledge.models import Passage
+from knowledge.models import Kind, Passage
 from knowledge.search.indexes import Scope
 
 FEW = 2_000
@@ -33,16 +33,15 @@ class Sql:
 class Filters:
     """What may be found. Filters are applied exactly, before the best candidates are chosen.
 
+    The kinds say whose passages are searched: the user's own, the shared ones, or both.
+
     Attributes:
-        owned: Whether a user's own may be among them. Where all are shared, the user's scope has none of them.
         eligible: Of these kinds, only the things of the queryset. Of the other kinds, all.
         then: The period that the question is about: what was replaced since is found, too.
         said_in: Only what was said or stored in this period.
     """
 
     kinds: Collection[str]
-    shared: bool = False
-    owned: bool = True
     project: str = ""
     eligible: Mapping[Any, QuerySet[Any]] | None = None
     then: Period | None = None
@@ -59,9 +58,9 @@ class Filters:
         """The ids of these querysets: both retrievers ask for them in each scope."""
         return {kind: _ids(rows) for kind, rows in self.narrowing.items()}
 
-    def leave_none(self, scope: Scope) -> bool:
-        """Return whether nothing of a scope can be found, whatever it has."""
-        return scope.owner is not None and not self.owned
+    def may_be_in(self, scope: Scope) -> bool:
+        """Return whether a scope has things of any of these kinds."""
+        return any(Kind(kind).is_shared is (scope.owner is None) for kind in self.kinds)
 
     def leave_few(self, scope: Scope) -> bool:
         """Return whether fewer than FEW things of a scope remain, so that each can be compared. Counts no further."""
@@ -89,10 +88,8 @@ class Filters:
 
     def roughly(self, scopes: Collection[Scope]) -> Sql:
         """Return the condition on `passage` for a rough count of what is searched: owners, kinds and project."""
-        owners = [scope.owner for scope in scopes if scope.owner]
-        shared = " OR passage.owner_id IS NULL" if self.shared else ""
-        kinds = [str(kind) for kind in self.kinds]
-        condition = Sql(f"(passage.owner_id = ANY(%s){shared}) AND passage.kind = ANY(%s)", (owners, kinds))
+        condition = of_scopes("passage", scopes)
+        condition += Sql("passage.kind = ANY(%s)", ([str(kind) for kind in self.kinds],))
         return condition + Sql("passage.project = %s", (self.project,)) if self.project else condition
 
     def one_by_one(self) -> Sql:

@@ -107,8 +107,8 @@ def read_findings(ranked: Sequence[Ranked], question: SearchQuestion, found: Fou
         terms = [
             "" if is_pair(lexeme) else any_of(alternatives(lexeme, question.synonyms)) for lexeme in question.lexemes
         ]
-        shown, seen = [one.candidate.passage for one in ranked], question.seen
-        cursor.execute(_SHOWN.format(scope=seen.text), [question.lexemes, terms, shown, *seen.parameters])
+        shown, searched = [one.candidate.passage for one in ranked], question.searched
+        cursor.execute(_SHOWN.format(scope=searched.text), [question.lexemes, terms, shown, *searched.parameters])
         rows = {row[0]: row[1:] for row in cursor.fetchall()}
     findings = []
     for one in ranked:

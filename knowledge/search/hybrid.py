@@ -70,7 +70,7 @@ def search(
     question = understand(query, owner=owner, synonyms=synonyms, asked_at=asked_at)
     embedding = perf_counter() - started
     with _short_queries():
-        scopes = scopes_of(owner, shared=filters.shared)
+        scopes = scopes_of(owner, filters.kinds)
         return _answer(question, owner, filters, scopes, limit, offset, embedding=embedding, following=FOLLOWING)
 
 
@@ -80,7 +80,7 @@ def search_each(query: str, *, owner: User, filters: Iterable[Filters], limit: i
     question = understand(query, owner=owner)
     embedding = perf_counter() - started
     with _short_queries():
-        scopes = scopes_of(owner, shared=any(one.shared for one in filters))
+        scopes = scopes_of(owner, {kind for one in filters for kind in one.kinds})
         return [_answer(question, owner, one, scopes, limit, embedding=embedding) for one in filters]
 
 
@@ -95,7 +95,7 @@ def cosines_each(query: str, *, owner: User, filters: Iterable[Filters], limit: 
     embedding = perf_counter() - started
     near = []
     with _short_queries():
-        scopes = scopes_of(owner, shared=any(one.shared for one in filters))
+        scopes = scopes_of(owner, {kind for one in filters for kind in one.kinds})
         for one in filters:
             ranking = _rank_things(question, owner, one, scopes, embedding=embedding)
             best = ranking.things[:limit]
@@ -128,7 +128,7 @@ def _answer(
     ranking = _rank_things(question, owner, filters, scopes, embedding=embedding)
     question, found = ranking.question, ranking.found
     # Counting costs a statement, and only the notice about missing vectors says the number.
-    searched = _count_passages(filters.roughly(_scopes_for(filters, scopes))) if found.waiting else 0
+    searched = _count_passages(filters.roughly(question.scopes)) if found.waiting else 0
     things = ranking.things[offset : offset + limit + following]
     read = read_findings(things, question, found)
     took = _count_metrics(ranking, things[:limit])
@@ -159,18 +159,15 @@ def _rank_things(
 ) -> _RankedThings:
     started = perf_counter()
     # What `as_of` or an event says goes before the days that the words name.
+    scopes = [scope for scope in scopes if filters.may_be_in(scope)]
     question = replace(question, period=filters.then or question.period)
-    question, found = find_candidates(question, filters, _scopes_for(filters, scopes))
+    question, found = find_candidates(question, filters, scopes)
     answered = perf_counter()
     took = {
         "keyword": found.keyword_seconds,
         "vector": embedding + answered - started - found.keyword_seconds,
     }
     return _RankedThings(question, found, rank(found, question, owner), took, answered)
-
-
-def _scopes_for(filters: Filters, scopes: Sequence[Scope]) -> list[Scope]:
-    return [scope for scope in scopes if filters.shared or scope.owner]
 
 
 def _count_metrics(ranking: _RankedThings, shown: Iterable[Ranked]) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """Indexes over vectors, one for each large scope in each space, and what the planner knows of the tables."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -10,7 +10,7 @@ from django.db import connection
 
 from accounts.models import User
 from bigmind.core.roles import may_change_schema, owner
-from knowledge.models import EmbeddingSpace
+from knowledge.models import EmbeddingSpace, Kind
 
 # Autovacuum looks once a minute at most. Right after an import of 10,000 facts PostgreSQL took the tables for empty,
 # and a search took 10.7 s instead of 9 ms. Decision 11.
@@ -111,9 +111,10 @@ class Scope:
         return max([1, *self.indexed.values()])
 
 
-def scopes_of(owner: User, *, shared: bool) -> list[Scope]:
-    """Return the scopes that a user searches: their own, and with `shared` the shared one."""
-    return _scopes([owner.pk, None] if shared else [owner.pk])
+def scopes_of(owner: User, kinds: Iterable[str]) -> list[Scope]:
+    """Return the scopes that a user searches for things of these kinds: their own, the shared one, or both."""
+    are_shared = {Kind(kind).is_shared for kind in kinds}
+    return _scopes([None if is_shared else owner.pk for is_shared in sorted(are_shared)])
 
 
 def scope_of_owner(owner: User | None) -> Scope:

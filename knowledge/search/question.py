@@ -1,6 +1,7 @@
 """A question as search asks it: its words, what they mean, and who asks when."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -28,7 +29,10 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class SearchQuestion:
-    """A question as both retrievers need it. Without a vector, `reason` says why."""
+    """A question as both retrievers need it. Without a vector, `reason` says why.
+
+    `scopes`: those that are searched for it.
+    """
 
     lexemes: list[str]
     vector: HalfVector | None = None
@@ -39,11 +43,12 @@ class SearchQuestion:
     tokens: TokenSigns | None = None
     period: Period | None = None
     owner: UUID | None = None
+    scopes: Sequence[Scope] = ()
 
     @property
-    def seen(self) -> Sql:
-        """The condition that a passage is of who asks, or shared: where there are partitions, it says which to read."""
-        return of_scopes("passage", [Scope(self.owner), Scope(None)])
+    def searched(self) -> Sql:
+        """The condition that a passage is of a scope that is searched: where there are partitions, which to read."""
+        return of_scopes("passage", self.scopes)
 
 
 def understand(

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any
 from uuid import UUID
 
@@ -100,8 +102,8 @@ def compare_tokens(best: Sequence[int], question: SearchQuestion, found: Found) 
     if question.tokens is None or question.space is None or not best:
         return {}
     with read_cursor() as cursor:
-        seen = question.seen
-        cursor.execute(_SIGNS.format(scope=seen.text), [question.space.pk, list(best), *seen.parameters])
+        searched = question.searched
+        cursor.execute(_SIGNS.format(scope=searched.text), [question.space.pk, list(best), *searched.parameters])
         signs = {passage: bytes(tokens) for passage, tokens in cursor.fetchall()}
     tokens = weigh_tokens(question.text, question.tokens, found.weights)
     return similarities(tokens, signs, bytes_each=question.tokens.signs.shape[1])
@@ -196,7 +198,7 @@ def _passages_within(
 ) -> set[int]:
     """Return those passages that were said in a period; exchanges have their own time, others their passage's."""
     others = [passage for passage in passages if passage not in turns]
-    seen = Passage.objects.filter(Q(owner=question.owner) | Q(owner=None))
-    within = seen.filter(pk__in=others, created_at__gte=period.start, created_at__lt=period.end)
+    scopes = reduce(or_, (Q(owner=scope.owner) for scope in question.scopes))
+    within = Passage.objects.filter(scopes, pk__in=others, created_at__gte=period.start, created_at__lt=period.end)
     said = {passage for passage, turn in turns.items() if period.start <= turn.said_at < period.end}
     return said | set(within.exclude(kind=Kind.REFERENCE).values_list("pk", flat=True))

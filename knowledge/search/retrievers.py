@@ -184,10 +184,6 @@ def retrieve_by_words(
     if not words:
         return KeywordCandidates([], [])
     terms = terms_of(words, synonyms)
-    if filters.leave_none(scope):
-        # The counts of all scopes are added word by word, so each scope returns as many.
-        known = count_words(words, scope) if scope.is_large and not few else []
-        return KeywordCandidates([], [count or 0.0 for count in known] or [0.0] * len(terms))
     if few or not scope.is_large:
         return _read_candidates(_rank_by_words(terms, words, list(filters.branches(scope))))
     selective = selective_words(words, scope)
@@ -204,8 +200,6 @@ def retrieve_by_meaning(
     Args:
         few: Whether the filters leave so few things that comparing all of them is faster than the index.
     """
-    if filters.leave_none(scope):
-        return []
     if space.pk in scope.indexed and not few:
         with tune(_IN_ORDER_OF_INDEX):
             near = _read_rows(_nearest(vector, space, scope, filters.common(scope) + filters.one_by_one()))

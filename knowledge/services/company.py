@@ -90,7 +90,7 @@ def find_among(
 ) -> FoundEntries[CompanyEntry]:
     """Search some of the approved entries. `narrows`: whether they are not all of them."""
     narrowed: dict[str, QuerySet[Any]] = {Kind.COMPANY: eligible} if narrows else {}
-    filters = Filters([Kind.COMPANY], shared=True, project=project, eligible=narrowed)
+    filters = Filters([Kind.COMPANY], project=project, eligible=narrowed)
     found = search(query, owner=actor.user, filters=filters, limit=limit)
     # A narrowed question that finds nothing does not show that nothing is known.
     if not narrows:

@@ -71,7 +71,7 @@ def search_entries(
     Returns entries, the best first. If nothing matches, the reply says so and shows the closest.
     """
     eligible = _filter(role, tags, entry_type).filter(confidence__gte=min_confidence)
-    filters = Filters([Kind.ENTRY], shared=True, project=project, eligible={Kind.ENTRY: eligible})
+    filters = Filters([Kind.ENTRY], project=project, eligible={Kind.ENTRY: eligible})
     found = search(query, owner=actor.user, filters=filters, limit=limit)
     # A narrowed question that finds nothing does not show that nothing is known.
     if not (role or tags or entry_type):

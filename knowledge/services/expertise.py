@@ -142,7 +142,7 @@ def search_directory(actor: Actor, *, query: Query, limit: Limit = 10, offset: O
     """
     subject = _ASKING.sub("", query).strip(" ?") or query
     eligible = {Kind.PERSON: _people_to_find(actor.user), Kind.COMPANY: _entries_to_find(actor.user)}
-    filters = Filters(list(eligible), shared=True, eligible=eligible)
+    filters = Filters(list(eligible), eligible=eligible)
     found = search(subject, owner=actor.user, filters=filters, limit=2 * CANDIDATES)
     # Something is always nearest: below the floor of every search it is no reason to name anyone.
     experts = _experts(_reasons(actor.user, [item for item in found.items if may_answer(item)]))

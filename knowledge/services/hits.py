@@ -198,8 +198,6 @@ def filters_of(things: Things, *, is_narrowed: bool, project: str = "", then: Pe
     """Return the filters by which a search finds these things and nothing else."""
     return Filters(
         kinds=[Kind(kind) for kind in things],
-        shared=any(KINDS[kind].is_shared for kind in things),
-        owned=not all(KINDS[kind].is_shared for kind in things),
         project=project,
         eligible={
             kind: things[kind] for kind in things if is_narrowed or KINDS[kind].lapses or (then and KINDS[kind].held)

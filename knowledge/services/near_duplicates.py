@@ -111,7 +111,7 @@ def compare_with_stored(
         hold_together: Whether a row holds at a time at which the text does: if not, it contradicts nothing.
     """
     sought = text[:SOUGHT_CHARS]
-    filters = [Filters([kind], shared=KINDS[kind].is_shared, owned=not KINDS[kind].is_shared) for kind in among]
+    filters = [Filters([kind]) for kind in among]
     if provider().is_local:
         near = cosines_each(sought, owner=owner, filters=filters, limit=COMPARED)
     else:
@@ -125,11 +125,9 @@ def compare_with_stored(
 
 
 def _find_by_words(text: str, filters: Filters, owner: User) -> dict[str, float | None]:
-    scopes = scopes_of(owner, shared=filters.shared)
-    # The last scope is the one that is searched: what is shared, or else one's own.
-    words = rarest(lexemes_of(text), scopes[-1])[:SOUGHT_WORDS]
-    asked = (retrieve_by_words(words, filters, scope, few=False).candidates for scope in scopes)
-    found = merge_candidates(candidate for candidates in asked for candidate in candidates).values()
+    [scope] = scopes_of(owner, filters.kinds)
+    words = rarest(lexemes_of(text), scope)[:SOUGHT_WORDS]
+    found = merge_candidates(retrieve_by_words(words, filters, scope, few=False).candidates).values()
     return dict.fromkeys([candidate.source_id for candidate in found][:COMPARED])
 
 

@@ -23,7 +23,7 @@ def test_the_nearest_are_found_in_a_small_scope_that_all_share(at_scale):
     remember(50, owner=make_actor().user)
 
     assert indexes.keep_indexes() == []
-    assert share_found(space, Filters(Kind.values, shared=True), None) >= 0.99
+    assert share_found(space, Filters(Kind.values), None) >= 0.99
 
 
 def test_indexes_come_and_go_with_what_they_are_for(at_scale):

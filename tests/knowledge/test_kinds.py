@@ -34,6 +34,8 @@ WRITTEN_OUT = {
     # What other programs call them, and which fields go to them. A kind that no program knows goes to none.
     "knowledge/transfer/readers/items.py": KNOWN_ELSEWHERE,
     "knowledge/transfer/readers/mcp_memory_service.py": KNOWN_ELSEWHERE - {"chunk"},
+    # Search lies below the registry, and has to know whose passages of a kind there can be.
+    "knowledge/models/passages.py": KNOWN_ELSEWHERE - {"session"} | {"summary"},
 }
 """Where four or more kinds are named in one literal, and which these have to be."""
 
@@ -44,6 +46,10 @@ def _is_field(model: type[models.Model], name: str) -> bool:
 
 def test_every_kind_has_a_row():
     assert set(KINDS) == set(Kind)
+
+
+def test_a_kind_is_shared_where_it_has_no_owner():
+    assert {kind for kind in Kind if kind.is_shared} == {kind for kind, row in KINDS.items() if row.own is None}
 
 
 def test_every_model_with_passages_is_in_the_registry():

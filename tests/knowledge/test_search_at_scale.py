@@ -135,13 +135,13 @@ def test_the_nearest_are_found_at_every_size_of_a_scope(world, size):
     owner = world.owners[size]
 
     assert scope_of_owner(owner).is_large is (size >= 1_000)
-    assert share_found(world.space, Filters(Kind.values, shared=owner is None), owner) >= 0.99
+    assert share_found(world.space, Filters(Kind.values), owner) >= 0.99
 
 
 @pytest.mark.parametrize("every", TAGGED)
 def test_filters_leave_the_nearest_of_what_passes_however_little_that_is(world, every):
     tagged = Entry.objects.filter(tags__contains=[f"every-{every}"])
-    wanted = Filters([Kind.ENTRY], shared=True, eligible={Kind.ENTRY: tagged})
+    wanted = Filters([Kind.ENTRY], eligible={Kind.ENTRY: tagged})
 
     assert share_found(world.space, wanted, None, top=min(50, SHARED // every)) >= 0.99
 
@@ -152,7 +152,7 @@ def test_a_filter_that_says_little_by_itself_still_finds_all_it_should(world):
     shared = PassageVector.objects.filter(owner=None).select_related("passage")
     far = [row for row in shared if np.dot(row.vector, question) < 0.2]
     eligible = Entry.objects.filter(pk__in=[row.passage.source_id for row in far])
-    wanted = Filters([Kind.ENTRY], shared=True, eligible={Kind.ENTRY: eligible})
+    wanted = Filters([Kind.ENTRY], eligible={Kind.ENTRY: eligible})
 
     with transaction.atomic():
         found = retrieve_by_meaning(HalfVector(question.tolist()), world.space, wanted, scope_of_owner(None), few=False)
@@ -170,13 +170,13 @@ def test_a_large_scope_is_asked_through_its_index_and_a_small_one_is_not(world):
             retrieve_by_meaning(vector, world.space, wanted, scope_of_owner(person), few=False)
         return "\n".join(plans)
 
-    assert f"Index Scan using knowledge_near_{world.space.pk}_shared" in plan(Filters([Kind.ENTRY], shared=True), None)
+    assert f"Index Scan using knowledge_near_{world.space.pk}_shared" in plan(Filters([Kind.ENTRY]), None)
     assert "knowledge_near" not in plan(Filters([Kind.FACT]), world.owners[64])
 
 
 def test_a_large_scope_is_asked_for_pairs_of_characters_as_words_that_its_index_has(world):
     entry = add_entry(make_actor(), content="会議は毎週月曜日の午前十時から始まります。", entry_type="fact")
-    wanted = Filters([Kind.ENTRY], shared=True)
+    wanted = Filters([Kind.ENTRY])
 
     with _explained() as plans, transaction.atomic():
         found = retrieve_by_words(["会議", "何曜"], wanted, scope_of_owner(None), few=False)
@@ -192,8 +192,8 @@ def test_a_kind_with_few_things_in_a_large_scope_is_looked_at_thing_by_thing(wor
     scope = scope_of_owner(None)
 
     assert scope.is_large
-    assert Filters([Kind.COMPANY], shared=True).leave_few(scope)
-    assert not Filters([Kind.ENTRY], shared=True).leave_few(scope)
+    assert Filters([Kind.COMPANY]).leave_few(scope)
+    assert not Filters([Kind.ENTRY]).leave_few(scope)
 
 
 def test_in_a_large_scope_words_that_stand_everywhere_are_not_looked_up(world, monkeypatch):
@@ -202,7 +202,7 @@ def test_in_a_large_scope_words_that_stand_everywhere_are_not_looked_up(world, m
     words = ["the", "number", "1234", "deploy"]
 
     telling = selective_words(words, scope_of_owner(None))
-    found = retrieve_by_words(words, Filters([Kind.ENTRY], shared=True), scope_of_owner(None), few=False).candidates
+    found = retrieve_by_words(words, Filters([Kind.ENTRY]), scope_of_owner(None), few=False).candidates
 
     assert "the" not in telling
     assert set(telling) == {"1234", "deploy"}

@@ -1,7 +1,5 @@
 """Storing a fact compares it with facts and with company knowledge: with little work, and as a search would."""
 
-from dataclasses import replace
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -44,11 +42,11 @@ def test_what_a_text_is_compared_with_is_what_a_search_finds():
     make_facts(actor, FACTS, category="codebase")
     approved_entry(content="Deploys go through the router.")
     embed_pending()
-    own, company = Filters([Kind.FACT]), Filters([Kind.COMPANY], shared=True)
+    own, company = Filters([Kind.FACT]), Filters([Kind.COMPANY])
 
     for text in ("The router of Oslo is switched by hand.", "Never deploy on Tuesdays.", "Zanzibarr"):
         forget_statistics()
-        near = cosines_each(text, owner=actor.user, filters=[own, replace(company, owned=False)], limit=8)
+        near = cosines_each(text, owner=actor.user, filters=[own, company], limit=8)
 
         forget_statistics()
         found = search_each(text, owner=actor.user, filters=[own, company], limit=8)
