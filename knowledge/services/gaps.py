@@ -3,7 +3,7 @@
 A person's questions are their own. One is disclosed only when three people other than the reader asked it, and of
 questions in other words only the words that three of them used. The reader does not count: otherwise their own list of
 guesses would show which of them a colleague asked. Below that, nothing shown depends on what others asked: neither
-counts, nor groups, nor who might know.
+counts nor groups.
 """
 
 import re

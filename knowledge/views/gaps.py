@@ -1,4 +1,4 @@
-"""Questions that found nothing: what is not known here, who might know, and what becomes of it."""
+"""Questions that found nothing: what is not known here, and what becomes of it."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,6 @@ from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice
 from bigmind.web.pages import own_page, tell, way_back
 from knowledge.services.asking_again import Titles, titles_of
-from knowledge.services.expertise import PossibleExpert, who_might_know
 from knowledge.services.gaps import ShownGap, forget_question, list_gaps, reopen_question, settle_gap
 from knowledge.views.insights import sections_for
 from knowledge.views.pages import AnswerDrafts, answer_drafts
@@ -45,10 +44,9 @@ class GapQuestion(Question):
 
 @dataclass(frozen=True)
 class GapRow:
-    """A gap with who might know, where a draft of the answer begins, and the title of what was stored since."""
+    """A gap with where a draft of the answer begins, and the title of what was stored since."""
 
     gap: ShownGap
-    knowers: list[PossibleExpert]
     drafts: AnswerDrafts
     answer: str
 
@@ -60,15 +58,10 @@ def gaps(request: HttpRequest) -> HttpResponse:
     actor, form = actor_of(request), GapQuestion(request.GET)
     page: Page[ShownGap] | None = form.answer(list_gaps, actor, limit=GAPS_SHOWN)
     titles = titles_of(actor, [gap.answer for gap in page.items if gap.answer]) if page else {}
-    known = (
-        who_might_know(actor.user, [gap.question for gap in page.items if gap.question and not gap.answer])
-        if page
-        else {}
-    )
     context = {
         "form": form,
         "page": page,
-        "rows": [_row(gap, known.get(gap.question or 0, []), titles) for gap in page.items] if page else [],
+        "rows": [_row(gap, titles) for gap in page.items] if page else [],
         "state": form.asked.get("state", "open"),
         "settled": SETTLED,
         "may_settle": "curate" in actor.scopes,
@@ -106,6 +99,6 @@ def reopening(request: HttpRequest, question_id: int) -> HttpResponse:
     return redirect("insights-gaps")
 
 
-def _row(gap: ShownGap, knowers: list[PossibleExpert], titles: Titles) -> GapRow:
+def _row(gap: ShownGap, titles: Titles) -> GapRow:
     answer = titles.get(gap.answer, "") if gap.answer else ""
-    return GapRow(gap, knowers, answer_drafts(gap.wordings[0] if gap.wordings else gap.name), answer)
+    return GapRow(gap, answer_drafts(gap.wordings[0] if gap.wordings else gap.name), answer)

@@ -9,9 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.people.sharing import choose_sharing
 from bigmind.core.errors import Forbidden, NotFound
-from bigmind.core.profile_sections import ProfileSection
 from knowledge.models import Gap, Kind, UnansweredQuestion
 from knowledge.search.passages import erase_passages
 from knowledge.services import asking_again
@@ -19,7 +17,6 @@ from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
 from knowledge.services.entry_reading import search_entries
-from knowledge.services.expertise import who_might_know
 from knowledge.services.gaps import (
     forget_old_questions,
     forget_question,
@@ -512,69 +509,3 @@ def test_what_nobody_has_asked_for_half_a_year_is_forgotten():
     assert forget_old_questions() == 1
 
     assert not Gap.objects.exists()
-
-
-def test_whoever_shared_what_lies_nearest_might_know():
-    ada, grace = make_actor(make_user("ada")), make_actor(make_user("grace"))
-    entry = add_entry(ada, content="Kafka certificates: they rotate, in how we do it.", entry_type="fact").entry
-    add_entry(grace, content="The canteen opens at noon.", entry_type="fact")
-    embed_pending()
-    agent = _agent()
-    _ask_of_nothing(agent)
-
-    asked = UnansweredQuestion.objects.get().pk
-    (knower,) = who_might_know(agent.user, [asked])[asked]
-
-    assert (knower.person, knower.kind, knower.id) == ("ada", "entry", str(entry.pk))
-
-
-def test_nobody_is_named_who_keeps_out_of_the_directory():
-    ada = make_actor(make_user("ada"))
-    add_entry(ada, content="Kafka certificates: they rotate, in how we do it.", entry_type="fact")
-    embed_pending()
-    choose_sharing(ada, sections=list(ProfileSection), in_directory=False)
-    agent = _agent()
-    _ask_of_nothing(agent)
-
-    assert who_might_know(agent.user, [UnansweredQuestion.objects.get().pk]) == {}
-
-
-def test_nobody_is_named_who_stopped_sharing_what_they_contributed():
-    ada = make_actor(make_user("ada"))
-    add_entry(ada, content="Kafka certificates: they rotate, in how we do it.", entry_type="fact")
-    embed_pending()
-    agent = _agent()
-    _ask_of_nothing(agent)
-    asked = UnansweredQuestion.objects.get().pk
-
-    before = who_might_know(agent.user, [asked])
-    choose_sharing(ada, sections=[ProfileSection.WHO, ProfileSection.TOPICS])
-    after = who_might_know(agent.user, [asked])
-
-    assert [knower.person for knower in before[asked]] == ["ada"]
-    assert after == {}
-
-
-def test_nobody_is_named_to_themselves():
-    agent = _agent()
-    add_entry(agent, content="Kafka certificates: they rotate, in how we do it.", entry_type="fact")
-    embed_pending()
-    _ask_of_nothing(agent)
-
-    assert who_might_know(agent.user, [UnansweredQuestion.objects.get().pk]) == {}
-
-
-def test_naming_them_takes_as_many_queries_for_many_gaps_as_for_one(django_assert_max_num_queries):
-    add_entry(make_actor(), content="Kafka certificates: they rotate, in how we do it.", entry_type="fact")
-    embed_pending()
-    agent = _agent()
-    for question in (QUESTION, "Who approves the holiday calendar?", "What is the codename of the spring release?"):
-        search_global(agent, query=question)
-
-    with django_assert_max_num_queries(7):
-        who_might_know(agent.user, UnansweredQuestion.objects.values_list("pk", flat=True))
-
-
-def _ask_of_nothing(agent: Actor) -> None:
-    """Ask where there is nothing: what lies near is in the knowledge base, not in company knowledge."""
-    search_global(agent, query=QUESTION)
