@@ -31,10 +31,9 @@ from bigmind.transports.web import PlainFraming, web_application  # noqa: E402
 
 # The event loop and the threads share one interpreter lock. At the default of 5 ms a thread that comes back from the
 # database waits for the lock longer than it worked: calls took twice as long (make bench).
-sys.setswitchinterval(0.0005)
+SWITCH_SECONDS = 0.0005
 
 log = structlog.get_logger()
-forget_owner()
 endpoints = {"/mcp": McpEndpoint(authentication.keys())}
 if settings.OAUTH:
     endpoints["/mcp/oauth"] = McpEndpoint(authentication.tokens())
@@ -43,7 +42,9 @@ web = web_application(django)
 
 @asynccontextmanager
 async def lifespan(_: Any) -> AsyncIterator[None]:
-    """Serve MCP between the start and the stop of the server."""
+    """Serve between the start and the stop of the server. Only now does this process become one that serves."""
+    sys.setswitchinterval(SWITCH_SECONDS)
+    forget_owner()
     async with AsyncExitStack() as running:
         running.enter_context(deny_by_default())
         running.enter_context(KNOWN_KEYS.remember())

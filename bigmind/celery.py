@@ -36,10 +36,14 @@ def take_over_settings(**_: Any) -> None:
     follow_in_background()
 
 
-@worker_ready.connect(dispatch_uid="bigmind.celery.company")  # type: ignore[untyped-decorator]
-def sync_with_company(**_: Any) -> None:
-    """Sync at once, if there is a company server: the scheduler begins with the first minute, and a laptop sleeps."""
+@worker_ready.connect(dispatch_uid="bigmind.celery.at_once")  # type: ignore[untyped-decorator]
+def begin_at_once(**_: Any) -> None:
+    """Look after the indexes, so that health says from now on whether this worker may, and sync with a company server.
+
+    The scheduler would begin later, and a laptop sleeps.
+    """
     from django.conf import settings
 
-    if settings.COMPANY_URL:
-        app.send_task("curation.tasks.sync_with_company", ignore_result=True, expires=60)
+    company = ["curation.tasks.sync_with_company"] if settings.COMPANY_URL else []
+    for name in ["knowledge.tasks.keep_indexes", *company]:
+        app.send_task(name, ignore_result=True, expires=60)

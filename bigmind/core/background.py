@@ -11,6 +11,7 @@ from django.db import InterfaceError, transaction
 from django.db import OperationalError as DatabaseAway
 from kombu.exceptions import OperationalError
 
+from bigmind.core.roles import NotOwner
 from bigmind.observability.logging import current_request_id
 
 LEAVE_ALONE_SECONDS = 30.0
@@ -88,7 +89,7 @@ class BackgroundTask(Task):  # type: ignore[misc]  # Celery has no types.
 
     abstract = True
     threads = 1
-    throws = (DatabaseAway, InterfaceError)
+    throws = (DatabaseAway, InterfaceError, NotOwner)
     """Errors that Celery logs in a line: while the database is down tasks fail, and the next sweep does their work."""
 
     def __init__(self) -> None:

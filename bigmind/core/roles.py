@@ -17,7 +17,8 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models import Model
 from psycopg import sql
 
-from bigmind.core.read_only import is_read_only
+from bigmind.core.errors import BigMindError
+from bigmind.core.read_only import is_read_only, require_writable
 from bigmind.core.rls import KEY_TABLE, key_statements, use_tokens
 
 OWNER = "owner"
@@ -71,8 +72,17 @@ def migrating() -> Iterator[None]:
         _is_migrating.reset(before)
 
 
+class NotOwner(BigMindError):
+    """This process cannot do what the owner of the tables alone may."""
+
+    code = "not_owner"
+
+
 def forget_owner() -> None:
-    """Reach the database as the application alone from now on: this process serves requests."""
+    """Reach the database as the application alone from now on: this process serves requests.
+
+    Each calls this for itself, never an import: a worker that was copied afterwards would have forgotten the owner too.
+    """
     os.environ.pop("BIGMIND_DATABASE_OWNER_URL", None)
     for databases in (connections.settings, settings.DATABASES):
         databases.pop(OWNER, None)
@@ -102,6 +112,26 @@ def may_change_schema() -> bool:
         cursor.execute(OWNS_TABLES)
         row = cursor.fetchone()
     return bool(row and row[0])
+
+
+def require_owner(act: str) -> None:
+    """Refuse what the owner of the tables alone may do, in a session of its own.
+
+    Args:
+        act: What is to be done, as after “cannot”.
+
+    Raises:
+        NotOwner: this process does not own them, or reaches the server only through a pool.
+        ReadOnly: nothing can be changed at the moment.
+    """
+    require_writable()
+    if is_pooled(owner_alias()):
+        reason = "its connection leads through a pool; let BIGMIND_DATABASE_OWNER_URL lead past it"
+    elif not may_change_schema():
+        reason = "this process does not own the tables; set BIGMIND_DATABASE_OWNER_URL on the worker"
+    else:
+        return
+    raise NotOwner(f"Cannot {act}: {reason}.")
 
 
 def grant_to_application() -> None:

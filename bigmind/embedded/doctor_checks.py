@@ -124,11 +124,12 @@ def check_readiness(is_known: bool) -> Iterator[Check]:
         "disk": "Free some space on the disk of BIGMIND_HOME.",
         "embedder": "See BIGMIND_EMBEDDING_URL, and worker.log for the reason.",
         "index": "Run: bigmind reindex",
+        "indexes": "Restart the worker, and read worker.log; beside an external database it needs the owner's address.",
         "scrubs": "Run: bigmind scrub --again",
         "backups": "Run: bigmind backup, or bigmind backup_rehearse: they say what fails.",
         "guards": "Shorten or switch off triggers of entries: together they are more than hooks take.",
     }
-    looks = (health.embedder, health.index, health.scrubs, health.backups, health.guards)
+    looks = (health.embedder, health.index, health.indexes, health.scrubs, health.backups, health.guards)
     of_the_database = [look(is_known=is_known) for look in looks]
     for part in [*(health.replica() if is_known else ()), health.disk(), *of_the_database]:
         yield _part(part, advice[part.name])

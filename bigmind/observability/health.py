@@ -23,6 +23,7 @@ from bigmind.core.full_disk import is_disk_full
 from bigmind.core.postgresql.base import REPLICA
 from bigmind.core.replicas import BEHIND_SECONDS, REPLAYED, WRITTEN, has_replica
 from bigmind.environment import environment
+from knowledge.search.indexes import indexes_error
 from knowledge.services.embedding import embedder_error
 from knowledge.services.index_gaps import index_error
 
@@ -71,7 +72,7 @@ def parts() -> list[HealthCheck]:
     """Check every dependency."""
     found = _database()
     is_known = found[0].ok
-    of_the_database = [look(is_known=is_known) for look in (embedder, index, scrubs, backups, guards)]
+    of_the_database = [look(is_known=is_known) for look in (embedder, index, indexes, scrubs, backups, guards)]
     return [*found, *replica(), disk(), *of_the_database, broker()]
 
 
@@ -226,6 +227,11 @@ def embedder(*, is_known: bool) -> HealthCheck:
 def index(*, is_known: bool) -> HealthCheck:
     """Report whether the last check found everything in the index."""
     return _ask("index", index_error, is_known=is_known)
+
+
+def indexes(*, is_known: bool) -> HealthCheck:
+    """Report whether the last run of a worker kept the indexes over vectors."""
+    return _ask("indexes", indexes_error, is_known=is_known)
 
 
 def scrubs(*, is_known: bool) -> HealthCheck:

@@ -6,7 +6,6 @@ pools, and for each two processors of the machine one in all web processes.
 """
 
 import asyncio
-import atexit
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
@@ -250,9 +249,6 @@ def finish_work() -> None:
     """Return when nothing runs any more: a write is not torn in half because its process ends."""
     for pool in FairPool.pools:
         pool.finish()
-
-
-atexit.register(finish_work)
 
 
 async def probe_threads() -> None:

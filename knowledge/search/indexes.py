@@ -3,13 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from uuid import UUID
 
 import structlog
 from django.db import connection
+from django.db.models import F
+from django.db.models.functions import Now
 
-from accounts.models import User
-from bigmind.core.roles import may_change_schema, owner
+from accounts.models import TaskTally, User
+from bigmind.core.read_only import is_read_only
+from bigmind.core.roles import NotOwner, owner, require_owner
 from knowledge.models import EmbeddingSpace, Kind
 
 # Autovacuum looks once a minute at most. Right after an import of 10,000 facts PostgreSQL took the tables for empty,
@@ -42,6 +46,9 @@ LINKS, CARE = 24, 128
 """HNSW's m and ef_construction. With pgvector's defaults, 16 and 64, one in twenty of the nearest was missed:
 decision 11 compares them at 100,000 vectors."""
 
+TASK = "knowledge.tasks.keep_indexes"
+LATE = timedelta(minutes=25)
+"""After two runs that did not come something is wrong."""
 LOCK = 0x6E656172  # "near"
 _SIZES = """
 SELECT space_id, coalesce(replace(owner_id::text, '-', ''), 'shared'), count(vector), tableoid::regclass::text
@@ -68,12 +75,17 @@ def keep_statistics() -> list[str]:
 
     Workers call this while they embed what was stored. ANALYZE reads a sample, in less than a second even of a large
     table, and blocks neither readers nor writers. A table that is being analysed already is skipped.
+
+    Raises:
+        NotOwner: there are some, and this process may not analyse them.
     """
-    with owner().cursor() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(_OUTDATED, [CHANGED_ROWS, CHANGED_SHARE])
         tables = [name for (name,) in cursor.fetchall()]
-        if not tables or not may_change_schema():
-            return []  # A worker that knows the owner of the tables does it.
+    if not tables:
+        return []
+    require_owner("analyse tables")
+    with owner().cursor() as cursor:
         cursor.execute("SET statement_timeout TO 0")
         try:
             for name in tables:
@@ -141,10 +153,12 @@ def keep_indexes() -> list[str]:
     """Create the indexes that large scopes lack, drop those that are not needed; return the names of both.
 
     Indexes are built one after the other, by one process at a time, without blocking readers or writers. Returns
-    nothing where another process is building, or where this one may not change the schema.
+    nothing where another process is building.
+
+    Raises:
+        NotOwner: this process may not build them.
     """
-    if not may_change_schema():
-        return []  # A worker that knows the owner of the tables does it.
+    require_owner("build indexes")
     with hold_lock() as is_alone, owner().cursor() as cursor:
         if not is_alone:
             return []
@@ -167,15 +181,31 @@ def drop_indexes(space: EmbeddingSpace) -> None:
     """Drop the indexes of a space whose vectors are all about to change: each index would slow every change down.
 
     Search compares every vector until `keep_indexes` has built them again. Readers and writers are not blocked.
+
+    Raises:
+        NotOwner: this process may not drop them.
     """
-    if not may_change_schema():
-        return
+    require_owner("drop indexes")
     with hold_lock() as is_alone, owner().cursor() as cursor:
         if not is_alone:
             return
         cursor.execute(_THERE, [f"{PREFIX}{space.pk}\\_%"])
         for name, _ in cursor.fetchall():
             cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+
+
+def indexes_error() -> str:
+    """Say why nobody keeps the indexes, as the last run of a worker left it; nothing where it did its work."""
+    run = TaskTally.objects.filter(task=TASK).annotate(age=Now() - F("scheduled_at")).first()
+    if run is None or is_read_only():
+        return ""
+    if run.failed_at == run.ended_at and run.error == NotOwner.__name__:
+        return "are not kept: the worker may not change the tables; set BIGMIND_DATABASE_OWNER_URL on it, past any pool"
+    if run.failed_at == run.ended_at:
+        return f"are not kept: the last run of {TASK} failed ({run.error}); worker.log says why"
+    if run.age and run.age > LATE:
+        return f"are not kept since {run.scheduled_at:%Y-%m-%d %H:%M} UTC: start a worker"
+    return ""
 
 
 def _sizes() -> dict[str, tuple[int, str]]:

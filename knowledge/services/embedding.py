@@ -1,9 +1,10 @@
 """Embedding: workers process pending passages in batches; a new space is built beside the old one, then replaces it."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from time import monotonic
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from bigmind.core.background import after_commit
 from bigmind.core.read_only import is_read_only
+from bigmind.core.roles import NotOwner
 from knowledge.embeddings.circuit import Circuit
 from knowledge.embeddings.pace import note_pace
 from knowledge.embeddings.providers import Embedded, Embedder, EmbedderError, TextsRefused, TokenEmbedder, provider
@@ -96,7 +98,7 @@ def embed_pending() -> int:
     made, is_active, new = 0, active_space() == space, list[int]()
     try:
         _mark_all(space)
-        keep_statistics()  # Of what was imported a moment ago.
+        _unless_refused(keep_statistics)  # Of what was imported a moment ago.
         while True:
             for rows, count in _work_off(embedder, space):
                 new += rows if is_active else []
@@ -136,7 +138,15 @@ def _work_off(embedder: Embedder, space: EmbeddingSpace) -> Iterator[tuple[list[
         pace = BATCH_SECONDS / max(monotonic() - began, 0.001)
         note_pace(space.name, len(claimed))
         size = max(FIRST_BATCH, int(len(claimed) * min(2.0, pace)))
-        keep_statistics()
+        _unless_refused(keep_statistics)
+
+
+def _unless_refused(act: Callable[[], object]) -> None:
+    """Do what the owner of the tables alone may do. Vectors are made without it, too: search is slower then."""
+    try:
+        act()
+    except NotOwner as refusal:
+        log.warning(str(refusal))
 
 
 def space_of(embedder: Embedder) -> EmbeddingSpace:
@@ -336,7 +346,7 @@ def _mark_all(space: EmbeddingSpace) -> None:
     """
     if space.again_from is None:
         return
-    drop_indexes(space)
+    _unless_refused(partial(drop_indexes, space))
     with transaction.atomic():
         _take_time()
         asked = EmbeddingSpace.objects.select_for_update(no_key=True).filter(pk=space.pk).exclude(again_from=None)

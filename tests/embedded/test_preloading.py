@@ -23,9 +23,58 @@ imported = sorted({{*{USED_BY_FEW}}} & {{*sys.modules}})
 print(json.dumps([imported, built, gc.isenabled(), gc.get_freeze_count() > 100_000]))
 """
 
+IMPORTS = """
+import gc, importlib, json, os, pkgutil, signal, sys, threading, time
+import django
+django.setup()
+from django.conf import settings
+from django.db import connections
+import accounts, bigmind, curation, knowledge
+from bigmind.core.rls import first_sees
+handler = [signal.getsignal(number) for number in signal.valid_signals()]
+state = lambda: {
+    "databases": sorted(settings.DATABASES),
+    "connections": [made.alias for made in connections.all(initialized_only=True)],
+    "environment": {name: text for name, text in os.environ.items() if name not in SET_BY_LIBRARIES},
+    "switch interval": sys.getswitchinterval(),
+    "recursion": sys.getrecursionlimit(),
+    "signals": [signal.getsignal(number) == was for number, was in zip(signal.valid_signals(), handler)],
+    "threads": sorted(thread.name for thread in threading.enumerate()),
+    "children": [*open(f"/proc/self/task/{os.getpid()}/children")] if sys.platform == "linux" else [],
+    "first sees": first_sees(),
+    "folder": os.getcwd(),
+    "umask": os.umask(0o022),
+    "time zone": time.tzname,
+    "collector": gc.isenabled(),
+}
+changes, before = {}, state()
+for package in (bigmind, accounts, knowledge, curation):
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+            if (after := state()) != before:
+                changes[module.name] = [name for name in after if after[name] != before[name]]
+                before = after
+print(json.dumps(changes))
+"""
+SET_BY_LIBRARIES = ("KMP_DUPLICATE_LIB_OK",)
+"""By threadpoolctl."""
+
 
 def test_a_start_imports_nothing_that_few_use_builds_no_model_and_then_looks_for_garbage_again(tmp_path: Path) -> None:
     own = {**os.environ, "DJANGO_SETTINGS_MODULE": "bigmind.settings", "BIGMIND_HOME": str(tmp_path)}
     said = subprocess.run([sys.executable, "-c", PRELOADS], cwd=ROOT, env=own, capture_output=True, text=True)
 
     assert json.loads(said.stdout.splitlines()[-1]) == [[], [], True, True], said.stderr
+
+
+def test_no_import_changes_the_process(tmp_path: Path) -> None:
+    """A process that is copied would hand the change on to all, as the worker once forgot who owns the tables."""
+    own = {name: text for name, text in os.environ.items() if not name.startswith("BIGMIND_")}
+    own |= {"DJANGO_SETTINGS_MODULE": "bigmind.settings", "BIGMIND_HOME": str(tmp_path)}
+    own |= {f"BIGMIND_DATABASE_{role}URL": f"postgres://{role}@127.0.0.1:9/none" for role in ("", "OWNER_")}
+    said = subprocess.run(
+        [sys.executable, "-c", f"{SET_BY_LIBRARIES=}\n{IMPORTS}"], cwd=ROOT, env=own, capture_output=True, text=True
+    )
+
+    assert json.loads(said.stdout.splitlines()[-1]) == {}, said.stderr

@@ -13,6 +13,7 @@ from psycopg.errors import InsufficientPrivilege
 from bigmind.core.roles import ONLY_GROWS
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments
+from knowledge.search.indexes import LARGE
 from tests.embedded.console import Console
 from tests.embedded.instance import CopiedInstance, Instance, eventually
 from tests.growing.server import APPLICATION, PASSWORD, TwoRoles, two_roles
@@ -24,6 +25,53 @@ TAKEN = (
     f"ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE ALL ON TABLES FROM {APPLICATION}",
     f"ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE ALL ON SEQUENCES FROM {APPLICATION}",
 )
+ASK = "print(owner().alias, *os.environ, flush=True)"
+SERVES = {
+    "asgi": f"""
+import asyncio, os
+from bigmind.asgi import lifespan
+from bigmind.core.roles import owner
+{ASK}
+async def serve():
+    async with lifespan(None):
+        {ASK}
+asyncio.run(serve())
+""",
+    "wsgi": f"""
+import os
+from django.test import RequestFactory
+from bigmind.core.roles import owner
+from bigmind.wsgi import application
+{ASK}
+application(RequestFactory().get("/healthz").environ, lambda *_: None)
+{ASK}
+""",
+}
+SEND = "from bigmind.celery import app; app.send_task('knowledge.tasks.{}', ignore_result=True)\n"
+NEAR = "SELECT indexname FROM pg_indexes WHERE indexname LIKE 'knowledge\\_near\\_%'"
+ANALYSED = "SELECT last_analyze IS NOT NULL FROM pg_stat_user_tables WHERE relname = 'knowledge_passage'"
+ADD_MANY = """
+WITH space AS (
+    INSERT INTO knowledge_embeddingspace (name, dimensions, batch_size, created_at)
+    VALUES ('many', 2, 1, now()) RETURNING id
+), added AS (
+    INSERT INTO knowledge_passage (kind, source_id, ordinal, text, project, language, digest, created_at)
+    SELECT 'company', 'many', number, 'buoy', '', 'english', '', now() FROM generate_series(1, %s) AS number
+    RETURNING id, ordinal
+), others AS (
+    INSERT INTO knowledge_passagevector (passage_id, space_id, kind, trouble, not_before)
+    SELECT added.id, other.id, 'company', '', 'infinity' FROM added, knowledge_embeddingspace AS other
+)
+INSERT INTO knowledge_passagevector (passage_id, space_id, kind, trouble, vector)
+SELECT added.id, space.id, 'company', '', ARRAY[1, ordinal]::halfvec FROM added, space RETURNING space_id
+"""
+"""Vectors of a space that embeds nothing; in the other spaces the passages wait."""
+REMOVE_MANY = """
+WITH many AS (SELECT id FROM knowledge_passage WHERE source_id = 'many'),
+    gone AS (DELETE FROM knowledge_passagevector WHERE passage_id IN (SELECT id FROM many)),
+    space AS (DELETE FROM knowledge_embeddingspace WHERE name = 'many')
+DELETE FROM knowledge_passage WHERE source_id = 'many'
+"""
 
 
 @pytest.fixture(scope="module")
@@ -152,15 +200,72 @@ def test_every_table_that_only_grows_is_kept_from_the_application(application: p
 
 
 @pytest.mark.parametrize("server", ["asgi", "wsgi"])
-def test_a_process_that_serves_forgets_the_owner(console: Console, server: str) -> None:
-    ask = "import os; from bigmind.core.roles import owner; print(owner().alias, *os.environ)"
+def test_a_process_forgets_the_owner_when_it_serves_and_not_when_it_imports(console: Console, server: str) -> None:
+    imported, serving = console.script(SERVES[server]).splitlines()
 
-    before, told = (console.script(code) for code in (ask, f"import bigmind.{server}; {ask}"))
+    assert imported.startswith("owner ")
+    assert "BIGMIND_DATABASE_OWNER_URL" in imported
+    assert serving.startswith("default ")
+    assert "BIGMIND_DATABASE_OWNER_URL" not in serving
 
-    assert before.startswith("owner ")
-    assert "BIGMIND_DATABASE_OWNER_URL" in before
-    assert told.startswith("default ")
-    assert "BIGMIND_DATABASE_OWNER_URL" not in told
+
+def test_the_worker_that_is_at_work_keeps_indexes_and_statistics_and_clears_up(
+    running: tuple[Instance, TwoRoles], console: Console
+) -> None:
+    with running[1].as_owner() as owner:
+
+        def near() -> list[str]:
+            return [name for (name,) in owner.execute(NEAR)]
+
+        (space,) = owner.execute(ADD_MANY, [LARGE]).fetchone()
+        owner.execute("CREATE TABLE knowledge_passage_changed (id bigint NOT NULL)")
+        console.script(SEND.format("embed_pending") + SEND.format("keep_indexes"))
+        eventually(lambda: near() == [f"knowledge_near_{space}_shared"])
+        eventually(lambda: owner.execute(ANALYSED).fetchone() == (True,))
+        left = owner.execute("SELECT to_regclass('knowledge_passage_changed')").fetchone()
+
+        owner.execute(REMOVE_MANY)
+        console.script(SEND.format("keep_indexes"))
+        eventually(lambda: near() == [])
+
+    assert left == (None,)
+
+
+def test_what_a_worker_may_not_do_is_said_at_every_place_until_one_does_it(
+    running: tuple[Instance, TwoRoles], console: Console, rest: httpx.Client
+) -> None:
+    instance, server = running
+    without = Console(instance.home, BIGMIND_DATABASE_URL=server.application_url)
+    runs = "from knowledge.tasks import keep_indexes; print(repr(keep_indexes.apply().result))"
+
+    def heard() -> str:
+        checks = httpx.get(f"{instance.url}/readyz", timeout=30).json()["checks"]
+        return str(checks["indexes"].get("trouble", ""))
+
+    refusal = without.script(runs)
+    in_trouble = heard()
+    doctor, health = console.doctor()["indexes"], rest.get("health/").json()
+    console.script(SEND.format("keep_indexes"))
+    eventually(lambda: heard() == "")
+
+    assert "Cannot build indexes: this process does not own the tables" in refusal
+    assert "set BIGMIND_DATABASE_OWNER_URL on it" in in_trouble
+    assert (doctor["status"], doctor["found"]) == ("problem", in_trouble)
+    assert in_trouble in " ".join(finding["says"] for finding in health["findings"])
+
+
+@pytest.mark.parametrize("command", [["migrate"], ["scrub", "--why", "leaked", "--yes", "--vacuum"]])
+def test_a_command_that_needs_the_owner_says_so_and_changes_nothing(
+    running: tuple[Instance, TwoRoles], command: list[str]
+) -> None:
+    instance, server = running
+    without = Console(instance.home, BIGMIND_DATABASE_URL=server.application_url)
+
+    done = without.run(*command, said="lantern\n")
+
+    assert done.returncode != 0
+    assert "this process does not own the tables; set BIGMIND_DATABASE_OWNER_URL" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_the_doctor_says_which_role_it_is(console: Console) -> None:

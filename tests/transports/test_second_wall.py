@@ -190,7 +190,13 @@ def test_a_process_that_answers_requests_begins_by_seeing_nobodys_rows():
     of_asgi = (
         "import asyncio; from bigmind.asgi import lifespan\nasync def serve():\n  async with lifespan(None): ask()"
     )
-    serving = {"asgi": f"{of_asgi}\nasyncio.run(serve())", "wsgi": "import bigmind.wsgi; ask()"}
+    of_wsgi = (
+        "from bigmind.wsgi import application\napplication(RequestFactory().get('/healthz').environ, lambda *_: None)"
+    )
+    serving = {
+        "asgi": f"{of_asgi}\nasyncio.run(serve())",
+        "wsgi": f"from django.test import RequestFactory\n{of_wsgi}\nask()",
+    }
 
     assert _first_sees(serving) == {"asgi": NOBODY, "wsgi": NOBODY}
 

@@ -22,6 +22,7 @@ from bigmind.core.rls import deny_by_default
 from bigmind.core.roles import forget_owner
 from bigmind.embedded.home import start_command
 from bigmind.toolsets import parse_toolsets
+from bigmind.transports.fair_pool import finish_work
 from bigmind.transports.mcp.protocol_errors import ProtocolError
 from bigmind.transports.mcp.request_context import ClientName, Identify, parse_structured, this_machine
 from bigmind.transports.mcp.stdio import serve_stdio
@@ -65,8 +66,11 @@ class Command(BaseCommand):
         connection.close()
         forget_owner()
         follow_in_background()
-        with deny_by_default():
-            serve_stdio(identify, toolsets=listed, structured=has_structure)
+        try:
+            with deny_by_default():
+                serve_stdio(identify, toolsets=listed, structured=has_structure)
+        finally:
+            finish_work()
 
 
 def _answers() -> bool:

@@ -18,8 +18,9 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Index, Model
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
+from bigmind.core.errors import BigMindError
 from bigmind.core.new_database import is_new, make_tables
-from bigmind.core.roles import grant_to_application, migrating, owner_alias
+from bigmind.core.roles import grant_to_application, migrating, owner_alias, require_owner
 from bigmind.embedded.database import install_vector, one_at_a_time, wait_for_database
 from bigmind.embedded.home import CannotStart
 from bigmind.embedded.waiting import Wait
@@ -147,11 +148,12 @@ class Command(migrate.Command):
             wait_for_database(self.stderr.write, self.on.alias)
             with nullcontext() if only_looks else one_at_a_time(self.on.alias, self.stderr.write):
                 self._handle(*args, patience=patience, migrates=not (only_looks or options.get("fake")), **options)
-        except CannotStart as refusal:
+        except (CannotStart, BigMindError) as refusal:
             raise CommandError(f"{refusal} Nothing was migrated.") from None
 
     def _handle(self, *args: Any, patience: float, migrates: bool, **options: Any) -> None:
         if migrates:
+            require_owner("migrate the database")
             install_vector()  # Before anything has begun: otherwise the first migrations would be applied alone.
         before = self._list_applied() if options.get("json") else set()
         if options.get("json"):

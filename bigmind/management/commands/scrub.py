@@ -8,7 +8,7 @@ from django.db import connection
 
 from accounts.people.users import find_user
 from bigmind.backup.programs import running_database
-from bigmind.core.roles import owner
+from bigmind.core.roles import owner, require_owner
 from bigmind.management.base import DRY_RUN, YES, OperatorCommand, argument, usage_error
 from bigmind.scrub.notes import as_json, missing_notes, note_of, secret_keys
 from bigmind.scrub.scrubbing import NOT_REACHED, Scrubbed, preview_scrub, scrub_again, scrub_text
@@ -54,6 +54,8 @@ class Command(OperatorCommand):
                 return
             if not options["dry_run"] and not options["why"]:
                 raise usage_error("--why is required: a few words to show in place of the text.")
+            if options["vacuum"]:
+                require_owner("rewrite the tables")
             self._scrub(_read_text(), options)
 
     def _scrub(self, text: str, options: dict[str, Any]) -> None:

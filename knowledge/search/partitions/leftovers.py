@@ -3,7 +3,7 @@
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from bigmind.core.roles import may_change_schema, owner
+from bigmind.core.roles import owner, require_owner
 from knowledge.search.indexes import LOCK, hold_lock
 
 from .tables import PASSAGES, TABLES, VECTORS, partitions_of, set_autovacuum, try_patiently
@@ -36,9 +36,13 @@ def clear_leftovers() -> list[str]:
     """Clear away or finish what a run that was killed left behind; return what that was.
 
     Copies of rows are among it, which nobody changes or deletes any more.
+
+    Raises:
+        NotOwner: there is some, and this process may not touch it.
     """
-    if not may_change_schema() or not find_leftovers():
+    if not find_leftovers():
         return []
+    require_owner("clear what partitioning left")
     with hold_lock() as is_alone, owner().cursor() as cursor:
         left = list_leftovers(cursor) if is_alone else []
         if left:

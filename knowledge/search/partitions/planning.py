@@ -8,7 +8,7 @@ from django.db import DatabaseError
 from django.db.backends.utils import CursorWrapper
 
 from bigmind.core.errors import BigMindError, Conflict, Invalid
-from bigmind.core.roles import is_pooled, may_change_schema, owner, owner_alias
+from bigmind.core.roles import NotOwner, owner, require_owner
 from knowledge.search.indexes import hold_lock
 
 from .leftovers import finish, list_leftovers
@@ -125,10 +125,10 @@ def _measure(cursor: CursorWrapper, table: str) -> TableShape:
 
 
 def _refusals(cursor: CursorWrapper, wanted: int) -> Iterator[str]:
-    if not may_change_schema():
-        yield "This role does not own the tables: set BIGMIND_DATABASE_OWNER_URL."
-    if is_pooled(owner_alias()):
-        yield "The connection of the owner leads through a pool: BIGMIND_DATABASE_OWNER_URL must lead to the server."
+    try:
+        require_owner("divide the tables")
+    except NotOwner as refusal:
+        yield str(refusal)
     if wanted and count_partitions() not in {0, wanted}:
         yield "There are partitions already: make the tables whole first, with --undo."
     cursor.execute("SELECT relname FROM pg_class WHERE relname = ANY(%s) AND relrowsecurity", [list(TABLES)])
