@@ -23,6 +23,7 @@ def pooled() -> Iterator[tuple[Instance, Pool, TwoRoles]]:
         (folder / "pool").mkdir()
         with Pool(folder / "pool", server.application_url) as pool:
             variables = {**server.variables, "BIGMIND_DATABASE_URL": pool.url}
+            variables["BIGMIND_BACKUP_DIR"] = str(folder / "backups")
             instance = CopiedInstance(
                 folder / "home", BIGMIND_EMBEDDING_PROVIDER="hashing", BIGMIND_RATE_LIMIT="0", **variables
             )
@@ -49,6 +50,18 @@ def test_everybody_reads_what_is_theirs_and_nothing_fails(pooled: tuple[Instance
         assert not [other for other in names if other != name and f"{other} keeps" in found]
     logs = "".join(log.read_text() for log in (instance.home / "logs").glob("*.log"))
     assert "Traceback" not in logs
+
+
+def test_the_worker_makes_its_backups_past_the_pool(pooled: tuple[Instance, Pool, TwoRoles]) -> None:
+    instance, _, server = pooled
+    console = Console(instance.home, **server.variables)
+    ask = "from accounts.models import BackupRun; print([run.error for run in BackupRun.objects.all()])"
+
+    console.script("from bigmind.celery import app; app.send_task('bigmind.tasks.back_up', ignore_result=True)")
+    eventually(lambda: console.script(ask).strip() != "[]")
+
+    assert console.script(ask).strip() == "['']"
+    assert [*(instance.home.parent / "backups").iterdir()] != []
 
 
 @pytest.fixture(scope="module")
