@@ -195,16 +195,16 @@ def drop_indexes(space: EmbeddingSpace) -> None:
 
 
 def indexes_error() -> str:
-    """Say why nobody keeps the indexes, as the last run of a worker left it; nothing where it did its work."""
+    """Say why nobody maintains the indexes, as the last run of a worker left it; nothing where it did its work."""
     run = TaskTally.objects.filter(task=TASK).annotate(age=Now() - F("scheduled_at")).first()
     if run is None or is_read_only():
         return ""
     if run.failed_at == run.ended_at and run.error == NotOwner.__name__:
-        return "are not kept: the worker may not change the tables; set BIGMIND_DATABASE_OWNER_URL on it, past any pool"
+        return "are not maintained: the worker is not the tables' owner; set its BIGMIND_DATABASE_OWNER_URL, past any pool"
     if run.failed_at == run.ended_at:
-        return f"are not kept: the last run of {TASK} failed ({run.error}); worker.log says why"
+        return f"are not maintained: the last run of {TASK} failed ({run.error}); worker.log says why"
     if run.age and run.age > LATE:
-        return f"are not kept since {run.scheduled_at:%Y-%m-%d %H:%M} UTC: start a worker"
+        return f"are not maintained since {run.scheduled_at:%Y-%m-%d %H:%M} UTC: start a worker"
     return ""
 
 

@@ -249,7 +249,7 @@ def test_what_a_worker_may_not_do_is_said_at_every_place_until_one_does_it(
     eventually(lambda: heard() == "")
 
     assert "Cannot build indexes: this process does not own the tables" in refusal
-    assert "set BIGMIND_DATABASE_OWNER_URL on it" in in_trouble
+    assert "set its BIGMIND_DATABASE_OWNER_URL" in in_trouble
     assert (doctor["status"], doctor["found"]) == ("problem", in_trouble)
     assert in_trouble in " ".join(finding["says"] for finding in health["findings"])
 

@@ -1,8 +1,13 @@
 """Indexes over vectors are built and dropped as in earnest: outside a transaction, concurrently."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
+from django.utils import timezone
 
+from accounts.models import TaskTally
+from accounts.services.task_statistics import tally_task
 from knowledge.models import Kind, PassageVector
 from knowledge.search import indexes
 from knowledge.search.filters import Filters
@@ -65,3 +70,25 @@ def test_only_one_process_at_a_time_keeps_the_indexes(at_scale):
     other.close()
 
     assert made == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("minutes", "error", "says"),
+    [
+        (1, "", ""),
+        (1, "NotOwner", "BIGMIND_DATABASE_OWNER_URL"),
+        (1, "DiskFull", "DiskFull"),
+        (40, "", "start a worker"),
+    ],
+)
+def test_what_the_last_run_of_a_worker_left_is_the_state_of_the_indexes(minutes, error, says):
+    tally_task(indexes.TASK, seconds=1, scheduled=True, request_id="1", error=error)
+    TaskTally.objects.update(scheduled_at=timezone.now() - timedelta(minutes=minutes))
+
+    assert says in indexes.indexes_error()
+    assert bool(says) == bool(indexes.indexes_error())
+
+
+def test_the_task_that_health_asks_about_is_scheduled(settings):
+    assert indexes.TASK in {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}

@@ -19,7 +19,7 @@ from knowledge.services.embedding import embed_pending
 from tests.factories import make_actor, make_key
 from tests.knowledge.factories import make_fact
 
-PARTS = ["database", "vector", "migrations", "writes", "clock", "disk", "embedder", "index", "scrubs"]
+PARTS = ["database", "vector", "migrations", "writes", "clock", "disk", "embedder", "index", "indexes", "scrubs"]
 PARTS += ["backups", "guards", "broker"]
 EMBED = "knowledge.tasks.embed_pending"
 
