@@ -200,7 +200,7 @@ def indexes_error() -> str:
     if run is None or is_read_only():
         return ""
     if run.failed_at == run.ended_at and run.error == NotOwner.__name__:
-        return "are not maintained: the worker is not the tables' owner; set its BIGMIND_DATABASE_OWNER_URL, past any pool"
+        return "are not maintained: the worker does not own the tables; set its BIGMIND_DATABASE_OWNER_URL, past a pool"
     if run.failed_at == run.ended_at:
         return f"are not maintained: the last run of {TASK} failed ({run.error}); worker.log says why"
     if run.age and run.age > LATE:
