@@ -14,7 +14,7 @@ import psycopg
 
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.rls import EVERYBODY, SETTING, token_of
-from bigmind.core.roles import knows_keys, owner
+from bigmind.core.roles import knows_keys, owner, require_own_session
 from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.database import hang_up
 from bigmind.embedded.home import CannotStart, lock_home, prepare_home, running_on
@@ -42,7 +42,12 @@ _ENVIRONMENT = {
 
 
 def open_connection() -> psycopg.Connection[Any]:
-    """Open a connection of our own to the database, without the limits that requests have."""
+    """Open a connection of our own to the database, without the limits that requests have.
+
+    Raises:
+        NotOwner: a pool stands before the database.
+    """
+    require_own_session("back up or restore")
     params = {name: value for name, value in owner().get_connection_params().items() if name in _ENVIRONMENT}
     return psycopg.connect(**params, options=_options(), application_name="bigmind-backup")
 

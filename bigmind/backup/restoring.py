@@ -18,7 +18,7 @@ from psycopg import sql
 from accounts.services.audit import forget_outside
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.rls import EVERYBODY, KEY_TABLE, SETTING, key_statements, token_of
-from bigmind.core.roles import grant_to_application
+from bigmind.core.roles import grant_to_application, require_owner
 from bigmind.embedded.database import hang_up, pending_migrations, vector_advice, vector_version
 from bigmind.environment import environment
 from bigmind.scrub.notes import FILE as NOTES
@@ -147,7 +147,9 @@ def restore_backup(
         Invalid: the backup is not whole, is encrypted to someone else, was made by a newer BigMind, or cannot be
             loaded; nothing was changed.
         Conflict: the database is not empty, or parts of BigMind use it.
+        NotOwner: this process does not own the tables.
     """
+    require_owner("restore a backup")
     if read_manifest(folder).is_encrypted and not identities:
         raise Invalid(f"{folder.name} is encrypted.", hint="Say --identity FILE, with the identity that opens it.")
     backup = verify_backup(folder, identities)

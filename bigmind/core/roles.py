@@ -125,13 +125,21 @@ def require_owner(act: str) -> None:
         ReadOnly: nothing can be changed at the moment.
     """
     require_writable()
+    require_own_session(act)
+    if not may_change_schema():
+        raise NotOwner(
+            f"Cannot {act}: this process does not own the tables; set BIGMIND_DATABASE_OWNER_URL on the worker."
+        )
+
+
+def require_own_session(act: str) -> None:
+    """Refuse what needs a session of its own.
+
+    Raises:
+        NotOwner: the owner's connection leads through a pool.
+    """
     if is_pooled(owner_alias()):
-        reason = "its connection leads through a pool; let BIGMIND_DATABASE_OWNER_URL lead past it"
-    elif not may_change_schema():
-        reason = "this process does not own the tables; set BIGMIND_DATABASE_OWNER_URL on the worker"
-    else:
-        return
-    raise NotOwner(f"Cannot {act}: {reason}.")
+        raise NotOwner(f"Cannot {act}: a pool stands before the database; let BIGMIND_DATABASE_OWNER_URL lead past it.")
 
 
 def grant_to_application() -> None:

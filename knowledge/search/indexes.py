@@ -244,6 +244,7 @@ def hold_lock() -> Iterator[bool]:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
         is_alone = bool(cursor.fetchone()[0])
         if not is_alone:
+            log.info("Another process is at work on indexes or partitions; this one leaves them alone.")
             yield False
             return
         try:

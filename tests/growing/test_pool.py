@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -62,6 +63,17 @@ def test_the_worker_makes_its_backups_past_the_pool(pooled: tuple[Instance, Pool
 
     assert console.script(ask).strip() == "['']"
     assert [*(instance.home.parent / "backups").iterdir()] != []
+
+
+def test_a_backup_that_cannot_go_past_the_pool_says_what_to_set(
+    pooled: tuple[Instance, Pool, TwoRoles], tmp_path: Path
+) -> None:
+    instance, pool, _ = pooled
+
+    done = Console(instance.home, BIGMIND_DATABASE_URL=pool.url).run("backup", str(tmp_path))
+
+    assert "a pool stands before the database; let BIGMIND_DATABASE_OWNER_URL lead past it" in done.stderr
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.fixture(scope="module")

@@ -254,14 +254,16 @@ def test_what_a_worker_may_not_do_is_said_at_every_place_until_one_does_it(
     assert in_trouble in " ".join(finding["says"] for finding in health["findings"])
 
 
-@pytest.mark.parametrize("command", [["migrate"], ["scrub", "--why", "leaked", "--yes", "--vacuum"]])
+@pytest.mark.parametrize("command", ["migrate", "scrub --why leaked --yes --vacuum", "restore backups --replace --yes"])
 def test_a_command_that_needs_the_owner_says_so_and_changes_nothing(
-    running: tuple[Instance, TwoRoles], command: list[str]
+    running: tuple[Instance, TwoRoles], console: Console, tmp_path: Path, command: str
 ) -> None:
     instance, server = running
+    if command.startswith("restore"):
+        console.command("backup", str(tmp_path / "backups"))
     without = Console(instance.home, BIGMIND_DATABASE_URL=server.application_url)
 
-    done = without.run(*command, said="lantern\n")
+    done = without.run(*command.replace("backups", str(tmp_path / "backups")).split(), said="lantern\n")
 
     assert done.returncode != 0
     assert "this process does not own the tables; set BIGMIND_DATABASE_OWNER_URL" in done.stderr
