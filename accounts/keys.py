@@ -5,7 +5,6 @@ import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
 from time import monotonic
 from typing import Any
 from uuid import UUID
@@ -21,6 +20,7 @@ from accounts.services.audit import audit
 from accounts.services.known_keys import KNOWN_KEYS
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.key_text import ALPHABET, PREFIX, RANDOM_CHARS, checksum, is_well_formed
+from bigmind.core.load_once import load_once
 from bigmind.core.text import echo
 
 __all__ = ["PREFIX", "SHOWN_CHARS", "digest_of", "is_well_formed", "new_key_text"]
@@ -74,7 +74,7 @@ def _key_of(row: Sequence[Any]) -> ApiKey:
     return key
 
 
-@cache
+@load_once
 def _statement() -> str:
     """Selects the columns of the key, then those of its user, each in the order of the model's fields."""
     sql, _ = ApiKey.objects.select_related("user").filter(digest="0").query.sql_with_params()

@@ -22,16 +22,13 @@ from accounts.services.known_keys import KNOWN_KEYS  # noqa: E402
 from accounts.services.setting_overrides import follow_overrides  # noqa: E402
 from bigmind.core.rls import deny_by_default  # noqa: E402
 from bigmind.core.roles import forget_owner  # noqa: E402
-from bigmind.transports.fair_pool import share_of  # noqa: E402
+from bigmind.transports.fair_pool import SWITCH_SECONDS, share_of  # noqa: E402
 from bigmind.transports.mcp import authentication  # noqa: E402
 from bigmind.transports.mcp.endpoint import McpEndpoint  # noqa: E402
 from bigmind.transports.mcp.oauth.routes import oauth_routes  # noqa: E402
 from bigmind.transports.mcp.threads import on_a_thread  # noqa: E402
 from bigmind.transports.web import PlainFraming, web_application  # noqa: E402
-
-# The event loop and the threads share one interpreter lock. At the default of 5 ms a thread that comes back from the
-# database waits for the lock longer than it worked: calls took twice as long (make bench).
-SWITCH_SECONDS = 0.0005
+from bigmind.warming import load_ahead  # noqa: E402
 
 log = structlog.get_logger()
 endpoints = {"/mcp": McpEndpoint(authentication.keys())}
@@ -45,6 +42,7 @@ async def lifespan(_: Any) -> AsyncIterator[None]:
     """Serve between the start and the stop of the server. Only now does this process become one that serves."""
     sys.setswitchinterval(SWITCH_SECONDS)
     forget_owner()
+    load_ahead()
     async with AsyncExitStack() as running:
         running.enter_context(deny_by_default())
         running.enter_context(KNOWN_KEYS.remember())

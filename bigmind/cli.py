@@ -34,7 +34,7 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> None:
     if arguments[:1] == ["up"]:
-        gc.disable()  # All that is imported stays. It is enabled when that is done (bigmind/embedded/web.py:preload).
+        gc.disable()  # All that is imported stays. It is enabled when that is done (bigmind/embedded/preloading.py).
     _prepare(arguments)
     import django
     from django.core.management import execute_from_command_line, get_commands

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from math import log
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from bigmind.core.load_once import load_once
 from bigmind.core.operations import Operation
 
 _WORD = re.compile(r"[^\W_]+")
@@ -111,7 +111,7 @@ def _score(asked: set[str], operation: Operation, number: int, counts: dict[str,
     return sum(weight * log(1 + number / counts[word]) for word, weight in best.items() if weight)
 
 
-@cache
+@load_once
 def _texts(operation: Operation) -> dict[str, frozenset[str]]:
     return {
         "name": frozenset(_meanings(operation.name.removeprefix("memory_"))),
@@ -122,7 +122,7 @@ def _texts(operation: Operation) -> dict[str, frozenset[str]]:
     }
 
 
-@cache
+@load_once
 def _counts(operations: tuple[Operation, ...]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for operation in operations:

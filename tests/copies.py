@@ -176,7 +176,7 @@ def _serve_copies(callers: socket.socket) -> None:
     """Copy this process for everybody who asks, until the tests have ended."""
     import django
 
-    from bigmind.embedded.web import NEEDS_NO_DATABASE
+    from bigmind.embedded.preloading import NEEDS_NO_DATABASE
 
     django.setup()
     from knowledge.services.near_duplicates import load_models

@@ -1,6 +1,5 @@
 """The time zone of a person: what they chose, else what their browser says, else that of the instance."""
 
-from functools import cache
 from typing import Annotated
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -8,13 +7,14 @@ from django.utils import timezone
 from pydantic import AfterValidator, Field
 
 from accounts.models import User
+from bigmind.core.load_once import load_once
 from bigmind.core.text import echo
 
 COOKIE = "bigmind_zone"
 """What a script of the pages keeps the zone of the browser in."""
 
 
-@cache
+@load_once
 def list_zones() -> frozenset[str]:
     """Return the names of all time zones. It is read from disk once."""
     return frozenset(available_timezones())

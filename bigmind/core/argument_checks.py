@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -11,6 +10,7 @@ from pydantic_core import ErrorDetails
 
 from bigmind.core.errors import Invalid
 from bigmind.core.limits import find_json_problem
+from bigmind.core.load_once import load_once
 from bigmind.core.screening import drop_private_in, redact
 from bigmind.core.screening.policy import add_notice, arriving
 
@@ -18,7 +18,7 @@ from bigmind.core.screening.policy import add_notice, arriving
 _CONFIG = ConfigDict(extra="forbid", str_max_length=None, hide_input_in_errors=True)
 
 
-@cache
+@load_once
 def arguments_of(call: Callable[..., Any]) -> type[BaseModel]:
     """Return a pydantic model of the keyword-only arguments of a function. The model refuses unknown arguments."""
     # `eval_str` resolves annotations that are strings, as under `from __future__ import annotations`.

@@ -9,13 +9,16 @@ part of what it is known by.
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.db import connections
 from django.db.models import Field, ForeignObject, Lookup, QuerySet
 
+from bigmind.core.load_once import load_once
 from bigmind.core.postgresql.kept_plans import JOINS_IN_ORDER, Repeated
 
 
@@ -61,9 +64,7 @@ class FixedQuery:
     """
 
     def __init__(self, build: Build, *, joins_in_order: bool = False) -> None:
-        self._build = build
-        self._prefix = JOINS_IN_ORDER if joins_in_order else ""
-        self._made: dict[tuple[Any, ...], _Compiled] = {}
+        self._compiled = load_once(partial(_Compiled, build, JOINS_IN_ORDER if joins_in_order else ""))
 
     def __call__(self, *values: Any) -> list[Any]:
         return self._compile(values).rows(values)
@@ -74,11 +75,7 @@ class FixedQuery:
         return made.sql, made.parameters(values)
 
     def _compile(self, values: Values) -> "_Compiled":
-        form = tuple(map(_form_of, values))
-        made = self._made.get(form)
-        if made is None:
-            made = self._made[form] = _Compiled(self._build, values, form, self._prefix)
-        return made
+        return self._compiled(*map(_form_of, values))
 
 
 def pad(values: Sequence[str]) -> list[str]:
@@ -93,16 +90,25 @@ def pad(values: Sequence[str]) -> list[str]:
 def _form_of(value: Any) -> Any:
     """Return the type of a value that may change from call to call; one that the SQL may depend on, as it is."""
     if type(value) in _MARKS:
-        return type(value) if value else (type(value),)
+        return type(value) if value else _Empty(type(value))
     return value
+
+
+@dataclass(frozen=True)
+class _Empty:
+    """The empty value of a type: 0 and False are equal, and a list has no hash."""
+
+    kind: type
 
 
 class _Compiled:
     """One form of a query: its SQL, and where each of its parameters comes from."""
 
-    def __init__(self, build: Build, values: Values, form: Values, prefix: str = "") -> None:
+    def __init__(self, build: Build, prefix: str, *form: Any) -> None:
         marks = {at: _MARKS[kind](at) for at, kind in enumerate(form) if isinstance(kind, type)}
-        self._queryset = build(*(marks.get(at, value) for at, value in enumerate(values)))
+        self._queryset = build(
+            *(one.kind() if isinstance(one, _Empty) else marks.get(at, one) for at, one in enumerate(form))
+        )
         self._compiler = self._queryset.query.get_compiler(self._queryset.db)
         sql, parameters = self._compiler.as_sql()
         self._converters: Any = None

@@ -6,12 +6,13 @@ reader's language with the same values: the templates are the messages with this
 
 import re
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 from django.utils.translation import get_language, gettext, pgettext, trans_real
 
+from bigmind.core.load_once import load_once
 from bigmind.core.translation import write_number
 
 CONTEXT = "sentence"
@@ -145,7 +146,7 @@ class _SentenceReading:
         return said.text if said else value
 
 
-@cache
+@load_once
 def templates_in(language: str) -> dict[str, SentenceTemplate]:
     """Return the templates of which the language that is chosen now has a translation."""
     ours = f"{CONTEXT}\x04"

@@ -25,12 +25,13 @@ from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.database import hang_up, prepare_database, wait_for_database
 from bigmind.embedded.home import METRICS_FOLDER, CannotStart, clear_leftovers, lock_home, prepare_home
 from bigmind.embedded.listeners import LOOPBACK, let_in, listen
+from bigmind.embedded.preloading import begin_to_preload, preload
 from bigmind.embedded.processes import IS_FORKED, Child, end_leftovers, rotate
 from bigmind.embedded.scheduling import OPTION
 from bigmind.embedded.service_manager import ServiceManager
 from bigmind.embedded.supervisor import Supervisor
 from bigmind.embedded.waiting import Say
-from bigmind.embedded.web import begin_to_preload, preload, serve
+from bigmind.embedded.web import serve
 from bigmind.environment import Environment, unknown_variables
 from bigmind.environment.parts import find_misplaced
 
@@ -171,7 +172,9 @@ def _start(environment: Environment, parts: Collection[str], supervisor: Supervi
     sockets = listen(environment.bind, environment.port, at_once=at_once) if "web" in parts else []
     for log in (environment.home / "logs").glob("*.log"):
         rotate(log)
-    importing = begin_to_preload() if IS_FORKED else None
+    is_copied = IS_FORKED and {*parts} != {"scheduler"}
+    if is_copied:
+        begin_to_preload()
     if environment.is_embedded:
         supervisor.start_database(Cluster(environment.home, say=supervisor.say))
     wait_for_database(supervisor.say)
@@ -181,8 +184,7 @@ def _start(environment: Environment, parts: Collection[str], supervisor: Supervi
         supervisor.say("Worker and scheduler pause: BIGMIND_READ_ONLY is on.")
     children = _web(environment, sockets) if sockets else []
     children += [] if pause else _of_celery({*parts} - {"web"}, environment)
-    if importing:
-        importing.join()
+    if is_copied:
         hang_up()  # Copies of this process must not use its connections.
         preload()
     else:

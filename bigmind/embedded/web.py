@@ -5,8 +5,6 @@
 
 import asyncio
 import errno
-import gc
-import importlib
 import os
 import resource
 import socket
@@ -15,7 +13,6 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from threading import Thread
 from time import monotonic
 from typing import Any, cast
 
@@ -30,10 +27,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from bigmind.embedded.connections import Connections, allow_open_files, connections_of_this_process
 from bigmind.embedded.heartbeats import BEAT_SECONDS, LOOP, THREADS, Pulse
 from bigmind.embedded.listeners import BACKLOG
+from bigmind.embedded.preloading import APPLICATION
 from bigmind.environment import environment
 
-APPLICATION = "bigmind.asgi"
-NEEDS_NO_DATABASE = ("bigmind.transports.mcp.endpoint", "bigmind.transports.web", "bigmind.urls")
 # Long answers (an agent that listens for events) must not hold up Ctrl-C.
 FINISH_WITHIN = 4
 ACCEPTED_WITHIN = 0.3
@@ -271,23 +267,6 @@ async def _beat(pulse: Pulse) -> None:
             pulse.beat(THREADS)
             probe = asyncio.ensure_future(probe_threads())
         await asyncio.sleep(BEAT_SECONDS)
-
-
-def begin_to_preload() -> Thread:
-    """Import in a thread what needs no database, while it starts; join the thread before anything is copied."""
-    thread = Thread(target=lambda: [importlib.import_module(name) for name in NEEDS_NO_DATABASE], daemon=True)
-    thread.start()
-    return thread
-
-
-def preload() -> None:
-    """Import what the processes need that are copied from this one: they share what none of them writes to."""
-    for name in (*NEEDS_NO_DATABASE, APPLICATION):
-        importlib.import_module(name)
-    if gc.isenabled():  # The database was migrated.
-        gc.collect()
-    gc.freeze()  # Looking for garbage writes to every object it looks at.
-    gc.enable()
 
 
 def serve(descriptors: Sequence[int], pulse: Path | None = None) -> None:

@@ -5,12 +5,13 @@
 
 import posixpath
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 from django.conf import settings
+
+from bigmind.core.load_once import load_once
 
 NAVIGATION = "mkdocs.yml"
 FOLDER = "docs"
@@ -46,7 +47,7 @@ def files() -> Path:
     return Path(settings.FILES)
 
 
-@cache
+@load_once
 def groups() -> tuple[HelpGroup, ...]:
     """Return all pages in the order of the navigation."""
     navigation: list[dict[str, Any]] = yaml.safe_load((files() / NAVIGATION).read_text(encoding="utf-8"))["nav"]
@@ -57,13 +58,13 @@ def groups() -> tuple[HelpGroup, ...]:
     )
 
 
-@cache
+@load_once
 def pages() -> dict[str, HelpPage]:
     """Return all pages by slug."""
     return {page.slug: page for group in groups() for page in group.pages}
 
 
-@cache
+@load_once
 def pictures() -> dict[str, Path]:
     """Return the pictures of the pages by their path below `docs`. Nothing else is served from there."""
     folder = files() / FOLDER

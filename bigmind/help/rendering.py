@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from django.urls import reverse
@@ -16,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from bigmind.core.load_once import load_once
 from bigmind.help.contents import INDEX, HelpPage, pages, pictures, target_of
 
 _COMMENT = re.compile(r"<!--[^<>]*-->\n?")
@@ -73,7 +73,7 @@ def anchor_of(heading: str) -> str:
     return _NOT_IN_ANCHORS.sub("", heading.strip().lower()).replace(" ", "-")
 
 
-@cache
+@load_once
 def render_page(slug: str) -> RenderedPage:
     """Return a page. They come with BigMind and do not change while it runs, so each is rendered once."""
     page = pages()[slug]

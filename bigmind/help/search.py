@@ -4,8 +4,8 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
 
+from bigmind.core.load_once import load_once
 from bigmind.help.contents import pages
 from bigmind.help.rendering import HelpSection, address_of, render_page, title_of
 
@@ -82,7 +82,7 @@ def _hit(one: _Indexed, asked: list[str]) -> HelpHit:
     return HelpHit(page, one.section.title or page, address_of(one.slug, one.section.anchor), excerpt)
 
 
-@cache
+@load_once
 def _index() -> tuple[_Indexed, ...]:
     return tuple(
         _Indexed(
@@ -97,7 +97,7 @@ def _index() -> tuple[_Indexed, ...]:
     )
 
 
-@cache
+@load_once
 def _counts() -> Counter[str]:
     return Counter(word for one in _index() for word in one.words | one.heading)
 

@@ -4,7 +4,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from time import monotonic, sleep, time
@@ -20,6 +19,7 @@ from kombu.exceptions import OperationalError as BrokerError
 
 from bigmind.celery import app as celery
 from bigmind.core.full_disk import is_disk_full
+from bigmind.core.load_once import load_once
 from bigmind.core.postgresql.base import REPLICA
 from bigmind.core.replicas import BEHIND_SECONDS, REPLAYED, WRITTEN, has_replica
 from bigmind.environment import environment
@@ -181,7 +181,7 @@ def _delay(database: psycopg.Connection[Any], place: int) -> str:
     return "" if row else f"is no replica: {PRIMARY_ANSWERS}"
 
 
-@cache
+@load_once
 def _migrations_we_bring() -> frozenset[tuple[str, str]]:
     return frozenset(MigrationLoader(None).disk_migrations)
 

@@ -19,6 +19,9 @@ from bigmind.core.errors import TooMany
 from bigmind.core.live_settings import live
 from bigmind.transports.shared_load import LOOK_AGAIN_SECONDS, AtWork, at_work_here
 
+# The event loop and the threads share one interpreter lock. At the default of 5 ms a thread that comes back from the
+# database waits for the lock longer than it worked: calls took twice as long (make bench).
+SWITCH_SECONDS = 0.0005
 RETRY_AFTER = 5
 MOST_KNOWN = 10_000
 ADDRESS = "address "

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 from a2wsgi import WSGIMiddleware
@@ -12,6 +11,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bigmind.core.errors import TooMany
+from bigmind.core.load_once import load_once
 from bigmind.core.program_paths import FOR_PROGRAMS, is_for_programs
 from bigmind.environment import environment
 from bigmind.transports.fair_pool import FairPool, NobodyWaits, People, share_of
@@ -171,7 +171,7 @@ def _matches(method: str, parts: list[str]) -> bool:
     )
 
 
-@cache
+@load_once
 def _slow_routes() -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return method and path of the slow operations; what differs from request to request is empty in them."""
     from bigmind.operations import CATALOGUE

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import cache
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
@@ -19,6 +18,7 @@ from accounts.keys import DEFAULT_SCOPES, create_key
 from accounts.models import Agent
 from accounts.oauth.app_tokens import oauth_address
 from accounts.views.keys import default_lifetime, ends_after, hand_over
+from bigmind.core.load_once import load_once
 from bigmind.core.operations import Operation
 from bigmind.core.token_counts import count_tokens
 from bigmind.operations import operations_for
@@ -95,7 +95,7 @@ def _operations_in(actor: Actor, toolsets: Collection[str]) -> list[Operation]:
     return list(operations_for(replace(actor, scopes=frozenset(DEFAULT_SCOPES)), toolsets))
 
 
-@cache
+@load_once
 def _price_of(operation: Operation) -> int:
     """Return what an agent pays for one tool: the tokens of its line in `tools/list`."""
     # What imports the routes, such as most commands, would wait half a second for the library of MCP.

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date, datetime, time, timedelta
-from functools import cache
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -33,6 +32,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.argument_types import Cursor, Limit, Name, Offset, Project, Query
 from bigmind.core.fixed_queries import FixedQuery
+from bigmind.core.load_once import load_once
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.postgresql.kept_plans import Repeated
 from bigmind.core.rls import rls_bypass
@@ -257,7 +257,7 @@ def _place_in(asked: QueueFilters, actor: Actor, entry: CompanyEntry) -> tuple[i
     return place, total
 
 
-@cache
+@load_once
 def _place_statement(queue: Repeated, one: Repeated, order: str, behind: int) -> Repeated:
     # The parameters of `one` stand behind all those of the queue, which its statement did not know of.
     return Repeated(_place_sql(queue, one, order), (*queue.changing, *(behind + place for place in one.changing)))
@@ -317,7 +317,7 @@ def counts_in(row: Mapping[str, Any]) -> "WaitingCounts | QueueSummary":
     return QueueSummary(**asdict(counts), **others) if others else counts
 
 
-@cache
+@load_once
 def _counting() -> tuple[str, tuple[Any, ...]]:
     """Return that statement. It is compiled once, because that takes longer than counting does."""
     complaints = open_complaints(Kind.COMPANY).annotate(number=Cast("source_id", IntegerField())).order_by()

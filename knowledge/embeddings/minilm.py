@@ -3,15 +3,14 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from threading import Lock
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 from tokenizers import Tokenizer
 
+from bigmind.core.load_once import load_once
 from knowledge.embeddings.network import Network, Weights
 from knowledge.embeddings.providers import Embedded, EmbedderBroken, TokenSigns, Vectors, check_vectors
 
@@ -24,12 +23,10 @@ LONGEST = 256
 TOKENS_AT_ONCE = 512
 """Tokens of one pass. More is not faster: the widest table of a layer would no longer fit the processor's cache."""
 
-_loading = Lock()
-
 
 @dataclass(frozen=True)
 class MiniLM:
-    """The built-in model. The first text loads it, once in a process, whatever the number of threads."""
+    """The built-in model. The first text loads it, once in a process."""
 
     space: str = f"minilm-l6-v2:{DIMENSIONS}"
     dimensions: int = DIMENSIONS
@@ -50,9 +47,7 @@ class MiniLM:
         Raises:
             EmbedderBroken: the package of the model is missing or damaged.
         """
-        # `cache` lets two first calls load the model twice: it holds no lock while it computes.
-        with _loading:
-            tokenizer, network = _load()
+        tokenizer, network = _load()
         # Tokenized one by one: a batch would start the tokenizer's threads, which do not survive a worker's fork.
         encoded = [tokenizer.encode(text) for text in texts]
         rows = [one for group in _groups([text.ids for text in encoded]) for one in network(group)]
@@ -77,7 +72,7 @@ def _groups(texts: Sequence[list[int]]) -> Iterator[list[list[int]]]:
     yield group
 
 
-@cache
+@load_once
 def _load() -> tuple[Tokenizer, Network]:
     # BLAS would start a thread for each core, and spin in them between the small products of a query while other
     # requests need the cores. OPENBLAS_NUM_THREADS would come too late: numpy may have been imported already.

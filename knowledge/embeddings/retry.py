@@ -71,15 +71,13 @@ def _embed(embedder: Embedder, texts: Sequence[str], timeout: float) -> Embedded
 
 
 def warm_up() -> None:
-    """Let the embedder load its model on a thread of its own, so that the next question does not wait for that.
+    """Let a server of models load ours, so that the next question does not wait for that.
 
-    Otherwise the first prompt after a restart waits for it, and its hook gives up before.
-
-    Call it when a question is likely soon. An embedder that costs money is left alone, and a failure is not reported:
-    the question itself will meet it.
+    Call it when a question is likely soon. An embedder that costs money is left alone, and so is one of this process,
+    which has its model. A failure is not reported: the question itself will meet it.
     """
     embedder = provider()
-    if not embedder.is_paid:
+    if not (embedder.is_paid or embedder.is_local):
         Thread(target=_embed_quietly, args=[embedder], daemon=True).start()
 
 

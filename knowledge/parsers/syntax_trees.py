@@ -1,6 +1,5 @@
 """Syntax trees of source code, parsed by tree-sitter within a budget of time."""
 
-from functools import cache
 from pathlib import PurePosixPath
 from time import thread_time
 
@@ -11,6 +10,7 @@ import tree_sitter_typescript
 from tree_sitter import Language, Parser, Tree
 
 from bigmind.core.errors import Invalid
+from bigmind.core.load_once import load_once
 
 # Code takes a tenth of it; what is no code takes the square of its length, and is stopped. It is this thread's own
 # time, so that nothing is refused because the machine is busy.
@@ -55,6 +55,6 @@ def parse_source(source: bytes, language: str, name: str) -> Tree:
         raise Invalid(f"`{name}` takes more than {seconds:.1f} s to parse.", hint="Check that it is code.") from None
 
 
-@cache
+@load_once
 def _grammar(language: str) -> Language:
     return Language(GRAMMARS[language]())

@@ -11,7 +11,7 @@ its object. The weights were chosen on two public APIs and measured on others: d
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
 from math import log
 from uuid import UUID
@@ -19,6 +19,7 @@ from uuid import UUID
 from django.db.models import Case, When
 from django.db.models.fields.json import KeyTextTransform
 
+from bigmind.core.load_once import load_once
 from bigmind.core.replicas import read_cursor
 from knowledge.models import Reference, ReferenceType
 from knowledge.models.references import ReferenceQuerySet
@@ -414,7 +415,7 @@ def _is_form(word: str, other: str) -> bool:
     return len(short) >= DERIVED and long.startswith(short) and long[len(short) :] in _ENDINGS
 
 
-@cache
+@load_once
 def _acts_by_stem() -> Mapping[str, str]:
     stems = stems_of(_ACT_OF)
     return {stems[verb]: act for verb, act in _ACT_OF.items()}

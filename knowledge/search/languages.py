@@ -6,13 +6,13 @@ figures.
 """
 
 import re
-from functools import cache
 from pathlib import Path
 
 from django.conf import settings
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from bigmind.core.languages import CODES, ENGLISH
+from bigmind.core.load_once import load_once
 
 SURE = 10.0
 """By how much, in units of the logarithm of likelihood, another language must exceed the usual one. Identifiers, names
@@ -41,9 +41,9 @@ def dictionary_of(text: str) -> str:
     return "" if language == ENGLISH else language
 
 
-@cache
+@load_once
 def _identifier() -> LanguageIdentifier:
-    """Return the classifier. Loading takes half a second and 55 MB, so it waits for the first text."""
+    """Return the classifier. Loading takes half a second and 55 MB."""
     identifier = LanguageIdentifier.from_model_file(Path(MODEL_FILE))
     identifier.set_languages(list(CODES.values()))
     identifier._full_model = None  # The other languages: 28 MB that nothing reads again.

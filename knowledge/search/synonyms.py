@@ -1,8 +1,8 @@
 """Synonyms: words that mean the same, built in and of collections."""
 
 from collections.abc import Iterable, Mapping
-from functools import cache
 
+from bigmind.core.load_once import load_once
 from bigmind.core.replicas import read_cursor
 
 BUILT_IN: dict[str, tuple[str, ...]] = {
@@ -36,7 +36,7 @@ def canonical(words: Iterable[str], synonyms: Synonyms) -> str:
     return " ".join(min(synonyms[word]) if word in synonyms else word for word in words)
 
 
-@cache
+@load_once
 def _by_word(groups: frozenset[frozenset[str]]) -> Synonyms:
     stems = _stems(frozenset(word for group in groups for word in group))
     found: dict[str, frozenset[str]] = {}

@@ -8,7 +8,6 @@ Nothing is merged, and nothing is refused.
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from django.core.cache import cache
@@ -19,6 +18,7 @@ from rapidfuzz import fuzz, utils
 
 from accounts.models import User
 from bigmind.core.handles import handle_of
+from bigmind.core.load_once import load_once
 from knowledge.embeddings.providers import EmbedderError, provider
 from knowledge.kinds import KINDS
 from knowledge.models import EmbeddingSpace, Fact, Kind, Passage, PassageVector
@@ -78,7 +78,7 @@ class Similar:
         return self.relation == CONTRADICTS
 
 
-@lru_cache(maxsize=1)
+@load_once
 def load_models() -> None:
     """Load what tells the language of a text and how near it is to others, once in a process.
 

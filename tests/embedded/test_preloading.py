@@ -1,4 +1,4 @@
-"""What `bigmind up` imports before it serves: a start takes as long as that does."""
+"""What `bigmind up` loads before it serves: a start takes as long as that does, and first calls need not do it."""
 
 import json
 import os
@@ -6,15 +6,22 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from bigmind.embedded.processes import IS_FORKED
+
 ROOT = Path(__file__).parents[2]
-USED_BY_FEW = ("bs4", "celery.bin.celery", "drf_spectacular.generators", "jwt", "openai", "redis", "tokenizers")
-PRELOADS = f"""
-import gc, json, sys
+USED_BY_FEW = ("bs4", "celery.bin.celery", "drf_spectacular.generators", "jwt", "openai", "redis")
+PRELOADS = """
+import gc, json, os, sys
 gc.disable()
 import django
 django.setup()
-from bigmind.embedded.web import preload
+from bigmind.embedded.preloading import begin_to_preload, preload
+begin_to_preload()
 preload()
+"""
+LISTS = f"""
 from knowledge.shapes.facts import FactShape
 from mcp.types import JSONRPCRequest
 built = [model.__name__ for model in (FactShape, JSONRPCRequest) if model.__pydantic_complete__]
@@ -22,6 +29,32 @@ JSONRPCRequest(jsonrpc="2.0", id=1, method="ping")
 imported = sorted({{*{USED_BY_FEW}}} & {{*sys.modules}})
 print(json.dumps([imported, built, gc.isenabled(), gc.get_freeze_count() > 100_000]))
 """
+COPIES = """
+from knowledge.embeddings import minilm
+from knowledge.search import languages
+texts = ["How are deploys done?"] * 3
+loaded = [minilm._load(), languages._identifier()]
+vector = minilm.MiniLM().embed(texts)[2].tolist()
+read, write = os.pipe()
+if os.fork() == 0:
+    same = [minilm._load(), languages._identifier()] == loaded
+    is_near = abs(minilm.MiniLM().embed(texts)[2] - vector).max() < 1e-5
+    os.write(write, json.dumps([same, bool(is_near), len(os.listdir("/proc/self/task"))]).encode())
+    os._exit(0)
+os.wait()
+print(os.read(read, 1000).decode())
+"""
+
+
+def run(program: str, home: Path) -> list[object]:
+    own = {**os.environ, "DJANGO_SETTINGS_MODULE": "bigmind.settings", "BIGMIND_HOME": str(home)}
+    own["BIGMIND_EMBEDDING_PROVIDER"] = "builtin"
+    done = subprocess.run([sys.executable, "-c", PRELOADS + program], cwd=ROOT, env=own, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout.splitlines()[-1])
+    assert isinstance(printed, list)
+    return printed
+
 
 IMPORTS = """
 import gc, importlib, json, os, pkgutil, signal, sys, threading, time
@@ -62,10 +95,7 @@ SET_BY_LIBRARIES = ("KMP_DUPLICATE_LIB_OK",)
 
 
 def test_a_start_imports_nothing_that_few_use_builds_no_model_and_then_looks_for_garbage_again(tmp_path: Path) -> None:
-    own = {**os.environ, "DJANGO_SETTINGS_MODULE": "bigmind.settings", "BIGMIND_HOME": str(tmp_path)}
-    said = subprocess.run([sys.executable, "-c", PRELOADS], cwd=ROOT, env=own, capture_output=True, text=True)
-
-    assert json.loads(said.stdout.splitlines()[-1]) == [[], [], True, True], said.stderr
+    assert run(LISTS, tmp_path) == [[], [], True, True]
 
 
 def test_no_import_changes_the_process(tmp_path: Path) -> None:
@@ -78,3 +108,8 @@ def test_no_import_changes_the_process(tmp_path: Path) -> None:
     )
 
     assert json.loads(said.stdout.splitlines()[-1]) == {}, said.stderr
+
+
+@pytest.mark.skipif(not IS_FORKED, reason="processes are copied on Linux only")
+def test_copies_have_the_models_loaded_and_compute_with_one_thread(tmp_path: Path) -> None:
+    assert run(COPIES, tmp_path) == [True, True, 1]

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Callable
 from contextvars import copy_context
-from functools import cache
 from typing import TypeVar
 
 from django.db import close_old_connections
 
+from bigmind.core.load_once import load_once
 from bigmind.environment import environment
 from bigmind.observability.logging import begin_request
 from bigmind.transports.fair_pool import FairPool
@@ -35,6 +35,6 @@ async def on_a_thread(work: Callable[[], Answer], *, request_id: str) -> Answer:
     return await asyncio.get_running_loop().run_in_executor(_pool(), copy_context().run, do)
 
 
-@cache
+@load_once
 def _pool() -> FairPool:
     return FairPool("mcp", environment().mcp_threads)

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from mcp import MCPError, types
@@ -10,6 +9,7 @@ from mcp import MCPError, types
 from accounts.services.agents import note_listing
 from bigmind.core.corrected_calls import correct
 from bigmind.core.errors import BigMindError, Invalid
+from bigmind.core.load_once import load_once
 from bigmind.core.operations import Effect, Operation
 from bigmind.core.text import mention
 from bigmind.gate import PART, perform
@@ -100,7 +100,7 @@ def _read_call(context: RequestContext, params: types.CallToolRequestParams) -> 
     return operation_to_perform(operation, arguments)
 
 
-@cache
+@load_once
 def tool_of(operation: Operation, *, structured: bool = False, unchecked: bool = False) -> types.Tool:
     """Return an operation as MCP lists it. Keep it short: each conversation pays for every word.
 

@@ -1,6 +1,5 @@
 """The OpenAPI document: each operation described from the catalogue, nothing guessed from the views."""
 
-from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -10,6 +9,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 
+from bigmind.core.load_once import load_once
 from bigmind.toolsets import TOOLSETS
 from bigmind.transports.rest.openapi_operation import PARAMETERS, RESPONSES, SCHEMAS, describe
 from bigmind.transports.rest.views import OperationView
@@ -43,7 +43,7 @@ class OperationSchema(AutoSchema):
         return {**description, "security": self.get_auth()}
 
 
-@cache
+@load_once
 def openapi() -> dict[str, Any]:
     """Return the OpenAPI document as data."""
     generator = SchemaGenerator(patterns=[path("api/", include("bigmind.transports.rest.urls"))])  # type: ignore[no-untyped-call]

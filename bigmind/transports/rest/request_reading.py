@@ -16,6 +16,7 @@ from rest_framework.request import Request
 from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Invalid
 from bigmind.core.limits import JSON_DEPTH, is_too_deep
+from bigmind.core.load_once import load_once
 from bigmind.core.operations import Operation
 from bigmind.transports.rest.problems import MalformedBody, TooLarge
 from bigmind.transports.rest.routes import path_parameters
@@ -167,7 +168,7 @@ def _check_types(operation: Operation, body: Mapping[str, Any], model: type[Base
             raise refusal(error, model) from error
 
 
-@cache
+@load_once
 def _body_model(operation: Operation) -> type[BaseModel]:
     in_path = path_parameters(operation)
     fields: dict[str, Any] = {

