@@ -21,6 +21,7 @@ from accounts.services.calls import record_call
 from accounts.services.idempotency import once
 from accounts.services.rate_limits import count_against_limit, limit_of
 from bigmind.core.change_notifications import Change
+from bigmind.core.collisions import retry_collisions
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.live_settings import live
 from bigmind.core.metrics import CALL_SECONDS, CALLS, TOKENS
@@ -127,10 +128,11 @@ def perform(
                 if transport != "rest":
                     arguments = _without_owner(actor, operation, arguments)
                 arguments, part = _without_part(operation, arguments) if transport == "mcp" else (arguments, None)
-                performed = replace(_perform(operation, actor, arguments, idempotency_key, transport), part=part)
+                performed = retry_collisions(lambda: _perform(operation, actor, arguments, idempotency_key, transport))
+                performed = replace(performed, part=part)
             if operation.effect is not Effect.READ:
                 note_write(actor.user.pk)
-                performed = replace(performed, notices=tuple(notices))
+                performed = replace(performed, notices=tuple(dict.fromkeys(notices)))
                 change = _change_of(actor, performed)
             outcome, seconds = "ok", perf_counter() - started
             # Only replies over MCP fill an agent's context window.

@@ -197,7 +197,7 @@ def adopt_orphan_keys() -> list[ApiKey]:
 
     A key that an operator unlinked stays disabled until someone links it to a user again.
     """
-    orphans = list(ApiKey.objects.usable().never_linked().select_for_update())
+    orphans = list(ApiKey.objects.usable().never_linked().order_by("pk").select_for_update())
     for key in orphans:
         username = fresh_username(f"key-{key.pk.hex[:12]}")
         try:

@@ -29,7 +29,7 @@ def warn_of_ending_keys(now: datetime | None = None) -> int:
     known = set(Alert.objects.filter(key__in=[warning.key for warning in warnings]).values_list("key", "kind"))
     new = [warning for warning in warnings if (warning.key_id, warning.kind) not in known]
     # Another worker may be at it, too: `alert_once_for_a_key` keeps one of each.
-    Alert.objects.bulk_create(new, ignore_conflicts=True)
+    Alert.objects.bulk_create(sorted(new, key=lambda one: (one.key_id, one.kind)), ignore_conflicts=True)
     return len(new)
 
 

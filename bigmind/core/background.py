@@ -11,6 +11,7 @@ from django.db import InterfaceError, transaction
 from django.db import OperationalError as DatabaseAway
 from kombu.exceptions import OperationalError
 
+from bigmind.core.collisions import retry_collisions
 from bigmind.core.roles import NotOwner
 from bigmind.observability.logging import current_request_id
 
@@ -97,4 +98,4 @@ class BackgroundTask(Task):  # type: ignore[misc]  # Celery has no types.
 
     def __call__(self) -> None:
         """Do the work, or leave it to a thread that is already doing it."""
-        self._turns.run(self.run)
+        self._turns.run(lambda: retry_collisions(self.run))

@@ -37,8 +37,9 @@ def copy_new(rows: Sequence[Row], *, unique: str) -> list[Row]:
         cursor.execute(f"CREATE TEMPORARY TABLE staged ON COMMIT DROP AS SELECT {columns} FROM {table} WITH NO DATA")
         _copy("staged", named, ([read(row) for read in reads] for row in rows))
         cursor.execute(
-            f"INSERT INTO {table} ({columns}) SELECT {columns} FROM staged ON CONFLICT ({column}) DO NOTHING"
-            f" RETURNING {column}"
+            # In order: two who store the same in another order would wait for each other.
+            f"INSERT INTO {table} ({columns}) SELECT {columns} FROM staged ORDER BY {column}"
+            f" ON CONFLICT ({column}) DO NOTHING RETURNING {column}"
         )
         stored = {value for (value,) in cursor.fetchall()}
         # Not left to the commit: a transaction may come here twice.

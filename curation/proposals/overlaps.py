@@ -73,7 +73,7 @@ def settle(entry: CompanyEntry, others: Iterable[int]) -> None:
     now = timezone.now()
     # One row for a pair, whichever of the two is at hand: the higher number is the entry.
     Overlap.objects.bulk_create(
-        [Overlap(entry_id=max(entry.pk, pk), other_id=min(entry.pk, pk), settled_at=now) for pk in others],
+        [Overlap(entry_id=max(entry.pk, pk), other_id=min(entry.pk, pk), settled_at=now) for pk in sorted(others)],
         update_conflicts=True,
         unique_fields=["entry", "other"],
         update_fields=["settled_at"],
@@ -139,7 +139,7 @@ def _keep_pairs(entry: CompanyEntry, pairs: Iterable[Neighbour]) -> None:
                 hints=one.contradictions,
                 similarity=one.similarity,
             )
-            for one in pairs
+            for one in sorted(pairs, key=lambda one: one.entry.pk)
         ],
         update_conflicts=True,
         unique_fields=["entry", "other"],

@@ -171,7 +171,7 @@ def _copy(row: CompanyEntry, server: CompanyServer, entry: UpstreamEntry) -> Com
 def _settle(server: CompanyServer, written: list[tuple[CompanyEntry, UpstreamEntry]]) -> None:
     """Supersede own entries that have the same text as a copy, then give each copy its digest."""
     by_digest = {digest(entry.content): (row, entry) for row, entry in written}
-    for twin in CompanyEntry.objects.own().approved().filter(digest__in=by_digest).select_for_update():
+    for twin in CompanyEntry.objects.own().approved().filter(digest__in=by_digest).order_by("pk").select_for_update():
         row, entry = by_digest[twin.digest]
         _give_way(twin, row, f"{server.host} approved it as C{entry.id}.")
     for text, (row, _) in by_digest.items():

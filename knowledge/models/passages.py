@@ -34,6 +34,8 @@ class Kind(models.TextChoices):
         return self not in _OF_ONE_USER
 
 
+COMPARED = frozenset({Kind.FACT, Kind.ENTRY})
+"""The kinds of which each is compared in meaning with older ones, once it has a vector."""
 _OF_ONE_USER = frozenset({Kind.FACT, Kind.CHUNK, Kind.SUMMARY, Kind.NOTE, Kind.HYPOTHESIS})
 
 
@@ -110,6 +112,10 @@ class Passage(PrivateModel):
         db_default=False, help_text="Whether it was replaced: only a question about then finds it."
     )
     created_at = models.DateTimeField(default=timezone.now, help_text="When it was said or stored.")
+    # The row is the queue: a worker that dies, or is refused, leaves what it has not compared to the next one.
+    compared = models.BooleanField(
+        default=True, db_default=True, help_text="Whether it was compared in meaning with older ones, or need not be."
+    )
 
     class Meta:
         constraints = [
@@ -122,6 +128,7 @@ class Passage(PrivateModel):
             models.Index(fields=["owner", "kind", "project", "created_at"], name="passage_of_scope"),
             models.Index(fields=["owner", "digest"], name="passage_sample", condition=models.Q(digest__lt=SAMPLE)),
             models.Index(fields=["kind", "source_id"], name="passage_outdated", condition=OUTDATED),
+            models.Index(fields=["id"], name="passage_uncompared", condition=models.Q(compared=False)),
         ]
 
     def __str__(self) -> str:

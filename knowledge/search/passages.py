@@ -14,7 +14,7 @@ from bigmind.core.bulk_copy import copy_in
 from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.text import digest
 from knowledge.models import CachedVector, Kind, Passage, Writing
-from knowledge.models.passages import FORM
+from knowledge.models.passages import COMPARED, FORM
 from knowledge.search.filters import scope_of
 from knowledge.search.indexes import Scope
 from knowledge.search.languages import dictionary_of
@@ -43,6 +43,7 @@ _COLUMNS = (
     "form",
     "digest",
     "created_at",
+    "compared",
 )
 _OF_SOURCES = "SELECT id FROM knowledge_passage AS passage WHERE kind = %s AND source_id = ANY(%s) AND {scope}"
 
@@ -145,6 +146,7 @@ def index_passages(
             digest=digest(one.text),
             past=past,
             created_at=moment,
+            compared=not _is_to_be_compared(kind, ordinal),
         )
         for ordinal, one in enumerate(one for text in texts for one in add_heads([*split_text(text)], head))
     )
@@ -173,6 +175,7 @@ def index_new(kind: Kind, things: Sequence[Indexed], *, owner: User | None) -> N
             FORM,
             digest(one.text),
             thing.moment or now,
+            not _is_to_be_compared(kind, ordinal),
         )
         for thing in things
         for ordinal, one in enumerate(add_heads([*split_text(thing.text)], thing.head))
@@ -185,6 +188,11 @@ def index_new(kind: Kind, things: Sequence[Indexed], *, owner: User | None) -> N
         cursor.execute(_OF_SOURCES.format(scope=condition.text), [kind, ids, *condition.parameters])
         queue_vectors([number for (number,) in cursor.fetchall()], scope)
     note_writings(kind, [thing.source_id for thing in things], made=True)
+
+
+def _is_to_be_compared(kind: Kind, ordinal: int) -> bool:
+    """Return whether a worker compares a passage with older ones: of things that may repeat others, the first."""
+    return ordinal == 0 and kind in COMPARED
 
 
 def queue_vectors(passage_ids: Sequence[int], scope: Scope) -> None:

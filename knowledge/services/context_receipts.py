@@ -110,7 +110,8 @@ def note_erased(user: User, kind: str, id: object) -> None:
     """Record in the user's receipts that a thing was erased: nothing else keeps when that was."""
     this, now = {"kind": kind, "id": str(id)}, timezone.now().isoformat()
     # Locked: of two erasures at once, the second would write the lines back as they were before the first.
-    receipts = list(Receipt.objects.filter(session__user=user, lines__contains=[this]).select_for_update(of=("self",)))
+    naming = Receipt.objects.filter(session__user=user, lines__contains=[this])
+    receipts = list(naming.order_by("pk").select_for_update(of=("self",)))
     for receipt in receipts:
         receipt.lines = [line | {"erased_at": now} if this.items() <= line.items() else line for line in receipt.lines]
     Receipt.objects.bulk_update(receipts, ["lines"], batch_size=BATCH)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from time import monotonic
+from time import monotonic, sleep
 from uuid import UUID
 
 import structlog
@@ -25,15 +25,16 @@ from knowledge.embeddings.retry import embed_batch
 from knowledge.models import CachedVector, EmbeddingSpace, Kind, Passage, PassageVector
 from knowledge.models.embeddings import HAS_VECTOR, IS_SHARED
 from knowledge.search.indexes import drop_indexes, keep_statistics
-from knowledge.services.near_duplicates import point_to_similar
+from knowledge.services.near_duplicates import compare_next
 
 # With the pause of the sweep, the batch of a killed worker waits for less than a minute.
 LEASE = timedelta(seconds=30)
 # What someone writes waits for the end of a batch of an import: the built-in model makes 6 to 60 long texts a second.
 BATCH_SECONDS = 2.0
 FIRST_BATCH = 10
-POINTED_AT_ONCE = 20
+COMPARED_AT_ONCE = 20
 FILLED_AT_ONCE = 20
+STORED_AGAIN, STORED_AGAIN_SECONDS = 2, 0.05
 WAIT_WHEN_DOWN = timedelta(seconds=15)
 WAIT_WHEN_REFUSED = timedelta(days=1)
 WAIT_WHEN_STOPPED = timedelta(days=3650)
@@ -95,29 +96,26 @@ def embed_pending() -> int:
     space = space_of(embedder)
     if space.stopped_at:
         return 0
-    made, is_active, new = 0, active_space() == space, list[int]()
+    made, is_active = 0, active_space() == space
     try:
         _mark_all(space)
         _unless_refused(keep_statistics)  # Of what was imported a moment ago.
         while True:
-            for rows, count in _work_off(embedder, space):
-                new += rows if is_active else []
-                made += count
+            made += sum(_work_off(embedder, space))
             if _is_young(space) and queue_missing(space):
                 continue
             switch_when_complete(space)
-            if not new:
+            # Last, because nobody waits for it, and similar texts may be in a later batch; in small parts, because
+            # others may write meanwhile.
+            if not (is_active and compare_next(space, COMPARED_AT_ONCE)):
                 _fill_tokens(embedder, space)
                 return made
-            # Last, because nobody waits for it, and similar texts may be in a later batch; in small parts, because
-            # others may write meanwhile. A worker that is killed before this loses some pointers, but no vector.
-            point_to_similar(space, new[:POINTED_AT_ONCE])
-            del new[:POINTED_AT_ONCE]
     except EmbedderError as error:
         log.warning("The embedder is away; the passages wait.", reason=error.reason)
         # The first failure counts: health says since when the embedder is away.
         EmbeddingSpace.objects.filter(pk=space.pk, failed_at=None).update(failed_at=timezone.now())
-        point_to_similar(space, new)
+        while is_active and compare_next(space, COMPARED_AT_ONCE):
+            pass
     except IntegrityError:
         if EmbeddingSpace.objects.filter(pk=space.pk).exists():
             raise
@@ -125,12 +123,12 @@ def embed_pending() -> int:
     return made
 
 
-def _work_off(embedder: Embedder, space: EmbeddingSpace) -> Iterator[tuple[list[int], int]]:
-    """Embed what is pending; yield for each batch the rows that had no vector before, and how many were made."""
+def _work_off(embedder: Embedder, space: EmbeddingSpace) -> Iterator[int]:
+    """Embed what is pending; yield for each batch how many vectors were made."""
     size, had_turn = FIRST_BATCH, set[Lane]()
     while claimed := _claim(space, size, had_turn):
-        began, new = monotonic(), [row.pk for row in claimed if row.vector is None]
-        yield new, _embed(embedder, space, claimed)
+        began = monotonic()
+        yield _embed(embedder, space, claimed)
         if space.failed_at:
             space.failed_at = None
             space.save(update_fields=["failed_at"])
@@ -229,7 +227,7 @@ def _drop(spaces: QuerySet[EmbeddingSpace]) -> None:
     Locked first: this waits for texts that were just queued in them, and texts that are stored meanwhile skip them.
     Otherwise the commit of such a text would fail, because its space is gone.
     """
-    EmbeddingSpace.objects.filter(pk__in=[space.pk for space in spaces.select_for_update()]).delete()
+    EmbeddingSpace.objects.filter(pk__in=[space.pk for space in spaces.order_by("pk").select_for_update()]).delete()
 
 
 def embedder_error() -> str:
@@ -422,13 +420,25 @@ def _embed(embedder: Embedder, space: EmbeddingSpace, rows: Sequence[PassageVect
     ready = [row for row in rows if row.passage.digest in known]
     for row in ready:
         row.vector, row.trouble = known[row.passage.digest], ""
-    # Deleting a passage deletes its row too. What is skipped here waits until its lease ends.
-    with transaction.atomic():
-        # A passage that was rewritten meanwhile stays pending, for the vector of its new text.
-        there = PassageVector.objects.filter(pk__in=[row.pk for row in ready], passage__digest__in=digests)
-        free = set(_free(there).values_list("pk", flat=True))
-        PassageVector.objects.bulk_update([row for row in ready if row.pk in free], ["vector", "trouble"])
-    return len(free)
+    stored = _store(ready)
+    for _ in range(STORED_AGAIN):
+        # Another worker that looks for a batch holds these for a moment. What is skipped for good waits for its lease.
+        if len(stored) == len(ready):
+            break
+        sleep(STORED_AGAIN_SECONDS)
+        stored |= _store([row for row in ready if row.pk not in stored])
+    return len(stored)
+
+
+@transaction.atomic
+def _store(rows: Sequence[PassageVector]) -> set[int]:
+    """Store vectors; return the rows that nobody was changing, such as by deleting their passage."""
+    # A passage that was rewritten meanwhile stays pending, for the vector of its new text.
+    digests = {row.passage.digest for row in rows}
+    there = PassageVector.objects.filter(pk__in=[row.pk for row in rows], passage__digest__in=digests)
+    free = set(_free(there).values_list("pk", flat=True))
+    PassageVector.objects.bulk_update([row for row in rows if row.pk in free], ["vector", "trouble"])
+    return free
 
 
 def _embed_texts(embedder: Embedder, space: EmbeddingSpace, texts: dict[str, str]) -> dict[str, object]:
@@ -439,7 +449,9 @@ def _embed_texts(embedder: Embedder, space: EmbeddingSpace, texts: dict[str, str
     CachedVector.objects.bulk_create(
         [
             CachedVector(space=space, digest=digest, vector=vector, tokens=tokens)
-            for (digest, vector), tokens in zip(made.items(), _signs(embedded), strict=True)
+            # Sorted, as all rows that others may write at the same moment: in another order two would wait for each
+            # other.
+            for (digest, vector), tokens in sorted(zip(made.items(), _signs(embedded), strict=True))
         ],
         ignore_conflicts=True,
     )

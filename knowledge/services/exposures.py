@@ -78,7 +78,7 @@ ON CONFLICT (entry_id) DO UPDATE SET
 _SERVE = """
 INSERT INTO knowledge_serving (session_id, user_id, kind, source_id, at, answered, cited, misled)
 SELECT %s, %s, kind, id, %s + place * interval '1 microsecond', false, false, false
-FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS shown(kind, id, place) ORDER BY place
+FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS shown(kind, id, place) ORDER BY kind, id
 ON CONFLICT DO NOTHING
 """
 

@@ -96,7 +96,7 @@ def draw(actor: Actor, session_id: UUID, things: Iterable[Exposure]) -> list[Hol
 def keep_draws(draws: Collection[HoldoutDraw]) -> set[tuple[str, str]]:
     """Record draws of a session that exists; return kind and id of what is withheld."""
     # What this session drew before keeps its first draw.
-    HoldoutDraw.objects.bulk_create(draws, ignore_conflicts=True)
+    HoldoutDraw.objects.bulk_create(sorted(draws, key=lambda one: (one.kind, one.source_id)), ignore_conflicts=True)
     return find_withheld(draws)
 
 

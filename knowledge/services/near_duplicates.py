@@ -8,15 +8,17 @@ Nothing is merged, and nothing is refused.
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from django.core.cache import cache
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from pgvector import HalfVector
 from rapidfuzz import fuzz, utils
 
 from accounts.models import User
+from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.handles import handle_of
 from bigmind.core.load_once import load_once
 from knowledge.embeddings.providers import EmbedderError, provider
@@ -44,6 +46,7 @@ SOUGHT_CHARS = 2_000
 SOUGHT_WORDS = 12
 EXCERPT_CHARS = 160
 
+_TURNS = 7718
 _KEPT = "truth:kept"
 DAY = 24 * 60 * 60
 CONTRADICTS, SAME, RELATED = "contradicts", "same", "related"
@@ -176,38 +179,75 @@ def _choose(similar: list[Similar]) -> list[Similar]:
     return clear or ordered[:1]
 
 
-def point_to_similar(space: EmbeddingSpace, vector_ids: Iterable[int]) -> int:
-    """Let things whose vectors were just made point to an older one that means the same; return how many do now.
+def compare_next(space: EmbeddingSpace, most: int) -> int:
+    """Compare texts that now have a vector with older ones, and note what they mean alike; return how many.
 
-    Only things that point nowhere yet: what was found by its words is nearer than anything found by meaning.
+    Each in a transaction of its own: no one waits long for what it locks, and whoever stops leaves the rest waiting.
     """
-    made = PassageVector.objects.filter(
-        pk__in=list(vector_ids), passage__ordinal=0, passage__kind__in=_POINTING
-    ).exclude(vector=None)
-    return sum(_point(space, row) for row in made.select_related("passage"))
+    return sum(1 for _ in takewhile(bool, (_compare_next(space) for _ in range(most))))
 
 
 @transaction.atomic
-def _point(space: EmbeddingSpace, row: PassageVector) -> int:
-    passage = row.passage
-    things = _POINTING[passage.kind]._default_manager.filter(pk=passage.source_id, similar_to=None)
-    if not things.exists():
-        return 0
+def _compare_next(space: EmbeddingSpace) -> bool:
+    # One text at a time, whoever compares: two workers would do the same twice.
+    wait_for_turn(_TURNS, space.pk)
+    # What is older and has no vector yet would be missed: the two are compared when the newer one's turn comes.
+    older = Passage.objects.filter(
+        Q(owner=OuterRef("owner")) | Q(owner=None),
+        compared=False,
+        kind=OuterRef("kind"),
+        pk__lt=OuterRef("pk"),
+        vectors__space=space,
+        vectors__vector=None,
+        vectors__trouble="",
+    )
+    ready = Passage.objects.filter(~Exists(older), compared=False, vectors__space=space, vectors__vector__isnull=False)
+    passage = ready.select_related("owner").order_by("pk").first()
+    if passage is None:
+        return False
+    _point(space, passage)
+    Passage.objects.filter(pk=passage.pk, owner=passage.owner_id).update(compared=True)
+    return True
+
+
+def _point(space: EmbeddingSpace, passage: Passage) -> None:
+    """Let a thing point to an older one that means the same; mark the older ones that it contradicts.
+
+    Only if it points nowhere yet: what was found by its words is nearer than anything found by meaning.
+    """
+    things = _POINTING[passage.kind]._default_manager
+    if not things.filter(pk=passage.source_id, similar_to=None).exists():
+        return
+    same, contradicted = _compare_passage(space, passage)
+    named = [passage.source_id, *contradicted, *([same] if same else [])]
+    # Locked in the order of their keys: others who lock the same in another order would wait for this, and this for
+    # them.
+    list(things.filter(pk__in=named).order_by("pk").select_for_update(no_key=True).values_list("pk"))
+    for older in contradicted:
+        _mark_contradicted(passage, int(older))
+    if same:
+        things.filter(pk=passage.source_id, similar_to=None).update(similar_to=same)
+
+
+def _compare_passage(space: EmbeddingSpace, passage: Passage) -> tuple[str | None, list[str]]:
+    """Return the nearest older thing that says the same as a passage, and the nearer facts that contradict it."""
+    row = PassageVector.objects.get(passage=passage, space=space, owner=passage.owner_id)
     filters = Filters([Kind(passage.kind)])
     near = retrieve_by_meaning(HalfVector(row.vector), space, filters, scope_of_owner(passage.owner), few=False)
     cosines = {one.passage: one.score for one in near if one.score >= COMPARABLE and one.passage < passage.pk}
     of_owner = Passage.objects.filter(owner=passage.owner_id, ordinal=0)
     older = of_owner.filter(pk__in=list(cosines)[:COMPARED]).exclude(source_id=passage.source_id)
+    contradicted = []
     for other in sorted(older, key=lambda one: -cosines[one.pk]):
         is_elsewhere = bool(passage.project and other.project) and passage.project != other.project
         found = relation_of(passage.words, other.words, cosines[other.pk], can_contradict=not is_elsewhere)
         relation = found[0] if found else RELATED
         if relation == CONTRADICTS and passage.kind == Kind.FACT:
-            _mark_contradicted(passage, int(other.source_id))
+            contradicted.append(other.source_id)
         # Facts have a mark for contradictions; other kinds can only point to what they contradict.
-        if relation == SAME or (relation == CONTRADICTS and passage.kind != Kind.FACT):
-            return things.update(similar_to=other.source_id)
-    return 0
+        elif relation in (SAME, CONTRADICTS):
+            return other.source_id, contradicted
+    return None, contradicted
 
 
 def _mark_contradicted(newer: Passage, older: int) -> None:

@@ -209,7 +209,7 @@ def _unmerge(actor: Actor, answer: TidyingAnswer) -> None:
         deprecate_fact(actor, fact_id=int(answer.result), reason="The merge was taken back.")
     # Those that something else has replaced or restored since are left as they are.
     merged = Fact.objects.of(actor.user).filter(pk__in=answer.items, superseded_by_id=int(answer.result))
-    for fact in merged.select_for_update(no_key=True):
+    for fact in merged.order_by("pk").select_for_update(no_key=True):
         bring_back_fact(fact)
 
 

@@ -27,7 +27,7 @@ def known_to_be_empty(transactional_db, monkeypatch):
 
 def test_vectors_are_compared_without_reading_all_of_them_for_each_passage(known_to_be_empty, monkeypatch):
     # Pointing asks for each entry anew, so long that PostgreSQL has looked by itself.
-    monkeypatch.setattr("knowledge.services.embedding.point_to_similar", lambda space, new: 0)
+    monkeypatch.setattr("knowledge.services.embedding.compare_next", lambda space, most: 0)
     _import(IMPORTED)
     embed_pending()
     vector = HalfVector([1.0] * provider().dimensions)
