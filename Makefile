@@ -24,7 +24,7 @@ SLOW_FOLDERS := $(addprefix tests/,browser embedded growing backup torture)
 SLOW_TESTS := $(foreach name,mcp_* oauth* *hostile floods fuzzing commands deployment before_keys health tracing web \
 	first_conversation *_flows second_wall routes isolation* parity admin own_documentation reference_import paging \
 	agent_mistakes page_defences use_tool secrets api_examples two_worlds private_rows languages help metrics \
-	echoed_names api_pages,'*/transports/test_$(name).py') $(foreach name,sso* linear_time \
+	echoed_names api_pages pooled_connections,'*/transports/test_$(name).py') $(foreach name,sso* linear_time \
 	search_at_scale help_checks help_trees *hostile* seed_commands abstention minilm clients binding hooks_program \
 	deliveries_in_a_backlog scrub passport export_pages trial_kinds,'*/test_$(name).py')
 # Whole installations, floods, and what asks the same of every page, role, row or column. CI runs them after the others; ARGS of
@@ -33,7 +33,7 @@ LONG_TESTS := $(addprefix tests/,backup embedded growing scrub accounts/test_sso
 	knowledge/test_trial_kinds.py \
 	$(foreach name,axe company_brain connecting everyday_tasks pictures planted_pages,browser/test_$(name).py) \
 	$(foreach name,before_keys fair_shares floods fuzzing generated_clients isolation_table oauth_documents page_defences \
-	private_rows tracing two_worlds,transports/test_$(name).py))
+	pooled_connections private_rows tracing two_worlds,transports/test_$(name).py))
 # And what is about hostile input, thousands of rows, or how time grows with a text.
 SLOW_WORDS := -k "not hostile and not thousand and not time_grows"
 

@@ -40,6 +40,7 @@ from accounts.models import (
     SignInTry,
     TaskTally,
     User,
+    Worker,
 )
 from accounts.people.names import require_own_name
 from accounts.people.user_deletion import delete_user
@@ -292,6 +293,7 @@ show(
     order="task",
     may_be_deleted=True,
 )
+show(Worker, "name seen_at took_at", search="name", filters="seen_at", order="name", may_be_deleted=True)
 show(
     BackupRun,
     "at kind name place bytes seconds is_encrypted error",

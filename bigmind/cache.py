@@ -1,15 +1,21 @@
 """The shared cache on Redis, without which BigMind goes on: what it holds are counters and copies, never the truth."""
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from time import monotonic
 from typing import Any, ClassVar, TypeVar
 
 import structlog
-from django.core.cache.backends.redis import RedisCache
+from django.core.cache.backends.redis import RedisCache, RedisCacheClient
+from django.utils.functional import cached_property
+from redis import BlockingConnectionPool
 from redis.exceptions import RedisError
 
 LEAVE_ALONE_SECONDS = 5.0
 """A Redis that takes packets and answers none costs half a second each time it is asked, and a call asks often."""
+
+MOST_CONNECTIONS = 8
+"""Of a process. An answer takes less than a millisecond, so a thread that finds none free waits for one."""
 
 Answer = TypeVar("Answer")
 
@@ -19,12 +25,17 @@ log = structlog.get_logger()
 class ForgivingRedisCache(RedisCache):
     """Django's Redis cache, which behaves like an empty one while Redis is away."""
 
-    # Of the process, not of the object: Django makes one for each thread.
+    # Of the process, not of the object, like the connections: Django makes one for each call.
     _away_until: ClassVar[dict[str, float]] = {}
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(server, params)
-        self._server = server
+        self._server, self._named = server, tuple(params.get("OPTIONS", {}).items())
+
+    @cached_property
+    def _cache(self) -> RedisCacheClient:
+        """Return what asks Redis: of the process, whose threads share its connections, and a copy makes its own."""
+        return _client(self._server, self._named)
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
         """Return what is kept, or the default."""
@@ -92,3 +103,9 @@ class ForgivingRedisCache(RedisCache):
         if until:
             self._away_until[self._server] = 0.0
         return answer
+
+
+@cache
+def _client(server: str, options: tuple[tuple[str, Any], ...]) -> RedisCacheClient:
+    pool: dict[str, Any] = {"pool_class": BlockingConnectionPool, "max_connections": MOST_CONNECTIONS, "timeout": 0.5}
+    return RedisCacheClient([server], **pool, **dict(options))

@@ -6,16 +6,16 @@ from typing import Any
 from celery import Celery
 from celery.signals import celeryd_init, worker_ready
 
-from bigmind.embedded.scheduling import add_scheduler_option
+from bigmind.embedded.scheduling import add_worker_options
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bigmind.settings")
 
-PATIENT = {"socket_connect_timeout": 1, "socket_timeout": 5}
+PATIENT = {"socket_connect_timeout": 1, "socket_timeout": 5, "ack_emulation": False}
 
 app = Celery("bigmind", task_cls="bigmind.core.background:BackgroundTask")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-add_scheduler_option(app)
+add_worker_options(app)
 
 
 @celeryd_init.connect(dispatch_uid="bigmind.celery.patience")  # type: ignore[untyped-decorator]  # Celery has no types.

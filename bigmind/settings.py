@@ -354,7 +354,15 @@ _QUEUE = ENVIRONMENT.home / "queue"
 CELERY_BROKER_URL = _REDIS or "filesystem://"
 CELERY_BROKER_TRANSPORT_OPTIONS = (
     # A write wakes a worker: a silent Redis may cost it half a second, once. Workers are patient (bigmind/celery.py).
-    {"socket_connect_timeout": 0.5, "socket_timeout": 0.5, "max_retries": 1, "interval_start": 0, "interval_step": 0}
+    # A message wakes, and what is to be done is a row: so what a worker has taken is not kept in Redis, too.
+    {
+        "socket_connect_timeout": 0.5,
+        "socket_timeout": 0.5,
+        "max_retries": 1,
+        "interval_start": 0,
+        "interval_step": 0,
+        "ack_emulation": False,
+    }
     if _REDIS
     else {
         "data_folder_in": str(_QUEUE / "in"),
@@ -364,11 +372,15 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
         "store_processed": False,
     }
 )
+CELERY_WORKER_CONSUMER = "bigmind.embedded.consuming:LastingConsumer"
+CELERY_BEAT_SCHEDULER = "bigmind.embedded.scheduling:LastingScheduler"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_TIMEOUT = 1
 CELERY_TASK_IGNORE_RESULT = True
-# What a worker that is killed had begun goes to another one: every task may run twice.
-CELERY_TASK_ACKS_LATE = True
+# A thread keeps its connection to the database, as those of the web processes do: bigmind/observability/task_runs.py.
+CELERY_DB_REUSE_MAX = 1_000_000_000
+# What a worker has in hand it has taken for good, so there is nothing to cancel; without this word Celery warns.
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 # A worker takes what its threads can begin, and leaves the rest to other workers.
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False

@@ -4,9 +4,10 @@ from uuid import uuid4
 
 from django.test import Client, override_settings
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.keys import create_key
-from accounts.models import Alert, BackupRun, SettingOverride, User
+from accounts.models import Alert, BackupRun, SettingOverride, User, Worker
 from accounts.oauth.app_tokens import let_in
 from accounts.oauth.connected_apps import introduce_app
 from accounts.people.invitations import invite
@@ -107,6 +108,7 @@ def make_one_of_everything() -> User:
     browser.get(reverse("keys"))
     count_try("ada", "192.0.2.7")
     tally_task("knowledge.tasks.embed_pending", seconds=0.1, scheduled=True, request_id="1")
+    Worker.objects.create(name="host:7", seen_at=timezone.now(), took_at=timezone.now())
     BackupRun.objects.create(kind=BackupRun.Step.MADE, name="bigmind-20260101T000000Z", place="/backups", seconds=1)
     SettingOverride.objects.create(name="review_days", value=4)
     actor = make_agent(user, "claude-code")

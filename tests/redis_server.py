@@ -16,10 +16,11 @@ from tests.embedded.instance import free_port
 
 
 class RedisServer:
-    """One redis-server on a port of its own. Nothing is written to disk, so that it comes back empty."""
+    """One redis-server on a port of its own. It comes back empty, unless it `keeps` on disk what it holds."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, keeps: bool = False) -> None:
         self.folder = folder
+        self.keeps = keeps
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self._process: subprocess.Popen[bytes] | None = None
@@ -36,9 +37,8 @@ class RedisServer:
         program = shutil.which("redis-server")
         if program is None:
             (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("Redis is missing: install redis-server.")
-        self._process = subprocess.Popen(
-            [program, "--port", str(self.port), "--save", "", "--dir", str(self.folder)], stdout=subprocess.DEVNULL
-        )
+        kept = ["--save", "", "--appendonly", "yes" if self.keeps else "no", "--dir", str(self.folder)]
+        self._process = subprocess.Popen([program, "--port", str(self.port), *kept], stdout=subprocess.DEVNULL)
         give_up = time.monotonic() + 10
         while not self._answers():
             assert time.monotonic() < give_up, "Redis did not start."
@@ -48,6 +48,15 @@ class RedisServer:
         """Take it away at once: its port is closed, and what it held is gone."""
         self._process.kill()
         self._process.wait()
+
+    def stop(self) -> None:
+        """Ask it to end, as a service manager does."""
+        self._process.terminate()
+        self._process.wait()
+
+    def speak(self) -> None:
+        """Let it answer again."""
+        self._process.send_signal(signal.SIGCONT)
 
     def fall_silent(self) -> None:
         """Let it take what it is sent, and answer nothing."""

@@ -11,4 +11,4 @@ from .keys import SCOPES, ApiKey, AppToken, ConnectedApp
 from .people import Agent, Invitation, Profile, Role, Sharing, User
 from .settings import SettingOverride
 from .sign_in import SignIn, SignInLink, SignInTry
-from .task_statistics import TaskTally
+from .task_statistics import TaskTally, Worker

@@ -1,4 +1,4 @@
-"""Statistics of background tasks: the runs and failures of each, and when it ended last."""
+"""Statistics of background tasks: the runs and failures of each, and when it ended last; and who runs them."""
 
 from django.db import models
 
@@ -21,3 +21,14 @@ class TaskTally(models.Model):
 
     def __str__(self) -> str:
         return self.task
+
+
+class Worker(models.Model):
+    """A process that runs background tasks. It records itself every few seconds, and is forgotten when it ends."""
+
+    name = models.CharField(primary_key=True, max_length=200)
+    seen_at = models.DateTimeField(help_text="When it last recorded itself.")
+    took_at = models.DateTimeField(help_text="When it last took up a task.")
+
+    def __str__(self) -> str:
+        return self.name

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event, Semaphore
 from time import monotonic
+from typing import Any
 
 import structlog
 from celery import Task, current_app
@@ -16,8 +17,12 @@ from bigmind.core.roles import NotOwner
 from bigmind.observability.logging import current_request_id
 
 LEAVE_ALONE_SECONDS = 30.0
+TRY_EVERY = 1.0
+REPORT_EVERY = 60.0
 WOKEN_BY = "bigmind_request_id"
 """The header of a message with the id of the request that sent it. The scheduler sends none."""
+PING = "bigmind.tasks.ping"
+"""The task that each worker asks for, so that it has something to take."""
 
 log = structlog.get_logger()
 
@@ -48,6 +53,23 @@ class _Wake:
         else:
             if until:
                 _Broker.away_until = 0.0
+
+
+def reach_broker(broker: Any, callback: Callable[[], object] | None = None) -> Any:
+    """Return a connection to the broker when it answers: it is tried each second, and that is said once in a minute.
+
+    Args:
+        callback: Called between two tries.
+    """
+    said_at = float("-inf")
+
+    def note(error: Exception, _wait: float) -> None:
+        nonlocal said_at
+        if monotonic() - said_at >= REPORT_EVERY:
+            said_at = monotonic()
+            log.warning("The broker does not answer; it is tried each second.", error=str(error))
+
+    return broker.ensure_connection(note, None, TRY_EVERY, 0, TRY_EVERY, callback=callback)
 
 
 def after_commit(task: str) -> None:

@@ -12,13 +12,12 @@ from urllib.parse import urlsplit
 import httpx
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connection
-from kombu.exceptions import OperationalError as BrokerError
 from packaging.requirements import Requirement
 
 from accounts.connecting.hook_files import HookFolder
 from accounts.connecting.hook_trials import HookTrial, try_hooks
 from accounts.connecting.machines import Machine
-from bigmind.celery import app as celery
+from accounts.services.workers import worker_error
 from bigmind.core.change_notifications import hears, listening_parameters
 from bigmind.core.read_only import is_read_only
 from bigmind.core.roles import OWNS_TABLES, is_pooled, may_change_schema, owner_alias
@@ -34,8 +33,6 @@ from knowledge.search.partitions.tables import count_partitions
 
 OLDEST_PYTHON = (3, 11)
 PATIENCE_SECONDS = 3
-# A worker on the file queue polls every 2 to 4 s.
-WORKER_PATIENCE_SECONDS = 6
 COMFORTABLE_FREE_BYTES = 1024**3
 OF_THE_DATABASE = ("database", "wall", "vector", "migrations", "writes", "clock", "changes", "partitions")
 OF_WEB = ("port", "web", "processes", "sessions")
@@ -89,7 +86,6 @@ def examine(environment: Environment, parts: Collection[str] = ()) -> Iterator[C
     is_up = not environment.is_embedded or is_local
     named, of_running = parts, running.parts if running else ()
     parts = named or of_running or PARTS
-    has_worker = bool(environment.redis_url.get_secret_value()) or is_local
     looks: dict[str, Callable[[], Iterable[Check]]] = {
         "part": lambda: [part(parts, is_named=bool(named), is_running=bool(of_running))],
         "python": lambda: [python()],
@@ -102,7 +98,7 @@ def examine(environment: Environment, parts: Collection[str] = ()) -> Iterator[C
         "machines": lambda: [machines(environment)] if is_up else [_skip("machines")],
         "disk": lambda: check_readiness(is_known=is_up),
         "broker": lambda: [broker(environment)],
-        "worker": lambda: [worker(parts)] if has_worker else [_skip("worker")],
+        "worker": lambda: [worker(parts)] if is_up else [_skip("worker")],
         "web": lambda: [web(environment.url)],
         "processes": lambda: [processes(environment)],
         "sessions": lambda: [sessions(environment.url)],
@@ -347,18 +343,13 @@ def broker(environment: Environment) -> Check:
 
 
 def worker(parts: Collection[str]) -> Check:
-    """Check that a worker answers: one of this machine, or any where none is to run here."""
-    try:
-        answers = celery.control.ping(timeout=WORKER_PATIENCE_SECONDS, limit=1)
-    except (BrokerError, OSError) as error:
-        return Check("worker", CheckStatus.PROBLEM, f"cannot be asked: {error}", "See to the broker first.")
-    if not answers and "worker" not in parts:
-        return Check("worker", CheckStatus.WARNING, "no worker answers", "Start one: bigmind up --only worker")
-    if not answers:
-        return Check(
-            "worker", CheckStatus.PROBLEM, "no worker answers", "Restart BigMind, and read worker.log in its logs."
-        )
-    return Check("worker", CheckStatus.OK, f"{next(iter(answers[0]))} answers")
+    """Check that each worker takes what waits."""
+    error = health.worker(is_known=True).error or ("none was ever seen" if worker_error() is None else "")
+    if not error:
+        return Check("worker", CheckStatus.OK, "takes work")
+    if "worker" not in parts:
+        return Check("worker", CheckStatus.WARNING, error, "Where it runs, see worker.log: bigmind up --only worker")
+    return Check("worker", CheckStatus.PROBLEM, error, "See the broker, and worker.log; then restart BigMind.")
 
 
 def web(url: str) -> Check:

@@ -2,16 +2,18 @@
 
 import mmap
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from struct import Struct
 
 COUNT = Struct("@Q")
-LOOP, THREADS = 0, 1
+LOOP, THREADS, TAKING = 0, 1, 2
+WEB, WORKER = (LOOP, THREADS), (TAKING,)
+"""Which parts show that a process is healthy."""
 BEAT_SECONDS = 0.5
-STUCK_AFTER: Mapping[int, float] = {LOOP: 15.0, THREADS: 60.0}
+STUCK_AFTER: Mapping[int, float] = {LOOP: 15.0, THREADS: 60.0, TAKING: 30.0}
 """Seconds after which a part that does not count is considered stuck. A thread may be in a slow statement."""
-NAMES = {LOOP: "its event loop", THREADS: "its threads"}
+NAMES = {LOOP: "its event loop", THREADS: "its threads", TAKING: "the taking of work"}
 STARTS_WITHIN = 90.0
 BLINK_SECONDS = 2.0
 """If the supervisor itself has not looked for this long, the machine was asleep or busy."""
@@ -43,8 +45,9 @@ class Pulse:
 class PulseWatch:
     """What the supervisor knows about a pulse."""
 
-    def __init__(self, pulse: Pulse) -> None:
+    def __init__(self, pulse: Pulse, parts: Sequence[int] = WEB) -> None:
         self._pulse = pulse
+        self._parts = parts
         self._looked = time.monotonic()
         self._seen = pulse.counts()
         self._changed = [self._looked] * len(NAMES)
@@ -53,14 +56,15 @@ class PulseWatch:
         """Say which part has stopped for too long; empty when none has."""
         now, counts = time.monotonic(), self._pulse.counts()
         missed = now - self._looked
-        for part in NAMES:
+        for part in self._parts:
             if counts[part] != self._seen[part]:
                 self._changed[part] = now
             elif missed > BLINK_SECONDS:
                 self._changed[part] += missed
         self._looked, self._seen = now, counts
-        for part, name in NAMES.items():
+        has_begun = all(counts[part] for part in self._parts)
+        for part in self._parts:
             still = now - self._changed[part]
-            if still > (STUCK_AFTER[part] if all(counts) else STARTS_WITHIN):
-                return f"does not answer: {name} stood still for {still:.0f} s"
+            if still > (STUCK_AFTER[part] if has_begun else STARTS_WITHIN):
+                return f"does not answer: {NAMES[part]} stood still for {still:.0f} s"
         return ""

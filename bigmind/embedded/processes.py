@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from bigmind.embedded.heartbeats import Pulse, PulseWatch
+from bigmind.embedded.heartbeats import WEB, Pulse, PulseWatch
 from bigmind.embedded.listeners import let_nobody_in
 
 TAIL_BYTES = 8192
@@ -176,6 +176,7 @@ class Child:
     Attributes:
         work: The function that a copy of this process runs. None: it is started by its command.
         pulse: How it shows that it is healthy; without one, it is healthy as long as it runs.
+        parts: Which parts of the pulse it counts.
     """
 
     def __init__(
@@ -187,6 +188,7 @@ class Child:
         *,
         work: Callable[[], object] | None = None,
         pulse: Path | None = None,
+        parts: Sequence[int] = WEB,
     ) -> None:
         self.name = name
         self.arguments = arguments
@@ -194,14 +196,14 @@ class Child:
         self._record = home / "run" / f"{name}.json"
         self._sockets = sockets
         self._work = work if IS_FORKED else None
-        self._pulse = pulse
+        self._pulse, self._parts = pulse, parts
         self._watch: PulseWatch | None = None
         self._process: subprocess.Popen[bytes] | Copy | None = None
 
     def start(self) -> None:
         """Start the process, detached from the terminal so that Ctrl-C reaches the supervisor alone."""
         if self._pulse is not None:
-            self._watch = PulseWatch(Pulse.create(self._pulse))
+            self._watch = PulseWatch(Pulse.create(self._pulse), self._parts)
         with self.log.open("ab") as log:
             self._process = Copy.begin(self.name, self._work, log.fileno()) if self._work else self._run(log.fileno())
         created = psutil.Process(self._process.pid).create_time()

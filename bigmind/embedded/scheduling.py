@@ -10,13 +10,22 @@ from typing import Any
 import click
 import structlog
 from celery import Celery, bootsteps
-from celery.beat import Service
+from celery.beat import PersistentScheduler, Service
 
-OPTION = "--with-scheduler"
+from bigmind.core.background import reach_broker
+
+SCHEDULER_OPTION, PULSE_OPTION = "--with-scheduler", "--pulse"
 LONGEST_SLEEP = 1
 AGAIN_AFTER = 5.0
 
 log = structlog.get_logger()
+
+
+class LastingScheduler(PersistentScheduler):  # type: ignore[misc]  # Celery has no types.
+    """Celery's scheduler, which is back soon after the broker is: its own waits up to 30 s between two tries."""
+
+    def _ensure_connected(self) -> Any:
+        return reach_broker(self.connection)
 
 
 class SchedulerThread(Thread):
@@ -25,7 +34,7 @@ class SchedulerThread(Thread):
     def __init__(self, app: Celery, file: str) -> None:
         super().__init__(name="scheduler", daemon=True)
         given = {"max_interval": LONGEST_SLEEP, "schedule_filename": file, "remote_control": False}
-        self._make: Callable[[], Any] = lambda: Service(app, **given)
+        self._make: Callable[[], Any] = lambda: Service(app, scheduler_cls=LastingScheduler, **given)
         self._service = self._make()
         self._stops = Event()
 
@@ -61,7 +70,9 @@ class SchedulerStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery ha
         return SchedulerThread(worker.app, self._file)
 
 
-def add_scheduler_option(app: Celery) -> None:
-    """Add the option to an application's workers."""
-    app.user_options["worker"].add(click.Option([OPTION], metavar="FILE", help="Also run the scheduler, in a thread."))
-    app.steps["worker"].add(SchedulerStep)
+def add_worker_options(app: Celery) -> None:
+    """Let an application's workers schedule, too, and show in a file of the supervisor that they take work."""
+    app.user_options["worker"].add(click.Option([SCHEDULER_OPTION], metavar="FILE", help="Schedule, in a thread."))
+    app.user_options["worker"].add(click.Option([PULSE_OPTION], metavar="FILE", help="Count there what is taken."))
+    # By its name: only a worker needs what it imports.
+    app.steps["worker"].update([SchedulerStep, "bigmind.embedded.consuming:TakingStep"])

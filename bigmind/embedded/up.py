@@ -23,11 +23,12 @@ from bigmind.core.errors import BigMindError
 from bigmind.core.full_disk import LineWriter
 from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.database import hang_up, prepare_database, wait_for_database
+from bigmind.embedded.heartbeats import WORKER
 from bigmind.embedded.home import METRICS_FOLDER, CannotStart, clear_leftovers, lock_home, prepare_home
 from bigmind.embedded.listeners import LOOPBACK, let_in, listen
 from bigmind.embedded.preloading import begin_to_preload, preload
 from bigmind.embedded.processes import IS_FORKED, Child, end_leftovers, rotate
-from bigmind.embedded.scheduling import OPTION
+from bigmind.embedded.scheduling import PULSE_OPTION, SCHEDULER_OPTION
 from bigmind.embedded.service_manager import ServiceManager
 from bigmind.embedded.supervisor import Supervisor
 from bigmind.embedded.waiting import Say
@@ -216,11 +217,13 @@ def _of_celery(parts: Collection[str], environment: Environment) -> list[Child]:
     if not parts:
         return []
     schedule = str(environment.home / "run" / "schedule")
-    if "worker" in parts:
-        name, command = "worker", worker_command(schedule if "scheduler" in parts else "")
-    else:
-        name, command = "scheduler", scheduler_command(schedule)
-    return [Child(name, command, environment.home, work=partial(run_celery, command[2:]))]
+    if "worker" not in parts:
+        command = scheduler_command(schedule)
+        return [Child("scheduler", command, environment.home, work=partial(run_celery, command[2:]))]
+    pulse = environment.home / "run" / "worker.pulse"
+    command = worker_command(pulse, schedule if "scheduler" in parts else "")
+    work = partial(run_celery, command[2:])
+    return [Child("worker", command, environment.home, work=work, pulse=pulse, parts=WORKER)]
 
 
 def run_celery(arguments: list[str]) -> None:
@@ -252,18 +255,19 @@ def memory_bytes() -> int:
         return machine
 
 
-def worker_command(schedule: str = "") -> list[str]:
+def worker_command(pulse: Path | None = None, schedule: str = "") -> list[str]:
     """Return the command of the worker. Its tasks wait for the database, so threads do, and one process is lighter.
 
     There are more threads than kinds of work that take long, each of which has few (`BackgroundTask`): so deliveries
     go out beside vectors, app runs, a backup and the making of an index. A thread is started when none is free.
 
     Args:
+        pulse: The file in which it counts what it takes, for a supervisor.
         schedule: The file of the scheduler, where it is a thread of this worker.
     """
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    scheduler = [OPTION, schedule] if schedule else []
-    worker = ["worker", "--pool=threads", "--concurrency=16", *quiet, *scheduler]
+    own = [*([PULSE_OPTION, str(pulse)] if pulse else []), *([SCHEDULER_OPTION, schedule] if schedule else [])]
+    worker = ["worker", "--pool=threads", "--concurrency=16", *quiet, *own]
     return [sys.executable, "-m", "celery", "-A", "bigmind", *worker]
 
 

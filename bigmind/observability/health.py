@@ -17,12 +17,14 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.module_loading import import_string
 from kombu.exceptions import OperationalError as BrokerError
 
+from accounts.services.workers import worker_error
 from bigmind.celery import app as celery
 from bigmind.core.full_disk import is_disk_full
 from bigmind.core.load_once import load_once
 from bigmind.core.postgresql.base import REPLICA
 from bigmind.core.replicas import BEHIND_SECONDS, REPLAYED, WRITTEN, has_replica
 from bigmind.environment import environment
+from bigmind.observability.waiting_work import longest_wait
 from knowledge.search.indexes import indexes_error
 from knowledge.services.embedding import embedder_error
 from knowledge.services.index_gaps import index_error
@@ -33,6 +35,7 @@ FULL_BYTES = 16 * 1024 * 1024
 """With less left than this nothing is ready. A start asks for more (`bigmind/embedded/home.py:LEAST_FREE_BYTES`)."""
 
 TRIAL_BYTES = 4096
+LONGEST_WAIT_SECONDS = 60
 CLOCK_TOLERANCE_SECONDS = 5
 SET_BACK_SECONDS = 60
 _NEWEST = """
@@ -72,7 +75,7 @@ def parts() -> list[HealthCheck]:
     """Check every dependency."""
     found = _database()
     is_known = found[0].ok
-    of_the_database = [look(is_known=is_known) for look in (embedder, index, indexes, scrubs, backups, guards)]
+    of_the_database = [look(is_known=is_known) for look in (embedder, index, indexes, scrubs, backups, guards, worker)]
     return [*found, *replica(), disk(), *of_the_database, broker()]
 
 
@@ -248,6 +251,21 @@ def backups(*, is_known: bool) -> HealthCheck:
 def guards(*, is_known: bool) -> HealthCheck:
     """Report the shared guards that hooks did not receive."""
     return _ask("guards", import_string("knowledge.capture.triggers.guards_error"), is_known=is_known)
+
+
+def worker(*, is_known: bool) -> HealthCheck:
+    """Check that each worker takes what waits; one that works long takes other work meanwhile."""
+    return _ask("worker", _worker_error, is_known=is_known)
+
+
+def _worker_error() -> str:
+    if environment().read_only:
+        return ""
+    error = worker_error()
+    # A part that only serves may never have met one; then what waits for one says so.
+    if error is None and (waited := longest_wait()) > LONGEST_WAIT_SECONDS:
+        return f"none runs, and work has waited for {waited:,.0f} s"
+    return error or ""
 
 
 def _ask(name: str, ask: Callable[[], str], *, is_known: bool, stops: bool = False) -> HealthCheck:

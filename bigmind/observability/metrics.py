@@ -34,6 +34,7 @@ from bigmind.core.errors import TooMany
 from bigmind.core.live_settings import live
 from bigmind.core.metrics import REGISTRY
 from bigmind.observability.health import database_aside, parts
+from bigmind.observability.waiting_work import OLDEST, OLDEST_TEXT, TEXTS, WAITING
 from curation.proposals.queue import WHYS, waiting
 from knowledge.services.embedding import AGAIN
 
@@ -78,48 +79,6 @@ def _asking(sql: str, *values: Any) -> Callable[[], Question]:
     return lambda: (sql, values)
 
 
-# The condition is that of the index `vector_next`: finished rows are never read.
-_UNFINISHED = "NOT (vector.vector IS NOT NULL AND vector.trouble = '')"
-_TEXTS = f"""
-SELECT CASE WHEN trouble IN ('', %s) THEN 'waiting' ELSE 'failed' END, count(*)
-FROM knowledge_passagevector AS vector WHERE {_UNFINISHED} GROUP BY 1
-"""  # noqa: S608 - our own words
-_OLDEST_TEXT = f"""
-SELECT coalesce(extract(epoch FROM now() - min(
-    CASE WHEN vector.vector IS NULL THEN greatest(passage.created_at, space.created_at) ELSE vector.not_before END
-)), 0)
-FROM knowledge_passagevector AS vector
-JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
-JOIN knowledge_embeddingspace AS space ON space.id = vector.space_id
-WHERE {_UNFINISHED} AND vector.trouble IN ('', %s)
-"""  # noqa: S608 - our own words
-# What a worker could take now, and since when. Retries that are due later and running work do not wait.
-_DUE = """
-SELECT 'deliveries', not_before FROM curation_delivery
-WHERE delivered_at IS NULL AND given_up_at IS NULL AND not_before <= now()
-UNION ALL
-SELECT 'app_runs', greatest(created_at, held_until) FROM knowledge_apprun
-WHERE state IN ('waiting', 'running') AND coalesce(held_until, created_at) <= now()
-UNION ALL
-SELECT 'dispatches', dispatch.created_at FROM knowledge_dispatch AS dispatch
-JOIN knowledge_companyentry AS entry ON entry.id = dispatch.entry_id
-WHERE dispatch.sent_at IS NULL AND dispatch.refused_at IS NULL AND entry.status = 'approved'
-"""
-_KINDS = "(VALUES ('deliveries'), ('app_runs'), ('dispatches')) AS every (kind)"
-_WAITING = f"""
-WITH due (kind, since) AS ({_DUE})
-SELECT 'vectors', count(*) FROM knowledge_passagevector AS vector
-WHERE {_UNFINISHED} AND vector.trouble IN ('', %s) AND vector.not_before <= now()
-UNION ALL
-SELECT every.kind, count(due.since) FROM {_KINDS} LEFT JOIN due USING (kind) GROUP BY every.kind
-"""  # noqa: S608 - our own words
-_OLDEST = f"""
-WITH due (kind, since) AS ({_DUE})
-SELECT 'vectors', oldest FROM ({_OLDEST_TEXT}) AS text (oldest)
-UNION ALL
-SELECT every.kind, coalesce(extract(epoch FROM now() - min(due.since)), 0)
-FROM {_KINDS} LEFT JOIN due USING (kind) GROUP BY every.kind
-"""  # noqa: S608 - our own words
 _GOLDEN = """
 SELECT 'held', count(*) FILTER (WHERE lost_since IS NULL) FROM curation_goldenquestion UNION ALL
 SELECT 'lost', count(*) FILTER (WHERE lost_since IS NOT NULL) FROM curation_goldenquestion
@@ -158,22 +117,22 @@ FIGURES = (
     Figure(
         "bigmind_embedding_texts",
         "Texts without the vector they should have: `waiting`, or `failed` and tried again later.",
-        _asking(_TEXTS, AGAIN),
+        _asking(TEXTS, AGAIN),
         ("state",),
     ),
-    Figure("bigmind_embedding_oldest_seconds", "How long the oldest text waits.", _asking(_OLDEST_TEXT, AGAIN)),
+    Figure("bigmind_embedding_oldest_seconds", "How long the oldest text waits.", _asking(OLDEST_TEXT, AGAIN)),
     Figure("bigmind_embedding_spent_tokens", "Tokens of a paid embedder spent today (UTC).", _asking(_OF_TODAY)),
     Figure(
         "bigmind_work_waiting",
         "What a worker could take up now: `vectors` of texts, `deliveries`, `app_runs`, or `dispatches` to a company "
         "server.",
-        _asking(_WAITING, AGAIN),
+        _asking(WAITING, AGAIN),
         ("kind",),
     ),
     Figure(
         "bigmind_work_oldest_seconds",
         "How long the oldest of it waits; workers are scaled by this.",
-        _asking(_OLDEST, AGAIN),
+        _asking(OLDEST, AGAIN),
         ("kind",),
     ),
     Figure(

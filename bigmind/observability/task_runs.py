@@ -6,8 +6,9 @@ from typing import Any
 import structlog
 from celery.signals import task_postrun, task_prerun
 from django.db import Error as DatabaseError
+from django.db import close_old_connections
 
-from bigmind.core.background import WOKEN_BY
+from bigmind.core.background import PING, WOKEN_BY
 from bigmind.core.live_settings import live
 from bigmind.observability.logging import begin_request, current_request_id
 
@@ -16,7 +17,8 @@ log = structlog.get_logger()
 
 @task_prerun.connect(dispatch_uid="bigmind.observability.task_runs")
 def begin_run(task: Any, **_: Any) -> None:
-    """Give the log lines of a task the id of the request that started it, or a new one."""
+    """Give the log lines of a task the id of the request that started it, or a new one; look to its connections."""
+    close_old_connections()
     begin_request(_waking_request_id(task) or "")
     structlog.contextvars.bind_contextvars(task=task.name)
     task.request.began = perf_counter()
@@ -30,7 +32,9 @@ def end_run(task: Any, state: str, retval: Any, **_: Any) -> None:
     if error or seconds * 1000 >= live.SLOW_MILLISECONDS:
         words = "A task failed." if error else "A task was slow."
         log.warning(words, outcome=error or "ok", milliseconds=round(seconds * 1000, 1))
-    _tally(task, seconds, error)
+    if task.name != PING:
+        _tally(task, seconds, error)
+    close_old_connections()
 
 
 def _tally(task: Any, seconds: float, error: str) -> None:

@@ -33,7 +33,7 @@ def test_a_delivery_does_not_stand_behind_a_backlog_of_vectors(settings: Any, ho
     modules = ["curation.tasks", "knowledge.tasks"]
     app = Celery("backlog", broker="memory://", set_as_current=False, include=modules, task_cls=ours.task_cls)
     app.loader.import_default_modules()
-    app.conf.update(task_acks_late=True, task_ignore_result=True)
+    app.conf.update(task_ignore_result=True)
     threads = int(re.search(r"--concurrency=(\d+)", " ".join(worker_command()))[1])
     with Endpoint(Answer(delay=0.5)) as endpoint:
         settings.EMBEDDING_PROVIDER, settings.EMBEDDING_URL, settings.EMBEDDING_MODEL = "openai", endpoint.url, "test"

@@ -46,7 +46,18 @@ def test_ready_says_how_each_part_does() -> None:
     answer = Client().get("/readyz").json()
 
     of_the_database = ("database", "vector", "migrations", "writes", "clock")
-    parts = (*of_the_database, "disk", "embedder", "index", "indexes", "scrubs", "backups", "guards", "broker")
+    parts = (
+        *of_the_database,
+        "disk",
+        "embedder",
+        "index",
+        "indexes",
+        "scrubs",
+        "backups",
+        "guards",
+        "worker",
+        "broker",
+    )
     assert answer == {"ready": True, "checks": {part: {"ok": True} for part in parts}}
 
 

@@ -38,7 +38,7 @@ NOT_PRIVATE = {
     },
     "what was done, without what anyone stored": {
         *("Call", "TaskTally", "AuditEvent", "AuditHead", "ErasureReport", "Writing", "Serving", "EmbeddingDay"),
-        "BackupRun",
+        *("BackupRun", "Worker"),
     },
     "read by everybody, or by every curator": {
         *("App", "AppTable", "AppEntity", "AppWorkflow", "AmbiguousName", "Healing", "AppRun", "CompanyEntry"),
