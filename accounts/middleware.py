@@ -49,7 +49,7 @@ class SignInMiddleware:
                     address=request.META.get("REMOTE_ADDR", ""),
                 )
         except DatabaseError as error:
-            log.warning("A sign-in was not noted.", error=str(error))
+            log.warning("A sign-in was not noted.", error=error)
 
 
 class SecondFactorMiddleware:

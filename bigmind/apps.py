@@ -20,9 +20,11 @@ class BigMindConfig(AppConfig):
     def ready(self) -> None:
         """Import the Celery application, name models for every language, and send traces where a collector is set."""
         from bigmind import celery  # noqa: F401
+        from bigmind.observability.outages import follow_database
         from bigmind.web.admin_words import translate_names
 
         translate_names()
+        follow_database()
 
         if settings.TRACES:
             from bigmind.observability.tracing import start_tracing

@@ -75,7 +75,7 @@ async def _write_calls() -> None:
         with share_of("", is_limited=False):
             await on_a_thread(BATCH.write, request_id="")
     except DatabaseError as error:
-        log.warning("Calls were not recorded.", error=str(error))
+        log.warning("Calls were not recorded.", error=error)
 
 
 routes = [Route(f"{path}{slash}", endpoint) for path, endpoint in endpoints.items() for slash in ("", "/")]

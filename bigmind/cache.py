@@ -11,6 +11,8 @@ from django.utils.functional import cached_property
 from redis import BlockingConnectionPool
 from redis.exceptions import RedisError
 
+from bigmind.observability.outages import OUTAGES, REDIS
+
 LEAVE_ALONE_SECONDS = 5.0
 """A Redis that takes packets and answers none costs half a second each time it is asked, and a call asks often."""
 
@@ -95,13 +97,14 @@ class ForgivingRedisCache(RedisCache):
             answer = ask()
         except (RedisError, OSError) as error:
             self._away_until[self._server] = monotonic() + LEAVE_ALONE_SECONDS
-            log.warning("The shared cache does not answer; it is left alone for a moment.", error=str(error))
+            log.warning("The shared cache does not answer; it is left alone for a moment.", error=error)
             return otherwise
         except ValueError:  # What was to be counted is not there: that is an answer.
             self._away_until[self._server] = 0.0
             raise
         if until:
             self._away_until[self._server] = 0.0
+            OUTAGES.note_answer(REDIS)
         return answer
 
 

@@ -3,6 +3,7 @@
 In this order: scope and toolset of the key, validation, rate limit, idempotency, the call itself, the usage log.
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -34,6 +35,7 @@ from bigmind.core.screening.policy import collect_notices
 from bigmind.core.token_counts import count_tokens
 from bigmind.core.tracing import describe, span
 from bigmind.observability.logging import current_request_id, tell_once
+from bigmind.observability.outages import outage_behind
 from bigmind.operations import operation_to_perform
 from knowledge.capture.policies import require_agents_may_write
 from knowledge.services.projects import spell_project
@@ -216,7 +218,7 @@ def _record(
         # Inside a transaction the failed statement has spoilt the write as well, so it must not look successful.
         if connection.in_atomic_block:
             raise
-        log.warning("A call was not recorded.", operation=operation.name, error=str(error))
+        log.warning("A call was not recorded.", operation=operation.name, error=error)
 
 
 def _tell_of(operation: Operation, transport: Transport, outcome: str, milliseconds: float) -> None:
@@ -226,7 +228,8 @@ def _tell_of(operation: Operation, transport: Transport, outcome: str, milliseco
         return
     tell = log.warning if is_slow or outcome == "error" else log.info
     words = "A call was slow." if outcome == "ok" else "A call failed." if outcome == "error" else "A call was refused."
-    tell(words, operation=operation.name, door=transport, outcome=outcome, milliseconds=milliseconds)
+    about = {"operation": operation.name, "door": transport, "outcome": outcome, "milliseconds": milliseconds}
+    tell(words, **about, outage=outage_behind(sys.exc_info()[1]))
     tell_once()
 
 

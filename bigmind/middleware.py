@@ -11,7 +11,6 @@ from django.db import DataError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
@@ -25,7 +24,7 @@ from bigmind.core.change_notifications import ANY, Change, tell_of_change
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.full_disk import is_disk_full
 from bigmind.core.live_settings import live
-from bigmind.core.metrics import DATABASE_ERRORS, REQUEST_SECONDS, REQUESTS
+from bigmind.core.metrics import REQUEST_SECONDS, REQUESTS
 from bigmind.core.read_only import is_read_only, is_refused_write
 from bigmind.core.replicas import answer_read, note_failure, note_write
 from bigmind.core.rls import rls_bypass, rls_scope
@@ -33,11 +32,11 @@ from bigmind.core.screening.policy import collect_notices
 from bigmind.core.sentences import in_language
 from bigmind.core.tracing import describe, request_span
 from bigmind.observability import health
-from bigmind.observability.health import is_full_disk_behind
 from bigmind.observability.logging import HEADER, begin_request, current_request_id, is_told
 from bigmind.observability.metrics import metrics
 from bigmind.transports.fair_pool import People
 from bigmind.transports.rest.problems import STATUSES, is_rest, problem_of
+from bigmind.views.errors import database_away
 from bigmind.web.pages import with_retry_after
 
 HEADINGS = {
@@ -235,14 +234,7 @@ class RefusalMiddleware:
             # Forms refuse it by themselves. Else it stood in the address, or in a field that has no form.
             return _page(request, Invalid(str(_("What was sent has a NUL character, which no text may have."))))
         if isinstance(exception, OperationalError | InterfaceError) or is_disk_full(exception):
-            log.error("The database refused or did not answer.", error=str(exception))
-            DATABASE_ERRORS.labels("page").inc()
-            # Without the request: who is signed in is asked of the database, too.
-            return HttpResponse(
-                render_to_string("503.html", {"is_full": is_full_disk_behind(exception)}),
-                status=503,
-                headers={"Retry-After": "5"},
-            )
+            return database_away(exception)
         return None
 
 

@@ -15,10 +15,10 @@ from kombu.exceptions import OperationalError
 from bigmind.core.collisions import retry_collisions
 from bigmind.core.roles import NotOwner
 from bigmind.observability.logging import current_request_id
+from bigmind.observability.outages import OUTAGES, REDIS, outage_behind
 
 LEAVE_ALONE_SECONDS = 30.0
 TRY_EVERY = 1.0
-REPORT_EVERY = 60.0
 WOKEN_BY = "bigmind_request_id"
 """The header of a message with the id of the request that sent it. The scheduler sends none."""
 PING = "bigmind.tasks.ping"
@@ -49,27 +49,27 @@ class _Wake:
             current_app.send_task(self.task, retry=False, ignore_result=True, headers=woken_by)
         except (OperationalError, OSError) as error:
             _Broker.away_until = monotonic() + LEAVE_ALONE_SECONDS
-            log.warning("The worker was not woken; the sweep will find the work.", task=self.task, error=str(error))
+            log.warning("The worker was not woken; the sweep will find the work.", task=self.task, error=error)
         else:
             if until:
                 _Broker.away_until = 0.0
+                OUTAGES.note_answer(REDIS)
 
 
 def reach_broker(broker: Any, callback: Callable[[], object] | None = None) -> Any:
-    """Return a connection to the broker when it answers: it is tried each second, and that is said once in a minute.
+    """Return a connection to the broker when it answers: it is tried each second.
 
     Args:
         callback: Called between two tries.
     """
-    said_at = float("-inf")
 
     def note(error: Exception, _wait: float) -> None:
-        nonlocal said_at
-        if monotonic() - said_at >= REPORT_EVERY:
-            said_at = monotonic()
-            log.warning("The broker does not answer; it is tried each second.", error=str(error))
+        outage = outage_behind(error) or "broker"
+        log.warning("The broker does not answer; it is tried each second.", outage=outage, error=error)
 
-    return broker.ensure_connection(note, None, TRY_EVERY, 0, TRY_EVERY, callback=callback)
+    connected = broker.ensure_connection(note, None, TRY_EVERY, 0, TRY_EVERY, callback=callback)
+    OUTAGES.note_answer(REDIS)
+    return connected
 
 
 def after_commit(task: str) -> None:

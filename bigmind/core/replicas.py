@@ -243,7 +243,7 @@ def _has_come_to(place: int) -> bool:
 
 def _leave_alone(error: BaseException) -> None:
     _process.left_alone_until = monotonic() + LEAVE_ALONE_SECONDS
-    log.warning("The replica does not answer; the primary does for a moment.", error=str(error))
+    log.warning("The replica does not answer; the primary does for a moment.", outage=REPLICA, error=error)
 
 
 def _ask(alias: str, statement: str) -> int:

@@ -41,7 +41,7 @@ class LastingConsumer(Consumer):  # type: ignore[misc]  # Celery has no types.
         try:
             super().on_connection_error_after_connected(exc)
         except Exception as error:  # noqa: BLE001 - a new connection is made next
-            log.warning("The lost connection to the broker could not be closed.", error=str(error))
+            log.warning("The lost connection to the broker could not be closed.", error=error)
             self.connection = None
         sleep(TRY_EVERY)
 

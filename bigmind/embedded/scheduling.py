@@ -44,7 +44,7 @@ class SchedulerThread(Thread):
             try:
                 self._service.start()
             except Exception as error:  # noqa: BLE001 - the outermost loop of a thread
-                log.warning("The scheduler failed and starts again.", error=str(error))
+                log.warning("The scheduler failed and starts again.", error=error)
             if not self._stops.wait(AGAIN_AFTER):
                 self._service = self._make()
 

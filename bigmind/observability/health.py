@@ -109,7 +109,7 @@ def _database() -> list[HealthCheck]:
             told = [_vector(bool(vector)), migrations, writes(database), clock(database)]
             return [HealthCheck("database", ""), *told]
     except (psycopg.Error, DatabaseError) as error:
-        log.warning("The database is not ready.", error=str(error))
+        log.warning("The database is not ready.", error=error)
         return [
             HealthCheck("database", "does not answer"),
             HealthCheck("vector", UNKNOWN),
@@ -166,7 +166,7 @@ def _replica_error() -> str:
         with database_aside(REPLICA) as database:
             return _delay(database, place)
     except psycopg.Error as error:
-        log.warning("The replica does not answer.", error=str(error))
+        log.warning("The replica does not answer.", outage=REPLICA, error=error)
         return f"does not answer: {PRIMARY_ANSWERS}"
 
 
@@ -195,7 +195,7 @@ def broker() -> HealthCheck:
         with celery.connection_for_write(connect_timeout=PATIENCE_SECONDS) as broker:
             broker.ensure_connection(max_retries=1, interval_start=0, timeout=PATIENCE_SECONDS)
     except (BrokerError, OSError) as error:
-        log.warning("The broker does not answer.", error=str(error))
+        log.warning("The broker does not answer.", error=error)
         return HealthCheck("broker", "does not answer; work waits in the database", stops=False)
     return HealthCheck("broker", "", stops=False)
 

@@ -10,6 +10,8 @@ from typing import Any
 import structlog
 from structlog.contextvars import bind_contextvars, clear_contextvars, get_contextvars
 
+from bigmind.observability.outages import FoldOutages, mark_outage
+
 HEADER = "X-Request-Id"
 _ACCEPTABLE = re.compile(r"[\w.-]{8,64}")
 _KEY = re.compile(r"bm[arc]?_[0-9A-Za-z]{9,}")
@@ -67,16 +69,19 @@ def is_told() -> bool:
 
 
 class RoutesForPaths(logging.Filter):
-    """Replaces the path in Django's lines by the route: the path of an invitation is as good as a password."""
+    """Replaces the path in Django's lines by the route: the path of an invitation is as good as a password.
+
+    Of an answer without an exception `RequestIdMiddleware` writes more.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Replace the path by the route. No line is dropped."""
+        """Replace the path by the route, and return whether the line is about an exception."""
         request = getattr(record, "request", None)
         if isinstance(record.args, tuple) and request is not None:
             match = getattr(request, "resolver_match", None)
             route = match.route if match else NO_ROUTE
             record.args = tuple(route if argument == request.path else argument for argument in record.args)
-        return True
+        return bool(record.exc_info)
 
 
 class FewOfAKind(logging.Filter):
@@ -149,9 +154,9 @@ def logging_configuration(*, level: str, as_json: bool) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"structured": _formatter(as_json=as_json)},
-        "filters": {"routes": {"()": RoutesForPaths}, "few": {"()": FewOfAKind}},
+        "filters": {"routes": {"()": RoutesForPaths}, "outages": {"()": FoldOutages}, "few": {"()": FewOfAKind}},
         "handlers": {
-            "stderr": {"class": "logging.StreamHandler", "formatter": "structured", "filters": ["few"]},
+            "stderr": {"class": "logging.StreamHandler", "formatter": "structured", "filters": ["outages", "few"]},
             "nowhere": {"class": "logging.NullHandler"},
         },
         "root": {"handlers": ["stderr"], "level": level},
@@ -164,6 +169,7 @@ _SHARED: tuple[structlog.types.Processor, ...] = (
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
+    mark_outage,
     structlog.processors.format_exc_info,
 )
 _QUIETER = {

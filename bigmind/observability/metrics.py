@@ -241,7 +241,7 @@ def _look_up() -> Iterator[Metric]:
                     log.warning("A figure took too long and is left out.", figure=figure.name)
             is_up = True
     except psycopg.Error as error:
-        log.warning("The figures cannot be looked up.", error=type(error).__name__)
+        log.warning("The figures cannot be looked up.", error=error)
     well = GaugeMetricFamily(WELL, ABOUT_WELL, labels=("part",))
     for part in parts():
         well.add_metric([part.name], float(part.ok))

@@ -11,6 +11,7 @@ from django.db import close_old_connections
 from bigmind.core.background import PING, WOKEN_BY
 from bigmind.core.live_settings import live
 from bigmind.observability.logging import begin_request, current_request_id
+from bigmind.observability.outages import outage_behind
 
 log = structlog.get_logger()
 
@@ -31,7 +32,8 @@ def end_run(task: Any, state: str, retval: Any, **_: Any) -> None:
     error = type(retval).__name__ if state == "FAILURE" else ""
     if error or seconds * 1000 >= live.SLOW_MILLISECONDS:
         words = "A task failed." if error else "A task was slow."
-        log.warning(words, outcome=error or "ok", milliseconds=round(seconds * 1000, 1))
+        outage = outage_behind(retval) if error else ""
+        log.warning(words, outcome=error or "ok", milliseconds=round(seconds * 1000, 1), outage=outage)
     if task.name != PING:
         _tally(task, seconds, error)
     close_old_connections()
@@ -45,7 +47,7 @@ def _tally(task: Any, seconds: float, error: str) -> None:
     try:
         tally_task(task.name, seconds=seconds, scheduled=scheduled, request_id=current_request_id(), error=error)
     except DatabaseError as error:
-        log.warning("A run was not counted.", error=type(error).__name__)
+        log.warning("A run was not counted.", error=error)
 
 
 def _waking_request_id(task: Any) -> str | None:

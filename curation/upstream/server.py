@@ -207,4 +207,6 @@ def _put_off(server: CompanyServer, error: str) -> None:
     server.not_before = timezone.now() + PAUSES[min(server.attempts, len(PAUSES) - 1)]
     server.attempts = min(server.attempts + 1, 1_000)
     server.save(update_fields=["attempts", "trouble", "troubled_at", "not_before"])
-    log.warning("The company server was not reached.", server=server.host, error=server.trouble)
+    log.warning(
+        "The company server was not reached.", outage="company server", server=server.host, error=server.trouble
+    )

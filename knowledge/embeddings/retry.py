@@ -108,7 +108,8 @@ def _pass_circuit(embedder: Embedder) -> Iterator[None]:
         yield
     except (EmbedderDown, EmbedderBroken) as error:
         circuit.note_failure(getattr(error, "retry_after", None))
-        log.warning("The embedder failed.", space=embedder.space, reason=error.reason, circuit_open=circuit.is_open())
+        about = {"space": embedder.space, "reason": error.reason, "circuit_open": circuit.is_open()}
+        log.warning("The embedder failed.", outage="embedder", **about)
         raise
     except TextsRefused:
         circuit.note_success()  # It answered: the texts are at fault.

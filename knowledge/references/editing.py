@@ -247,7 +247,7 @@ def count_use(actor: Actor, ids: Iterable[UUID]) -> None:
             people = [digest_of_person(actor.user.pk, id) for id in counted]
             cursor.execute(_COUNT, [counted, people, COLLEAGUES])
     except DatabaseError as error:
-        log.warning("What was looked up was not counted.", error=str(error))
+        log.warning("What was looked up was not counted.", error=error)
 
 
 def note_unanswered(actor: Actor, asked: str) -> None:

@@ -72,5 +72,5 @@ def understand(
         vector = HalfVector(vectors[0].tolist())
         return replace(words, vector=vector, space=space, tokens=tokens[0] if tokens else None)
     except EmbedderError as error:
-        log.warning("Search answers by keyword alone.", reason=error.reason)
+        log.warning("Search answers by keyword alone.", outage="embedder", reason=error.reason)
         return replace(words, reason=error.reason)

@@ -111,7 +111,7 @@ def embed_pending() -> int:
                 _fill_tokens(embedder, space)
                 return made
     except EmbedderError as error:
-        log.warning("The embedder is away; the passages wait.", reason=error.reason)
+        log.warning("The embedder is away; the passages wait.", outage="embedder", reason=error.reason)
         # The first failure counts: health says since when the embedder is away.
         EmbeddingSpace.objects.filter(pk=space.pk, failed_at=None).update(failed_at=timezone.now())
         while is_active and compare_next(space, COMPARED_AT_ONCE):

@@ -115,7 +115,7 @@ def serve_found(actor: Actor, exposures: Iterable[Exposure], *, query: str = "")
             if query:
                 note_question(session, query, by_agent=True)
     except DatabaseError as error:  # The search is answered; a failure to count must not fail it.
-        log.warning("The exposures of a search were not counted.", error=str(error))
+        log.warning("The exposures of a search were not counted.", error=error)
 
 
 def note_use(actor: Actor, session: Session, *, used: Sequence[str] | None, misleading: Sequence[str] | None) -> None:

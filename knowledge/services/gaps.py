@@ -95,7 +95,7 @@ def note_gap(actor: Actor, query: str, found: Findings) -> None:
         with transaction.atomic():
             _keep(actor, text, found)
     except DatabaseError as error:
-        log.warning("A question that found nothing was not kept.", error=str(error))
+        log.warning("A question that found nothing was not kept.", error=error)
 
 
 def is_far(found: Findings) -> bool:

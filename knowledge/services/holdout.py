@@ -115,7 +115,7 @@ def withhold(actor: Actor, session: Session | None, things: Iterable[Exposure]) 
         with transaction.atomic():
             return keep_draws(draws) if draws else set()
     except DatabaseError as error:
-        log.warning("What was to be withheld was told, because it could not be recorded.", error=str(error))
+        log.warning("What was to be withheld was told, because it could not be recorded.", error=error)
         return set()
 
 

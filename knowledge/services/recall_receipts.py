@@ -71,7 +71,7 @@ def keep_recall(actor: Actor, reply: Any, *, template: str, hit_template: str) -
                 texts = keep_texts(actor.user, text, _owners_of(actor.user, reply.items, hit_template))
                 _add(receipt, text, texts)
     except DatabaseError as error:  # The question is answered; a failure to keep it must not fail the call.
-        log.warning("What was recalled was not kept.", error=str(error))
+        log.warning("What was recalled was not kept.", error=error)
 
 
 def recalls_of(session: Session) -> list[ShownRecall]:

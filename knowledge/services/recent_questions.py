@@ -148,7 +148,7 @@ def _keep(
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(_KEEP, [*row, json.dumps(outline, separators=(",", ":"))])
     except DatabaseError as error:
-        log.warning("A question was not kept.", error=str(error))
+        log.warning("A question was not kept.", error=error)
 
 
 def _outline(found: Findings, groups: Sequence[Findings], costs: Mapping[Thing, int]) -> dict[str, Any]:

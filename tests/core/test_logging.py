@@ -3,18 +3,23 @@
 import json
 import logging
 import logging.config
+import time
+from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
+import psycopg
 import pytest
 import structlog
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 from django.test import RequestFactory
 from django.urls import resolve
 
 from accounts.keys import new_key_text
+from bigmind.observability import outages
 from bigmind.observability.logging import begin_request, logging_configuration
 from knowledge.models import Entry
+from tests.embedded.instance import eventually
 
 
 @pytest.fixture
@@ -97,11 +102,11 @@ def test_no_row_that_the_database_refuses_reaches_the_log(written: Any) -> None:
 
 
 def test_a_path_that_is_as_good_as_a_password_is_named_by_its_route(rf: RequestFactory) -> None:
-    request = rf.post("/invitation/hunter2/")
+    request, raised = rf.post("/invitation/hunter2/"), (ValueError, ValueError(), None)
     request.resolver_match = resolve("/invitation/hunter2/")
-    record = logging.LogRecord("django.request", 30, "", 0, "%s: %s", ("Unprocessable Entity", request.path), None)
+    record = logging.LogRecord("django.request", 30, "", 0, "%s: %s", ("Unprocessable Entity", request.path), raised)
     record.request = request
-    unknown = logging.LogRecord("django.request", 30, "", 0, "%s: %s", ("Not Found", "/hunter2/"), None)
+    unknown = logging.LogRecord("django.request", 30, "", 0, "%s: %s", ("Not Found", "/hunter2/"), raised)
     unknown.request = rf.get("/hunter2/")
     configuration = logging_configuration(level="INFO", as_json=True)
     rules = logging.config.DictConfigurator({"version": 1}).configure_filter(configuration["filters"]["routes"])
@@ -130,3 +135,70 @@ def test_what_is_no_secret_is_written_as_it_is(written: Any) -> None:
     assert (first["operation"], first["milliseconds"]) == ("memory_store_fact", 1204.5)
     assert second["event"] == "See http://localhost:7700/keys/ about bm_Ab12C and 3 tokens."
     assert second["request_id"] == "deploy-42.a"
+
+
+def test_an_outage_is_one_line_and_a_defect_keeps_its_traceback(log: StringIO) -> None:
+    with pytest.raises(psycopg.OperationalError) as away:
+        psycopg.connect("host=127.0.0.1 port=1 connect_timeout=1")
+    with pytest.raises(ValueError, match="no lantern") as defect:
+        int("no lantern")
+    ours, theirs = structlog.get_logger("tests.log"), logging.getLogger("django.request")
+
+    theirs.error("%s: %s", "Internal Server Error", "/", exc_info=away.value)
+    for _ in range(30):
+        ours.error("A request failed.", exc_info=away.value)
+        ours.warning("A call was not recorded.", error=away.value)
+        theirs.error("consumer: Cannot connect to %s: %s", "it", away.value)
+    ours.error("A request failed.", exc_info=defect.value)
+
+    first, *others = log.getvalue().splitlines()
+    assert "Internal Server Error" in first
+    assert "port 1 failed: Connection refused" in first
+    assert sum(line.startswith("Traceback") for line in others) == 1
+    assert others[-1].startswith("ValueError: ")
+
+
+def test_an_outage_is_written_again_once_a_minute_and_when_it_is_over(
+    log: StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seconds in {"LOOK_EVERY": 0.05, "SAY_EVERY": 0.4, "QUIET_FOR": 60.0, "SETTLED_FOR": 0.2}.items():
+        monkeypatch.setattr(outages, name, seconds)
+    ours = structlog.get_logger("tests.log")
+
+    for _ in range(12):
+        ours.warning("The company server was not reached.", outage="company server")
+        time.sleep(0.05)
+    outages.OUTAGES.note_answer("company server")
+    eventually(lambda: "An outage is over." in log.getvalue(), within=5)
+
+    first, *others, last = log.getvalue().splitlines()
+    assert "The company server was not reached." in first
+    assert others
+    assert all("An outage goes on." in line for line in others)
+    assert "An outage is over." in last
+    assert "lines_left_out=11" in last
+
+
+@pytest.mark.django_db
+def test_a_statement_that_took_too_long_is_no_outage() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = '10ms'")
+        with pytest.raises(OperationalError) as canceled:
+            cursor.execute("SELECT pg_sleep(5)")
+
+    assert outages.outage_behind(canceled.value) == ""
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[StringIO]:
+    """What the handler of a process writes, which has met no outage yet."""
+    output, configuration = StringIO(), logging_configuration(level="INFO", as_json=False)
+    configurator = logging.config.DictConfigurator({"version": 1})
+    handler = logging.StreamHandler(output)
+    handler.setFormatter(configurator.configure_formatter(configuration["formatters"]["structured"]))
+    for name in configuration["handlers"]["stderr"]["filters"]:
+        handler.addFilter(configurator.configure_filter(configuration["filters"][name]))
+    outages.OUTAGES.forget()
+    monkeypatch.setattr(logging.getLogger(), "handlers", [handler])  # Others have the same filter.
+    yield output
+    outages.OUTAGES.forget()

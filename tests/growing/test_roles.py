@@ -278,6 +278,30 @@ def test_the_doctor_says_which_role_it_is(console: Console) -> None:
     assert PASSWORD not in json.dumps(checks)
 
 
+def test_an_outage_of_the_database_is_a_few_lines_and_pages_say_when_to_come_back(
+    running: tuple[Instance, TwoRoles], rest: httpx.Client
+) -> None:
+    instance, server = running
+    logs = {name: instance.home / "logs" / f"{name}.log" for name in ("web", "worker")}
+    begins = {name: len(log.read_bytes()) for name, log in logs.items()}
+    signed_in = httpx.Client(base_url=instance.url, cookies={"bigmind_session": "s" * 32})
+
+    server.stop()
+    answers = [
+        ask() for _ in range(30) for ask in (lambda: rest.get("facts/"), lambda: signed_in.get("/memory/facts/"))
+    ]
+    server.restart()
+    eventually(lambda: rest.get("facts/").status_code == 200)
+    # Each of two web processes says that it begins and ends.
+    eventually(lambda: logs["web"].read_text().count("An outage is over.") in {1, 2}, within=20)
+
+    written = {name: log.read_bytes()[begins[name] :].decode() for name, log in logs.items()}
+    assert {answer.status_code for answer in answers} == {503}
+    assert all("Retry-After" in answer.headers for answer in answers)
+    assert "Traceback" not in written["web"] + written["worker"]
+    assert len([line for line in written["web"].splitlines() if "was slow" not in line]) <= 4, written["web"]
+
+
 @pytest.fixture
 def apart(running: tuple[Instance, TwoRoles], tmp_path: Path) -> Console:
     """A machine on which nothing runs yet, which knows the application alone."""

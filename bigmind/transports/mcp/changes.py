@@ -186,7 +186,7 @@ async def _end_those_that_are_shut(streams: Collection[Stream]) -> list[Stream]:
     try:
         actors = await on_a_thread(partial(_actors_now, [stream.actor for stream in streams]), request_id="")
     except Exception as error:  # noqa: BLE001 - the outermost loop: a key that cannot be checked does not count as valid
-        log.warning("Streams end: their keys cannot be looked up.", error=type(error).__name__)
+        log.warning("Streams end: their keys cannot be looked up.", error=error)
         actors = {}
     open_ones = []
     for stream in streams:

@@ -42,7 +42,7 @@ def as_protocol_error(error: Exception, request_id: str) -> MCPError:
 
 def _our_fault(error: Exception, request_id: str) -> ProtocolError:
     if isinstance(error, OperationalError | InterfaceError) or is_disk_full(error):
-        log.error("The database does not answer.", request_id=request_id, error=type(error).__name__)
+        log.error("The database does not answer.", request_id=request_id, error=error)
         DATABASE_ERRORS.labels("mcp").inc()
         sentence = DISK_FULL if is_full_disk_behind(error) else DATABASE_AWAY
     else:

@@ -1,6 +1,7 @@
 """Refusals as REST tells them: RFC 9457 problem+json, translated once from whatever went wrong."""
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ from bigmind.core.metrics import DATABASE_ERRORS
 from bigmind.core.program_paths import is_for_programs
 from bigmind.core.read_only import is_refused_write
 from bigmind.observability.health import is_full_disk_behind
-from bigmind.observability.logging import current_request_id
+from bigmind.observability.logging import current_request_id, tell_once
 from bigmind.views import errors
 
 CONTENT_TYPE = "application/problem+json"
@@ -209,7 +210,8 @@ DISK_FULL_HINT = "Free some space, or tell an admin; it goes on by itself within
 
 
 def _database_away(error: Exception) -> HttpResponse:
-    log.error("The database refused or did not answer.", error=str(error))
+    log.error("The database refused or did not answer.", error=error)
+    tell_once()
     DATABASE_ERRORS.labels("rest").inc()
     if isinstance(error.__cause__, QueryCanceled):
         detail, hint = "The database took too long over this request.", "Ask for less at once."
@@ -249,5 +251,8 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer 500. The error is in the log already."""
+    """Answer what came from before any view: 503 where the database was away, else 500, which Django logs."""
+    error = sys.exc_info()[1]
+    if isinstance(error, OperationalError | InterfaceError):
+        return problem_of(error) if is_rest(request) else errors.database_away(error)
     return problem_of(RuntimeError()) if is_rest(request) else defaults.server_error(request)
