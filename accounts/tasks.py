@@ -3,17 +3,7 @@
 from celery import shared_task
 
 from accounts.oauth import app_tokens, connected_apps
-from accounts.services import calls, key_warnings
-from accounts.sign_in import sign_ins
-from accounts.sign_in.attempts import forget_old_tries
-
-
-@shared_task
-def forget_old_calls() -> None:
-    """Delete usage, kept replies, sign-in tries and sessions past their age."""
-    calls.forget_old_calls()
-    forget_old_tries()
-    sign_ins.forget_ended_sessions()
+from accounts.services import key_warnings
 
 
 @shared_task

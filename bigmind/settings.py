@@ -405,7 +405,6 @@ CELERY_BEAT_SCHEDULE = {
     "forget-old-questions": {"task": "knowledge.tasks.forget_old_questions", "schedule": 86_400.0},
     "forget-old-texts": {"task": "knowledge.tasks.forget_old_texts", "schedule": 86_400.0},
     "forget-captures": {"task": "knowledge.tasks.forget_captures", "schedule": 3600.0},
-    "forget-silent-instances": {"task": "knowledge.tasks.forget_silent_instances", "schedule": 86_400.0},
     "deliver-pending": {"task": "curation.tasks.deliver_pending", "schedule": 60.0},
     "tell-audit-head": {"task": "curation.tasks.tell_audit_head", "schedule": 300.0, "options": {"expires": 300}},
     # How often it is really asked, the row of the server says.
@@ -428,16 +427,17 @@ CELERY_BEAT_SCHEDULE = {
     "fetch-packs": {"task": "curation.tasks.fetch_packs", "schedule": 3600.0, "options": {"expires": 3600}},
     "send-digests": {"task": "curation.tasks.send_digests", "schedule": 300.0},
     "send-letters": {"task": "curation.tasks.send_letters", "schedule": 300.0, "options": {"expires": 300}},
-    "forget-old-deliveries": {"task": "curation.tasks.forget_old_deliveries", "schedule": 86_400.0},
     "warn-of-ending-keys": {"task": "accounts.tasks.warn_of_ending_keys", "schedule": 3600.0},
     "forget-unused-apps": {"task": "accounts.tasks.forget_unused_apps", "schedule": 3600.0},
-    "forget-old-calls": {"task": "accounts.tasks.forget_old_calls", "schedule": 3600.0},
+    "delete-past-bounds": {"task": "bigmind.tasks.delete_past_bounds", "schedule": 3600.0},
 }
 KEEP_TOLD_DAYS = ENVIRONMENT.keep_told_days
 KEEP_CALLS_DAYS = ENVIRONMENT.keep_calls_days
 KEEP_QUESTIONS_DAYS = ENVIRONMENT.keep_questions_days
 KEEP_ASKED_DAYS = ENVIRONMENT.keep_asked_days
 KEEP_DELIVERIES_DAYS = ENVIRONMENT.keep_deliveries_days
+KEEP_RECORDS_DAYS = ENVIRONMENT.keep_records_days
+KEEP_UNUSED_VECTORS = ENVIRONMENT.keep_unused_vectors
 BACKUP_BUCKET = ENVIRONMENT.backup_bucket
 BACKUP_DIR = ENVIRONMENT.backup_dir or (str(ENVIRONMENT.home / "backups") if BACKUP_BUCKET else "")
 BACKUP_RECIPIENTS = tuple(ENVIRONMENT.backup_recipients.split())

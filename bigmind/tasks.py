@@ -13,6 +13,7 @@ from bigmind.backup.routine import back_up as make_and_copy
 from bigmind.backup.runs import last_run, recent_runs
 from bigmind.core.background import BackgroundTask
 from bigmind.core.live_settings import live
+from bigmind.observability import bounds
 
 
 @shared_task
@@ -30,6 +31,12 @@ def back_up() -> None:
 def back_up_now() -> None:
     """Make a backup, because an admin asked for one."""
     make_and_copy(BackupPlan.from_settings())
+
+
+@shared_task
+def delete_past_bounds() -> None:
+    """Delete what is past its age or number: usage, replies, notices, runs, vectors of texts that are gone."""
+    bounds.delete_past_bounds()
 
 
 @shared_task

@@ -62,9 +62,3 @@ def find_overlaps() -> None:
 def compare_proposals() -> None:
     """Compare new and revised proposals with the others, so that the queue shows what belongs together."""
     overlaps.compare_proposals()
-
-
-@shared_task
-def forget_old_deliveries() -> None:
-    """Delete deliveries that are older than 30 days."""
-    deliveries.forget_old_deliveries()

@@ -3,7 +3,6 @@
 from celery import shared_task
 
 from knowledge.app_maps import runs as app_runs
-from knowledge.capture.conversations import forget_tool_uses
 from knowledge.capture.forgetting import forget_old_captures
 from knowledge.models import Session
 from knowledge.search import indexes
@@ -17,10 +16,8 @@ from knowledge.services import (
     gaps,
     index_gaps,
     injection_signs,
-    instances,
     notes,
     people_index,
-    recent_questions,
     sent_lines,
 )
 from knowledge.services import (
@@ -105,22 +102,14 @@ def forget_old_texts() -> None:
 
 @shared_task
 def forget_old_questions() -> None:
-    """Forget the questions that found nothing and those that decisions are tried on, when they are old."""
+    """Forget the questions that found nothing when they are old."""
     gaps.forget_old_questions()
-    recent_questions.forget_old_asked()
-
-
-@shared_task
-def forget_silent_instances() -> None:
-    """Forget the instances that nobody has heard of for half a year."""
-    instances.forget_silent_instances()
 
 
 @shared_task
 def forget_captures() -> None:
-    """Forget what hooks captured longer ago than its user wants, and the uses of tools that were announced."""
+    """Forget what hooks captured longer ago than its user wants."""
     forget_old_captures()
-    forget_tool_uses()
 
 
 @shared_task(threads=3)  # One run waits for one server outside, and the next asks another.

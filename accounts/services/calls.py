@@ -1,19 +1,14 @@
 """Calls: the usage log."""
 
-from datetime import timedelta
 from time import monotonic
 from typing import Any
 
 from django.db import connection
-from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.models import Call, KeptReply
 from bigmind.core.change_notifications import CHANNEL, Change
-from bigmind.core.live_settings import live
 
 from .call_batches import BATCH, CallRow
-from .idempotency import REPLIES_KEPT
 
 _RECORD = """
 WITH not_waiting AS (
@@ -58,11 +53,3 @@ def record_call(
     with connection.cursor() as cursor:
         told: list[Any] = [change is not None, CHANNEL, change.text() if change else ""]
         cursor.execute(_RECORD, [connection.in_atomic_block, *told, *values])
-
-
-def forget_old_calls() -> int:
-    """Delete usage older than BIGMIND_KEEP_CALLS_DAYS and kept replies older than 7; return how many rows went."""
-    now = timezone.now()
-    calls, _ = Call.objects.filter(at__lt=now - timedelta(days=live.KEEP_CALLS_DAYS)).delete()
-    replies, _ = KeptReply.objects.filter(at__lt=now - REPLIES_KEPT).delete()
-    return calls + replies

@@ -13,7 +13,7 @@ from accounts.models import KeptReply, User
 from bigmind.core.errors import Conflict
 
 REPLIES_KEPT = timedelta(days=7)
-"""`accounts/services/calls.py:forget_old_calls` deletes older ones together with the usage log."""
+"""`bigmind/observability/bounds.py` deletes older ones."""
 
 
 @transaction.atomic

@@ -58,12 +58,6 @@ def forget_tries(name: str, address: str) -> None:
     SignInTry.objects.filter(name_digest=digest_of_name(name), address=network_of(address)).delete()
 
 
-def forget_old_tries() -> int:
-    """Delete attempts that no longer count; return how many were deleted."""
-    gone, _ = SignInTry.objects.filter(at__lte=timezone.now() - WITHIN).delete()
-    return gone
-
-
 def _require_fewer(tries: QuerySet[SignInTry], most: int) -> None:
     """Refuse when there are `most`: one is welcome again when the oldest of the newest `most` counts no more."""
     moments = tries.order_by("-at").values_list("at", flat=True)[most - 1 : most]

@@ -84,11 +84,6 @@ def end_sign_ins(user: User, *, but: str | None = None) -> int:
     return browsers
 
 
-def forget_ended_sessions() -> None:
-    """Delete the sessions that have expired, and what was known of them."""
-    Session.objects.filter(expire_date__lte=timezone.now()).delete()
-
-
 def browser_in_words(user_agent: str) -> str:
     """Name a browser as people do: “Firefox on Linux”."""
     browser = _first_of(_BROWSERS, user_agent)

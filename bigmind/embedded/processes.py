@@ -5,6 +5,7 @@ import ctypes
 import faulthandler
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -31,6 +32,9 @@ _PR_SET_NAME = 15
 # Loaded here because after the fork of a threaded process only async-signal-safe work is allowed.
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
+LOG_BYTES = 100 * 1024 * 1024
+"""Beyond it a log is moved aside while its process runs. The one before is replaced, so a part has two at most."""
+
 # How long the processes of a dead server may take to notice, before we end them.
 NOTICE = 2.0
 
@@ -39,6 +43,15 @@ def rotate(log: Path) -> None:
     """Rename the log of the previous start to `<name>.log.1`."""
     if log.exists():
         log.replace(log.with_name(f"{log.name}.1"))
+
+
+def shorten(log: Path) -> None:
+    """Move what a log has beyond its limit to `<name>.log.1`; the process goes on writing at its new end."""
+    # What is written between the two steps is lost: better than a disk that is full of logs.
+    with contextlib.suppress(OSError):
+        if log.stat().st_size > LOG_BYTES:
+            shutil.copyfile(log, log.with_name(f"{log.name}.1"))
+            os.truncate(log, 0)
 
 
 def last_lines(log: Path) -> str:

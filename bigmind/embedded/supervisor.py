@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.home import CannotStart
-from bigmind.embedded.processes import Child, end_together
+from bigmind.embedded.processes import Child, end_together, shorten
 from bigmind.embedded.service_manager import ServiceManager
 from bigmind.embedded.waiting import Say, Wait
 
@@ -120,6 +120,8 @@ class Supervisor:
                     watch.look(self.say)
                 except Exception as error:  # noqa: BLE001 - what one part meets must not end what keeps the others running
                     self.say(f"{watch.part.name} could not be looked at: {error}")
+            for log in {child.log for child in self.children} | ({self.cluster.log} if self.cluster else set()):
+                shorten(log)
             self.manager.report(is_whole=all(watch.due is None for watch in self._watches))
             time.sleep(LOOK_EVERY)
 

@@ -117,6 +117,23 @@ class Storage(InstanceSettings):
         json_schema_extra=changeable("KEEP_DELIVERIES_DAYS"),
         description="Days that a webhook message or an e-mail is kept after it was delivered or given up.",
     )
+    keep_records_days: int = Field(
+        default=365,
+        ge=30,
+        le=3650,
+        json_schema_extra=changeable("KEEP_RECORDS_DAYS"),
+        description="Days that other records of use are kept: notices, alerts, links and invitations that have "
+        "expired, finished runs of app maps, what healed in them, triggers that fired, errors that were asked about, "
+        "what vectors cost per day. Neither the audit log nor anything that was stored as knowledge.",
+    )
+    keep_unused_vectors: int = Field(
+        default=10_000,
+        ge=0,
+        le=1_000_000,
+        json_schema_extra=changeable("KEEP_UNUSED_VECTORS"),
+        description="Vectors of texts that nothing stored has any more, the newest of which are kept, so that a text "
+        "that is restored need not be embedded again.",
+    )
 
     @field_validator("database_direct_url")
     @classmethod

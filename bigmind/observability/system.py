@@ -23,6 +23,7 @@ from bigmind.core.translation import _
 from bigmind.embedded.home import free_bytes
 from bigmind.environment import environment, unknown_variables
 from bigmind.observability import health
+from bigmind.observability.bounds import say_bound_of_table
 from knowledge.services.embedding_status import PipelineSummary, pipeline_summary
 
 TABLES_SHOWN = 8
@@ -70,6 +71,11 @@ class TableSize:
     name: str
     bytes: int
     rows: int
+
+    @property
+    def bound(self) -> str:
+        """What keeps it from growing for ever, in words."""
+        return say_bound_of_table(self.name)
 
 
 @dataclass(frozen=True)

@@ -52,13 +52,6 @@ def deliver_pending() -> int:
     return arrived
 
 
-def forget_old_deliveries() -> int:
-    """Delete deliveries older than BIGMIND_KEEP_DELIVERIES_DAYS that arrived or were given up; return how many."""
-    before = timezone.now() - timedelta(days=live.KEEP_DELIVERIES_DAYS)
-    old = Delivery.objects.exclude(delivered_at=None, given_up_at=None).filter(created_at__lt=before)
-    return old.delete()[0]
-
-
 def send_again(delivery: Delivery) -> None:
     """Queue a delivery again with all its attempts, for when the receiver works again."""
     Delivery.objects.filter(pk=delivery.pk).update(

@@ -18,7 +18,6 @@ from .reports import clean
 
 KEPT_ACTS = 5_000
 """Of one user. Beyond them the oldest go, however long the rest is kept."""
-FIRINGS_LAST = timedelta(days=365)
 COMMAND_CHARS, ERROR_CHARS, PATHS = 2_000, 1_000, 20
 
 
@@ -92,7 +91,7 @@ def keep_acts(actor: Actor, client: str, acts: Sequence[NotedAct]) -> None:
 
 
 def forget_old_acts(chosen: Mapping[UUID, int]) -> None:
-    """Delete the records that are older than their users want, and after a year that something fired.
+    """Delete the records that are older than their users want.
 
     What fired for users who keep no record goes, too: it came before they chose so, or while they did.
 
@@ -102,7 +101,6 @@ def forget_old_acts(chosen: Mapping[UUID, int]) -> None:
     Act.objects.exclude(user__in=list(chosen)).filter(at__lt=now - timedelta(days=KEEP_DAYS)).delete()
     for user, days in chosen.items():
         Act.objects.filter(user=user, at__lt=now - timedelta(days=days)).delete()
-    Firing.objects.filter(at__lt=now - FIRINGS_LAST).delete()
     Firing.objects.filter(user__in=CapturePolicy.objects.filter(acts=ActRecord.OFF).values("user")).delete()
 
 

@@ -9,7 +9,6 @@ from django.utils import timezone
 from accounts.actor import Actor
 from bigmind.core.text import digest
 from knowledge.models import Conversation, Session, ToolUse
-from knowledge.models.conversations import TOOL_USE_LASTS
 
 from .reports import HookReport
 
@@ -103,11 +102,6 @@ def find_by_tool_use(actor: Actor, tool_use_id: str) -> tuple[str, str] | None:
     """Return the digest of the conversation, and the sub-agent, whose hook announced this call; None if none did."""
     announced = ToolUse.objects.filter(user=actor.user, tool_use_id=tool_use_id[:200])
     return announced.values_list("conversation__digest", "sub_agent").first()
-
-
-def forget_tool_uses() -> None:
-    """Delete what hooks announced over an hour ago: the calls have come long since."""
-    ToolUse.objects.filter(at__lt=timezone.now() - TOOL_USE_LASTS).delete()
 
 
 def _lock_conversations() -> "QuerySet[Conversation]":

@@ -126,11 +126,6 @@ def forget_instance(actor: Actor, *, instance_id: InstanceId) -> Instance:
     return instance
 
 
-def forget_silent_instances() -> int:
-    """Delete the instances that have not reported for half a year; return how many."""
-    return Instance.objects.filter(last_seen__lt=timezone.now() - KEPT).delete()[0]
-
-
 def instances_shown(actor: Actor) -> "QuerySet[Instance]":
     """Return the instances that someone may see: their own, and those of people who share their agents."""
     sharing = people_shown(actor.user, ProfileSection.AGENTS).order_by().values("pk")

@@ -7,7 +7,7 @@ found. Their texts and ids are not kept, nor anything of company knowledge, whic
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from statistics import fmean
 from typing import Any
 from uuid import UUID
@@ -91,12 +91,6 @@ def keep_start(actor: Actor, *, project: str, topics: Sequence[str], room: int) 
     if _is_kept(actor):
         wanted = sorted(set(topics))
         _keep(actor.user, AskedForm.START, project, "", " ".join(wanted), {"topics": wanted, "room": room})
-
-
-def forget_old_asked() -> int:
-    """Delete questions older than the retention period; return how many."""
-    before = timezone.now() - timedelta(days=live.KEEP_ASKED_DAYS)
-    return AskedQuestion.objects.filter(asked_at__lt=before).delete()[0]
 
 
 def forget_prompts(prompts: Iterable[tuple[UUID, str]], *, limit: int) -> None:

@@ -14,8 +14,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import SignInLink, SignInTry, User
-from accounts.sign_in.attempts import TRIES, TRIES_OF_AN_ADDRESS, WITHIN, count_try, forget_old_tries
+from accounts.sign_in.attempts import TRIES, TRIES_OF_AN_ADDRESS, WITHIN, count_try
 from accounts.sign_in.links import make_sign_in_link
+from bigmind.observability.bounds import delete_past_bounds
 from tests.factories import make_user
 
 PASSWORD = "a horse, a battery, a staple"
@@ -261,7 +262,7 @@ def test_tries_count_for_a_quarter_of_an_hour_and_are_deleted_then(client: Clien
     SignInTry.objects.update(at=timezone.now() - WITHIN)
 
     sign_in(client)
-    forget_old_tries()
+    delete_past_bounds()
 
     assert is_signed_in(client)
     assert not SignInTry.objects.exists()

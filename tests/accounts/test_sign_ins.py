@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import SignIn, User
 from accounts.sign_in.sign_ins import browser_in_words
-from accounts.tasks import forget_old_calls
+from bigmind.observability.bounds import delete_past_bounds
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -153,7 +153,7 @@ def test_expired_sessions_are_forgotten(ada: User) -> None:
     sign_in()
     Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
 
-    forget_old_calls()
+    delete_past_bounds()
 
     assert not Session.objects.exists()
     assert not SignIn.objects.exists()

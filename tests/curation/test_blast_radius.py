@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from bigmind.core.errors import Forbidden
 from bigmind.core.rls import rls_scope
+from bigmind.observability.bounds import delete_past_bounds
 from curation.proposals.blast_radius import blast_radius
 from curation.proposals.briefing import brief
 from curation.proposals.decision_trials import try_decision
@@ -18,7 +19,6 @@ from knowledge.models import Act, AskedQuestion, CompanyEntry, Conversation, Hoo
 from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
 from knowledge.services.recall import recall
-from knowledge.services.recent_questions import forget_old_asked
 from knowledge.services.semantic_search import semantic_search
 from knowledge.services.sessions import start_session
 from tests.curation.factories import approved_entry, decide_at_latest, propose
@@ -279,7 +279,7 @@ def test_a_question_is_kept_for_its_asker_alone_and_not_for_ever(agents, setting
     assert (kept.user, kept.text, kept.times) == (agents[0].user, QUESTION, 2)
 
     AskedQuestion.objects.filter(user=agents[0].user).update(asked_at=timezone.now() - timedelta(days=29))
-    assert forget_old_asked() == 1
+    assert delete_past_bounds() == 1
     settings.KEEP_ASKED_DAYS = 0
     _asked_by(agents[2:])
     assert AskedQuestion.objects.count() == 1

@@ -10,7 +10,8 @@ import pytest
 from psycopg.errors import DiskFull
 
 from bigmind.core.full_disk import LineWriter, is_disk_full
-from bigmind.embedded.processes import last_lines
+from bigmind.embedded import processes
+from bigmind.embedded.processes import last_lines, shorten
 from bigmind.embedded.service_manager import ServiceManager
 from bigmind.embedded.supervisor import Supervisor, Watch
 
@@ -111,3 +112,28 @@ def test_a_full_disk_is_found_behind_other_errors() -> None:
     assert is_disk_full(OSError(errno.EDQUOT, "Disk quota exceeded"))
     assert not is_disk_full(OSError(errno.ECONNREFUSED, "refused"))
     assert not is_disk_full(None)
+
+
+def test_a_log_that_has_grown_is_moved_aside_while_its_process_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "LOG_BYTES", 100)
+    log = tmp_path / "web.log"
+
+    with log.open("ab", buffering=0) as written:
+        for line in range(3):
+            written.write(b"%d" % line * 101)
+            shorten(log)
+        written.write(b"The last one.")
+
+    assert log.read_bytes() == b"The last one."
+    assert log.with_name("web.log.1").read_bytes() == b"2" * 101
+
+
+def test_a_log_within_its_limit_is_left_as_it_is(tmp_path):
+    log = tmp_path / "web.log"
+    log.write_text("Started.")
+
+    shorten(log)
+    shorten(tmp_path / "none.log")
+
+    assert log.read_text() == "Started."
+    assert [path.name for path in tmp_path.iterdir()] == ["web.log"]

@@ -15,13 +15,13 @@ from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.operations import carry_out
 from bigmind.core.profile_sections import ProfileSection
 from bigmind.gate import perform
+from bigmind.observability.bounds import delete_past_bounds
 from bigmind.operations import CATALOGUE
 from knowledge.services.directory import list_directory
 from knowledge.services.instances import (
     MOST_EACH,
     Registration,
     forget_instance,
-    forget_silent_instances,
     list_instances,
     register_instance,
 )
@@ -190,5 +190,5 @@ def test_what_was_silent_for_half_a_year_is_forgotten() -> None:
     reporting(), reporting()
     Instance.objects.filter(pk=Instance.objects.first().pk).update(last_seen=timezone.now() - timedelta(days=181))
 
-    assert forget_silent_instances() == 1
+    assert delete_past_bounds() == 1
     assert Instance.objects.count() == 1

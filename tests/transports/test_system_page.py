@@ -131,7 +131,7 @@ def test_a_task_is_well_late_or_failed_and_says_when_it_is_due(client: Client, a
     assert tasks[EMBED].due - tasks[EMBED].tally.scheduled_at == timedelta(seconds=15)
     assert tasks["knowledge.tasks.keep_indexes"].is_late
     assert tasks["curation.tasks.send_digests"].failed_last
-    assert tasks["accounts.tasks.forget_old_calls"].tally is None
+    assert tasks["bigmind.tasks.delete_past_bounds"].tally is None
     assert "SMTPException" in page.text
 
 
