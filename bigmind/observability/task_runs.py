@@ -10,6 +10,7 @@ from django.db import close_old_connections
 
 from bigmind.core.background import PING, WOKEN_BY
 from bigmind.core.live_settings import live
+from bigmind.core.roles import NotOwner
 from bigmind.observability.logging import begin_request, current_request_id
 from bigmind.observability.outages import outage_behind
 
@@ -32,8 +33,9 @@ def end_run(task: Any, state: str, retval: Any, **_: Any) -> None:
     error = type(retval).__name__ if state == "FAILURE" else ""
     if error or seconds * 1000 >= live.SLOW_MILLISECONDS:
         words = "A task failed." if error else "A task was slow."
-        outage = outage_behind(retval) if error else ""
-        log.warning(words, outcome=error or "ok", milliseconds=round(seconds * 1000, 1), outage=outage)
+        given = {"outage": outage_behind(retval) if error else ""}
+        given |= {"reason": str(retval)} if isinstance(retval, NotOwner) else {}
+        log.warning(words, outcome=error or "ok", milliseconds=round(seconds * 1000, 1), **given)
     if task.name != PING:
         _tally(task, seconds, error)
     close_old_connections()

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from time import monotonic, sleep
 from uuid import UUID
 
@@ -144,7 +144,13 @@ def _unless_refused(act: Callable[[], object]) -> None:
     try:
         act()
     except NotOwner as refusal:
-        log.warning(str(refusal))
+        _warn_once(str(refusal))
+
+
+@cache
+def _warn_once(refusal: str) -> None:
+    """Log it once in this process: it stays so until the worker is started with another address."""
+    log.warning(refusal)
 
 
 def space_of(embedder: Embedder) -> EmbeddingSpace:
