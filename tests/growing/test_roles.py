@@ -314,7 +314,7 @@ def test_the_doctor_finds_a_machine_well_that_runs_web_alone(apart: Console) -> 
 
     wrong = {name for name, check in checks.items() if check["status"] not in {"ok", "skipped"}}
     assert checks["part"]["found"] == "web: as you asked"
-    assert wrong == {"broker", "worker"}  # There is no Redis here.
+    assert wrong == {"broker"}  # There is no Redis here.
     assert "neither migrates" not in checks["wall"]["found"]
 
 
