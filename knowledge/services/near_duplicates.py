@@ -202,31 +202,34 @@ def _compare_next(space: EmbeddingSpace) -> bool:
         vectors__trouble="",
     )
     ready = Passage.objects.filter(~Exists(older), compared=False, vectors__space=space, vectors__vector__isnull=False)
-    passage = ready.select_related("owner").order_by("pk").first()
-    if passage is None:
+    # What somebody is changing is left to the next run. To wait for it while holding what they wait for, a thing or its
+    # passages, would be a deadlock.
+    free = ready.select_related("owner").order_by("pk").select_for_update(of=("self",), no_key=True, skip_locked=True)
+    passage = free.first()
+    if passage is None or not _point(space, passage):
         return False
-    _point(space, passage)
     Passage.objects.filter(pk=passage.pk, owner=passage.owner_id).update(compared=True)
     return True
 
 
-def _point(space: EmbeddingSpace, passage: Passage) -> None:
+def _point(space: EmbeddingSpace, passage: Passage) -> bool:
     """Let a thing point to an older one that means the same; mark the older ones that it contradicts.
 
-    Only if it points nowhere yet: what was found by its words is nearer than anything found by meaning.
+    Only if it points nowhere yet: what was found by its words is nearer than anything found by meaning. Returns whether
+    nobody was changing any of them.
     """
     things = _POINTING[passage.kind]._default_manager
     if not things.filter(pk=passage.source_id, similar_to=None).exists():
-        return
+        return True
     same, contradicted = _compare_passage(space, passage)
-    named = [passage.source_id, *contradicted, *([same] if same else [])]
-    # Locked in the order of their keys: others who lock the same in another order would wait for this, and this for
-    # them.
-    list(things.filter(pk__in=named).order_by("pk").select_for_update(no_key=True).values_list("pk"))
+    named = things.filter(pk__in=[passage.source_id, *contradicted, *([same] if same else [])]).order_by("pk")
+    if len(named.select_for_update(no_key=True, skip_locked=True).values_list("pk")) < named.count():
+        return False
     for older in contradicted:
         _mark_contradicted(passage, int(older))
     if same:
         things.filter(pk=passage.source_id, similar_to=None).update(similar_to=same)
+    return True
 
 
 def _compare_passage(space: EmbeddingSpace, passage: Passage) -> tuple[str | None, list[str]]:
