@@ -1,6 +1,7 @@
 """A PgBouncer of the tests' own, which hands each transaction to whichever session of the server is free."""
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -16,6 +17,9 @@ from tests.embedded.instance import free_port
 
 SESSIONS = 3
 """So few that transactions of several people meet in one."""
+GROWING = Path(__file__).parents[1] / "docs/growing.md"
+_DOCUMENTED = re.compile(r"```ini\n# /etc/pgbouncer.*?\[pgbouncer\]\n(?P<lines>.*?)\n```", re.DOTALL)
+"""What we tell people to set."""
 _CONFIGURATION = """
 [databases]
 * = host={host} user={user} password={password}
@@ -24,9 +28,9 @@ listen_addr = 127.0.0.1
 listen_port = {port}
 unix_socket_dir =
 auth_type = any
-pool_mode = transaction
 default_pool_size = {sessions}
 max_client_conn = 200
+{documented}
 logfile = {folder}/pgbouncer.log
 pidfile = {folder}/pgbouncer.pid
 """
@@ -50,6 +54,7 @@ class Pool:
         if program is None:
             (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("PgBouncer is missing: install pgbouncer.")
         told = {**self._server, "port": self.port, "sessions": SESSIONS, "folder": self.folder}
+        told["documented"] = _DOCUMENTED.search(GROWING.read_text())["lines"]
         configuration = self.folder / "pgbouncer.ini"
         configuration.write_text(_CONFIGURATION.format(**told))
         self._process = subprocess.Popen([program, "--quiet", *self._account(), str(configuration)])

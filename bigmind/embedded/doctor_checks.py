@@ -33,8 +33,10 @@ from knowledge.search.partitions.tables import count_partitions
 
 OLDEST_PYTHON = (3, 11)
 PATIENCE_SECONDS = 3
+POOL_SECONDS = {"server_login_retry": 3, "query_wait_timeout": 15}
+"""The longest that is well: the pool adds the first to an outage of the database, and holds threads for the second."""
 COMFORTABLE_FREE_BYTES = 1024**3
-OF_THE_DATABASE = ("database", "wall", "vector", "migrations", "writes", "clock", "changes", "partitions")
+OF_THE_DATABASE = ("database", "wall", "vector", "migrations", "writes", "clock", "changes", "pool", "partitions")
 OF_WEB = ("port", "web", "processes", "sessions")
 START = f"Start BigMind: {start_command()}"
 SESSION_CALLS = 4
@@ -258,6 +260,7 @@ def database(parts: Collection[str]) -> Iterator[Check]:
     yield _part(writes, "Let BIGMIND_DATABASE_URL name the primary server, or set BIGMIND_READ_ONLY=on.")
     yield _part(clock, "Let this machine and the database take their time by NTP.", CheckStatus.WARNING)
     yield _changes() if "web" in parts else _skip("changes", "web runs elsewhere")
+    yield _pool()
     yield _partitions()
 
 
@@ -296,6 +299,25 @@ def _changes() -> Check:
     advice = "Let BIGMIND_DATABASE_DIRECT_URL name the server past the pool: web processes listen there."
     found = "nobody can listen through the pool before the database: agents that subscribed are told of no changes"
     return Check("changes", CheckStatus.WARNING, found, advice)
+
+
+def _pool() -> Check:
+    """Check how long an outage of the database lasts through a pool, as far as the pool lets us see its settings."""
+    if not is_pooled(DEFAULT_DB_ALIAS):
+        return Check("pool", CheckStatus.OK, "none")
+    console = {**connection.get_connection_params(), "dbname": "pgbouncer", "connect_timeout": PATIENCE_SECONDS}
+    try:
+        with psycopg.connect(**console, autocommit=True) as pool:
+            settings = {name: value for name, value, *_ in pool.execute("SHOW CONFIG")}
+        found = {name: float(settings[name]) for name in POOL_SECONDS}
+    except (psycopg.Error, KeyError):
+        return _skip("pool", "only its stats_users may read its settings; docs/growing.md says which it needs")
+    words = ", ".join(f"{name} = {seconds:g}" for name, seconds in found.items())
+    if all(0 < seconds <= POOL_SECONDS[name] for name, seconds in found.items()):
+        return Check("pool", CheckStatus.OK, f"PgBouncer: {words}")
+    advice = "Set server_login_retry = 1 and query_wait_timeout = 5 in pgbouncer.ini, and RELOAD it."
+    worse = f"PgBouncer makes each outage of the database longer: {words}"
+    return Check("pool", CheckStatus.WARNING, worse, advice)
 
 
 def _partitions() -> Check:

@@ -13,6 +13,7 @@ from tests.embedded.console import Console
 from tests.embedded.instance import CopiedInstance, Instance, eventually
 from tests.growing.server import PASSWORD, TwoRoles, two_roles
 from tests.pool import SESSIONS, Pool
+from tests.torture.writes import client_of
 
 PEOPLE, FACTS = 5, 4
 Checks = dict[str, dict[str, Any]]
@@ -107,6 +108,25 @@ def test_the_doctor_says_whether_anybody_can_listen_for_changes(examined: tuple[
 
     assert (past_the_pool["status"], web["status"]) == ("ok", "ok"), (past_the_pool, web)
     assert (through_it["status"], "BIGMIND_DATABASE_DIRECT_URL" in through_it["advice"]) == ("warning", True)
+
+
+def test_the_doctor_reads_how_soon_the_pool_tries_again(examined: tuple[Checks, Checks, Checks]) -> None:
+    found = examined[0]["pool"]
+
+    assert (found["status"], found["found"]) == ("ok", "PgBouncer: server_login_retry = 1, query_wait_timeout = 5")
+
+
+def test_everything_is_answered_again_soon_after_the_server_was_away(
+    pooled: tuple[Instance, Pool, TwoRoles],
+) -> None:
+    instance, _, server = pooled
+    with client_of(instance) as rest:
+        server.stop()
+        assert rest.get("facts/", timeout=15).status_code == 503  # Two minutes at PgBouncer's default.
+        server.data.chmod(0o700)  # The pool, as another user, was let in further than the server likes.
+        server.restart()
+
+        eventually(lambda: rest.get("facts/").status_code == 200, within=8)  # 15 s at PgBouncer's default.
 
 
 def _live(url: str, name: str, key: str) -> tuple[list[str], str]:
