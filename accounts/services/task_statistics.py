@@ -1,6 +1,9 @@
 """Task tallies: what background tasks did, added up over all workers."""
 
 from django.db import connection
+from django.db.models import F
+
+from accounts.models import TaskTally
 
 # One statement, and no row is read first: two workers may end the same task at once.
 _TALLY = """
@@ -37,3 +40,8 @@ def tally_task(task: str, *, seconds: float, scheduled: bool, request_id: str, e
     }
     with connection.cursor() as cursor:
         cursor.execute(_TALLY, values)
+
+
+def last_error(task: str) -> str:
+    """Return the kind of error that the last run of a task ended with; nothing where it did its work, or never ran."""
+    return TaskTally.objects.filter(task=task, failed_at=F("ended_at")).values_list("error", flat=True).first() or ""

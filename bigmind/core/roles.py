@@ -17,7 +17,7 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models import Model
 from psycopg import sql
 
-from bigmind.core.errors import BigMindError
+from bigmind.core.errors import Forbidden
 from bigmind.core.read_only import is_read_only, require_writable
 from bigmind.core.rls import KEY_TABLE, key_statements, use_tokens
 
@@ -72,10 +72,8 @@ def migrating() -> Iterator[None]:
         _is_migrating.reset(before)
 
 
-class NotOwner(BigMindError):
+class NotOwner(Forbidden):
     """This process cannot do what the owner of the tables alone may."""
-
-    code = "not_owner"
 
 
 def forget_owner() -> None:

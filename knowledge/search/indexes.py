@@ -8,10 +8,10 @@ from uuid import UUID
 
 import structlog
 from django.db import connection
-from django.db.models import F
 from django.db.models.functions import Now
 
 from accounts.models import TaskTally, User
+from accounts.services.task_statistics import last_error
 from bigmind.core.read_only import is_read_only
 from bigmind.core.roles import NotOwner, owner, require_owner
 from knowledge.models import EmbeddingSpace, Kind
@@ -196,15 +196,16 @@ def drop_indexes(space: EmbeddingSpace) -> None:
 
 def indexes_error() -> str:
     """Say why nobody maintains the indexes, as the last run of a worker left it; nothing where it did its work."""
-    run = TaskTally.objects.filter(task=TASK).annotate(age=Now() - F("scheduled_at")).first()
-    if run is None or is_read_only():
+    if is_read_only():
         return ""
-    if run.failed_at == run.ended_at and run.error == NotOwner.__name__:
+    error = last_error(TASK)
+    if error == NotOwner.__name__:
         return "are not maintained: the worker does not own the tables; set its BIGMIND_DATABASE_OWNER_URL, past a pool"
-    if run.failed_at == run.ended_at:
-        return f"are not maintained: the last run of {TASK} failed ({run.error}); worker.log says why"
-    if run.age and run.age > LATE:
-        return f"are not maintained since {run.scheduled_at:%Y-%m-%d %H:%M} UTC: start a worker"
+    if error:
+        return f"are not maintained: the last run failed ({error}); worker.log says why"
+    late = TaskTally.objects.filter(task=TASK, scheduled_at__lt=Now() - LATE).first()
+    if late:
+        return f"are not maintained since {late.scheduled_at:%Y-%m-%d %H:%M} UTC: start a worker and a scheduler"
     return ""
 
 

@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet, Sum, TextField
 from django.db.models.functions import Cast
 
+from accounts.services.task_statistics import last_error
 from bigmind.core.background import after_commit
 from bigmind.core.rls import rls_bypass
 from knowledge.kinds import KINDS
@@ -101,7 +102,9 @@ def check_index() -> int:
 
 
 def index_error() -> str:
-    """Return what the index lacks, as the last check found it; nothing where it is complete."""
+    """Return what the index lacks, as the last check found it, or that this failed; nothing where it is complete."""
+    if error := last_error("knowledge.tasks.check_index"):
+        return f"is not checked: the last check failed ({error}); worker.log says why"
     rows = IndexGap.objects.order_by("gap").values_list("gap").annotate(count=Sum("count"))
     lacks = ", ".join(f"{count:,} {Lack(gap).label}" for gap, count in rows)
     return f"is incomplete: {lacks}; the next check mends it, and so does “bigmind reindex”" if lacks else ""

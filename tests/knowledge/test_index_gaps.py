@@ -1,6 +1,7 @@
 """What search cannot find although it is stored is counted, shown and mended."""
 
 import json
+from datetime import timedelta
 from io import StringIO
 
 import pytest
@@ -8,6 +9,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
+from accounts.models import TaskTally
+from accounts.services.task_statistics import tally_task
 from bigmind.observability import health
 from knowledge.kinds import KINDS
 from knowledge.models import STALE_AFTER, Fact, IndexGap, Kind, Passage, PassageVector, Session
@@ -104,3 +107,13 @@ def test_each_gap_is_told_by_all_voices_and_mended_by_one_command() -> None:
     assert health.index(is_known=True).ok
     assert PassageVector.objects.exclude(vector=None).count() == Passage.objects.count() == 3
     assert len(semantic_search(actor, query="depot street 0").items) == 3
+
+
+def test_a_check_that_failed_says_so_and_is_not_taken_for_a_whole_index() -> None:
+    tally_task("knowledge.tasks.check_index", seconds=1, scheduled=True, request_id="1", error="QueryCanceled")
+    failed = health.index(is_known=True)
+    TaskTally.objects.update(failed_at=timezone.now() - timedelta(hours=1))
+    tally_task("knowledge.tasks.check_index", seconds=1, scheduled=True, request_id="2")
+
+    assert "QueryCanceled" in failed.error
+    assert health.index(is_known=True).ok

@@ -55,7 +55,17 @@ def test_anchors_are_those_that_github_makes() -> None:
 def test_every_code_and_every_check_has_its_place_in_troubleshooting() -> None:
     kinds = {kind.code for kind in vars(errors).values() if isinstance(kind, type) and hasattr(kind, "code")}
     looked_at = set(re.findall(r'Check\("(\w+)"', (files() / "bigmind/embedded/doctor_checks.py").read_text()))
-    looked_at |= {"replica", "disk", "embedder", "index", "scrubs", "backups", "guards", *doctor_checks.OF_THE_DATABASE}
+    looked_at |= {
+        "replica",
+        "disk",
+        "embedder",
+        "index",
+        "indexes",
+        "scrubs",
+        "backups",
+        "guards",
+        *doctor_checks.OF_THE_DATABASE,
+    }
 
     code = [path.read_text() for app in ("bigmind", "accounts") for path in (files() / app).rglob("*.py")]
     of_oauth = {error for text in code for error in OAUTH_ERROR.findall(text)}
