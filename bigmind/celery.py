@@ -38,12 +38,12 @@ def take_over_settings(**_: Any) -> None:
 
 @worker_ready.connect(dispatch_uid="bigmind.celery.at_once")  # type: ignore[untyped-decorator]
 def begin_at_once(**_: Any) -> None:
-    """Look after the indexes, so that health says from now on whether this worker may, and sync with a company server.
+    """Look after indexes and backups, so that health says from now on whether this worker may; sync with a company.
 
     The scheduler would begin later, and a laptop sleeps.
     """
     from django.conf import settings
 
     company = ["curation.tasks.sync_with_company"] if settings.COMPANY_URL else []
-    for name in ["knowledge.tasks.keep_indexes", *company]:
+    for name in ["knowledge.tasks.keep_indexes", "bigmind.tasks.back_up", *company]:
         app.send_task(name, ignore_result=True, expires=60)

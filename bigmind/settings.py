@@ -430,6 +430,9 @@ CELERY_BEAT_SCHEDULE = {
     "warn-of-ending-keys": {"task": "accounts.tasks.warn_of_ending_keys", "schedule": 3600.0},
     "forget-unused-apps": {"task": "accounts.tasks.forget_unused_apps", "schedule": 3600.0},
     "delete-past-bounds": {"task": "bigmind.tasks.delete_past_bounds", "schedule": 3600.0},
+    # Whether any are made, and where, each worker knows: no other process needs these settings.
+    "back-up": {"task": "bigmind.tasks.back_up", "schedule": 600.0, "options": {"expires": 600}},
+    "rehearse": {"task": "bigmind.tasks.rehearse_when_due", "schedule": 3600.0, "options": {"expires": 3600}},
 }
 KEEP_TOLD_DAYS = ENVIRONMENT.keep_told_days
 KEEP_CALLS_DAYS = ENVIRONMENT.keep_calls_days
@@ -448,13 +451,6 @@ BACKUP_KEEP_DAILY = ENVIRONMENT.backup_keep_daily
 BACKUP_KEEP_WEEKLY = ENVIRONMENT.backup_keep_weekly
 BACKUP_KEEP_MONTHLY = ENVIRONMENT.backup_keep_monthly
 BACKUP_REHEARSE_DAYS = ENVIRONMENT.backup_rehearse_days
-if BACKUP_DIR:
-    CELERY_BEAT_SCHEDULE["back-up"] = {"task": "bigmind.tasks.back_up", "schedule": 600.0, "options": {"expires": 600}}
-    CELERY_BEAT_SCHEDULE["rehearse"] = {
-        "task": "bigmind.tasks.rehearse_when_due",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
-    }
 # Redis away must not be felt for long: the cache answers like an empty one then.
 CACHES: dict[str, dict[str, Any]] = {
     "default": {

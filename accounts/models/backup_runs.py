@@ -1,5 +1,7 @@
 """Backup runs: each backup that was made or copied, and each rehearsal of a restore."""
 
+from datetime import datetime, timedelta
+
 from django.db import models
 from django.utils import timezone
 
@@ -29,3 +31,8 @@ class BackupRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name or self.place}"
+
+    @property
+    def began_at(self) -> datetime:
+        """When it began: from there to the next it is as long as the settings say."""
+        return self.at - timedelta(seconds=self.seconds)

@@ -29,6 +29,11 @@ class Worker(models.Model):
     name = models.CharField(primary_key=True, max_length=200)
     seen_at = models.DateTimeField(help_text="When it last recorded itself.")
     took_at = models.DateTimeField(help_text="When it last took up a task.")
+    folder = models.CharField(
+        max_length=300, blank=True, db_default="", help_text="Where it makes backups; empty where it makes none."
+    )
+    bucket = models.CharField(max_length=300, blank=True, db_default="", help_text="Where it copies them.")
+    recipients = models.TextField(blank=True, db_default="", help_text="Whom it encrypts them to.")
 
     def __str__(self) -> str:
         return self.name

@@ -1,6 +1,12 @@
 """Workers: which are alive, and how long ago each took up work."""
 
+from datetime import timedelta
+
+from django.conf import settings
 from django.db import connection
+from django.utils import timezone
+
+from accounts.models import Worker
 
 ALIVE_SECONDS = 30.0
 DEAF_SECONDS = 45.0
@@ -8,9 +14,12 @@ DEAF_SECONDS = 45.0
 
 _NOTE = """
 WITH gone AS (DELETE FROM accounts_worker WHERE seen_at < now() - interval '1 hour' AND name <> %(name)s)
-INSERT INTO accounts_worker AS worker (name, seen_at, took_at)
-VALUES (%(name)s, now(), now() - coalesce(%(idle)s, 0) * interval '1 second')
+INSERT INTO accounts_worker AS worker (name, seen_at, took_at, folder, bucket, recipients)
+VALUES (
+    %(name)s, now(), now() - coalesce(%(idle)s, 0) * interval '1 second', %(folder)s, %(bucket)s, %(recipients)s
+)
 ON CONFLICT (name) DO UPDATE SET
+    folder = excluded.folder, bucket = excluded.bucket, recipients = excluded.recipients,
     seen_at = now(), took_at = coalesce(now() - %(idle)s * interval '1 second', worker.took_at)
 """
 _ALL = """
@@ -20,12 +29,25 @@ FROM accounts_worker ORDER BY took_at
 
 
 def note_worker(name: str, idle: float | None) -> None:
-    """Record that a worker is alive, and that it took something `idle` seconds ago, if it has yet.
+    """Record that a worker is alive, how it makes backups, and that it last took something `idle` seconds ago.
 
     A process that takes over from one that took nothing has to take something first.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_NOTE, {"name": name[:200], "idle": idle})
+        cursor.execute(_NOTE, {"name": name[:200], "idle": idle, **_own_backups()})
+
+
+def _own_backups() -> dict[str, str]:
+    return {
+        "folder": settings.BACKUP_DIR[:300],
+        "bucket": settings.BACKUP_BUCKET[:300],
+        "recipients": " ".join(sorted(settings.BACKUP_RECIPIENTS)),
+    }
+
+
+def workers_alive() -> list[Worker]:
+    """Return the workers that run, by name."""
+    return list(Worker.objects.filter(seen_at__gt=timezone.now() - timedelta(seconds=ALIVE_SECONDS)).order_by("name"))
 
 
 def forget_worker(name: str) -> None:

@@ -48,7 +48,7 @@ def read_recipients(texts: Iterable[str]) -> list[Any]:
 def identity_file(given: Path | None = None) -> Path | None:
     """Return the given file, else the one from the settings, if any."""
     kept = settings.BACKUP_IDENTITY_FILE
-    return given or (Path(kept).expanduser() if kept else None)
+    return given or (Path(kept) if kept else None)
 
 
 def read_identities(file: Path) -> list[Any]:

@@ -3,8 +3,9 @@
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
@@ -29,7 +30,9 @@ from .programs import open_connection, run, server_version
 from .retention import KEEP_ALL, Retention
 
 PREFIX, STAMP, PARTIAL = "bigmind-", "%Y%m%dT%H%M%SZ", ".partial"
-LOCK = (7700, 2)
+LOCK, REHEARSAL_LOCK = (7700, 2), (7700, 3)
+ABANDONED_SECONDS = 86_400
+"""After this long a folder that was not completed is of a process that was killed."""
 TABLES = """
 SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') ORDER BY c.relname
@@ -65,29 +68,50 @@ def make_backup(place: Path, *, keep: Retention = KEEP_ALL, recipients: Sequence
         Invalid: it cannot be written, PostgreSQL's programs are missing, or a recipient is invalid.
         Conflict: another backup is being made.
     """
+    with alone() as database:
+        backup = write_backup(database, place, recipients)
+        remove_outdated(place, keep)
+    return backup
+
+
+def write_backup(database: "psycopg.Connection[Any]", place: Path, recipients: Sequence[str]) -> Backup:
+    """Make a backup through a connection that holds the lock, and return it."""
     read_recipients(recipients)
     _prepare(place)
     name = f"{PREFIX}{datetime.now(UTC):{STAMP}}"
     folder, aside = place / name, place / f"{name}{PARTIAL}"
     if folder.exists():
         raise Conflict(f"{folder} is there already.", hint="Wait a second and try again.")
-    with _alone() as database:
-        shutil.rmtree(aside, ignore_errors=True)
+    try:
         aside.mkdir(mode=0o700)
-        try:
-            manifest = _fill(aside, database, recipients)
-            aside.rename(folder)
-        except OSError as error:
-            shutil.rmtree(aside, ignore_errors=True)
-            raise Invalid(f"{place}: {error.strerror or error}.", hint="See to the disk, then try again.") from error
-        except BaseException:
-            shutil.rmtree(aside, ignore_errors=True)
-            raise
-    # Before older backups go, the name of the new one has to be on the disk as well.
-    _sync(place)
-    for outdated in keep.find_outdated(backups_in(place), lambda one: time_of_backup(one.name)):
-        shutil.rmtree(outdated.folder)
+        manifest = _fill(aside, database, recipients)
+        aside.rename(folder)
+        # Before older backups go, the name of the new one has to be on the disk as well.
+        _sync(place)
+    except OSError as error:
+        raise Invalid(f"{place}: {error.strerror or error}.", hint="See to the disk, then try again.") from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
     return Backup(folder, manifest)
+
+
+def remove_outdated(place: Path, keep: Retention) -> None:
+    """Delete the backups that a retention does not keep, and what killed processes left incomplete.
+
+    Raises:
+        Invalid: one cannot be deleted.
+    """
+    for outdated in keep.find_outdated(backups_in(place), lambda one: time_of_backup(one.name)):
+        try:
+            shutil.rmtree(outdated.folder)
+        except OSError as error:
+            raise Invalid(
+                f"{outdated.folder} is outdated: {error.strerror or error}.",
+                hint="See to its permissions, or delete it.",
+            ) from error
+    for aside in place.glob(f"{PREFIX}*{PARTIAL}"):
+        if time.time() - aside.stat().st_mtime > ABANDONED_SECONDS:
+            shutil.rmtree(aside, ignore_errors=True)
 
 
 def backups_in(place: Path) -> list[Backup]:
@@ -210,18 +234,24 @@ def _value(database: "psycopg.Connection[Any]", query: sql.SQL | sql.Composed) -
 
 
 @contextmanager
-def _alone() -> Iterator["psycopg.Connection[Any]"]:
-    """Yield a connection that holds the backup lock: two at once would only slow each other down."""
+def alone(lock: tuple[int, int] = LOCK) -> Iterator["psycopg.Connection[Any]"]:
+    """Yield a connection that holds the lock of backups, or of rehearsals: of several workers one does what is due.
+
+    Raises:
+        Conflict: another process holds it.
+    """
     with open_connection() as database:
         database.autocommit = True
-        if not _value(database, sql.SQL("SELECT pg_try_advisory_lock({}, {})").format(*LOCK)):
+        if not _value(database, sql.SQL("SELECT pg_try_advisory_lock({}, {})").format(*lock)):
+            if lock == REHEARSAL_LOCK:
+                raise Conflict("Another rehearsal is under way.", hint="Wait for it.")
             raise Conflict("Another backup is being made.", hint="Wait for it.")
         try:
             yield database
         finally:
             # The server ends a session some time after its connection closes: the next backup should not wait for that.
-            if not database.closed:
-                database.execute(sql.SQL("SELECT pg_advisory_unlock({}, {})").format(*LOCK))
+            with suppress(psycopg.Error):
+                database.execute(sql.SQL("SELECT pg_advisory_unlock({}, {})").format(*lock))
 
 
 def _prepare(place: Path) -> None:

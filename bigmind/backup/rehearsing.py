@@ -10,17 +10,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from django.utils import timezone
 from pydantic import BaseModel
 
 import bigmind
 from accounts.actor import Actor
 from accounts.models import BackupRun
 from accounts.services.audit import find_broken_events, head_in
-from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.embedded.home import running_on
 from bigmind.embedded.programs import major_version
 from bigmind.environment import PREFIX, environment
@@ -29,13 +31,17 @@ from knowledge.models import Passage
 from knowledge.models.passages import Kind
 from knowledge.services.semantic_search import semantic_search
 
+from .encryption import identity_file as own_identity_file
 from .encryption import read_identities
+from .making import REHEARSAL_LOCK, alone, backups_in
 from .manifest import Manifest, read_manifest
 from .restoring import restore_backup
-from .runs import note_run
+from .routine import BackupPlan
+from .runs import BackupState, recording
 
 SCRATCH = "rehearsal"
 """The home of a rehearsal, within that of BigMind."""
+RETRY = timedelta(days=1)
 SEARCHES = 5
 WORDS_SEARCHED = 12
 ELSEWHERE = (
@@ -94,18 +100,43 @@ def rehearse(folder: Path, *, place: str, identity_file: Path | None = None) -> 
         Invalid: it cannot be restored; the message says why.
         Conflict: another rehearsal is under way.
     """
-    began = time.monotonic()
-    try:
+    with recording(BackupRun.Step.REHEARSED, place=place, name=folder.name) as record:
         report = _rehearse(folder, identity_file)
-    except Conflict:
-        raise  # The other one records its own result.
-    except Invalid as error:
-        note_run(BackupRun.Step.REHEARSED, name=folder.name, place=place, began=began, error=error)
-        raise
-    failed = Invalid(f"{folder.name}: {'; '.join(report.problems)}.") if report.problems else None
-    told = report.model_dump()
-    note_run(BackupRun.Step.REHEARSED, name=folder.name, place=place, began=began, error=failed, report=told)
+        failed = Invalid(f"{folder.name}: {'; '.join(report.problems)}.") if report.problems else None
+        record(name=folder.name, error=failed, report=report.model_dump())
     return report
+
+
+def rehearse_newest(plan: BackupPlan, *, every: timedelta | None = None) -> RehearsalReport | None:
+    """Rehearse the newest backup in the folder; with `every`, only if that is due and it can be opened.
+
+    Of several workers one does it: the clock is what is recorded in the database, and looked at under the lock.
+
+    Raises:
+        Invalid: it cannot be restored; that is recorded.
+        NotFound: there is no backup in the folder.
+        Conflict: another rehearsal is under way.
+    """
+    identity, place = own_identity_file(), str(plan.folder)
+    with ExitStack() as turn:
+        with recording(BackupRun.Step.REHEARSED, place=place):
+            turn.enter_context(alone(REHEARSAL_LOCK))
+            newest = next(iter(backups_in(plan.folder)), None)
+            if newest is None and every is None:
+                raise NotFound(f"There is no backup in {place} on this worker.", hint="Make one first.")
+        if newest is None or (
+            every and not _is_due(every, can_open=bool(identity or not newest.manifest.is_encrypted))
+        ):
+            return None
+        return rehearse(newest.folder, place=place, identity_file=identity)
+
+
+def _is_due(every: timedelta, *, can_open: bool) -> bool:
+    """Whether the last one that went well is old enough. One that failed is tried again the next day."""
+    state, now = BackupState.load(), timezone.now()
+    done, tried = (state.last(BackupRun.Step.REHEARSED, is_done=is_done) for is_done in (True, False))
+    waits = ((done, every), (tried, min(every, RETRY)))
+    return can_open and all(run is None or now - run.at >= wait for run, wait in waits)
 
 
 def look_at_restored(folder: Path, identity_file: Path | None) -> RehearsalReport:

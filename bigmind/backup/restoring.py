@@ -22,7 +22,7 @@ from bigmind.core.roles import grant_to_application, require_owner
 from bigmind.embedded.database import hang_up, pending_migrations, vector_advice, vector_version
 from bigmind.environment import environment
 from bigmind.scrub.notes import FILE as NOTES
-from bigmind.scrub.notes import ScrubNote, keep_note, needles_of_note, note_of, read_notes, secret_keys
+from bigmind.scrub.notes import ScrubNote, keep_notes, needles_of_note, note_of, read_notes, secret_keys
 from bigmind.scrub.scrubbing import scrub_again
 from curation.models import Scrub
 
@@ -170,8 +170,7 @@ def restore_backup(
     if pending_migrations():
         call_command("migrate", interactive=False, verbosity=0)
     scrub_again(notes, keys)
-    for note in notes:
-        keep_note(note)
+    keep_notes(notes)
     hang_up()
     return backup
 

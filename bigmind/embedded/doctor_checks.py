@@ -124,7 +124,7 @@ def check_readiness(is_known: bool) -> Iterator[Check]:
         "index": "Run: bigmind reindex",
         "indexes": "Restart the worker, and read worker.log; beside an external database it needs the owner's address.",
         "scrubs": "Run: bigmind scrub --again",
-        "backups": "Run: bigmind backup, or bigmind backup_rehearse: they say what fails.",
+        "backups": "The page System, Backups says who makes them and what failed. Or run: bigmind backup",
         "guards": "Shorten or switch off triggers of entries: together they are more than hooks take.",
     }
     looks = (health.embedder, health.index, health.indexes, health.scrubs, health.backups, health.guards)
@@ -489,6 +489,8 @@ def _part(part: health.HealthCheck, advice: str, status: CheckStatus = CheckStat
     """What `/readyz` reports about a part, in its words."""
     if part.error == health.UNKNOWN:
         return _skip(part.name, part.error)
+    if part.note:
+        return Check(part.name, CheckStatus.SKIPPED, part.note)
     return Check(part.name, status, part.error, advice) if part.error else Check(part.name, CheckStatus.OK, "well")
 
 

@@ -169,21 +169,25 @@ class BackupSettings(BaseModel):
 
     backup_dir: str = Field(
         default="",
-        description="Folder in which the scheduler makes backups. Default: only `bigmind backup` makes any; with "
-        "BIGMIND_BACKUP_BUCKET, the folder `backups` in BIGMIND_HOME.",
+        json_schema_extra=read_by("worker", COMMANDS),
+        description="Folder in which workers make backups, as a whole path; only workers need it, each the same. "
+        "Default: only `bigmind backup` makes any; with BIGMIND_BACKUP_BUCKET, the folder `backups` in BIGMIND_HOME.",
     )
     backup_bucket: str = Field(
         default="",
+        json_schema_extra=read_by("worker", COMMANDS),
         description="Where each backup is copied: `s3://bucket/prefix` of any S3-compatible storage. Its credentials "
         "come from the usual variables: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL.",
     )
     backup_recipients: str = Field(
         default="",
+        json_schema_extra=read_by("worker", COMMANDS),
         description="Recipients (`age1…`) that backups are encrypted to with age, separated by spaces: the identity "
         "of any one of them opens a backup. Default: backups are not encrypted.",
     )
     backup_identity_file: str = Field(
         default="",
+        json_schema_extra=read_by("worker", COMMANDS),
         description="File with the identity that opens backups, used when --identity is not given. Keep it elsewhere "
         "unless the scheduler is to rehearse encrypted backups: whoever has it can open them all.",
     )
@@ -231,6 +235,15 @@ class BackupSettings(BaseModel):
         description="Days from one restore rehearsal to the next; it uses the newest backup in BIGMIND_BACKUP_DIR. 0: "
         "only `bigmind backup_rehearse` rehearses.",
     )
+
+    @field_validator("backup_dir", "backup_identity_file")
+    @classmethod
+    def refuse_relative(cls, text: str) -> str:
+        """Take whole paths alone: each process has a working directory of its own, and they would not mean the same."""
+        path = Path(text).expanduser()
+        if text and not path.is_absolute():
+            raise ValueError("write the whole path, such as /var/backups/bigmind")
+        return str(path) if text else ""
 
     @field_validator("backup_recipients")
     @classmethod

@@ -4,7 +4,6 @@ import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,10 +12,10 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.models import TaskTally
+from accounts.models import BackupRun, TaskTally
 from accounts.services.usage import FailedCalls, LimitHits, Use, calls_since, failures, limit_hits, use_by_operation
 from bigmind import __version__
-from bigmind.backup.making import backups_in, time_of_backup
+from bigmind.backup.runs import BackupState
 from bigmind.core.addresses import LOOPBACK
 from bigmind.core.live_settings import live
 from bigmind.core.translation import _
@@ -78,15 +77,6 @@ class TableSize:
         return say_bound_of_table(self.name)
 
 
-@dataclass(frozen=True)
-class BackupFigures:
-    """The backups that the scheduler made on this machine."""
-
-    count: int
-    newest: datetime | None = None
-    bytes: int = 0
-
-
 def versions() -> Versions:
     """Return the versions that run, in one query."""
     with connection.cursor() as cursor:
@@ -109,14 +99,6 @@ def largest_tables() -> list[TableSize]:
 def free_disk() -> int:
     """Return how many bytes are free where BIGMIND_HOME is."""
     return free_bytes(environment().home)
-
-
-def backups() -> BackupFigures | None:
-    """Return the backups; None where the scheduler makes none."""
-    if not settings.BACKUP_DIR:
-        return None
-    found = backups_in(Path(settings.BACKUP_DIR).expanduser())
-    return BackupFigures(len(found), time_of_backup(found[0].name), found[0].bytes) if found else BackupFigures(0)
 
 
 @dataclass(frozen=True)
@@ -159,13 +141,14 @@ def last_beat(found: list[Task]) -> datetime | None:
     return max(beats, default=None)
 
 
-def unusual_settings(*, passes_the_wall: bool) -> list[str]:
+def unusual_settings(backups: BackupState, *, passes_the_wall: bool) -> list[str]:
     """Return warnings about settings that are probably a mistake.
 
     Args:
+        backups: How each worker is set to make backups.
         passes_the_wall: BigMind connects as a role that bypasses the row-level policies of the database.
     """
-    found = [sentence for is_so, sentence in _checks(passes_the_wall) if is_so]
+    found = [sentence for is_so, sentence in _checks(backups, passes_the_wall) if is_so]
     return found + [
         (_("%(name)s means nothing to BigMind") % {"name": name})
         + (_("; did you mean %(nearest)s?") % {"nearest": nearest} if nearest else ".")
@@ -173,7 +156,7 @@ def unusual_settings(*, passes_the_wall: bool) -> list[str]:
     ]
 
 
-def _checks(passes_the_wall: bool) -> Iterator[tuple[bool, str]]:
+def _checks(backups: BackupState, passes_the_wall: bool) -> Iterator[tuple[bool, str]]:
     is_for_many = settings.BIGMIND_MODE != "personal"
     address = urlsplit(settings.PUBLIC_URL)
     yield settings.DEBUG, _("BIGMIND_DEBUG is on: errors show code and variables to anyone who runs into one.")
@@ -183,9 +166,9 @@ def _checks(passes_the_wall: bool) -> Iterator[tuple[bool, str]]:
     )
     yield passes_the_wall, _("BigMind connects to the database as a superuser: row-level security does not apply.")
     yield is_for_many and not settings.EMAIL_HOST, _("BIGMIND_EMAIL_URL is not set: nobody is notified by e-mail.")
-    yield not settings.BACKUP_DIR, _("BIGMIND_BACKUP_DIR is not set: only “bigmind backup” makes backups.")
+    yield not backups.is_wanted, _("BIGMIND_BACKUP_DIR is not set: only “bigmind backup” makes backups.")
     yield (
-        bool(settings.BACKUP_BUCKET) and not settings.BACKUP_RECIPIENTS,
+        any(worker.bucket and not worker.recipients for worker in backups.workers),
         _("BIGMIND_BACKUP_RECIPIENTS is not set: anyone who can read the bucket can read all backups."),
     )
     yield not live.RATE_LIMIT_PER_MINUTE, _("BIGMIND_RATE_LIMIT is 0: a key may call as often as it can.")
@@ -218,7 +201,8 @@ class SystemState:
     limit_hits: list[LimitHits]
     tables: list[TableSize]
     free_disk: int
-    backups: BackupFigures | None
+    backups: BackupState
+    newest_backup: BackupRun | None
     unusual: list[str]
 
 
@@ -226,6 +210,7 @@ def system_state(actor: Actor) -> SystemState:
     """Return all of it. For admins."""
     actor.require("admin")
     calls, found, in_use = calls_since(timezone.now() - LOOKED_BACK), tasks(), versions()
+    backups = BackupState.load()
     by_slowness = sorted(use_by_operation(calls), key=lambda use: -use.most_within)
     return SystemState(
         parts=health.parts(),
@@ -238,6 +223,7 @@ def system_state(actor: Actor) -> SystemState:
         limit_hits=limit_hits(calls),
         tables=largest_tables(),
         free_disk=free_disk(),
-        backups=backups(),
-        unusual=unusual_settings(passes_the_wall=in_use.passes_the_wall),
+        backups=backups,
+        newest_backup=backups.last(BackupRun.Step.MADE, is_done=True),
+        unusual=unusual_settings(backups, passes_the_wall=in_use.passes_the_wall),
     )

@@ -108,11 +108,25 @@ def scrubs_error() -> str:
     return f"may hold {texts}: run “bigmind scrub --again”" if missing else ""
 
 
-def keep_note(note: ScrubNote) -> None:
-    """Keep a note in the home and in every backup there is."""
+def keep_notes(notes: Iterable[ScrubNote]) -> None:
+    """Keep notes in the home and in every backup that this process has. The worker does so again for its own."""
+    added = {note.key: note for note in notes}
     for folder in _folders():
+        kept = read_notes(folder / FILE)
+        if added.items() <= {note.key: note for note in kept}.items():
+            continue
         with suppress(OSError):  # A folder that is away gets it with the next backup, whose database has the row.
-            write_notes(folder, [*(one for one in read_notes(folder / FILE) if one.key != note.key), note])
+            write_notes(folder, [*(one for one in kept if one.key not in added), *added.values()])
+
+
+@rls_bypass()
+def keep_notes_of_database() -> None:
+    """Keep all notes here, too: a text that was removed at a web process was noted there alone.
+
+    Raises:
+        Invalid: a file of notes is none.
+    """
+    keep_notes([note_of(scrub) for scrub in Scrub.objects.all()])
 
 
 def read_notes(path: Path) -> list[ScrubNote]:
@@ -152,5 +166,5 @@ def _folders() -> Iterator[Path]:
 
     yield environment().home
     if settings.BACKUP_DIR:
-        place = Path(settings.BACKUP_DIR).expanduser()
+        place = Path(settings.BACKUP_DIR)
         yield from (backup.folder for backup in backups_in(place))

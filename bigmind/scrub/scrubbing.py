@@ -40,7 +40,7 @@ from .notes import (
     NOTED,
     ScrubNote,
     check_value_of,
-    keep_note,
+    keep_notes,
     key_of,
     needles_of_note,
     note_of,
@@ -149,7 +149,7 @@ def scrub_text(actor: Actor | None, whose: User | None = None, *, text: str, why
         needles=describe_needles(needles, key),
     )
     scrubbed = _carry_out(scrub, needles, by=actor.user if actor else None)
-    keep_note(note_of(scrub))
+    keep_notes([note_of(scrub)])
     return scrubbed
 
 

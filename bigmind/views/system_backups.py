@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -11,7 +10,7 @@ from accounts.authentication import actor_of
 from accounts.models import BackupRun
 from accounts.services.audit import audit
 from accounts.services.setting_overrides import get_setting
-from bigmind.backup.runs import error_of, last_run, recent_runs
+from bigmind.backup.runs import BackupState, error_of
 from bigmind.core.background import after_commit
 from bigmind.core.errors import Conflict
 from bigmind.core.translation import _, gettext_lazy
@@ -36,17 +35,15 @@ def system_backups(request: HttpRequest) -> HttpResponse:
     """Show how backups do, the last ones, the last rehearsal, and the schedule."""
     actor = actor_of(request)
     actor.require("admin")
-    runs = recent_runs()
-    rehearsal = last_run(runs, BackupRun.Step.REHEARSED)
+    state = BackupState.load()
+    rehearsal = state.last(BackupRun.Step.REHEARSED)
     context = {
-        "is_set": bool(settings.BACKUP_DIR),
-        "error": error_of(runs) if settings.BACKUP_DIR else "",
-        "newest": last_run(runs, BackupRun.Step.MADE, is_done=True),
+        "state": state,
+        "error": error_of(state),
+        "newest": state.last(BackupRun.Step.MADE, is_done=True),
         "rehearsal": rehearsal,
         "report": rehearsal.report if rehearsal else {},
-        "runs": runs[:SHOWN],
-        "places": [place for place in (settings.BACKUP_DIR, settings.BACKUP_BUCKET) if place],
-        "recipients": settings.BACKUP_RECIPIENTS,
+        "runs": state.runs[:SHOWN],
         "schedule": [get_setting(actor, name) for name in SCHEDULE],
     }
     return render(request, "system/backups.html", context)
@@ -60,8 +57,10 @@ def start_backup_task(request: HttpRequest, name: str) -> HttpResponse:
     if name not in ASKED:
         raise Http404
     task, said = ASKED[name]
-    if not settings.BACKUP_DIR:
-        raise Conflict(_("No folder for backups is set."), hint=_("Set BIGMIND_BACKUP_DIR and restart BigMind."))
+    if not any(worker.folder for worker in BackupState.load().workers):
+        raise Conflict(
+            _("No worker has a folder for backups."), hint=_("Set BIGMIND_BACKUP_DIR on the worker, and restart it.")
+        )
     audit("backup_asked", task=name)
     after_commit(task)
     tell(request, _("%(said)s What came of it stands below when it is done: look again in a minute.") % {"said": said})

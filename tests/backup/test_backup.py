@@ -14,11 +14,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection
 from django.test import override_settings
+from django.utils import timezone
 from psycopg import sql
 
 from accounts.actor import Actor
 from accounts.authentication import authenticate_key
-from accounts.models import User
+from accounts.models import BackupRun, User
 from accounts.services.audit import audit, find_broken_events, head_in, head_of_audit, head_text
 from bigmind.backup.making import Backup, backups_in, make_backup
 from bigmind.backup.manifest import MANIFEST, read_manifest
@@ -242,6 +243,7 @@ def test_the_scheduler_makes_one_when_the_newest_is_old_enough(filled, tmp_path)
     first = back_up_when_due(plan, every=every)
     soon = back_up_when_due(plan, every=every)
     first.folder.rename(tmp_path / "bigmind-20260101T000000Z")
+    BackupRun.objects.update(at=timezone.now() - every)
     later = back_up_when_due(plan, every=every)
 
     assert soon is None

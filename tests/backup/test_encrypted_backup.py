@@ -15,12 +15,13 @@ from pyrage import x25519
 
 from accounts.models import AuditEvent, BackupRun
 from accounts.services.audit import audit
+from accounts.services.workers import note_worker
 from bigmind.backup.bucket import Bucket
 from bigmind.backup.making import make_backup
 from bigmind.backup.manifest import MANIFEST
 from bigmind.backup.retention import Retention
 from bigmind.backup.routine import BackupPlan, back_up_when_due
-from bigmind.backup.runs import backups_error
+from bigmind.backup.runs import report_backups
 from bigmind.core.errors import BigMindError
 from bigmind.environment import environment
 from curation.decisions.history import find_broken_seals
@@ -152,12 +153,13 @@ def test_a_backup_is_copied_to_a_bucket_listed_restored_from_there_and_goes_in_t
     ours, recipient = _identity(tmp_path, "identity.txt")
     settings.BACKUP_DIR, settings.BACKUP_BUCKET = str(tmp_path / "backups"), "s3://backups/a/place"
     settings.BACKUP_RECIPIENTS = (recipient,)
+    note_worker("host-1f3c", 0)
     plan = BackupPlan.from_settings()
     every = timedelta(hours=24)
     with serve_object_storage() as storage:
         first = back_up_when_due(plan, every=every)
         listed = json.loads(run("backup", "s3://backups/a/place", "--list", "--json"))["backups"]
-        well = backups_error()
+        well = report_backups()[0]
         with on_database(fresh):
             said = run("restore", "s3://backups/a/place", "--identity", str(ours))
             restored = Fact.objects.count()
@@ -178,7 +180,7 @@ def test_a_backup_is_copied_to_a_bucket_listed_restored_from_there_and_goes_in_t
         storage.refuse_everybody()
         with pytest.raises(CommandError, match=r"the storage does not let us in.*AWS_SECRET_ACCESS_KEY"):
             run("backup", str(tmp_path / "backups"), "--copy-to", plan.bucket)
-        refused = backups_error()
+        refused = report_backups()[0]
     with pytest.raises(BigMindError, match=r"no key for the storage is set|cannot be reached"):
         Bucket.at(plan.bucket).backups()
 
@@ -222,10 +224,11 @@ def test_a_rehearsal_says_that_a_backup_cannot_be_relied_on(filled, tmp_path, se
 
     with pytest.raises(CommandError, match="cannot be relied on: 1 lines of the audit log are not what was written"):
         run("backup_rehearse")
+    note_worker("host-1f3c", 0)
 
     noted = BackupRun.objects.get(kind="rehearsed")
     assert "1 lines of the audit log" in noted.error
     assert (noted.report["rows"], noted.report["found"]) == (sum(backup.manifest.rows.values()), 5)
     assert noted.report["restore_seconds"] > 0
-    assert backups_error() == "the last rehearsal of a restore failed"
+    assert report_backups()[0] == "the last rehearsal of a restore failed"
     assert not (environment().home / "rehearsal").exists()

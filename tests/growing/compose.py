@@ -36,7 +36,9 @@ def interpolated(text: str, variables: Mapping[str, str]) -> str:
 def variables_of(service: str) -> dict[str, str]:
     """Return the environment of a service, with what people write into `.env` put in."""
     told = COMPOSE["services"][service]["environment"]
-    return {name: interpolated(value, SECRETS) for name, value in told.items() if interpolated(value, SECRETS)}
+    return {
+        name: interpolated(value, SECRETS) for name, value in told.items() if value and interpolated(value, SECRETS)
+    }
 
 
 class Service(Instance):

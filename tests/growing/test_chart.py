@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 import bigmind
-from bigmind.embedded.up import PARTS
 from bigmind.environment import PREFIX, Environment
+from bigmind.environment.parts import PARTS
 from bigmind.observability.metrics import describe_metrics
 from tests.growing.server import COMPOSE, ROOT
 
@@ -36,6 +36,9 @@ ALL = {
     "variables.BIGMIND_RATE_LIMIT": "900",
     "imagePullSecrets[0].name": "registry",
     "image.digest": f"sha256:{'0' * 64}",
+    "backups.claim": "backups",
+    "backups.bucket": "s3://backups/acme",
+    "backups.recipients": "age1a",
 }
 PLAIN = {**LEAST, "web.autoscaling.enabled": "false", "migration.enabled": "false", "serviceAccount.name": "mine"}
 
@@ -101,6 +104,27 @@ def test_every_part_runs_as_compose_runs_it_and_only_the_worker_and_the_migratio
         assert len(variables) == len(container["env"])
         assert ("BIGMIND_DATABASE_OWNER_URL" in variables) == (name in {"worker", "migrate"})
         assert {"BIGMIND_EMAIL_URL", "BIGMIND_TIME_ZONE", "BIGMIND_METRICS_TOKEN"} <= variables
+
+
+@pytest.mark.parametrize("claim", ["backups", ""])
+def test_workers_alone_have_a_volume_for_backups_and_what_opens_their_bucket(claim: str) -> None:
+    chosen = {"backups.claim": claim, "backups.bucket": "s3://backups/acme", "secret.workerKeys": "{AWS_ACCESS_KEY_ID}"}
+    documents = render(**{**LEAST, **chosen})
+    pods = {
+        one["metadata"]["labels"]["app.kubernetes.io/component"]: one["spec"]["template"]["spec"]
+        for one in documents
+        if one["kind"] in {"Deployment", "Job"}
+    }
+
+    for part, pod in pods.items():
+        (container,) = pod["containers"]
+        mounted = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
+        variables = {one["name"]: one.get("value") for one in container["env"]}
+        assert ("backups" in mounted, "AWS_ACCESS_KEY_ID" in variables) == (part == "worker",) * 2
+        assert variables.get("BIGMIND_BACKUP_DIR") == mounted.get("backups")
+    (volume,) = (one for one in pods["worker"]["volumes"] if one["name"] == "backups")
+    assert ("persistentVolumeClaim" in volume, "emptyDir" in volume) == (bool(claim), not claim)
+    assert not any("BIGMIND_BACKUP_DIR" in str(one) for one in render(**LEAST))
 
 
 def test_no_secret_stands_in_a_manifest() -> None:

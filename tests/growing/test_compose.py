@@ -51,7 +51,7 @@ def company(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Company]:
     with two_roles(migrated=True) as (server, folder), RedisServer(tmp_path_factory.mktemp("redis")) as redis:
         given = {"BIGMIND_DATABASE_URL": server.application_url, "BIGMIND_REDIS_URL": redis.url}
         given |= {"BIGMIND_EMBEDDING_PROVIDER": "hashing", "BIGMIND_RATE_LIMIT": str(LIMIT)}
-        owner = {**given, "BIGMIND_DATABASE_OWNER_URL": server.owner_url}
+        owner = {**given, "BIGMIND_DATABASE_OWNER_URL": server.owner_url, "BIGMIND_BACKUP_DIR": str(folder / "backups")}
         webs = [Service("web", folder / f"web-{n}", **given).launch() for n in (1, 2)]
         others = [Service("worker", folder / f"worker-{n}", **owner).launch() for n in (1, 2)]
         others.append(Service("scheduler", folder / "scheduler", **given).launch())
@@ -80,7 +80,7 @@ def test_the_file_is_as_the_compose_specification_has_it() -> None:
     for name, service in services.items():
         assert set(service) <= _KNOWN, name
         assert "image" in service, name
-        assert all(isinstance(value, str) for value in service.get("environment", {}).values()), name
+        assert all(value is None or isinstance(value, str) for value in service.get("environment", {}).values()), name
         assert {*service.get("depends_on", [])} <= {*services}, name
         assert all(_mounted(volume) in COMPOSE["volumes"] for volume in service.get("volumes", [])), name
         assert all(config["source"] in COMPOSE["configs"] for config in service.get("configs", [])), name
@@ -113,6 +113,21 @@ def test_every_web_process_is_ready(company: Company) -> None:
 
     assert [answer.status_code for answer in answers] == [200, 200]
     assert all(part["ok"] for answer in answers for part in answer.json()["checks"].values())
+
+
+def test_a_worker_makes_the_backup_that_was_asked_for_where_web_cannot_write(
+    company: Company, browser: httpx.Client
+) -> None:
+    page, folder = company.webs[0].url + "/system/backups/", company.webs[0].home.parent / "backups"
+    # Each of the two workers looked at its start whether one was due.
+    eventually(lambda: [len(one.name) for one in folder.glob("bigmind-*")] == [len("bigmind-20261123T020000Z")])
+    eventually(lambda: "Back up now" in browser.get(page).text)
+
+    browser.post(f"{page}make/", data={"csrfmiddlewaretoken": _token_on(browser, page)}).raise_for_status()
+
+    eventually(lambda: len(list(folder.glob("bigmind-*/manifest.json"))) == 2)
+    eventually(lambda: all(made.name in browser.get(page).text for made in folder.glob("bigmind-*")))
+    assert httpx.get(f"{company.webs[1].url}/readyz", timeout=20).json()["checks"]["backups"] == {"ok": True}
 
 
 def test_what_is_written_at_one_is_read_at_the_other_and_found_by_meaning(company: Company) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bigmind.embedded.up import PARTS
 from bigmind.environment import PREFIX, Environment
+from bigmind.environment.parts import PARTS
 from tests.growing.server import ROOT
 
 UNITS = ROOT / "packaging" / "systemd"

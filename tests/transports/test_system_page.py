@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import AuditEvent, BackupRun, Call, TaskTally
+from accounts.models import AuditEvent, BackupRun, Call, TaskTally, Worker
 from accounts.services.task_statistics import tally_task
 from bigmind.core.errors import NotFound, TooMany
 from bigmind.gate import perform
@@ -145,11 +145,16 @@ def test_settings_worth_a_look_are_named(client: Client, admin: Any, settings: A
     assert "BIGMIND_DEBUG" not in unusual
 
 
-def test_backups_are_told_as_far_as_they_are_seen(client: Client, admin: Any, settings: Any, tmp_path: Any) -> None:
-    settings.BACKUP_DIR = str(tmp_path)
+def test_the_system_page_says_whether_anybody_makes_backups(client: Client, admin: Any) -> None:
+    unset = client.get(reverse("system"))
+    now = timezone.now()
+    Worker.objects.create(name="host-1f3c", seen_at=now, took_at=now, folder="/backups")
 
     page = client.get(reverse("system"))
 
+    assert "Automatic backups: off" in unset.text
+    assert "nobody makes any by schedule" in unset.text
+    assert "BIGMIND_BACKUP_DIR is not set" in unset.text
     assert "none yet" in page.text
     assert "BIGMIND_BACKUP_DIR is not set" not in page.text
 
@@ -161,8 +166,11 @@ def test_the_page_of_backups_tells_what_was_done_and_starts_more(
     monkeypatch.setattr("bigmind.views.system_backups.after_commit", woken.append)
     address, start = reverse("system-backups"), reverse("system-backup-start", args=["make"])
     unset, nowhere = client.get(address), client.post(start)
-    settings.BACKUP_DIR, settings.BACKUP_BUCKET = str(tmp_path), "s3://backups/acme"
-    settings.BACKUP_RECIPIENTS = ("age1recipient",)
+    settings.BACKUP_DIR = str(tmp_path)
+    alone, nobody = client.get(address), client.post(start)
+    settings.BACKUP_DIR = ""  # Only the worker has to know, and it alone can write there.
+    maker = {"folder": str(tmp_path), "bucket": "s3://backups/acme", "recipients": "age1recipient"}
+    Worker.objects.create(name="host-1f3c", seen_at=timezone.now(), took_at=timezone.now(), **maker)
     new, name = client.get(address), "bigmind-20261123T020000Z"
     kept = {"name": name, "seconds": 4.2, "bytes": 5_000_000}
     BackupRun.objects.create(kind="made", place=str(tmp_path), is_encrypted=True, **kept)
@@ -175,7 +183,9 @@ def test_the_page_of_backups_tells_what_was_done_and_starts_more(
     client.post(reverse("system-backup-start", args=["rehearse"]))
 
     assert "No automatic backups" in unset.text
-    assert nowhere.status_code == 409
+    assert (nowhere.status_code, nobody.status_code) == (409, 409)
+    assert "no worker runs that could make any" in alone.text
+    assert "host-1f3c" in new.text
     assert "none yet" in new.text
     assert "the newest is not in the bucket" in uncopied.text
     assert "the last rehearsal of a restore failed" in torn.text
@@ -204,7 +214,7 @@ def test_it_takes_the_same_few_queries_however_much_there_is(
         Call.objects.create(operation=f"operation_{number}", outcome="too_many", **said)
         tally_task(f"task_{number}", seconds=1, scheduled=False, request_id="1")
 
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(21):
         page = client.get(reverse("system"))
 
     assert page.status_code == 200

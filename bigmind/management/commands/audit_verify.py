@@ -72,7 +72,7 @@ def _heads_of_backups() -> dict[str, AuditHead]:
     """The last lines that the manifests of this instance's backups recorded."""
     if not settings.BACKUP_DIR:
         return {}
-    made = backups_in(Path(settings.BACKUP_DIR).expanduser())
+    made = backups_in(Path(settings.BACKUP_DIR))
     return {
         f"the backup {backup.folder.name}": head_in(backup.manifest.audit_head)
         for backup in made

@@ -23,6 +23,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
 {{- end }}
 
+{{/* Whether a part makes backups. */}}
+{{- define "bigmind.backs" -}}
+{{- if and (eq .part "worker") (or .root.Values.backups.claim .root.Values.backups.bucket) }}true{{ end }}
+{{- end }}
+
 {{/* Variables of a container; `owner` says whether it migrates and makes indexes. */}}
 {{- define "bigmind.variables" -}}
 {{- $secret := .root.Values.secret -}}
@@ -40,6 +45,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- $keys := concat $secret.keys $secret.moreKeys }}
 {{- if .owner }}{{ $keys = append $keys $secret.ownerKey }}{{ end }}
+{{- if eq .part "worker" }}{{ $keys = concat $keys $secret.workerKeys }}{{ end }}
+{{- if include "bigmind.backs" . }}
+- name: BIGMIND_BACKUP_DIR
+  value: /var/backups/bigmind
+- name: BIGMIND_BACKUP_BUCKET
+  value: {{ .root.Values.backups.bucket | quote }}
+- name: BIGMIND_BACKUP_RECIPIENTS
+  value: {{ .root.Values.backups.recipients | quote }}
+{{- end }}
 {{- if and .root.Values.serviceMonitor.enabled (not (has "BIGMIND_METRICS_TOKEN" $keys)) }}{{ $keys = append $keys "BIGMIND_METRICS_TOKEN" }}{{ end }}
 {{- range $keys }}
 - name: {{ . }}
@@ -60,6 +74,9 @@ securityContext:
 volumeMounts:
   - {name: home, mountPath: /home/bigmind/.bigmind}
   - {name: tmp, mountPath: /tmp}
+  {{- if include "bigmind.backs" . }}
+  - {name: backups, mountPath: /var/backups/bigmind}
+  {{- end }}
 {{- end }}
 
 {{/* What all pods share; `account` is the service account. */}}
@@ -86,9 +103,18 @@ tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 volumes:
-  # Logs, and the key that is made where none is given. What must last is in the database.
+  # Logs, and the key that is made where none is given. What must last is in the database. A worker rehearses restores
+  # of the whole of it here.
   - name: home
-    emptyDir: {sizeLimit: 2Gi}
+    emptyDir: {{ if include "bigmind.backs" . }}{}{{ else }}{sizeLimit: 2Gi}{{ end }}
+  {{- if include "bigmind.backs" . }}
+  - name: backups
+    {{- if .root.Values.backups.claim }}
+    persistentVolumeClaim: {claimName: {{ .root.Values.backups.claim }}}
+    {{- else }}
+    emptyDir: {}
+    {{- end }}
+  {{- end }}
   - name: tmp
     emptyDir: {sizeLimit: 1Gi}
 {{- end }}
