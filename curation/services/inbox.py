@@ -6,8 +6,9 @@ It stores nothing: each line is read from its source, so that it disappears when
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, time
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.actor import Actor
@@ -43,9 +44,13 @@ class InboxGroup:
     total: int
 
 
+Lines = tuple[list[InboxLine], int]
+"""The newest lines of a group, and how many it has."""
+
+
 def inbox_of(actor: Actor) -> list[InboxGroup]:
     """Return what waits for a user, by kind; groups that are empty are left out."""
-    groups = [InboxGroup(name, *_newest(read(actor))) for name, read in _GROUPS.items()]
+    groups = [InboxGroup(name, *read(actor)) for name, read in _GROUPS.items()]
     return [group for group in groups if group.lines]
 
 
@@ -54,54 +59,59 @@ def decisions_for(actor: Actor, *, limit: int) -> list[tuple[str, InboxLine]]:
     found: list[tuple[str, InboxLine]] = []
     for name in DECISIONS:
         if len(found) < limit:
-            found += [(name, line) for line in _newest(_GROUPS[name](actor))[0][:2]]
+            found += [(name, line) for line in _GROUPS[name](actor)[0][:2]]
     return found[:limit]
 
 
-def _newest(lines: Iterable[InboxLine]) -> tuple[list[InboxLine], int]:
+def _read(rows: QuerySet[Any], moment: str) -> Lines:
+    """Read the newest rows that wait, and count the others."""
+    newest = list(rows.order_by(f"-{moment}", "-pk")[: SHOWN + 1])
+    lines = [InboxLine(row, getattr(row, moment)) for row in newest[:SHOWN]]
+    return lines, len(newest) if len(newest) <= SHOWN else rows.count()
+
+
+def _newest(lines: Iterable[InboxLine]) -> Lines:
     ordered = sorted(lines, key=lambda line: line.moment, reverse=True)
     return ordered[:SHOWN], len(ordered)
 
 
-def _list_to_revise(actor: Actor) -> list[InboxLine]:
+def _list_to_revise(actor: Actor) -> Lines:
     mine = CompanyEntry.objects.filter(proposed_by=actor.user, status=Status.CHANGES_REQUESTED)
-    return [InboxLine(entry, entry.updated_at) for entry in mine.order_by("-updated_at")[:MOST_READ]]
+    return _read(mine, "updated_at")
 
 
-def _list_notices(actor: Actor) -> list[InboxLine]:
+def _list_notices(actor: Actor) -> Lines:
     # A proposal with requested changes has a line of its own.
     waits = Q(review__action=Action.REQUEST_CHANGES, entry__status=Status.CHANGES_REQUESTED, reason="proposed")
     new = notices_of(actor).filter(seen_at=None).exclude(waits)
-    return [InboxLine(notice, notice.created_at) for notice in new[:MOST_READ]]
+    return _read(new, "created_at")
 
 
-def _list_alerts(actor: Actor) -> list[InboxLine]:
+def _list_alerts(actor: Actor) -> Lines:
     # A question that waits for an answer has a line of its own.
     new = unseen_alerts(actor.user).exclude(kind=Alert.Topic.QUESTION_ASKED)
-    return [InboxLine(alert, alert.created_at) for alert in new[:MOST_READ]]
+    return _read(new, "created_at")
 
 
-def _list_questions(actor: Actor) -> list[InboxLine]:
+def _list_questions(actor: Actor) -> Lines:
     asked = ExpertQuestion.objects.filter(expert=actor.user, state=ExpertQuestionState.OPEN).select_related("user")
-    return [InboxLine(one, one.asked_at) for one in asked.order_by("-asked_at")[:MOST_READ]]
+    return _read(asked, "asked_at")
 
 
-def _list_to_review(actor: Actor) -> list[InboxLine]:
+def _list_to_review(actor: Actor) -> Lines:
     """Proposals of others: someone else decides on one's own."""
     if not may_decide(actor):
-        return []
-    others = waiting("proposed").exclude(proposed_by=actor.user).order_by("-created_at")
-    return [InboxLine(entry, entry.created_at) for entry in others[:MOST_READ]]
+        return [], 0
+    return _read(waiting("proposed").exclude(proposed_by=actor.user), "created_at")
 
 
-def _list_packs(actor: Actor) -> list[InboxLine]:
-    updates = PackVersion.objects.waiting_for(actor.user)[:MOST_READ] if may_decide(actor) else ()
-    return [InboxLine(update, update.created_at) for update in updates]
+def _list_packs(actor: Actor) -> Lines:
+    return _read(PackVersion.objects.waiting_for(actor.user), "created_at") if may_decide(actor) else ([], 0)
 
 
-def _list_to_verify(actor: Actor) -> list[InboxLine]:
+def _list_to_verify(actor: Actor) -> Lines:
     due = CompanyEntry.objects.due().filter(owner=actor.user)
-    return [InboxLine(entry, _due_since(entry)) for entry in due[:MOST_READ]]
+    return _newest(InboxLine(entry, _due_since(entry)) for entry in due[:MOST_READ])
 
 
 def _due_since(entry: CompanyEntry) -> datetime:
@@ -110,23 +120,25 @@ def _due_since(entry: CompanyEntry) -> datetime:
     return timezone.make_aware(datetime.combine(entry.review_after, time.min))
 
 
-def _list_hypotheses(actor: Actor) -> list[InboxLine]:
+def _list_hypotheses(actor: Actor) -> Lines:
     due = Hypothesis.objects.of(actor.user).due()
-    return [InboxLine(one, timezone.make_aware(datetime.combine(one.due_on, time.min))) for one in due[:MOST_READ]]
+    return _newest(
+        InboxLine(one, timezone.make_aware(datetime.combine(one.due_on, time.min))) for one in due[:MOST_READ]
+    )
 
 
-def _list_contradictions(actor: Actor) -> list[InboxLine]:
+def _list_contradictions(actor: Actor) -> Lines:
     facts = Fact.objects.of(actor.user).current().exclude(contradicted_by=None)
     # What is past contradicts nothing any more.
     standing = [(fact, fact.contradicted_by) for fact in facts.select_related("contradicted_by")[:MOST_READ]]
-    return [InboxLine(fact, newer.created_at) for fact, newer in standing if newer and not newer.is_past]
+    return _newest(InboxLine(fact, newer.created_at) for fact, newer in standing if newer and not newer.is_past)
 
 
-def _list_unanswered(actor: Actor) -> list[InboxLine]:
-    return [InboxLine(gap, gap.last_asked) for gap in list_open_gaps(actor)]
+def _list_unanswered(actor: Actor) -> Lines:
+    return _newest(InboxLine(gap, gap.last_asked) for gap in list_open_gaps(actor))
 
 
-_GROUPS: dict[str, Callable[[Actor], list[InboxLine]]] = {
+_GROUPS: dict[str, Callable[[Actor], Lines]] = {
     "asked": _list_questions,
     "alerts": _list_alerts,
     "to_revise": _list_to_revise,

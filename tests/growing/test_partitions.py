@@ -24,6 +24,7 @@ from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.partitioned import AddIndexToPartitions, RemoveIndexFromPartitions
 from bigmind.embedded.database import hang_up
 from bigmind.embedded.doctor_checks import Check, CheckStatus, database
+from bigmind.environment.parts import PARTS
 from bigmind.gate import perform
 from bigmind.observability.system import largest_tables
 from bigmind.operations import CATALOGUE
@@ -698,7 +699,7 @@ def _rights() -> list[tuple[Any, ...]]:
 
 
 def _of_partitions() -> Check:
-    (told,) = [check for check in database() if check.name == "partitions"]
+    (told,) = [check for check in database(PARTS) if check.name == "partitions"]
     return told
 
 

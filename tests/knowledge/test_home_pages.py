@@ -7,7 +7,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.models import Alert
 from curation.models import Channel, Delivery
+from curation.services.inbox import inbox_of
 from knowledge.models import CompanyEntry, Hypothesis
 from knowledge.services.archive import set_aside
 from knowledge.services.embedding import embed_pending
@@ -204,3 +206,14 @@ def test_a_place_in_the_list_that_is_no_number_is_explained(client):
     page = client.get("/", {"query": "a", "offset": "next"})
 
     assert "offset must be a whole number" in page.text
+
+
+def test_what_waits_is_read_as_far_as_it_is_shown_and_counted_beyond():
+    actor = make_actor()
+    for number in range(7):
+        Alert.objects.create(user=actor.user, kind=Alert.Topic.KEY_ENDS, text=f"Key {number} ends.")
+
+    (alerts,) = inbox_of(actor)
+
+    assert [str(line.thing) for line in alerts.lines] == [f"Key {number} ends." for number in (6, 5, 4, 3, 2)]
+    assert alerts.total == 7
