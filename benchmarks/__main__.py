@@ -102,9 +102,9 @@ def _speed() -> str:
 
 
 def _cost() -> str:
-    from benchmarks import cost
+    from benchmarks import cost, first_calls
 
-    return _table(cost.measure(), f"python -m benchmarks --only {COST}")
+    return _table([*cost.measure(), *first_calls.measure()], f"python -m benchmarks --only {COST}")
 
 
 def _search() -> str:

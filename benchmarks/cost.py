@@ -31,7 +31,7 @@ ROOT = Path(__file__).parent.parent
 TIMES = 60
 IDLE_SECONDS = 20
 READY = "Ctrl-C stops it."
-MOST_MEMORY, MOST_SECONDS = 300, 3.0
+MOST_MEMORY, MOST_SECONDS = 320, 2.0
 WORDS = ("server", "port", "database", "index", "queue", "worker", "token", "backup", "deploy", "release", "branch")
 
 Asked = Callable[[], Awaitable[Any]]

@@ -305,6 +305,7 @@ EMBEDDING_DIMENSIONS = ENVIRONMENT.embedding_dimensions
 EMBEDDING_DAILY_TOKENS = ENVIRONMENT.embedding_daily_tokens
 SEARCH_FUSION = ENVIRONMENT.search_fusion
 LANGUAGE = ENVIRONMENT.language
+UNPACKED = ENVIRONMENT.home / "run"  # Where files of packages are unpacked, if it is there.
 GAPS = ENVIRONMENT.gaps
 HOLDOUT = ENVIRONMENT.holdout
 HOLDOUT_PERCENT = ENVIRONMENT.holdout_percent

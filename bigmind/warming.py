@@ -1,9 +1,7 @@
 """What the first calls of a process would load: it is loaded before the process says that it is ready."""
 
-from django.conf import settings
 from django.template import engines
 from django.urls import get_resolver
-from django.utils import translation
 
 from bigmind.core.load_once import load_once
 from bigmind.operations import CATALOGUE
@@ -16,9 +14,7 @@ def load_ahead() -> None:
     """Load what is slow to load and needs no database. Copies of a process that did so share the memory."""
     load_models()
     engines.all()  # They import the tags of all templates.
-    for language, _ in settings.LANGUAGES:
-        with translation.override(language):
-            get_resolver()._populate()
+    get_resolver()._populate()
     for operation in CATALOGUE.values():
         if operation.is_listed_in({"core"}):
             tool_of(operation)

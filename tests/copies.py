@@ -179,7 +179,7 @@ def _serve_copies(callers: socket.socket) -> None:
     from bigmind.embedded.preloading import NEEDS_NO_DATABASE
 
     django.setup()
-    from knowledge.services.near_duplicates import load_models
+    from bigmind.warming import load_ahead
 
     for name in (
         *NEEDS_NO_DATABASE,
@@ -188,7 +188,7 @@ def _serve_copies(callers: socket.socket) -> None:
         "bigmind.management.commands.up",
     ):
         importlib.import_module(name)
-    load_models()
+    load_ahead()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=lambda: (os.read(0, 1), os._exit(0)), daemon=True).start()
     while True:

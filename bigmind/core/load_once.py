@@ -24,13 +24,11 @@ class load_once(Generic[Arguments, Value]):
 
     def __call__(self, *arguments: Arguments.args, **named: Arguments.kwargs) -> Value:
         key = (arguments, *named.items())
-        try:
-            return self._values[key]
-        except KeyError:
+        if key not in self._values:
             with self._lock:
                 if key not in self._values:
                     self._values[key] = self._load(*arguments, **named)
-                return self._values[key]
+        return self._values[key]
 
     def cache_clear(self) -> None:
         """Forget the values."""

@@ -173,9 +173,7 @@ def _start(environment: Environment, parts: Collection[str], supervisor: Supervi
     sockets = listen(environment.bind, environment.port, at_once=at_once) if "web" in parts else []
     for log in (environment.home / "logs").glob("*.log"):
         rotate(log)
-    is_copied = IS_FORKED and {*parts} != {"scheduler"}
-    if is_copied:
-        begin_to_preload()
+    loading = begin_to_preload() if IS_FORKED and {*parts} != {"scheduler"} else None
     if environment.is_embedded:
         supervisor.start_database(Cluster(environment.home, say=supervisor.say))
     wait_for_database(supervisor.say)
@@ -185,7 +183,8 @@ def _start(environment: Environment, parts: Collection[str], supervisor: Supervi
         supervisor.say("Worker and scheduler pause: BIGMIND_READ_ONLY is on.")
     children = _web(environment, sockets) if sockets else []
     children += [] if pause else _of_celery({*parts} - {"web"}, environment)
-    if is_copied:
+    if loading:
+        loading.join()
         hang_up()  # Copies of this process must not use its connections.
         preload()
     else:

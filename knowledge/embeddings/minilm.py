@@ -41,6 +41,14 @@ class MiniLM:
         """
         return self.embed_tokens(texts).vectors
 
+    def load(self) -> None:
+        """Load the model, which the first text would do otherwise.
+
+        Raises:
+            EmbedderBroken: the package of the model is missing or damaged.
+        """
+        _load()
+
     def embed_tokens(self, texts: Sequence[str]) -> Embedded:
         """Return the vectors of the texts and those of their tokens, from one pass.
 

@@ -118,7 +118,14 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class TokenEmbedder(Protocol):
-    """An embedder that also returns the vectors of tokens, which endpoints do not."""
+    """An embedder whose model is in this process. It also returns the vectors of tokens, which endpoints do not."""
+
+    def load(self) -> None:
+        """Load the model, which the first text would do otherwise.
+
+        Raises:
+            EmbedderBroken: the model is missing or damaged.
+        """
 
     def embed_tokens(self, texts: Sequence[str]) -> Embedded:
         """Return the vectors of 1 to 100 texts and of their tokens."""

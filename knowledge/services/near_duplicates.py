@@ -21,7 +21,7 @@ from accounts.models import User
 from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.handles import handle_of
 from bigmind.core.load_once import load_once
-from knowledge.embeddings.providers import EmbedderError, provider
+from knowledge.embeddings.providers import EmbedderError, TokenEmbedder, provider
 from knowledge.kinds import KINDS
 from knowledge.models import EmbeddingSpace, Fact, Kind, Passage, PassageVector
 from knowledge.search.filters import Filters
@@ -88,9 +88,10 @@ def load_models() -> None:
     Call it before a lock is taken: on a busy machine it takes seconds, in which all others would wait.
     """
     language_of("a text")
-    if provider().is_local:
+    embedder = provider()
+    if isinstance(embedder, TokenEmbedder):
         with suppress(EmbedderError):
-            provider().embed(["a text"])
+            embedder.load()
 
 
 def compare_with_stored(

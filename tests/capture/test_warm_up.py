@@ -16,9 +16,8 @@ pytestmark = pytest.mark.django_db
 class Watched(Hashing):
     """Says when it was asked, and fails."""
 
-    def __init__(self, *, is_paid=False):
-        super().__init__()
-        object.__setattr__(self, "is_paid", is_paid)
+    def __init__(self, *, is_paid=False, is_local=False):
+        super().__init__(is_paid=is_paid, is_local=is_local)
         object.__setattr__(self, "asked", Event())
 
     def embed(self, texts, *, timeout=0):
@@ -26,7 +25,7 @@ class Watched(Hashing):
         raise EmbedderDown("It is away.")
 
 
-def test_a_start_has_the_model_loaded_and_no_failure_of_it_is_told(monkeypatch):
+def test_a_start_has_a_server_load_the_model_and_no_failure_of_it_is_told(monkeypatch):
     embedder = Watched()
     monkeypatch.setattr(retry, "provider", lambda: embedder)
 
@@ -36,8 +35,8 @@ def test_a_start_has_the_model_loaded_and_no_failure_of_it_is_told(monkeypatch):
     assert told
 
 
-def test_one_that_costs_money_is_left_alone(monkeypatch):
-    embedder = Watched(is_paid=True)
+@pytest.mark.parametrize("embedder", [Watched(is_paid=True), Watched(is_local=True)])
+def test_one_that_costs_money_is_left_alone_and_so_is_one_that_is_loaded(monkeypatch, embedder):
     monkeypatch.setattr(retry, "provider", lambda: embedder)
 
     HookedClient(make_user()).start()

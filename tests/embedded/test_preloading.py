@@ -18,7 +18,7 @@ gc.disable()
 import django
 django.setup()
 from bigmind.embedded.preloading import begin_to_preload, preload
-begin_to_preload()
+begin_to_preload().join()
 preload()
 """
 LISTS = f"""

@@ -6,9 +6,8 @@ import pytest
 from django.db import connection
 
 from bigmind.core.errors import Conflict, NotFound
-from knowledge.embeddings.hashing import Hashing
-from knowledge.embeddings.providers import EmbedderBroken
 from knowledge.models import Fact, Passage
+from knowledge.services import near_duplicates
 from knowledge.services.context import get_context
 from knowledge.services.facts import correct_fact, deprecate_fact, erase_fact, list_facts, restore_fact, store_fact
 from knowledge.services.near_duplicates import load_models
@@ -31,14 +30,13 @@ def test_the_same_fact_is_stored_once_and_says_so():
 def test_nobody_waits_while_the_first_fact_of_a_process_loads_the_models(monkeypatch):
     held = []
 
-    def load(*_arguments, **_named):
+    def load(_text):
         with connection.cursor() as cursor:
             cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")
             held.append(cursor.fetchone()[0])
-        raise EmbedderBroken("None is needed here.")
 
     load_models.cache_clear()
-    monkeypatch.setattr(Hashing, "embed", load)
+    monkeypatch.setattr(near_duplicates, "language_of", load)
 
     store_fact(make_actor(), category="decision", fact="Deploys go through the blue queue.")
 

@@ -4,6 +4,7 @@ import pytest
 from django.db import connection
 
 from knowledge.models import Passage
+from knowledge.search import languages
 from knowledge.search.languages import language_of
 from knowledge.services.entry_imports import NewEntry, import_entries
 from knowledge.services.passage_rewriting import read_languages
@@ -20,6 +21,27 @@ BENT = [
     ("Los camiones averiados se reparan en el taller.", "¿Dónde reparan un camión?", "camion"),
     ("Мои сёстры держат пасеку под Тулой.", "Что держит моя сестра?", "сестр"),
 ]
+
+
+def test_the_model_is_unpacked_once_and_read_from_there_until_it_is_damaged(settings, tmp_path):
+    settings.UNPACKED = tmp_path
+    texts = [*OTHERS, *(text for text, _, _ in BENT), "x = 7"]
+
+    def read_again():
+        languages._identifier.cache_clear()
+        return [language_of(text) for text in texts]
+
+    unpacked = read_again()
+    kept = {file.name: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
+    assert read_again() == unpacked
+    assert {file.name: file.stat().st_mtime_ns for file in tmp_path.iterdir()} == kept
+    for name in kept:
+        (tmp_path / name).write_bytes(b"Not what it was.")
+        assert read_again() == unpacked
+        assert (tmp_path / name).stat().st_size > 100_000
+    settings.UNPACKED = tmp_path / "nowhere"
+    assert read_again() == unpacked
+    assert len(set(unpacked)) > 4
 
 
 def _first(actor, question: str):
