@@ -16,8 +16,8 @@ from bigmind.observability.outages import OUTAGES, REDIS
 LEAVE_ALONE_SECONDS = 5.0
 """A Redis that takes packets and answers none costs half a second each time it is asked, and a call asks often."""
 
-MOST_CONNECTIONS = 8
-"""Of a process. An answer takes less than a millisecond, so a thread that finds none free waits for one."""
+MOST_CONNECTIONS = 32
+"""Of a process: more than its threads have use for at once, because a thread that finds none goes on without Redis."""
 
 Answer = TypeVar("Answer")
 
@@ -38,6 +38,11 @@ class ForgivingRedisCache(RedisCache):
     def _cache(self) -> RedisCacheClient:
         """Return what asks Redis: of the process, whose threads share its connections, and a copy makes its own."""
         return _client(self._server, self._named)
+
+    @property
+    def is_left_alone(self) -> bool:
+        """Whether this process goes on without Redis at the moment: nothing is counted against a limit."""
+        return monotonic() < self._away_until.get(self._server, 0.0)
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
         """Return what is kept, or the default."""

@@ -1,20 +1,26 @@
 """The shared cache: it counts for all processes, in Redis or in a file, and stands in nobody's way while it cannot."""
 
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import Context
 from pathlib import Path
 
 import pytest
 from django.core.cache import cache
 from django.test import override_settings
+from kombu import Connection
+from redis import Redis
 
 from accounts.services.rate_limits import count_against_limit
 from bigmind import cache as caches
 from bigmind import file_cache
 from bigmind.core.errors import TooMany
 from bigmind.file_cache import FileCache
+from bigmind.observability import health
 from knowledge.embeddings.circuit import Circuit
 from tests.factories import make_actor
 from tests.redis_server import RedisServer
@@ -175,3 +181,42 @@ def test_a_file_that_cannot_be_used_is_an_empty_cache(file, tmp_path, monkeypatc
     file.set("a", 1)
 
     assert (file.get("a", "nothing"), file.add("a", 1), file.incr("a"), file.delete("a")) == ("nothing", True, 0, False)
+
+
+def test_a_redis_that_takes_no_more_connections_is_told(redis, monkeypatch):
+    monkeypatch.setattr(health.celery, "connection_for_write", lambda **_: Connection(redis.url))
+    cache.set("kept", 1)
+    assert health.broker().ok
+    with Redis.from_url(redis.url) as other:
+        other.config_set("maxclients", 2)
+
+        refused = health.broker()
+
+    assert refused.error.startswith("takes no more connections")
+    assert refused.error.endswith("calls are not counted against their limits")
+    assert not refused.stops
+
+
+def test_the_calls_of_a_process_share_a_few_connections(redis):
+    def ask(number: int) -> object:
+        return Context().run(cache.get, f"question-{number}")  # Each call has a context, and Django a cache for each.
+
+    with ThreadPoolExecutor(16) as threads:
+        list(threads.map(ask, range(500)))
+
+    with Redis.from_url(redis.url) as other:
+        assert other.info("stats")["total_connections_received"] <= 16 + 5  # The server was asked whether it is there.
+
+
+def test_a_copy_of_a_process_makes_connections_of_its_own(redis):
+    cache.set("kept", "before the fork")
+    answered, answers = os.pipe()
+    if not (copy := os.fork()):
+        try:
+            os.write(answers, str(cache.get("kept")).encode())
+        finally:
+            os._exit(0)
+    os.waitpid(copy, 0)
+
+    assert os.read(answered, 100) == b"before the fork"
+    assert cache.get("kept") == "before the fork"

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from ssl import SSLContext
-from threading import Timer
-from time import monotonic
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
+from bigmind.core.http_clients import client_for, deadline
+
+REST_BYTES, REST_SECONDS = 16 * 1024, 1.0
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """What addresses on this machine call their host."""
 
@@ -87,57 +87,6 @@ def retry_after(header: str) -> float | None:
     return None
 
 
-class Exchange:
-    """A request and its response, with a common deadline.
-
-    Pass `notice` to httpx as the extension `trace`, so that this learns which connections to cut. A response that was
-    cut can look complete: check `is_late` after the last byte.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._ends = monotonic() + seconds
-        self._calls: list[socket.socket] = []
-
-    @property
-    def is_late(self) -> bool:
-        """Whether the deadline has passed."""
-        return monotonic() > self._ends
-
-    def notice(self, event: str, details: dict[str, Any]) -> None:
-        """Remember an opened connection."""
-        if event == "connection.connect_tcp.complete":
-            # A handle of our own: TLS takes the other one over.
-            self._calls.append(details["return_value"].get_extra_info("socket").dup())
-            if self.is_late:
-                self.hang_up()
-
-    def hang_up(self) -> None:
-        """Cut every connection, even while data is being transferred."""
-        for call in list(self._calls):
-            with suppress(OSError):
-                call.shutdown(socket.SHUT_RDWR)
-
-    def close(self) -> None:
-        """Release the connections."""
-        for call in self._calls:
-            call.close()
-
-
-@contextmanager
-def deadline(seconds: float) -> Iterator[Exchange]:
-    """Hang up if the server has not finished in time, TLS, headers and body together."""
-    exchange = Exchange(seconds)
-    # httpx times each read by itself: a server that sends a byte a second would never be too late.
-    timer = Timer(seconds, exchange.hang_up)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield exchange
-    finally:
-        timer.cancel()
-        exchange.close()
-
-
 class AddressRefused(Exception):
     """The address may not be called, or its answer is too long. The message says why."""
 
@@ -198,8 +147,18 @@ def post(
     """
     sent = {**headers, "Accept-Encoding": "identity"}
     with _answer("POST", url, body, sent, may_be_private=may_be_private, seconds=seconds) as answer:
-        said = next(answer.iter_raw(most_bytes), b"")[:most_bytes] if most_bytes else b""
-        return Fetched(answer.status_code, answer.headers, said)
+        return Fetched(answer.status_code, answer.headers, _beginning_of(answer)[:most_bytes])
+
+
+def _beginning_of(answer: httpx.Response) -> bytes:
+    """Read a short answer to its end: only then its connection serves the next one. It was given already."""
+    said = bytearray()
+    with suppress(httpx.TransportError), deadline(REST_SECONDS):
+        for piece in answer.iter_raw():
+            said += piece
+            if len(said) > REST_BYTES:
+                break
+    return bytes(said)
 
 
 def fetch(
@@ -216,18 +175,16 @@ def fetch(
         AddressRefused: the address may not be called, it sends too much, or for too long.
         httpx.HTTPError: it does not answer.
     """
-    deadline, body = monotonic() + seconds, bytearray()
+    body = bytearray()
     asked = {"Accept": "application/json", "Accept-Encoding": "identity"}
     with _answer("GET", url, b"", asked, may_be_private=may_be_private, seconds=seconds, verify=verify) as answer:
-        for piece in answer.iter_raw():
-            body += piece
-            if len(body) > most_bytes:
-                raise AddressRefused(f"It sends more than {most_bytes:,} bytes.")
-            if monotonic() > deadline:
-                break
-        # A response that was cut off may look complete.
-        if monotonic() > deadline:
-            raise AddressRefused(f"It sends for more than {seconds:g} seconds.")
+        try:
+            for piece in answer.iter_raw():
+                body += piece
+                if len(body) > most_bytes:
+                    raise AddressRefused(f"It sends more than {most_bytes:,} bytes.")
+        except httpx.TimeoutException as error:
+            raise AddressRefused(f"It sends for more than {seconds:g} seconds.") from error
         return Fetched(answer.status_code, answer.headers, bytes(body))
 
 
@@ -254,13 +211,13 @@ def _answer(
     """Call the checked address under the name of its host. Redirects are not followed: they could lead anywhere."""
     address, host = public_address(url, may_be_private=may_be_private)
     sent = {**headers, "Host": urlsplit(url).netloc.rpartition("@")[2]}
-    with (
-        # Not by a proxy of the environment, nor with its passwords (.netrc): what was checked is what is called.
-        httpx.Client(timeout=seconds, follow_redirects=False, trust_env=False, verify=verify) as client,
-        deadline(seconds) as exchange,
-    ):
-        more = {"sni_hostname": host, "trace": exchange.notice}
-        request = client.build_request(method, address, content=body, headers=sent, extensions=more)
+    # Not by a proxy of the environment, nor with its passwords (.netrc): what was checked is what is called.
+    client = client_for(f"{urlsplit(url).scheme}://{host}", verify=verify)
+    with deadline(seconds):
+        more = {"sni_hostname": host}
+        request = client.build_request(
+            method, address, content=body, headers=sent, extensions=more, timeout=httpx.Timeout(seconds)
+        )
         answer = client.send(request, stream=True)
         try:
             yield answer

@@ -52,6 +52,12 @@ class PulseWatch:
         self._seen = pulse.counts()
         self._changed = [self._looked] * len(NAMES)
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether each part has counted since the process started."""
+        counts = self._pulse.counts()
+        return all(counts[part] for part in self._parts)
+
     def symptom(self) -> str:
         """Say which part has stopped for too long; empty when none has."""
         now, counts = time.monotonic(), self._pulse.counts()
@@ -62,9 +68,8 @@ class PulseWatch:
             elif missed > BLINK_SECONDS:
                 self._changed[part] += missed
         self._looked, self._seen = now, counts
-        has_begun = all(counts[part] for part in self._parts)
         for part in self._parts:
             still = now - self._changed[part]
-            if still > (STUCK_AFTER[part] if has_begun else STARTS_WITHIN):
+            if still > (STUCK_AFTER[part] if self.has_begun else STARTS_WITHIN):
                 return f"does not answer: {NAMES[part]} stood still for {still:.0f} s"
         return ""

@@ -238,6 +238,10 @@ class Child:
         """Whether the process runs."""
         return self._process is not None and self._process.poll() is None
 
+    def is_at_work(self) -> bool:
+        """Whether the process runs and has shown, since it started, that it is healthy."""
+        return self.is_alive() and (self._watch is None or self._watch.has_begun)
+
     def symptom(self) -> str:
         """Say which part of a running process does not answer; empty when it is healthy."""
         return self._watch.symptom() if self._watch is not None else ""

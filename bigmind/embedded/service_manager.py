@@ -31,14 +31,16 @@ class ServiceManager:
         self._alive.unlink(missing_ok=True)
 
     def report(self, *, is_whole: bool) -> None:
-        """Report every few seconds that the supervisor is working; touch the file while all parts run."""
+        """Report every few seconds that the supervisor is working; keep the file, and fresh, while all parts work."""
         if time.monotonic() - self._said < SAID_EVERY:
             return
         self._said = time.monotonic()
         self._say("WATCHDOG=1")
-        if is_whole:
-            with contextlib.suppress(OSError):  # The disk is full: the probe sees an old file, as it should.
+        with contextlib.suppress(OSError):  # The disk is full: the probe sees an old file, as it should.
+            if is_whole:
                 self._alive.touch()
+            else:
+                self._alive.unlink(missing_ok=True)
 
     def _say(self, state: str) -> None:
         if not self._address:

@@ -52,6 +52,11 @@ class Watch:
         self.started, self.due = time.monotonic(), None
         self.part.start()
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the part does its work: one that was started again has to show it first."""
+        return self.due is None and (not isinstance(self.part, Child) or self.part.is_at_work())
+
     def look(self, say: Say) -> None:
         """Notice that the part died, and restart it when its delay is over."""
         if self.due is not None:
@@ -122,7 +127,7 @@ class Supervisor:
                     self.say(f"{watch.part.name} could not be looked at: {error}")
             for log in {child.log for child in self.children} | ({self.cluster.log} if self.cluster else set()):
                 shorten(log)
-            self.manager.report(is_whole=all(watch.due is None for watch in self._watches))
+            self.manager.report(is_whole=all(watch.is_whole for watch in self._watches))
             time.sleep(LOOK_EVERY)
 
     def stop(self, is_hurried: Callable[[], bool]) -> None:

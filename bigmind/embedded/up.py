@@ -38,7 +38,7 @@ from bigmind.environment.parts import find_misplaced
 
 ENOUGH_MEMORY = 1 << 30
 ALIVE = "alive"
-"""The file in `run` that is touched while all parts run: container probes check its age."""
+"""The file in `run` that is there, and fresh, while all parts do their work: container probes look at it."""
 
 
 class StopRequested(BaseException):

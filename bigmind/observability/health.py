@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 import structlog
+from django.core.cache import DEFAULT_CACHE_ALIAS, caches
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 from django.db.migrations.loader import MigrationLoader
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -46,6 +47,9 @@ _REPLAYED_AGO = "SELECT coalesce(extract(epoch FROM now() - pg_last_xact_replay_
 PRIMARY_ANSWERS = "the primary answers all reads"
 FULL = "is full: writes are refused until some space is freed"
 READ_ALONE = "are refused by the database, which is a replica or set to read only; reading and searching go on"
+AWAY = "does not answer; work waits in the database"
+FULL_BROKER = "takes no more connections; work waits in the database, and calls are not counted against their limits"
+UNCOUNTED = "does not answer each call; these are not counted against their limits"
 UNKNOWN = "unknown while the database is away"
 
 log = structlog.get_logger()
@@ -196,14 +200,16 @@ def _migrations_we_bring() -> frozenset[tuple[str, str]]:
 
 
 def broker() -> HealthCheck:
-    """Check that the broker, which wakes the worker, answers."""
+    """Check that the broker, which wakes the worker and counts calls, answers, and takes connections."""
     try:
         with celery.connection_for_write(connect_timeout=PATIENCE_SECONDS) as broker:
             broker.ensure_connection(max_retries=1, interval_start=0, timeout=PATIENCE_SECONDS)
     except (BrokerError, OSError) as error:
         log.warning("The broker does not answer.", error=error)
-        return HealthCheck("broker", "does not answer; work waits in the database", stops=False)
-    return HealthCheck("broker", "", stops=False)
+        return HealthCheck("broker", FULL_BROKER if "max number of clients" in str(error) else AWAY, stops=False)
+    # A connection that was made just now says nothing of those that calls need.
+    is_left_alone = getattr(caches[DEFAULT_CACHE_ALIAS], "is_left_alone", False)
+    return HealthCheck("broker", UNCOUNTED if is_left_alone else "", stops=False)
 
 
 def disk() -> HealthCheck:

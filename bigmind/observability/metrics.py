@@ -26,6 +26,7 @@ from prometheus_client.registry import Collector
 from psycopg.errors import QueryCanceled
 
 from accounts.authentication import bearer_token
+from accounts.services.workers import ALIVE_SECONDS
 from accounts.sign_in.attempts import count_wrong
 from bigmind import __version__
 from bigmind.core import metrics as counted
@@ -90,6 +91,10 @@ WHERE datname = current_database() AND backend_type = 'client backend' GROUP BY 
 _RUNS = """
 SELECT task, 'ok', runs - failures FROM accounts_tasktally UNION ALL
 SELECT task, 'failed', failures FROM accounts_tasktally
+"""
+_IDLE = """
+SELECT name, extract(epoch FROM now() - took_at) FROM accounts_worker
+WHERE seen_at > now() - %s * interval '1 second'
 """
 _OF_TODAY = "SELECT coalesce(sum(tokens), 0) FROM knowledge_embeddingday WHERE day = (now() AT TIME ZONE 'UTC')::date"
 _NEWEST_BACKUP = """
@@ -166,6 +171,12 @@ FIGURES = (
         "When a background task ended last.",
         _asking("SELECT task, extract(epoch FROM ended_at) FROM accounts_tasktally"),
         ("task",),
+    ),
+    Figure(
+        "bigmind_worker_idle_seconds",
+        "How long ago each worker that is alive took up something last, if only its own ping.",
+        _asking(_IDLE, ALIVE_SECONDS),
+        ("worker",),
     ),
     Figure(
         "bigmind_scheduler_last_beat_timestamp_seconds",

@@ -18,7 +18,8 @@ from django.conf import settings
 from pydantic import BaseModel, ValidationError
 
 from bigmind import __version__
-from bigmind.core.addresses import Exchange, deadline, is_packed
+from bigmind.core.addresses import is_packed
+from bigmind.core.http_clients import Exchange, client_for, deadline
 from bigmind.core.screening import redact
 from bigmind.core.text import one_line, show_hidden
 from curation.shapes.upstream import UpstreamAnchorReport, UpstreamPage, UpstreamRegistration, UpstreamReply
@@ -167,13 +168,11 @@ class CompanyWire:
                 "params": query,
                 "json": body,
                 "headers": sent,
-                "extensions": {"trace": exchange.notice},
+                "timeout": TIMEOUT,
             }
             try:
-                with (
-                    httpx.Client(timeout=TIMEOUT, follow_redirects=False, trust_env=is_secure) as client,
-                    client.stream(method, f"{address}/api/v1/{path}", **more) as reply,
-                ):
+                client = client_for(self.url, trust_env=is_secure)
+                with client.stream(method, f"{address}/api/v1/{path}", **more) as reply:
                     status, text = reply.status_code, _body_of(reply, exchange)
             except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
                 # The message of the error may contain the URL or a header, so only its type is passed on.

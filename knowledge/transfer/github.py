@@ -19,8 +19,9 @@ from urllib.parse import quote, urlsplit
 import httpx
 from django.conf import settings
 
-from bigmind.core.addresses import deadline, retry_after
+from bigmind.core.addresses import retry_after
 from bigmind.core.errors import Invalid, NotFound, TooMany
+from bigmind.core.http_clients import client_for, deadline
 from knowledge.transfer.readers.github import COMMENTS, FILES, MARKDOWN, REPOSITORY, TIMELINES
 from knowledge.transfer.readers.json_rows import listing, mapping
 
@@ -253,13 +254,11 @@ class _Api:
             **({"If-None-Match": etag} if etag else {}),
         }
         timeout = httpx.Timeout(30.0, connect=10.0)
-        with (
-            # `_ask` follows redirections, after `_address` has looked where they lead: the token goes along. Nor may
-            # the environment name a proxy, or a .netrc with other passwords.
-            httpx.Client(timeout=timeout, follow_redirects=False, trust_env=False) as client,
-            deadline(SECONDS_EACH) as exchange,
-        ):
-            request = client.build_request("GET", address, headers=headers, extensions={"trace": exchange.notice})
+        # `_ask` follows redirections, after `_address` has looked where they lead: the token goes along. Nor may the
+        # environment name a proxy, or a .netrc with other passwords.
+        client = client_for(self._url)
+        with deadline(SECONDS_EACH) as exchange:
+            request = client.build_request("GET", address, headers=headers, timeout=timeout)
             reply = client.send(request, stream=True)
             body, read = [], 0
             try:

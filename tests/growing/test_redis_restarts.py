@@ -13,7 +13,7 @@ from tests.growing.work_in_hand import WorkInHand, seconds_until_all_take
 from tests.knowledge.embeddings.endpoint import Answer, Endpoint
 from tests.redis_server import RedisServer
 from tests.torture.vectors import right_vectors, seconds_until_embedded, settings_for
-from tests.torture.writes import query
+from tests.torture.writes import client_of, query
 
 BACK_WITHIN = 15.0
 
@@ -58,3 +58,24 @@ def test_a_worker_is_back_soon_after_redis_and_finishes_what_it_has_in_hand(
     assert work.instance.processes()["worker"].pid == before
     assert Counter(work.sent()) == Counter(work.written)
     assert query(work.instance.home, "SELECT task FROM accounts_tasktally WHERE failures > 0") == []
+
+
+def test_a_hundred_tasks_open_no_connection_to_the_database_more(work: WorkInHand) -> None:
+    asked = "SELECT sessions, (SELECT sum(runs) FROM accounts_tasktally) FROM pg_stat_database WHERE datname = %s"
+    _write(work, 20)
+    ((before, ran),) = query(work.instance.home, asked % "current_database()")
+
+    _write(work, 100)
+
+    ((after, run),) = query(work.instance.home, asked % "current_database()")
+    assert run - ran >= 50
+    # What asks here is one, and the scheduler's minute may wake a thread more.
+    assert after - before <= 20
+
+
+def _write(work: WorkInHand, count: int) -> None:
+    with client_of(work.instance) as client:
+        for number in range(count):
+            fact = {"fact": f"Fact {number} of {count} that wakes a worker.", "category": "decision"}
+            client.post("facts/", json=fact).raise_for_status()
+    seconds_until_embedded(work.instance, within=60)

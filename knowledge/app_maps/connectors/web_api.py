@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Self
 import httpx
 from django.conf import settings
 
-from bigmind.core.addresses import deadline, is_packed, retry_after
+from bigmind.core.addresses import is_packed, retry_after
+from bigmind.core.http_clients import client_for, deadline
 from bigmind.core.load_once import load_once
 from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredRow, RequestRefusedError
 
@@ -84,18 +85,15 @@ class WebApi:
         # A redirection is not followed: the key must not go anywhere else. Nor do a proxy or a .netrc of the
         # environment count; its certificates do, because own authorities are common within companies.
         trusted = _trust(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
-        with (
-            httpx.Client(timeout=timeout, verify=trusted, follow_redirects=False, trust_env=False) as client,
-            deadline(HURRIED_SECONDS_EACH if self.is_hurried else SECONDS_EACH) as exchange,
-        ):
-            more = {"trace": exchange.notice}
+        client = client_for(self.url, verify=trusted)
+        with deadline(HURRIED_SECONDS_EACH if self.is_hurried else SECONDS_EACH) as exchange:
             asked = client.build_request(
                 method,
                 f"{self.url}/{path}",
                 json=json,
                 # Unpacked, a reply may have a thousand times the size that the limit counts.
                 headers={"Accept-Encoding": "identity", **headers},
-                extensions=more,
+                timeout=timeout,
             )
             try:
                 reply = client.send(asked, stream=True)
