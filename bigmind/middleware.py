@@ -11,7 +11,6 @@ from django.db import DataError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext_lazy as _
@@ -37,7 +36,7 @@ from bigmind.observability.metrics import metrics
 from bigmind.transports.fair_pool import People
 from bigmind.transports.rest.problems import STATUSES, is_rest, problem_of
 from bigmind.views.errors import database_away
-from bigmind.web.pages import with_retry_after
+from bigmind.web.pages import ADMIN, with_retry_after
 
 HEADINGS = {
     403: _("You may not do that"),
@@ -145,7 +144,7 @@ class RlsMiddleware:
         return response
 
     def _serve(self, request: HttpRequest, user: Any) -> HttpResponse:
-        if not request.path_info.startswith(reverse("admin:index")):
+        if not request.path_info.startswith(ADMIN):
             with rls_scope(user.pk), acts(Actor.of(user)):
                 if request.method in SAFE:
                     return answer_read(user.pk, lambda: self.get_response(request))

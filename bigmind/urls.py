@@ -21,6 +21,7 @@ from bigmind.views.profile import profile, sharing
 from bigmind.views.scrub import scrub
 from bigmind.views.styleguide import styleguide
 from bigmind.views.welcome import welcome
+from bigmind.web.pages import ADMIN
 
 register_converter(NumberConverter, "number")
 register_converter(NumberTextConverter, "thing")
@@ -51,7 +52,7 @@ urlpatterns = [
     path("admin/login/", admin_sign_in),
     # Whose password may be changed, and how, is the business of one page.
     path("admin/password_change/", RedirectView.as_view(pattern_name="password")),
-    path("admin/", admin.site.urls),
+    path(ADMIN.removeprefix("/"), admin.site.urls),
     path("connect/", connect, name="connect"),
     path("welcome/", welcome, name="welcome"),
     path("keys/new/", keys.create, {"toolsets": TOOLSETS}, name="key-create"),
