@@ -10,6 +10,7 @@ from typing import Any
 
 from django.apps import apps
 from django.contrib.sessions.models import Session as BrowserSession
+from django.core.cache import cache
 from django.db import connection, transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet, TextField
 from django.db.models.functions import Cast
@@ -28,17 +29,24 @@ from knowledge.models.conversations import TOOL_USE_LASTS
 from knowledge.services.instances import KEPT as SILENT
 
 BATCH = 5_000
+DAY = 24 * 60 * 60
+_SCANNED = "bounds:scanned"
 
 Rows = QuerySet[Any, Any]
 
 
 @dataclass(frozen=True)
 class Bound:
-    """How long rows stay, or how many. `past`: those to delete now; None where another task, named in `by`, does it."""
+    """How long rows stay, or how many.
+
+    `past`: those to delete now; None where another task, named in `by`, does it. `scans`: to find them, whole tables
+    are read, which once a day will do.
+    """
 
     words: Callable[[], str]
     past: Callable[[], Iterator[Rows]] | None = None
     by: str = ""
+    scans: bool = False
 
 
 def _days(number: float) -> str:
@@ -104,13 +112,15 @@ LEDGERS: dict[str, Bound] = {
     "knowledge.CachedVector": Bound(
         lambda: _("as many as texts, and %(number)s more") % {"number": f"{live.KEEP_UNUSED_VECTORS:,}"},
         _find_unused_vectors,
+        scans=True,
     ),
-    "knowledge.Writing": Bound(lambda: _("goes with what it is about"), _find_orphaned_writings),
+    "knowledge.Writing": Bound(lambda: _("goes with what it is about"), _find_orphaned_writings, scans=True),
     **dict(
         [
             _records("accounts.Alert", "created_at"),
             _records("accounts.Invitation", "expires_at"),
             _records("accounts.SignInLink", "expires_at"),
+            _records("accounts.Worker", "seen_at"),
             _records("account.EmailConfirmation", "created"),
             _records("admin.LogEntry", "action_time"),
             _records("curation.Notice", "created_at"),
@@ -195,7 +205,9 @@ def say_bound_of_table(name: str) -> str:
 @rls_bypass()
 def delete_past_bounds() -> int:
     """Delete what is past its bound, in batches of thousands; return how many rows went."""
-    return sum(_delete(rows) for bound in LEDGERS.values() if bound.past for rows in bound.past())
+    may_scan = cache.add(_SCANNED, True, DAY)
+    due = (bound.past for bound in LEDGERS.values() if bound.past and (may_scan or not bound.scans))
+    return sum(_delete(rows) for past in due for rows in past())
 
 
 def _delete(rows: Rows) -> int:

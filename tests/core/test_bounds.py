@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.conf import settings as configured
+from django.core.cache import cache
 from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
@@ -28,6 +29,12 @@ pytestmark = pytest.mark.django_db
 
 OURS = {"accounts", "knowledge", "curation"}
 PLACES = [set(LEDGERS), KNOWLEDGE, PARTS, FOR_GOOD, FEW]
+
+
+@pytest.fixture(autouse=True)
+def scan_again() -> None:
+    """Let each test read whole tables, as the first run of a day does."""
+    cache.delete(bounds._SCANNED)
 
 
 def test_every_table_has_one_place() -> None:
@@ -137,3 +144,12 @@ def test_the_system_page_says_beside_its_size_how_long_a_table_is_kept(client: C
 
     assert all(table.bound for table in page.context["state"].tables if table.name.split("_")[0] in OURS)
     assert "goes with what it is about" in page.text
+
+
+def test_whole_tables_are_read_once_a_day() -> None:
+    delete_past_bounds()
+    Writing.objects.create(kind="fact", source_id="999999", made=True, user=make_user())
+
+    assert delete_past_bounds() == 0
+    cache.delete(bounds._SCANNED)
+    assert delete_past_bounds() == 1
