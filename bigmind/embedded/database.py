@@ -4,11 +4,9 @@ import gc
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import psycopg
-from django.apps import apps
 from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, Error, ProgrammingError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -16,6 +14,7 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
+from bigmind.core.migration_files import list_migrations
 from bigmind.core.roles import grant_to_application, is_pooled, may_change_schema, owner, owner_alias
 from bigmind.embedded.home import CannotStart
 from bigmind.embedded.waiting import Say, Wait
@@ -152,9 +151,7 @@ def _has_all_migrations() -> bool:
         done = MigrationRecorder(owner()).applied_migrations()
     except DatabaseError:
         return False
-    folders = {app.label: Path(app.path, "migrations") for app in apps.get_app_configs()}
-    there = {(label, file.stem) for label, folder in folders.items() for file in folder.glob("[!_]*.py")}
-    return bool(there) and there <= done.keys()
+    return bool(list_migrations()) and list_migrations() <= done.keys()
 
 
 def vector_version() -> str | None:

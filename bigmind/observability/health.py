@@ -13,7 +13,6 @@ import psycopg
 import structlog
 from django.core.cache import DEFAULT_CACHE_ALIAS, caches
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
-from django.db.migrations.loader import MigrationLoader
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.module_loading import import_string
 from kombu.exceptions import OperationalError as BrokerError
@@ -21,7 +20,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from accounts.services.workers import worker_error
 from bigmind.celery import app as celery
 from bigmind.core.full_disk import is_disk_full
-from bigmind.core.load_once import load_once
+from bigmind.core.migration_files import list_migrations
 from bigmind.core.postgresql.base import REPLICA
 from bigmind.core.replicas import BEHIND_SECONDS, REPLAYED, WRITTEN, has_replica
 from bigmind.environment import environment
@@ -136,7 +135,7 @@ def _vector(is_there: bool) -> HealthCheck:
 def _migrations(database: psycopg.Connection) -> HealthCheck:
     (has_table,) = database.execute("SELECT to_regclass('django_migrations') IS NOT NULL").fetchone() or (False,)
     applied = set(database.execute("SELECT app, name FROM django_migrations")) if has_table else set()
-    missing = _migrations_we_bring() - applied
+    missing = list_migrations() - applied
     return HealthCheck("migrations", f"{len(missing)} to apply: run `bigmind migrate`" if missing else "")
 
 
@@ -192,11 +191,6 @@ def _delay(database: psycopg.Connection[Any], place: int) -> str:
             return f"is {seconds:,.0f} s behind: {PRIMARY_ANSWERS}"
         sleep(0.05)
     return "" if row else f"is no replica: {PRIMARY_ANSWERS}"
-
-
-@load_once
-def _migrations_we_bring() -> frozenset[tuple[str, str]]:
-    return frozenset(MigrationLoader(None).disk_migrations)
 
 
 def broker() -> HealthCheck:
