@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import Worker
@@ -33,7 +33,8 @@ def note_worker(name: str, idle: float | None) -> None:
 
     A process that takes over from one that took nothing has to take something first.
     """
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL synchronous_commit = off")  # A row that is written again in a moment may be lost.
         cursor.execute(_NOTE, {"name": name[:200], "idle": idle, **_own_backups()})
 
 

@@ -1,6 +1,7 @@
 """HTTP to other servers: connections are kept, and not for longer or for more than they are good for."""
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ import pytest
 from bigmind.core.addresses import fetch, post
 from bigmind.core.http_clients import client_for, deadline
 from knowledge.embeddings.openai_compatible import OpenAICompatible
+from tests.embedded.instance import ROOT
 from tests.local_server import serve_http
 
 
@@ -125,3 +127,22 @@ def _dribbling() -> Iterator[str]:
     with serve_http(Dribbling) as listening:
         yield f"http://127.0.0.1:{listening.server_port}"
     client_for.cache_clear()
+
+
+def test_nothing_that_is_asked_often_makes_a_client_of_its_own() -> None:
+    """What people run themselves may: `doctor`, the trial of a hook, a snippet that is read and not run."""
+    makers = re.compile(r"httpx2?\.(?:Client|AsyncClient|get|post|stream|request)\(")
+    found = {
+        str(file.relative_to(ROOT))
+        for part in ("bigmind", "accounts", "knowledge", "curation")
+        for file in (ROOT / part).rglob("*.py")
+        if makers.search(file.read_text())
+    }
+
+    assert found == {
+        "accounts/connecting/hook_trials.py",
+        "accounts/connecting/snippets.py",
+        "bigmind/core/http_clients.py",
+        "bigmind/embedded/doctor_checks.py",
+        "bigmind/transports/rest/reference_pages.py",
+    }

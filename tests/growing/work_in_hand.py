@@ -43,12 +43,14 @@ def seconds_until_all_take(instance: Instance, *, within: float) -> float:
     """
     begun = time.monotonic()
     ((now,),) = query(instance.home, "SELECT now()")
-    while idle := [
-        name for name, took in query(instance.home, "SELECT name, took_at FROM accounts_worker") if took <= now
-    ]:
-        assert time.monotonic() - begun < within, f"{idle} took nothing for {within:.0f} s."
+    while not (known := _workers(instance)) or min(known.values()) <= now:
+        assert time.monotonic() - begun < within, f"After {within:.0f} s, this is when they took something: {known}"
         time.sleep(0.2)
     return time.monotonic() - begun
+
+
+def _workers(instance: Instance) -> dict[str, Any]:
+    return dict(query(instance.home, "SELECT name, took_at FROM accounts_worker"))
 
 
 def part(instance: Instance, name: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from tests.knowledge.embeddings.endpoint import Endpoint
 from tests.redis_server import RedisServer
 from tests.torture.conftest import Start
 from tests.torture.day import Day
-from tests.torture.scale import AGENTS, AWAY_SECONDS, DRAINED_WITHIN
+from tests.torture.scale import AGENTS, AWAY_SECONDS, DRAINED_WITHIN, READY_WITHIN
 from tests.torture.vectors import (
     RIGHT,
     seconds_until_embedded,
@@ -105,7 +105,8 @@ def test_a_worker_that_takes_nothing_is_told_within_a_minute_and_replaced(
     running: Start, report: Callable[[str], None], tmp_path: Path
 ) -> None:
     with RedisServer(tmp_path) as redis, running(**_variables(redis)) as bigmind, Redis.from_url(redis.url) as asked:
-        eventually(lambda: part(bigmind, "worker") == {"ok": True} and seconds_until_all_take(bigmind, within=30) < 30)
+        seconds_until_all_take(bigmind, within=READY_WITHIN)
+        assert part(bigmind, "worker") == {"ok": True}
         deaf, begun = _parts(bigmind)["worker"], time.monotonic()
         # It may send, and receives nothing.
         asked.execute_command("ACL", "SETUSER", "default", "-brpop")
