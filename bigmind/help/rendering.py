@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from django.urls import reverse
@@ -89,7 +90,15 @@ def render_page(slug: str) -> RenderedPage:
 
 def title_of(page: HelpPage) -> str:
     """Return what the navigation calls a page: its label there, else its own title."""
-    return page.label or render_page(page.slug).title
+    return page.label or _first_heading(page.file)
+
+
+@load_once
+def _first_heading(file: Path) -> str:
+    """Return the title of a page. The list of all pages needs their titles alone: to render them takes 0.4 s."""
+    with file.open(encoding="utf-8") as lines:
+        tokens = _PARSER.parse(next((line for line in lines if line.startswith("# ")), ""))
+    return _plain(tokens[1]) if tokens else ""
 
 
 def address_of(slug: str, anchor: str = "") -> str:

@@ -10,7 +10,7 @@ from bigmind.core import errors
 from bigmind.embedded import doctor_checks
 from bigmind.help.contents import FOLDER, files, pages, pictures, target_of
 from bigmind.help.links import EXPLAINED, PAGE, anchor_for
-from bigmind.help.rendering import anchor_of, render_page
+from bigmind.help.rendering import anchor_of, render_page, title_of
 from bigmind.help.search import search_help
 from bigmind.management.refusals import refusals
 from bigmind.transports.rest.problems import TITLES
@@ -29,6 +29,13 @@ def test_every_file_of_the_documentation_is_a_page_and_every_page_a_file() -> No
     written = {path.relative_to(files() / FOLDER).as_posix() for path in (files() / FOLDER).rglob("*.md")}
 
     assert {f"{slug}.md" for slug in pages()} == written | {"SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"}
+
+
+def test_the_list_calls_a_page_by_its_own_title() -> None:
+    unlabelled = [page for page in pages().values() if not page.label]
+
+    assert [title_of(page) for page in unlabelled] == [render_page(page.slug).title for page in unlabelled]
+    assert all(map(title_of, unlabelled))
 
 
 def test_no_link_and_no_anchor_leads_nowhere() -> None:
