@@ -13,7 +13,7 @@ from django.db import OperationalError as DatabaseAway
 from kombu.exceptions import OperationalError
 
 from bigmind.core.collisions import retry_collisions
-from bigmind.core.roles import NotOwner
+from bigmind.core.errors import BigMindError
 from bigmind.observability.logging import current_request_id
 from bigmind.observability.outages import OUTAGES, REDIS, outage_behind
 
@@ -112,8 +112,8 @@ class BackgroundTask(Task):  # type: ignore[misc]  # Celery has no types.
 
     abstract = True
     threads = 1
-    throws = (DatabaseAway, InterfaceError, NotOwner)
-    """Errors that Celery logs in a line: while the database is down tasks fail, and the next sweep does their work."""
+    throws = (DatabaseAway, InterfaceError, BigMindError)
+    """Errors that Celery logs in a line: the next sweep does the work, and a refusal says all there is to say."""
 
     def __init__(self) -> None:
         self._turns = FewAtATime(self.threads)

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
+from django.conf import settings
 from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, Error, ProgrammingError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -15,7 +16,8 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
 from bigmind.core.migration_files import list_migrations
-from bigmind.core.roles import grant_to_application, is_pooled, may_change_schema, owner, owner_alias
+from bigmind.core.read_only import is_read_only
+from bigmind.core.roles import OWNER, grant_to_application, is_pooled, may_change_schema, owner, owner_alias
 from bigmind.embedded.home import CannotStart
 from bigmind.embedded.waiting import Say, Wait
 
@@ -47,6 +49,7 @@ def wait_for_database(say: Say, alias: str = DEFAULT_DB_ALIAS) -> None:
         CannotStart: it did not in time, or is none that BigMind can use.
     """
     wait, delay = Wait(say, limit=WAIT_AT_MOST), 0.2
+    variable = "BIGMIND_DATABASE_OWNER_URL" if alias == OWNER else "BIGMIND_DATABASE_URL"
     while True:
         try:
             with psycopg.connect(**{**connections[alias].get_connection_params(), "connect_timeout": 5}) as server:
@@ -55,10 +58,8 @@ def wait_for_database(say: Say, alias: str = DEFAULT_DB_ALIAS) -> None:
         except psycopg.OperationalError as error:
             reason = _last_line(error)
         if wait.is_over:
-            raise CannotStart(
-                f"The database did not answer for {WAIT_AT_MOST:.0f} s: {reason}. Check BIGMIND_DATABASE_URL."
-            )
-        wait(f"Waiting for the database: {reason}. If it stays so, check that it runs, and BIGMIND_DATABASE_URL.")
+            raise CannotStart(f"The database did not answer for {WAIT_AT_MOST:.0f} s: {reason}. Check {variable}.")
+        wait(f"Waiting for the database: {reason}. If it stays so, check that it runs, and {variable}.")
         time.sleep(delay)
         delay = min(delay * 2, 3.0)
 
@@ -96,6 +97,12 @@ def prepare_database(say: Say = lambda _: None) -> None:
         CannotStart: the server has no pgvector, or the database was not migrated in time.
     """
     try:
+        connection.ensure_connection()  # By which the server says whether it is a standby.
+        if is_read_only() and not settings.READ_ONLY:
+            say(
+                "The database takes no writes: it is a standby, or set to read only. BigMind reads and searches, and "
+                "writes once the database is promoted or BIGMIND_DATABASE_URL names the primary."
+            )
         if not may_change_schema():
             _wait_for_migrations(say)
             return

@@ -14,6 +14,7 @@ from types import FrameType
 
 import psutil
 from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, InternalError
 from pydantic import SecretStr
 
 from accounts.connecting.hook_files import HookFolder
@@ -21,6 +22,8 @@ from accounts.people.first_run import Initial, first_run
 from accounts.sign_in.links import make_sign_in_link
 from bigmind.core.errors import BigMindError
 from bigmind.core.full_disk import LineWriter
+from bigmind.core.read_only import is_refused_write
+from bigmind.core.roles import owner_alias
 from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.database import hang_up, prepare_database, wait_for_database
 from bigmind.embedded.heartbeats import WORKER
@@ -176,7 +179,8 @@ def _start(environment: Environment, parts: Collection[str], supervisor: Supervi
     loading = begin_to_preload() if IS_FORKED and {*parts} != {"scheduler"} else None
     if environment.is_embedded:
         supervisor.start_database(Cluster(environment.home, say=supervisor.say))
-    wait_for_database(supervisor.say)
+    for alias in dict.fromkeys((DEFAULT_DB_ALIAS, owner_alias())):
+        wait_for_database(supervisor.say, alias)
     prepare_database(supervisor.say)
     pause = environment.read_only
     if pause and {*parts} - {"web"}:
@@ -275,17 +279,25 @@ def scheduler_command(schedule: str) -> list[str]:
     return [sys.executable, "-m", "celery", "-A", "bigmind", "beat", f"--schedule={schedule}", "--pidfile="]
 
 
+def _first_ways_in(environment: Environment) -> tuple[str | None, str | None]:
+    """Return a link to sign in and the first key, each if it is due; neither of a database that takes no writes."""
+    try:
+        first = first_run(environment.init_user or environment.user, initial(environment))
+        # An owner with a password needs no link: anyone who reads the output could use it before them.
+        if environment.mode != "personal" and (not first.is_new or first.user.has_usable_password()):
+            return None, first.key_text
+        return f"{environment.url}/sign-in/{make_sign_in_link(first.user)}/", first.key_text
+    except InternalError as error:
+        if not is_refused_write(error):
+            raise
+        return None, None
+    finally:
+        hang_up()
+
+
 def _welcome(environment: Environment) -> None:
     """Create the first user and key if there is none, and print the ready lines."""
-    if environment.read_only:
-        LineWriter(sys.stdout).write(ready_lines(environment.url, None, None, str(environment.home)))
-        return
-    first = first_run(environment.init_user or environment.user, initial(environment))
-    link = None
-    # An owner with a password needs no link: anyone who reads the output could use it before them.
-    if environment.mode == "personal" or (first.is_new and not first.user.has_usable_password()):
-        link = f"{environment.url}/sign-in/{make_sign_in_link(first.user)}/"
-    hang_up()
-    LineWriter(sys.stdout).write(ready_lines(environment.url, link, first.key_text, str(environment.home)))
+    link, key = (None, None) if environment.read_only else _first_ways_in(environment)
+    LineWriter(sys.stdout).write(ready_lines(environment.url, link, key, str(environment.home)))
     if link and environment.autoopen:
         webbrowser.open(link)

@@ -35,7 +35,7 @@ class InstanceSettings(BaseModel):
     public_url: str = Field(
         default="",
         json_schema_extra=read_by("web", "worker", COMMANDS)
-        | require_apart("other machines are refused, and links in mail lead nowhere"),
+        | require_apart("other machines are refused and links in mail lead nowhere"),
         description="The address people and agents type, e.g. `https://bigmind.example.com`. Hosts and origins that "
         "differ from it are refused. Default: `http://localhost:<BIGMIND_PORT>`.",
     )

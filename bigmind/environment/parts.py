@@ -57,6 +57,6 @@ def find_misplaced(environment: "Environment", parts: Collection[str]) -> Iterat
         is_set = bool(value.get_secret_value() if is_secret else value)
         variable = f"BIGMIND_{name.upper()}"
         if need_of(field) and not is_set and readers & {*parts}:
-            yield f"{' and '.join(parts)}: {variable} is not set, and {need_of(field)}."
+            yield f"{' and '.join(parts)}: {variable} is not set; without it {need_of(field)}."
         elif is_set and is_secret and not readers & {"web", *parts}:
             yield f"{' and '.join(parts)}: {variable} is for {' and '.join(sorted(readers, reverse=True))} alone."

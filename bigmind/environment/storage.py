@@ -31,7 +31,7 @@ class Storage(InstanceSettings):
 
     database_url: SecretStr = Field(
         default=SecretStr(""),
-        json_schema_extra=require_apart("each machine would start a database of its own"),
+        json_schema_extra=require_apart("each machine starts a database of its own"),
         description="PostgreSQL 16 or later with pgvector, e.g. `postgres://user:password@host/name`. "
         "Default: the embedded server in BIGMIND_HOME.",
     )
@@ -64,12 +64,12 @@ class Storage(InstanceSettings):
     )
     redis_url: SecretStr = Field(
         default=SecretStr(""),
-        json_schema_extra=require_apart("parts on other machines are neither woken nor counted with"),
+        json_schema_extra=require_apart("other machines are not woken and limits are counted for each alone"),
         description="Redis for the task queue and shared counters. Default: files in BIGMIND_HOME.",
     )
     secret_key: SecretStr = Field(
         default=SecretStr(""),
-        json_schema_extra=require_apart("what this part signs, the others do not recognize"),
+        json_schema_extra=require_apart("the others do not recognize what this part signs"),
         description="Signs sessions and links. Default: generated once, kept in BIGMIND_HOME.",
     )
     secret_key_fallbacks: SecretStr = Field(

@@ -30,8 +30,8 @@ _AWAY = {
     "redis.exceptions.TimeoutError": REDIS,
     "kombu.exceptions.OperationalError": REDIS,
 }
-# Connection failed, too few resources, shut down. With another code the server is there, and refused one statement.
-_CODES_OF_AWAY = ("08", "53", "57P")
+# Connection failed, takes no writes, too few resources, shut down. With another code one statement was refused.
+_CODES_OF_AWAY = ("08", "25006", "53", "57P")
 
 log = structlog.get_logger()
 

@@ -9,16 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
 
 from bigmind.file_cache import FileCache
 from tests.embedded.console import Console
-from tests.embedded.instance import Instance, eventually
+from tests.embedded.instance import CopiedInstance, Instance, eventually
 from tests.growing.replica import Replica, replicated
 from tests.growing.server import TwoRoles
 
+ASKED = {"fact": "Ada goes on.", "category": "decision"}
 UNFILTERED = """
 import json
 from accounts.models import User
@@ -311,3 +313,30 @@ def test_reads_that_the_replica_answered_are_in_the_usage_log(growing: Growing) 
     before = count()
     _facts(growing.ada)
     eventually(lambda: count() > before)
+
+
+# Last: it ends the primary.
+def test_a_bigmind_on_a_standby_starts_and_reads_and_writes_once_it_is_promoted(growing: Growing) -> None:
+    server, replica = growing.server, growing.replica
+    folder = growing.instance.home.with_name("standby")
+    key = (growing.instance.home / "secret_key").read_text()
+    owner = server.owner_url.replace(quote(str(server.data), safe=""), quote(str(replica.data), safe=""))
+    variables = {"BIGMIND_DATABASE_URL": replica.url, "BIGMIND_DATABASE_OWNER_URL": owner, "BIGMIND_SECRET_KEY": key}
+    console = Console(folder, **variables)
+    standby = CopiedInstance(folder, BIGMIND_EMBEDDING_PROVIDER="hashing", **variables).start()
+    try:
+        person = httpx.Client(base_url=f"{standby.url}/api/v1/", headers=growing.ada.headers, timeout=60)
+
+        migrated = console.run("migrate")
+        read, refused = person.get("facts/"), person.post("facts/", json={"fact": "Ada waits.", "category": "decision"})
+        server.stop()
+        replica.administer("SELECT pg_promote()")
+        eventually(lambda: person.post("facts/", json=ASKED).status_code == 201, within=15)
+
+        assert "The database takes no writes: it is a standby" in standby.printed
+        assert (read.status_code, refused.status_code) == (200, 503)
+        assert (migrated.returncode, "Traceback" in migrated.stderr) == (1, False)
+        logs = "".join(log.read_text() for log in (folder / "logs").glob("*.log"))
+        assert "Traceback" not in logs, logs
+    finally:
+        standby.hurry()

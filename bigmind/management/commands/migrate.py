@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
-from django.db import DatabaseError, OperationalError, connections, transaction
+from django.db import DatabaseError, InternalError, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.postgresql.schema import DatabaseSchemaEditor
 from django.db.migrations import Migration
@@ -20,6 +20,7 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from bigmind.core.errors import BigMindError
 from bigmind.core.new_database import is_new, make_tables
+from bigmind.core.read_only import is_refused_write
 from bigmind.core.roles import grant_to_application, migrating, owner_alias, require_owner
 from bigmind.embedded.database import install_vector, one_at_a_time, wait_for_database
 from bigmind.embedded.home import CannotStart
@@ -150,6 +151,10 @@ class Command(migrate.Command):
                 self._handle(*args, patience=patience, migrates=not (only_looks or options.get("fake")), **options)
         except (CannotStart, BigMindError) as refusal:
             raise CommandError(f"{refusal} Nothing was migrated.") from None
+        except InternalError as error:
+            if not is_refused_write(error):
+                raise
+            raise CommandError("The database is a standby, or set to read only. Nothing was migrated.") from None
 
     def _handle(self, *args: Any, patience: float, migrates: bool, **options: Any) -> None:
         if migrates:
