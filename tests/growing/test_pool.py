@@ -127,6 +127,7 @@ def test_everything_is_answered_again_soon_after_the_server_was_away(
         server.restart()
 
         eventually(lambda: rest.get("facts/").status_code == 200, within=8)  # 15 s at PgBouncer's default.
+    assert "Traceback" not in "".join(log.read_text() for log in (instance.home / "logs").glob("*.log"))
 
 
 def _live(url: str, name: str, key: str) -> tuple[list[str], str]:
