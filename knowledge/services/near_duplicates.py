@@ -8,12 +8,12 @@ Nothing is merged, and nothing is refused.
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Any
+from uuid import UUID
 
 from django.core.cache import cache
-from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db import connection, transaction
+from django.db.models import QuerySet
 from pgvector import HalfVector
 from rapidfuzz import fuzz, utils
 
@@ -47,6 +47,23 @@ SOUGHT_WORDS = 12
 EXCERPT_CHARS = 160
 
 _TURNS = 7718
+# What is older and has no vector yet would be missed: the two are compared when the newer one's turn comes.
+_COMPARABLE = """
+WITH pending AS MATERIALIZED (
+    SELECT passage.kind, coalesce(passage.owner_id, '00000000-0000-0000-0000-000000000000') AS owner,
+        min(passage.id) AS oldest
+    FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
+    WHERE vector.space_id = %(space)s AND vector.vector IS NULL AND vector.trouble = '' AND NOT passage.compared
+    GROUP BY 1, 2
+)
+SELECT passage.id, passage.owner_id
+FROM knowledge_passage AS passage JOIN knowledge_passagevector AS vector ON vector.passage_id = passage.id
+LEFT JOIN pending ON pending.kind = passage.kind
+    AND pending.owner = coalesce(passage.owner_id, '00000000-0000-0000-0000-000000000000')
+WHERE NOT passage.compared AND vector.space_id = %(space)s AND vector.vector IS NOT NULL
+    AND (pending.oldest IS NULL OR passage.id < pending.oldest)
+ORDER BY passage.id LIMIT %(most)s
+"""
 _KEPT = "truth:kept"
 DAY = 24 * 60 * 60
 CONTRADICTS, SAME, RELATED = "contradicts", "same", "related"
@@ -185,31 +202,22 @@ def compare_next(space: EmbeddingSpace, most: int) -> int:
 
     Each in a transaction of its own: no one waits long for what it locks, and whoever stops leaves the rest waiting.
     """
-    return sum(1 for _ in takewhile(bool, (_compare_next(space) for _ in range(most))))
+    with connection.cursor() as cursor:
+        cursor.execute(_COMPARABLE, {"space": space.pk, "most": most})
+        return sum(_compare_waiting(space, *row) for row in cursor.fetchall())
 
 
 @transaction.atomic
-def _compare_next(space: EmbeddingSpace) -> bool:
+def _compare_waiting(space: EmbeddingSpace, passage_id: int, owner_id: UUID | None) -> bool:
     # One text at a time, whoever compares: two workers would do the same twice.
     wait_for_turn(_TURNS, space.pk)
-    # What is older and has no vector yet would be missed: the two are compared when the newer one's turn comes.
-    older = Passage.objects.filter(
-        Q(owner=OuterRef("owner")) | Q(owner=None),
-        compared=False,
-        kind=OuterRef("kind"),
-        pk__lt=OuterRef("pk"),
-        vectors__space=space,
-        vectors__vector=None,
-        vectors__trouble="",
-    )
-    ready = Passage.objects.filter(~Exists(older), compared=False, vectors__space=space, vectors__vector__isnull=False)
     # What somebody is changing is left to the next run. To wait for it while holding what they wait for, a thing or its
     # passages, would be a deadlock.
-    free = ready.select_related("owner").order_by("pk").select_for_update(of=("self",), no_key=True, skip_locked=True)
-    passage = free.first()
+    waiting = Passage.objects.filter(pk=passage_id, owner=owner_id, compared=False).select_related("owner")
+    passage = waiting.select_for_update(of=("self",), no_key=True, skip_locked=True).first()
     if passage is None or not _point(space, passage):
         return False
-    Passage.objects.filter(pk=passage.pk, owner=passage.owner_id).update(compared=True)
+    waiting.update(compared=True)
     return True
 
 
