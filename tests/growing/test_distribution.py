@@ -69,6 +69,7 @@ BY_PARENT = {
 """Asked by a session, conversation, act, fact or passage, which is of the same owner: by (owner, id) with its key."""
 BY_ANYTHING = {
     "accounts.services.erasure_reports: Passage": "by the thing whose text is erased; the caller knows the owner",
+    "bigmind.observability.waiting_work: Delivery": "the oldest that waits, of everybody",
     "curation.proposals.replay.starts: AskedQuestion": "a sample of what everybody asked",
     "curation.proposals.replay.afterwards: Passage": "by a company entry: shared",
     "curation.proposals.briefing: Feedback": "what everybody said of a company entry",
