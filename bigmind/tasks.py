@@ -9,9 +9,12 @@ from accounts.models import BackupRun
 from bigmind.backup.routine import BackupPlan, back_up_when_due
 from bigmind.backup.routine import back_up as make_and_copy
 from bigmind.core.background import BackgroundTask
-from bigmind.core.errors import Conflict
+from bigmind.core.errors import BigMindError, Conflict
 from bigmind.core.live_settings import live
 from bigmind.observability import bounds
+
+RECORDED = (*BackgroundTask.throws, BigMindError)
+"""A backup that fails is recorded with its reason: the log has a line of it, and no traceback."""
 
 
 @shared_task
@@ -19,14 +22,14 @@ def ping() -> None:
     """Do nothing: that a worker took it is what counts."""
 
 
-@shared_task
+@shared_task(throws=RECORDED)
 def back_up() -> None:
     """Make a backup, if one is due; copy the newest one, if that failed before."""
     if plan := BackupPlan.from_settings():
         back_up_when_due(plan, every=timedelta(hours=live.BACKUP_EVERY_HOURS))
 
 
-@shared_task(base=BackgroundTask)
+@shared_task(base=BackgroundTask, throws=RECORDED)
 def back_up_now() -> None:
     """Make a backup, because an admin asked for one."""
     with suppress(Conflict):  # Another worker is at it, and records what comes of it.
@@ -39,7 +42,7 @@ def delete_past_bounds() -> None:
     bounds.delete_past_bounds()
 
 
-@shared_task
+@shared_task(throws=RECORDED)
 def rehearse_when_due() -> None:
     """Rehearse a restore, if the last rehearsal is old enough and there is something that can be opened."""
     plan = BackupPlan.from_settings()
@@ -47,7 +50,7 @@ def rehearse_when_due() -> None:
         _rehearse(plan, every=timedelta(days=live.BACKUP_REHEARSE_DAYS))
 
 
-@shared_task(base=BackgroundTask)
+@shared_task(base=BackgroundTask, throws=RECORDED)
 def rehearse_now() -> None:
     """Rehearse a restore of the newest backup, because an admin asked for it."""
     _rehearse(BackupPlan.require(BackupRun.Step.REHEARSED))
