@@ -173,7 +173,7 @@ FOR_GOOD = {"accounts.AuditEvent", "accounts.AuditHead", "accounts.ErasureReport
 FEW = _labels(
     """
     account.EmailAddress accounts.Agent accounts.ApiKey accounts.Profile accounts.SettingOverride
-    accounts.Sharing accounts.TaskTally accounts.User accounts.Worker auth.Group auth.Group_permissions auth.Permission
+    accounts.Sharing accounts.TaskTally accounts.User auth.Group auth.Group_permissions auth.Permission
     contenttypes.ContentType curation.PackKey curation.Subscription curation.Webhook knowledge.CapturePolicy
     knowledge.CompanyServer knowledge.EmbeddingSpace knowledge.HookHealth knowledge.IndexGap
     knowledge.SourceRepository mfa.Authenticator socialaccount.SocialAccount socialaccount.SocialApp
