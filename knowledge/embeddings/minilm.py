@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from mmap import ACCESS_READ, MADV_DONTNEED, mmap
 from pathlib import Path
 
 import numpy as np
@@ -87,7 +88,10 @@ def _load() -> tuple[Tokenizer, Network]:
     threadpool_limits(limits=1, user_api="blas")
     try:
         folder = BUILT_IN if BUILT_IN.is_dir() else Path(str(files(PACKAGE))) / "model"
-        network = Network.read(_read_weights(folder / "model.safetensors"), layers=6, heads=12)
+        with (folder / "model.safetensors").open("rb") as file:
+            mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
+        network = Network.read(_read_weights(mapped), layers=6, heads=12)
+        mapped.madvise(MADV_DONTNEED)  # Some tables were joined to others, and are not read again: 11 MB.
         return _read_tokenizer(folder / "tokenizer.json"), network
     except (ImportError, OSError, LookupError, ValueError) as error:
         raise EmbedderBroken(f"The built-in model (package {PACKAGE}) cannot be loaded: {error!r}.") from error
@@ -101,15 +105,15 @@ def _read_tokenizer(path: Path) -> Tokenizer:
     return tokenizer
 
 
-def _read_weights(path: Path) -> Weights:
-    """Map the tables of a safetensors file into memory: pages are read when needed, and shared by all processes.
+def _read_weights(mapped: mmap) -> Weights:
+    """Find the tables of a safetensors file in memory: pages are read when needed, and shared by all processes.
 
     The file has eight bytes with the length of the header, the header as JSON, and the tables one after the other.
     """
-    content = np.memmap(path, dtype=np.uint8, mode="r")
+    content = np.frombuffer(mapped, np.uint8)
     begin = 8 + int.from_bytes(content[:8].tobytes(), "little")
     header = json.loads(content[8:begin].tobytes())
-    tables = np.asarray(content[begin:])
+    tables = content[begin:]
     return {
         name: tables[slice(*table["data_offsets"])].view(np.float32).reshape(table["shape"])
         for name, table in header.items()

@@ -71,14 +71,16 @@ def _read_kept(folder: Path) -> LanguageIdentifier | None:
         with np.load(folder / TABLES) as tables:
             if str(tables["origin"]) != _origin() or len(states) != tables["states"]:
                 return None
-            return LanguageIdentifier(
+            identifier = LanguageIdentifier(
                 tables["likelihoods"],
                 tables["priors"],
                 tables["languages"].tolist(),
-                states.data,  # Its numbers come out as Python's, which is quicker than numpy's.
-                tables["features"].tolist(),
+                states.data,  # Numbers of a buffer come out as Python's, which is quicker than numpy's.
+                tables["features"].data,
                 tk_row=tables["rows"].tolist(),
             )
+        identifier.tk_row = ()  # It has a list of its own, made of this one.
+        return identifier
     except (OSError, ValueError, KeyError, EOFError, BadZipFile):
         return None  # There is none yet, or it is damaged.
 
