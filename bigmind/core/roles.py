@@ -11,15 +11,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, ProgrammingError, connection, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Model
 from psycopg import sql
+from psycopg.errors import InsufficientPrivilege
 
 from bigmind.core.errors import Forbidden
 from bigmind.core.read_only import is_read_only, require_writable
-from bigmind.core.rls import KEY_TABLE, key_statements, use_tokens
+from bigmind.core.rls import KEY_TABLE, key_statements, rls_bypass, use_tokens
 
 OWNER = "owner"
 
@@ -168,6 +169,16 @@ def take_our_tokens() -> None:
         use_tokens(has_keys)
         for statement in key_statements() if has_keys else ():
             cursor.execute(statement)
+
+
+def takes_our_tokens() -> bool:
+    """Whether the database accepts tokens of this process's secret key; one without policies yet accepts any."""
+    try:
+        with rls_bypass(), connection.cursor() as cursor:
+            cursor.execute("SELECT public.bigmind_sees()")
+    except ProgrammingError as error:
+        return not isinstance(error.__cause__, InsufficientPrivilege)
+    return True
 
 
 def knows_keys() -> bool:

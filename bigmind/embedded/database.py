@@ -17,7 +17,15 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from bigmind.core.migration_files import list_migrations
 from bigmind.core.read_only import is_read_only
-from bigmind.core.roles import OWNER, grant_to_application, is_pooled, may_change_schema, owner, owner_alias
+from bigmind.core.roles import (
+    OWNER,
+    grant_to_application,
+    is_pooled,
+    may_change_schema,
+    owner,
+    owner_alias,
+    takes_our_tokens,
+)
 from bigmind.embedded.home import CannotStart
 from bigmind.embedded.waiting import Say, Wait
 
@@ -104,7 +112,7 @@ def prepare_database(say: Say = lambda _: None) -> None:
                 "writes once the database is promoted or BIGMIND_DATABASE_URL names the primary."
             )
         if not may_change_schema():
-            _wait_for_migrations(say)
+            _wait_for_owner(say)
             return
         with one_at_a_time(owner_alias(), say):
             with owner().cursor() as cursor:  # Not the time limits of requests.
@@ -120,18 +128,29 @@ def prepare_database(say: Say = lambda _: None) -> None:
         hang_up()
 
 
-def _wait_for_migrations(say: Say) -> None:
+def _wait_for_owner(say: Say) -> None:
+    """Wait until a part that knows the owner has migrated, and told the database our secret key."""
     wait = Wait(say, limit=MIGRATED_WITHIN)
-    while pending := _pending_as_application():
-        refusal = CannotStart(
-            f"The database is not migrated ({pending[0]} …), and this role may not do it. Start a worker "
-            "that has BIGMIND_DATABASE_OWNER_URL, or run there: bigmind migrate."
-        )
+    while refusal := _reason_to_wait():
         if wait.is_over:
             raise refusal
         wait(str(refusal))
         hang_up()
         time.sleep(LOOK_AGAIN)
+
+
+def _reason_to_wait() -> CannotStart | None:
+    if pending := _pending_as_application():
+        return CannotStart(
+            f"The database is not migrated ({pending[0]} …), and this role may not do it. Start a worker "
+            "that has BIGMIND_DATABASE_OWNER_URL, or run there: bigmind migrate."
+        )
+    if not takes_our_tokens():
+        return CannotStart(
+            "The database does not accept the BIGMIND_SECRET_KEY of this part. Set it to that of the worker; if the "
+            "key is new, restart the worker with it."
+        )
+    return None
 
 
 def _pending_as_application() -> list[str]:

@@ -20,7 +20,7 @@ from accounts.connecting.machines import Machine
 from accounts.services.workers import worker_error
 from bigmind.core.change_notifications import hears, listening_parameters
 from bigmind.core.read_only import is_read_only
-from bigmind.core.roles import OWNS_TABLES, is_pooled, may_change_schema, owner_alias
+from bigmind.core.roles import OWNS_TABLES, is_pooled, may_change_schema, owner_alias, takes_our_tokens
 from bigmind.embedded.database import pending_migrations, require_usable, vector_advice, vector_version
 from bigmind.embedded.home import CannotStart, free_bytes, reason_for, running_on, start_command
 from bigmind.embedded.listeners import listen
@@ -130,7 +130,8 @@ def check_readiness(is_known: bool) -> Iterator[Check]:
     looks = (health.embedder, health.index, health.indexes, health.scrubs, health.backups, health.guards)
     of_the_database = [look(is_known=is_known) for look in looks]
     for part in [*(health.replica() if is_known else ()), health.disk(), *of_the_database]:
-        yield _part(part, advice[part.name])
+        is_away = not is_known and part.error == health.UNKNOWN
+        yield _skip(part.name, part.error) if is_away else _part(part, advice[part.name])
 
 
 def guard(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
@@ -269,6 +270,9 @@ def _wall(role: str, is_above: bool, parts: Collection[str]) -> Check:
     if is_above:
         advice = "Let BIGMIND_DATABASE_URL name an ordinary role that owns the database: none holds a superuser."
         return Check("wall", CheckStatus.WARNING, "this role sees everybody's private rows", advice)
+    if not takes_our_tokens():
+        advice = "Set BIGMIND_SECRET_KEY to that of the worker; if the key is new, restart the worker with it."
+        return Check("wall", CheckStatus.PROBLEM, "the database does not accept this BIGMIND_SECRET_KEY", advice)
     works = "worker" in parts
     if works and is_pooled(owner_alias()):
         advice = "Let BIGMIND_DATABASE_OWNER_URL reach the server past the pool: migrations and indexes need a session."
@@ -487,8 +491,6 @@ def _migrations() -> Check:
 
 def _part(part: health.HealthCheck, advice: str, status: CheckStatus = CheckStatus.PROBLEM) -> Check:
     """What `/readyz` reports about a part, in its words."""
-    if part.error == health.UNKNOWN:
-        return _skip(part.name, part.error)
     if part.note:
         return Check(part.name, CheckStatus.SKIPPED, part.note)
     return Check(part.name, status, part.error, advice) if part.error else Check(part.name, CheckStatus.OK, "well")

@@ -309,7 +309,8 @@ def test_an_outage_of_the_database_is_a_few_lines_and_pages_say_when_to_come_bac
 def apart(running: tuple[Instance, TwoRoles], tmp_path: Path) -> Console:
     """A machine on which nothing runs yet, which knows the application alone."""
     variables = {"BIGMIND_DATABASE_URL": running[1].application_url, "BIGMIND_PUBLIC_URL": running[0].url}
-    return Console(tmp_path, BIGMIND_SECRET_KEY="s" * 50, BIGMIND_REDIS_URL="redis://127.0.0.1:1", **variables)
+    key = (running[0].home / "secret_key").read_text()
+    return Console(tmp_path, BIGMIND_SECRET_KEY=key, BIGMIND_REDIS_URL="redis://127.0.0.1:1", **variables)
 
 
 def test_the_doctor_finds_a_machine_well_that_runs_web_alone(apart: Console) -> None:
@@ -322,13 +323,26 @@ def test_the_doctor_finds_a_machine_well_that_runs_web_alone(apart: Console) -> 
 
 
 def test_the_doctor_says_what_a_worker_lacks(apart: Console, running: tuple[Instance, TwoRoles]) -> None:
-    lacking = apart.doctor(part="worker", BIGMIND_SECRET_KEY="")
+    lacking = apart.doctor(part="worker", BIGMIND_REDIS_URL="")
     complete = apart.doctor(part="worker", BIGMIND_DATABASE_OWNER_URL=running[1].owner_url)
 
     assert "BIGMIND_DATABASE_OWNER_URL" in lacking["wall"]["advice"]
-    assert "worker: BIGMIND_SECRET_KEY is not set" in lacking["settings"]["found"]
+    assert "worker: BIGMIND_REDIS_URL is not set" in lacking["settings"]["found"]
     assert (complete["wall"]["status"], complete["settings"]["status"]) == ("ok", "ok")
     assert {complete[name]["status"] for name in ("web", "port", "processes", "sessions")} == {"skipped"}
+
+
+def test_a_part_with_another_secret_key_says_so_and_does_not_serve(
+    running: tuple[Instance, TwoRoles], apart: Console, tmp_path: Path
+) -> None:
+    variables = {"BIGMIND_DATABASE_URL": running[1].application_url, "BIGMIND_SECRET_KEY": "s" * 50}
+    other = CopiedInstance(tmp_path / "other", **variables).launch()
+    try:
+        other.read_until("The database does not accept the BIGMIND_SECRET_KEY of this part.")
+    finally:
+        other.hurry()
+
+    assert apart.doctor(part="web", BIGMIND_SECRET_KEY="s" * 50)["wall"]["status"] == "problem"
 
 
 def test_the_doctor_says_that_web_has_no_use_for_the_owner(apart: Console, running: tuple[Instance, TwoRoles]) -> None:
