@@ -138,6 +138,7 @@ def test_a_start_on_nothing_makes_the_database_and_all_that_is_in_it(instance: I
 
 def test_the_doctor_finds_a_running_bigmind_well(running: Instance) -> None:
     console = Console(running.home, BIGMIND_PORT=str(running.port))
+    eventually(lambda: console.doctor()["worker"]["status"] == "ok")  # It records itself a moment after it started.
 
     keyless, found, wrong = (
         {name: check["status"] for name, check in console.doctor(**variables).items()}
@@ -148,8 +149,8 @@ def test_the_doctor_finds_a_running_bigmind_well(running: Instance) -> None:
         )
     )
 
-    assert {name: status for name, status in (keyless | found).items() if status != "ok"} == {}
-    assert set(keyless.values()) == set(found.values()) == {"ok"}
+    # Nobody asked for backups by schedule.
+    assert {name: status for name, status in (keyless | found).items() if status != "ok"} == {"backups": "skipped"}
     assert {name for name, status in wrong.items() if status == "problem"} == {"sessions"}
     assert {name for name, status in wrong.items() if status == "warning"} == {"processes"}
 
