@@ -11,7 +11,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).parent.parent / "docs"
 SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH = "figures", "search", "retrieval", "operations", "growth"
-COST, EFFECTS, DECISIONS, TRIGGERS, DESK = "cost", "effects", "decisions", "triggers", "desk"
+COST, DECISIONS, TRIGGERS, DESK = "cost", "decisions", "triggers", "desk"
 CONTEXT, TRUTH, UNKNOWN, THEN, LOOKUP, ANCHORS = "context", "truth", "unknown", "then", "documentation", "anchors"
 PEERS, COMPANY, SERVERS, PARTITIONS, SMALL = "peers", "company", "servers", "partitions", "small"
 """What is measured, by the name that its table's markers have in the page."""
@@ -193,12 +193,6 @@ def _operations() -> str:
     return "\n".join([f"{_today()}, `python -m benchmarks --only {OPERATIONS}`:", "", *operations.measure(), ""])
 
 
-def _effects() -> str:
-    from benchmarks import effects
-
-    return "\n".join([f"{_today()}, `python -m benchmarks --only {EFFECTS}`:", "", *effects.measure(), ""])
-
-
 def _growth() -> str:
     from benchmarks import growth
 
@@ -259,7 +253,6 @@ _MEASURES = {
     LOOKUP: _lookup,
     ANCHORS: _anchors,
     OPERATIONS: _operations,
-    EFFECTS: _effects,
     GROWTH: _growth,
     COMPANY: _company,
     PARTITIONS: _partitions,

@@ -32,8 +32,6 @@ READ_ONLY = ENVIRONMENT.read_only
 PROFILE_SECTIONS = ENVIRONMENT.sections
 BIGMIND_REVIEW_DAYS = ENVIRONMENT.review_days
 VERIFY_DAYS = ENVIRONMENT.verify_days
-LETTER_WEEKDAY = ENVIRONMENT.letter_weekday
-LETTER_HOUR = ENVIRONMENT.letter_hour
 VERIFY_DECISIONS_DAYS = ENVIRONMENT.verify_decisions_days
 
 ROOT_URLCONF = "bigmind.urls"
@@ -307,8 +305,6 @@ SEARCH_FUSION = ENVIRONMENT.search_fusion
 LANGUAGE = ENVIRONMENT.language
 UNPACKED = ENVIRONMENT.home / "run"  # Where files of packages are unpacked, if it is there.
 GAPS = ENVIRONMENT.gaps
-HOLDOUT = ENVIRONMENT.holdout
-HOLDOUT_PERCENT = ENVIRONMENT.holdout_percent
 SOURCE_MEGABYTES = ENVIRONMENT.source_megabytes
 
 # --- The company's BigMind ------------------------------------------------------------------------------------
@@ -427,7 +423,6 @@ CELERY_BEAT_SCHEDULE = {
     },
     "fetch-packs": {"task": "curation.tasks.fetch_packs", "schedule": 3600.0, "options": {"expires": 3600}},
     "send-digests": {"task": "curation.tasks.send_digests", "schedule": 300.0},
-    "send-letters": {"task": "curation.tasks.send_letters", "schedule": 300.0, "options": {"expires": 300}},
     "warn-of-ending-keys": {"task": "accounts.tasks.warn_of_ending_keys", "schedule": 3600.0},
     "forget-unused-apps": {"task": "accounts.tasks.forget_unused_apps", "schedule": 3600.0},
     "delete-past-bounds": {"task": "bigmind.tasks.delete_past_bounds", "schedule": 3600.0},

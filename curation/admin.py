@@ -297,7 +297,7 @@ show(
 )
 show(
     Subscription,
-    "user frequency last_sent_at letter letter_day",
+    "user frequency last_sent_at",
     search="user__username",
-    filters="frequency letter",
+    filters="frequency",
 )

@@ -1,9 +1,9 @@
-"""The operations of company knowledge: propose, follow a proposal, decide, forget a source; and the weekly letter."""
+"""The operations of company knowledge: propose, follow a proposal, decide, and forget a source."""
 
 from bigmind.core.operations import Effect, Operation
 from curation.decisions import deciding, entry_details, forgetting
 from curation.proposals import briefing, claims, proposals, queue
-from curation.services import anchor_reports, golden_questions, weekly_letter
+from curation.services import anchor_reports, golden_questions
 from curation.shapes.briefings import BriefingShape, ClaimShape
 from curation.shapes.golden_questions import GoldenCheckShape, GoldenQuestionShape, GoldenQuestionsShape
 from curation.shapes.reviews import (
@@ -14,7 +14,6 @@ from curation.shapes.reviews import (
     ProposalShape,
     WaitingPageShape,
 )
-from curation.shapes.weekly_letter import WeeklyLetterShape
 from knowledge.shapes.anchors import AnchoredItemsShape, AnchorReportShape
 from knowledge.shapes.company import CompanyEntriesShape, CompanyEntryShape
 
@@ -29,17 +28,6 @@ OPERATIONS: tuple[Operation, ...] = (
         in_core=True,
         idempotent=True,
         template="proposal.md",
-    ),
-    Operation(
-        name="memory_weekly_letter",
-        title="Read the weekly letter",
-        call=weekly_letter.write_weekly_letter,
-        shape=WeeklyLetterShape,
-        route="GET letter/",
-        toolset="memory",
-        with_core=True,
-        template="weekly_letter.md",
-        is_slow=True,
     ),
     Operation(
         name="memory_list_my_proposals",

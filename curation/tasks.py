@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from bigmind.core.background import BackgroundTask
-from curation.notifications import deliveries, digests, webhook_messages, weekly_mail
+from curation.notifications import deliveries, digests, webhook_messages
 from curation.packs import subscriptions
 from curation.proposals import overlaps
 from curation.services import golden_questions
@@ -38,12 +38,6 @@ def fetch_packs() -> None:
 def send_digests() -> None:
     """Queue the digests that are due."""
     digests.send_digests()
-
-
-@shared_task
-def send_letters() -> None:
-    """Queue the weekly letters that are due."""
-    weekly_mail.send_letters()
 
 
 @shared_task

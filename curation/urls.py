@@ -11,7 +11,6 @@ from curation.views import (
     company_server,
     deciding,
     deliveries,
-    expert_questions,
     golden_questions,
     insights,
     notices,
@@ -19,7 +18,6 @@ from curation.views import (
     proposals,
     queue,
     webhooks,
-    weekly_letter,
 )
 
 urlpatterns = [
@@ -67,10 +65,6 @@ urlpatterns = [
     path("company/server/try/", company_server.trying_now, name="company-server-try"),
     path("company/<int:pk>/send/", company_server.sending, name="company-server-send"),
     path("insights/curation/", insights.insights, name="insights-curation"),
-    path("questions/", expert_questions.questions, name="questions"),
-    path("questions/<uuid:asked_id>/", expert_questions.question, name="question"),
-    path("questions/to/<str:username>/", expert_questions.ask, name="question-ask"),
-    path("letter/", weekly_letter.letter, name="letter"),
     path("notices/", notices.notices, name="notices"),
     path("notices/seen/", notices.seeing, name="notices-seen"),
     path("notices/settings/", notices.choosing, name="notices-settings"),

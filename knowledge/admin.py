@@ -35,13 +35,11 @@ from knowledge.models import (
     EmbeddingSpace,
     Entry,
     EntryFingerprint,
-    ExpertQuestion,
     Fact,
     Feedback,
     Firing,
     Gap,
     Healing,
-    HoldoutDraw,
     HookEvent,
     HookHealth,
     Hypothesis,
@@ -63,7 +61,6 @@ from knowledge.models import (
     ReferenceVersion,
     Serving,
     Session,
-    SessionOutcome,
     ShownHeadline,
     SourceRepository,
     Summary,
@@ -227,7 +224,7 @@ show(
     filters="client",
 )
 show(TidyingAnswer, "at user concern action", search="user__username key", filters="concern action at", order="-at")
-show(CapturePolicy, "user mode keep_days holdout updated_at", search="user__username", filters="mode")
+show(CapturePolicy, "user mode keep_days updated_at", search="user__username", filters="mode")
 
 # The shared knowledge base is changed by its operations, which keep its passages true; what it quotes is derived.
 show(
@@ -264,22 +261,8 @@ show(
     show_full_result_count=False,
 )
 show(
-    HoldoutDraw,
-    "at kind source_id session percent withheld",
-    search="source_id user__username",
-    filters="kind withheld at",
-)
-show(
-    SessionOutcome,
-    "session user corrections repeated failing reverted searches commits",
-    search="user__username",
-    order="-at",
-    exclude=("asked", "committed"),
-    show_full_result_count=False,
-)
-show(
     Proof,
-    "entry served answered people cited misled last_cited_at harmful_since",
+    "entry served answered people cited misled last_cited_at",
     search="entry__title",
     order="-served",
 )
@@ -316,15 +299,6 @@ show(
     filters="how",
     order="-asked_at",
     exclude=("user", "project", "text", "digest", "space", "vector", "tokens", "outline"),
-)
-# Between two people: an admin sees that there are some, and neither who nor what.
-show(
-    ExpertQuestion,
-    "id state asked_at settled_at",
-    search="",
-    filters="state",
-    order="-asked_at",
-    exclude=("user", "expert", "text", "answer", "entry"),
 )
 
 # The index of search and its vectors: all of it is derived.

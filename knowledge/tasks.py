@@ -10,7 +10,6 @@ from knowledge.search.partitions import leftovers
 from knowledge.services import (
     asking_again,
     closing_sessions,
-    effects,
     embedding,
     fact_index,
     gaps,
@@ -88,10 +87,8 @@ def keep_indexes() -> None:
 
 @shared_task
 def tally_servings() -> None:
-    """Recompute what came of each company entry that sessions received, and which of them do harm."""
-    # First, because it makes the rows that the second one marks.
+    """Recompute what came of each company entry that sessions received."""
     servings.tally_servings()
-    effects.mark_harmful()
 
 
 @shared_task

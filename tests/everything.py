@@ -54,12 +54,10 @@ from knowledge.models import (
     Concern,
     Conversation,
     Dispatch,
-    ExpertQuestion,
     Fact,
     Firing,
     Gap,
     Healing,
-    HoldoutDraw,
     HookEvent,
     HookHealth,
     IndexGap,
@@ -70,7 +68,6 @@ from knowledge.models import (
     ReferenceVersion,
     Serving,
     Session,
-    SessionOutcome,
     SourceRepository,
     TidyingAnswer,
     ToolUse,
@@ -161,11 +158,8 @@ def make_one_of_everything() -> User:
     CapturePolicy.objects.create(user=user)
     TidyingAnswer.objects.create(user=user, key="0" * 12, concern=Concern.UNUSED, items=["1"], action="keep")
     Serving.objects.create(session=start, user=user, kind="company", source_id=str(entry.pk))
-    HoldoutDraw.objects.create(session=start, user=user, kind="company", source_id=str(entry.pk), withheld=True)
-    SessionOutcome.objects.get_or_create(session=start, user=user)
     Recall.objects.create(session=start, user=user, handle="C1", why="Poisoned.")
     report_erasure(Erased({"what": "source"}), whose=user)
-    ExpertQuestion.objects.create(user=user, expert=curator.user, text="Who knows?", answer="Ada does.")
     AskedQuestion.objects.create(user=user, how="recall", text="Who knows?", digest="1")
     UnansweredQuestion.objects.create(gap=Gap.objects.create(), user=user, text="Who knows?", digest="1")
     reference = make_reference(name="helios users list", title="List users")

@@ -10,7 +10,7 @@ from typing import get_args
 
 from rest_framework.exceptions import APIException
 
-from accounts.connecting.hook_program import TEXT_CHARS, clean, has_failed, runs_tests
+from accounts.connecting.hook_program import TEXT_CHARS, clean
 from accounts.services.audit import head_in
 from bigmind.core.argument_conversion import list_in
 from bigmind.core.errors import BigMindError, Invalid
@@ -571,7 +571,6 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "learnings": _pending,
     "entry files": lambda text: parse_entries(f"entries:\n- content: |\n{_indented(text)}", "a.yaml"),
     "an import, recognised": _import("auto"),
-    "commands of agents": lambda text: (runs_tests(text), has_failed(text[:100], text)),
     "an import of basic-memory": _basic_memory,
     **{f"a memory as {name}": _in_and_out(name) for name in importers.WRITTEN},
     "what was written into a folder": lambda text: (read_manifest(text), fingerprint(text)),

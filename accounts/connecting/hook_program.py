@@ -110,25 +110,6 @@ BROUGHT = re.compile(r"<(/?)\s{0,4}hook_context\b[^<>]{0,80}>", re.IGNORECASE)
 BIGMIND_TOOL = re.compile(r"mcp_{1,2}(?:[\w-]{0,60}_)?bigmind_{1,2}")
 # Gemini CLI writes “Output: ” before what a command printed.
 COMMIT = re.compile(r"(?m)^(?:Output: )?\[[^\]\s]{1,100}(?: \([a-z-]{1,20}\))? ([0-9a-f]{7,40})\] ([^\n]{1,200})")
-EXIT_CODE = re.compile(r"(?i)exit(?:ed with)?[ _]code[\\\"']{0,2}:? ?(\d{1,3})")
-FAILED_RUN = re.compile(
-    r"(?m)^(?:=+ [^\n]{0,200}\b\d+ (?:failed|errors?)\b|FAIL(?:ED)?\b|Tests:? +\d+ failed|test result: FAILED)"
-)
-PASSED_RUN = re.compile(r"(?m)\b\d+ (?:passed|passing)\b|^OK\b|^ok[ \t]|test result: ok|BUILD SUCCESS|\b0 failures\b")
-TESTERS = {
-    "pytest", "py.test", "unittest", "tox", "nox", "behave", "jest", "vitest", "mocha", "ava", "playwright", "rspec",
-    "phpunit", "pest", "ctest",
-}  # fmt: skip
-BUILDERS = {
-    "npm", "yarn", "pnpm", "bun", "deno", "node", "go", "cargo", "mvn", "mvnw", "gradle", "gradlew", "make", "just",
-    "dotnet", "rails", "rake", "mix", "swift", "bazel", "sbt", "flutter", "dart", "composer", "manage.py",
-}  # fmt: skip
-TARGETS = {"test", "tests", "nextest", "verify", "--test"}
-LAUNCHERS = {
-    "sudo", "time", "nice", "env", "exec", "timeout", "npx", "bunx", "uv", "uvx", "poetry", "pipenv", "hatch", "pdm",
-    "run", "bundle", "python", "python3", "bash", "sh", "zsh",
-}  # fmt: skip
-NO_RUN = {"--version", "--help", "-h", "--collect-only", "--co", "install", "add"}
 PATCHED_FILE = re.compile(r"\*\*\* (?:Add|Update|Delete) File: ([^\n\"\\]{1,400})")
 REMOTE = re.compile(
     r'(?m)^\[remote "origin"\]\s*?\n(?:[ \t]+(?!url)[^\n]*\n){0,20}[ \t]+url[ \t]*=[ \t]*([^\n]{1,500})'
@@ -393,50 +374,6 @@ def read_transcript(client: str, lines: list[Json]) -> tuple[list[tuple[str, str
     return messages, list(dict.fromkeys(files)), list(dict.fromkeys(commits))
 
 
-def count_tests(client: str, lines: list[Json]) -> Json:
-    """Return how many runs of tests passed and failed, and how the last one ended. No command is sent."""
-    counted: Json = {}
-    running: dict[str, str] = {}
-    for kind, one, other in READERS.get(client, _read_claude)(lines):
-        if kind == "call" and runs_tests(other):
-            running[one] = other
-        elif kind == "result" and one in running:
-            failed = has_failed(running.pop(one), other)
-            if failed is not None:
-                outcome = "failed" if failed else "passed"
-                counted[outcome] = counted.get(outcome, 0) + 1
-                counted["failing"] = failed
-    return counted
-
-
-def runs_tests(command: str) -> bool:
-    """Whether a command of a shell runs tests: a program for them, or a builder with such a target."""
-    for part in re.split(r"&&|\|\||[;|&\n(]", command[:TEXT_CHARS]):
-        words = [word.strip("\"'`)") for word in part.split()]
-        while words and (os.path.basename(words[0]) in LAUNCHERS or "=" in words[0] or words[0][:1] in "-0123456789"):
-            words.pop(0)
-        name, given = os.path.basename(words[0]) if words else "", words[1:8]
-        if NO_RUN.intersection(given):
-            continue
-        if name in TESTERS or (name == "make" and "check" in given):
-            return True
-        if name in BUILDERS and any(word in TARGETS | TESTERS or word.startswith("test:") for word in given[:4]):
-            return True
-    return False
-
-
-def has_failed(command: str, printed: str) -> bool | None:
-    """Return whether a run failed, by its exit code and what it printed; None where neither says."""
-    text = printed if len(printed) <= 8_000 else f"{printed[:2_000]}\n{printed[-6_000:]}"
-    code = EXIT_CODE.search(text)
-    if code and (code[1] != "0" or "|" not in command):
-        return code[1] != "0"
-    # Of a pipe the exit code is that of its last command, such as `tail`.
-    if FAILED_RUN.search(text):
-        return True
-    return False if code or PASSED_RUN.search(text) else None
-
-
 def _read_claude(lines: list[Json]) -> Said:
     for line in lines:
         content = _dict(line.get("message")).get("content")
@@ -456,10 +393,7 @@ def _read_claude(lines: list[Json]) -> Said:
             elif kind == "tool_use":
                 yield "call", _text(part.get("id")), _text(given.get("command"))
             elif kind == "tool_result":
-                printed = _text(part.get("content"))
-                # It says the exit code of what failed. What was refused, or goes on in the background, has none.
-                ended = not part.get("is_error") and not printed.startswith("Command running in background")
-                yield "result", _text(part.get("tool_use_id")), f"Exit code 0\n{printed}" if ended else printed
+                yield "result", _text(part.get("tool_use_id")), _text(part.get("content"))
 
 
 def _read_codex(lines: list[Json]) -> Said:
@@ -540,7 +474,6 @@ def closing_of(client: str, path: str, kind: str, since: int, root: str) -> tupl
     if kind == "end":
         # What was changed is of the whole conversation, as far as it is read.
         _, files, commits = read_transcript(client, read_tail(path, 0)[0])
-    closing |= count_tests(client, read_tail(path, 0)[0] if kind == "end" else lines)
     closing["files"] = [clean(name, 300) for name in (_inside(name, root) for name in files) if name][-FILES:]
     closing["commits"] = [clean(commit, 200) for commit in commits[-COMMITS:]]
     return closing, end

@@ -24,8 +24,6 @@ class Alert(PrivateModel):
         CODE_USED = "code_used"
         SSO_LINKED = "sso_linked"
         PRIVATE_OPENED = "private_opened"
-        QUESTION_ASKED = "question_asked"
-        QUESTION_SETTLED = "question_settled"
         TEXT_REMOVED = "text_removed"
         SHARING_ASKED = "sharing_asked"
 
@@ -59,10 +57,5 @@ class Alert(PrivateModel):
 
     @property
     def is_urgent(self) -> bool:
-        """Whether a letter about it must not wait for the day or the week to end."""
-        return self.kind not in {Alert.Topic.KEY_ENDS, Alert.Topic.SHARING_ASKED} and not self.is_question
-
-    @property
-    def is_question(self) -> bool:
-        """Whether it is about a question between two people, which has a page."""
-        return self.kind in {Alert.Topic.QUESTION_ASKED, Alert.Topic.QUESTION_SETTLED}
+        """Whether an e-mail about it must not wait for the day or the week to end."""
+        return self.kind not in {Alert.Topic.KEY_ENDS, Alert.Topic.SHARING_ASKED}

@@ -23,7 +23,7 @@ SectionNames = Annotated[
 NOTHING: frozenset[ProfileSection] = frozenset()
 EVERYTHING = frozenset(ProfileSection)
 SUGGESTED = (ProfileSection.WHO, ProfileSection.ROLE, ProfileSection.TOPICS, ProfileSection.CONTRIBUTIONS)
-"""What the question about sharing proposes: enough to be found and asked. It holds once it is sent."""
+"""What the question about sharing proposes: enough to be found. It holds once it is sent."""
 INVITED_EVERY = timedelta(days=30)
 
 

@@ -75,20 +75,6 @@ class Features(InstanceSettings):
         description="Keep the questions of agents that found nothing, to show what is not known here. A question is "
         "shown only when at least three people other than the viewer have asked it. `off` keeps none.",
     )
-    holdout: Literal["off", "consent", "everyone"] = Field(
-        default="consent",
-        json_schema_extra=changeable("HOLDOUT"),
-        description="Whose agents are not told an entry now and then, to see whether it helps: `consent`, only of "
-        "those who agreed on their page *Captured*; `everyone`, if the team has agreed, of all who did not decline; "
-        "`off`, of nobody.",
-    )
-    holdout_percent: int = Field(
-        default=20,
-        ge=1,
-        le=50,
-        json_schema_extra=changeable("HOLDOUT_PERCENT"),
-        description="In how many of 100 sessions an entry is withheld from those who take part.",
-    )
     oauth: bool | None = Field(
         default=None,
         json_schema_extra=read_by("web"),

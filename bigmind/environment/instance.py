@@ -187,19 +187,6 @@ class Rules(BaseModel):
         json_schema_extra=changeable("VERIFY_DECISIONS_DAYS"),
         description="The same for decisions and for the glossary.",
     )
-    letter_weekday: Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] = Field(
-        default="monday",
-        json_schema_extra=changeable("LETTER_WEEKDAY"),
-        description="Day on which the weekly letter is mailed to those who want it.",
-    )
-    letter_hour: int = Field(
-        default=8,
-        ge=0,
-        le=23,
-        json_schema_extra=changeable("LETTER_HOUR"),
-        description="Hour from which it is mailed, in the reader's time zone or, where none is set, in "
-        "BIGMIND_TIME_ZONE.",
-    )
 
 
 class ObservabilitySettings(BaseModel):

@@ -150,7 +150,7 @@ KNOWLEDGE = _labels(
     curation.Comment curation.GoldenQuestion curation.Pack curation.PackLine curation.PackVersion knowledge.App
     knowledge.AppEntity knowledge.AppTable knowledge.AppWorkflow knowledge.AmbiguousName
     knowledge.AmbiguousName_found_in knowledge.Chunk knowledge.CompanyCopy knowledge.CompanyEntry
-    knowledge.Entry knowledge.ExpertQuestion knowledge.Fact knowledge.Feedback knowledge.Hypothesis
+    knowledge.Entry knowledge.Fact knowledge.Feedback knowledge.Hypothesis
     knowledge.Note knowledge.Reference knowledge.ReferenceCollection knowledge.ReferenceDrift
     knowledge.ReferenceVersion knowledge.Session knowledge.Summary knowledge.TidyingAnswer
     """
@@ -160,9 +160,9 @@ KNOWLEDGE = _labels(
 PARTS = _labels(
     """
     accounts.SignIn curation.Claim curation.Comparison curation.Overlap knowledge.Dispatch
-    knowledge.EntryFingerprint knowledge.HoldoutDraw knowledge.Passage knowledge.PassageVector knowledge.Proof
+    knowledge.EntryFingerprint knowledge.Passage knowledge.PassageVector knowledge.Proof
     knowledge.Recall knowledge.Receipt knowledge.ReferenceImport knowledge.ReferenceName knowledge.ReferenceUse
-    knowledge.Serving knowledge.SessionOutcome knowledge.ShownHeadline
+    knowledge.Serving knowledge.ShownHeadline
     """
 )
 """What goes with the row that it is about: some for each session, entry or reference, however often it is asked for."""

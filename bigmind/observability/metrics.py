@@ -142,8 +142,7 @@ FIGURES = (
     ),
     Figure(
         "bigmind_curation_entries",
-        "What waits for curators: `proposed`, `reported` as wrong or outdated, `harmful`, `overlapping`, `unused` or "
-        "`due`.",
+        "What waits for curators: `proposed`, `reported` as wrong or outdated, `overlapping`, `unused` or `due`.",
         _curation("%s, count(*)", WHYS),
         ("why",),
     ),

@@ -3,7 +3,7 @@
 from .claims import CLAIM_LASTS, Claim
 from .comments import FORMER_USER, Comment
 from .golden_questions import GoldenQuestion
-from .notifications import LETTER, PAUSE, Channel, Delivery, Frequency, Notice, NoticeReason, Subscription
+from .notifications import PAUSE, Channel, Delivery, Frequency, Notice, NoticeReason, Subscription
 from .overlaps import Comparison, Overlap
 from .packs import Pack, PackKey, PackLine, PackVersion
 from .reviews import Action, Review

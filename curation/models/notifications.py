@@ -48,10 +48,6 @@ class Notice(PrivateModel):
         return self.text
 
 
-LETTER = "weekly_letter"
-"""The event of a delivery that is a weekly letter: it is composed when it is sent."""
-
-
 class Channel(models.TextChoices):
     """How a message is sent."""
 
@@ -121,19 +117,12 @@ PAUSE: dict[str, timedelta] = {
 
 
 class Subscription(models.Model):
-    """The choices of one user: how often notices are mailed, which reasons are muted, and the weekly letter.
-
-    Without a row notices are mailed daily, and no letter.
-    """
+    """The choices of one user: how often notices are mailed, and which reasons are muted. Without a row: daily, all."""
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="subscription")
     frequency = models.CharField(max_length=10, choices=Frequency, default=Frequency.DAILY)
     last_sent_at = models.DateTimeField(null=True, blank=True)
     muted = ArrayField(models.CharField(max_length=10, choices=NoticeReason), default=list, blank=True, db_default=[])
-    letter = models.BooleanField(default=False, db_default=False, help_text="Whether the weekly letter is mailed.")
-    letter_day = models.DateField(
-        null=True, blank=True, help_text="On which day the last letter was due, or none was wanted yet."
-    )
 
     class Meta:
         constraints = [

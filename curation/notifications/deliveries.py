@@ -10,7 +10,6 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
-from django.utils.module_loading import import_string
 from pydantic import Field
 
 from accounts.actor import Actor
@@ -20,7 +19,7 @@ from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.live_settings import live
 from bigmind.core.mail import MailParts, compose_mail
 from bigmind.core.pagination import Page, page_of
-from curation.models import LETTER, Channel, Delivery
+from curation.models import Channel, Delivery
 
 from .webhook_requests import DeliveryFailed, environment_webhook, send_to
 from .webhooks import target_of
@@ -38,10 +37,6 @@ _STATES = {
     "failed": Q(delivered_at=None, given_up_at__isnull=False),
     "arrived": Q(delivered_at__isnull=False),
 }
-
-
-class NotWanted(Exception):
-    """A message that has become pointless since it was queued: it is dropped."""
 
 
 def deliver_pending() -> int:
@@ -78,9 +73,6 @@ def _deliver(delivery: Delivery) -> bool:
     except DeliveryFailed as error:
         _put_off(delivery, str(error)[:1_000])
         return False
-    except NotWanted:
-        delivery.delete()
-        return False
     _note_attempt(delivery, delivered_at=timezone.now(), trouble="")
     return True
 
@@ -110,29 +102,18 @@ def _send_mail(delivery: Delivery) -> None:
     person = delivery.to
     if person is None or not person.email or not person.is_active:
         raise DeliveryFailed("There is no address to send it to.")
-    composed = _compose(delivery)
-    if composed is None:
-        raise NotWanted
-    subject, parts = composed
+    # What a version without HTML queued has none.
+    parts = MailParts(delivery.body["text"], delivery.body.get("html", ""))
     unsubscribe = f"{settings.PUBLIC_URL}/notices/#letters"
     # Should it be sent again because this process dies before that is noted, mail programs show it once.
-    message = compose_mail(subject, parts, person.email, unsubscribe=unsubscribe, message_id=str(delivery.pk))
+    subject, message_id = delivery.body["subject"], str(delivery.pk)
+    message = compose_mail(subject, parts, person.email, unsubscribe=unsubscribe, message_id=message_id)
     try:
         message.send()
     except (OSError, smtplib.SMTPException) as error:
         raise DeliveryFailed(f"The mail server refuses or is away: {type(error).__name__}.") from error
 
 
-def _compose(delivery: Delivery) -> tuple[str, MailParts] | None:
-    if delivery.event == LETTER:
-        # Its content is read now, by services that also read notices.
-        composed: tuple[str, MailParts] | None = import_string(_COMPOSE_LETTER)(delivery)
-        return composed
-    # What a version without HTML queued has none.
-    return delivery.body["subject"], MailParts(delivery.body["text"], delivery.body.get("html", ""))
-
-
-_COMPOSE_LETTER = "curation.notifications.weekly_mail.compose_letter"
 _SENDERS: dict[str, Any] = {Channel.WEBHOOK: _call_webhook, Channel.EMAIL: _send_mail}
 
 

@@ -152,7 +152,7 @@ def _news(rows: "QuerySet[Any]", since: datetime | None) -> News:
 
 def _subject(alerts: int, notices: int, queue: dict[str, object] | None, packs: int) -> str:
     summary = queue["summary"] if queue else None
-    parts = [_("your questions, keys and sign-in")] if alerts else []
+    parts = [_("your keys and sign-in")] if alerts else []
     parts += (
         [
             ngettext("%(notices)s decision or comment", "%(notices)s decisions and comments", notices)

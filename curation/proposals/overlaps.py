@@ -13,7 +13,6 @@ from django.utils import timezone
 from curation.models import Comparison, Overlap
 from knowledge.models import UNDECIDED, CompanyEntry, Status
 from knowledge.models.company import CompanyEntryQuerySet
-from knowledge.services.effects import list_harmful
 from knowledge.services.exposures import list_uncited
 
 from .neighbours import Neighbour, contradicting, neighbours_of
@@ -48,11 +47,6 @@ def list_overlapping() -> CompanyEntryQuerySet:
         found_at__lte=F("entry__verified_at")
     )
     return CompanyEntry.objects.own().approved().filter(Exists(pairs))
-
-
-def list_doing_harm() -> CompanyEntryQuerySet:
-    """Return the approved entries that certainly do harm and that no curator has verified since."""
-    return CompanyEntry.objects.own().approved().filter(pk__in=list_harmful())
 
 
 def list_unused(now: datetime | None = None) -> CompanyEntryQuerySet:

@@ -46,19 +46,18 @@ from knowledge.references.editing import open_drifts
 from knowledge.services.feedback import open_complaints
 
 from .claims import claimer_of
-from .overlaps import list_doing_harm, list_overlapping, list_unused, open_pairs, with_relations
+from .overlaps import list_overlapping, list_unused, open_pairs, with_relations
 
 Why = Annotated[
-    Literal["proposed", "reported", "harmful", "overlapping", "unused", "due"],
+    Literal["proposed", "reported", "overlapping", "unused", "due"],
     Field(
-        description="proposed: new; reported: said to be wrong or outdated; harmful: sessions that were told it went "
-        "worse; overlapping: repeats or contradicts another approved one; unused: told often and hardly "
-        "ever named as helpful; due: to be verified again."
+        description="proposed: new; reported: said to be wrong or outdated; overlapping: repeats or contradicts "
+        "another approved one; unused: told often and hardly ever named as helpful; due: to be verified again."
     ),
 ]
 NOW = "now"
 """What needs a decision now: what was proposed, and what was reported."""
-WHYS: tuple[str, ...] = ("proposed", "reported", "harmful", "overlapping", "unused", "due")
+WHYS: tuple[str, ...] = ("proposed", "reported", "overlapping", "unused", "due")
 Risk = Annotated[Literal["flagged", "clear"], Field(description="Whether it looks dangerous.")]
 
 
@@ -112,7 +111,6 @@ class WaitingCounts:
 class QueueSummary(WaitingCounts):
     """The number of entries in the queue by each reason."""
 
-    harmful: int
     overlapping: int
     unused: int
     due: int
@@ -135,7 +133,7 @@ def list_queue(
 ) -> Page[QueueItem]:
     """List the review queue: what needs a decision now, which is proposals and entries that somebody reported.
 
-    `why` asks for one reason, also harmful, overlapping, unused or due for verification. Call this only when a curator
+    `why` asks for one reason, also overlapping, unused or due for verification. Call this only when a curator
     asks what to decide. Returns a page, the risky, important and oldest first, your own
     last, each with its age, what it repeats or contradicts, complaints, and who is reviewing it.
     """
@@ -297,7 +295,7 @@ def counting(*, every_reason: bool = False, now: datetime | None = None, today: 
     These figures are on every page of a curator, which asks for them together with what else its navigation shows.
 
     Args:
-        every_reason: Also what is harmful, overlapping, unused or due.
+        every_reason: Also what is overlapping, unused or due.
         now: When that is counted, where the query is kept for later.
         today: The same, as the day of the one who asks.
     """
@@ -331,7 +329,7 @@ def queue_summary() -> QueueSummary:
     """Count the queue by every reason, where no page asks."""
     with rls_bypass():
         row = User.objects.values(**counting(every_reason=True)).first()
-    return counts_in(row) if row else QueueSummary(0, 0, None, 0, 0, 0, 0, 0)
+    return counts_in(row) if row else QueueSummary(0, 0, None, 0, 0, 0, 0)
 
 
 def _number_of(entries: CompanyEntryQuerySet) -> Coalesce:
@@ -356,8 +354,7 @@ def waiting(why: str, *, now: datetime | None = None, today: date | None = None)
         return entries.own().approved().filter(reported)
     if why == "due":
         return entries.due(today)
-    found = {"harmful": list_doing_harm, "overlapping": list_overlapping}
-    listed = found[why]() if why in found else list_unused(now)
+    listed = list_overlapping() if why == "overlapping" else list_unused(now)
     return entries.filter(pk__in=listed.values("pk"))
 
 

@@ -18,7 +18,7 @@ from curation.decisions.who_may_decide import may_decide
 from curation.models import Action, Notice, PackVersion
 from curation.notifications.notices import notices_of
 from curation.proposals.queue import waiting
-from knowledge.models import CompanyEntry, ExpertQuestion, ExpertQuestionState, Fact, Hypothesis, Status
+from knowledge.models import CompanyEntry, Fact, Hypothesis, Status
 from knowledge.services.gaps import ShownGap, list_open_gaps
 
 SHOWN = 5
@@ -31,7 +31,7 @@ MOST_READ = 100
 class InboxLine:
     """One thing that waits, since `moment`."""
 
-    thing: CompanyEntry | Notice | ExpertQuestion | Fact | Hypothesis | ShownGap | Alert | PackVersion
+    thing: CompanyEntry | Notice | Fact | Hypothesis | ShownGap | Alert | PackVersion
     moment: datetime
 
 
@@ -52,15 +52,6 @@ def inbox_of(actor: Actor) -> list[InboxGroup]:
     """Return what waits for a user, by kind; groups that are empty are left out."""
     groups = [InboxGroup(name, *read(actor)) for name, read in _GROUPS.items()]
     return [group for group in groups if group.lines]
-
-
-def decisions_for(actor: Actor, *, limit: int) -> list[tuple[str, InboxLine]]:
-    """Return what waits for a decision of a user, each with the name of its group: two of each group at most."""
-    found: list[tuple[str, InboxLine]] = []
-    for name in DECISIONS:
-        if len(found) < limit:
-            found += [(name, line) for line in _GROUPS[name](actor)[0][:2]]
-    return found[:limit]
 
 
 def _read(rows: QuerySet[Any], moment: str) -> Lines:
@@ -88,14 +79,7 @@ def _list_notices(actor: Actor) -> Lines:
 
 
 def _list_alerts(actor: Actor) -> Lines:
-    # A question that waits for an answer has a line of its own.
-    new = unseen_alerts(actor.user).exclude(kind=Alert.Topic.QUESTION_ASKED)
-    return _read(new, "created_at")
-
-
-def _list_questions(actor: Actor) -> Lines:
-    asked = ExpertQuestion.objects.filter(expert=actor.user, state=ExpertQuestionState.OPEN).select_related("user")
-    return _read(asked, "asked_at")
+    return _read(unseen_alerts(actor.user), "created_at")
 
 
 def _list_to_review(actor: Actor) -> Lines:
@@ -139,7 +123,6 @@ def _list_unanswered(actor: Actor) -> Lines:
 
 
 _GROUPS: dict[str, Callable[[Actor], Lines]] = {
-    "asked": _list_questions,
     "alerts": _list_alerts,
     "to_revise": _list_to_revise,
     "told": _list_notices,
@@ -151,5 +134,3 @@ _GROUPS: dict[str, Callable[[Actor], Lines]] = {
     "unanswered": _list_unanswered,
 }
 """In the order in which the page shows them: what one person alone can settle first."""
-DECISIONS = ("asked", "to_revise", "to_review", "to_verify", "contradicted", "hypotheses")
-"""The groups whose lines ask for a decision, and for no other step."""

@@ -86,7 +86,7 @@ class WaitingShape(Shape):
     """One item waiting for a curator."""
 
     entry: CompanyEntryShape
-    why: str = Field(description="proposed, reported, harmful, overlapping, unused or due.")
+    why: str = Field(description="proposed, reported, overlapping, unused or due.")
     age_days: int
     claimed_by: PersonName | None
     complaints: int

@@ -25,7 +25,7 @@ from curation.notifications.notices import mark_read
 from curation.proposals.proposer_context import grounds_of
 from curation.templatetags.curation import past
 from knowledge.models import CompanyEntry, Feedback, Kind, TriggerLevel
-from knowledge.services.effects import proof_of
+from knowledge.services.exposures import counts_of
 from knowledge.services.feedback import give_feedback, open_complaints
 from knowledge.views.triggers import triggers_of
 
@@ -148,11 +148,10 @@ def _page(
     actor = actor_of(request)
     detail = get_company_entry(actor, entry_id=pk)
     shown = detail.entry
-    proof = proof_of(actor, Kind.COMPANY, pk) if shown.is_approved else {}
     context = {
         "entry": shown,
         "detail": detail,
-        "steps": [] if shown.is_copy else tell_story(actor, detail, effect=proof.get("effect")),
+        "steps": [] if shown.is_copy else tell_story(actor, detail),
         "verified_by": _last_verifier(detail),
         **triggers_of(
             actor,
@@ -169,7 +168,7 @@ def _page(
         "comment": comment or Saying(auto_id="comment-%s"),
         "feedback": feedback or Reporting(auto_id="feedback-%s"),
         "refused": next(iter((refused or {}).values()), comment or feedback),
-        **proof,
+        "counts": counts_of(actor, Kind.COMPANY, pk) if shown.is_approved else None,
         **_changes_since(detail, seen),
         **(_for_curators(actor, shown, refused or {}, action) if may_decide(actor) and not shown.is_copy else {}),
     }

@@ -1,4 +1,4 @@
-"""The story of a company entry, step by step: its source, its discussion and decisions, and its effects."""
+"""The story of a company entry, step by step: its source, its discussion and decisions, and its use."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,6 @@ from curation.templatetags.curation import past
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Feedback, Kind, Serving, TriggerLevel
 from knowledge.models.feedback import COMPLAINTS
-from knowledge.services.effects import MeasuredEffect
 from knowledge.services.exposures import count_said
 from knowledge.services.trigger_counts import count_firings_by_level
 
@@ -56,8 +55,8 @@ def tell_decisions(history: Sequence[Review]) -> list[StoryStep]:
     return [_tell_decision(review) for review in reversed(history)]
 
 
-def tell_story(actor: Actor, detail: CompanyEntryDetail, *, effect: MeasuredEffect | None = None) -> list[StoryStep]:
-    """Return all that the actor may know of an entry's life, the latest first, with the effect it has by now."""
+def tell_story(actor: Actor, detail: CompanyEntryDetail) -> list[StoryStep]:
+    """Return all that the actor may know of an entry's life, the latest first."""
     steps = [_tell_decision(review) for review in detail.history]
     steps += [
         StoryStep(f"comment-{said.pk}", said.created_at, _("Commented on"), said.by_name, prose=said.text)
@@ -66,7 +65,6 @@ def tell_story(actor: Actor, detail: CompanyEntryDetail, *, effect: MeasuredEffe
     for tell in _TELLING:
         steps += tell(actor, detail.entry)
     steps += [*_tell_merged(actor, detail), *_tell_edits(actor, detail.entry), *_tell_last_check(detail)]
-    steps += _tell_effect(effect)
     # Steps of the same moment keep their reading order: the source before the proposal.
     order = sorted(enumerate(steps), key=lambda step: (step[1].moment, step[0]))
     return [step for _at, step in reversed(order)]
@@ -161,19 +159,6 @@ def _tell_use(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
             _("Told to the agents of the team"),
             notes=_("%(said)s Those were sessions of %(people)s people.")
             % {"said": said, "people": write_number(told["people"])},
-            address=f"{reverse('insights-knowledge')}?whose=everybody",
-            link=_("What came of company knowledge"),
-        )
-
-
-def _tell_effect(effect: MeasuredEffect | None) -> Iterator[StoryStep]:
-    """What receiving it changes in a session, as far as known."""
-    if effect and effect.verdict:
-        yield StoryStep(
-            "effect",
-            timezone.now(),
-            _("Compared with sessions from which it was withheld"),
-            notes=effect.in_words,
             address=f"{reverse('insights-knowledge')}?whose=everybody",
             link=_("What came of company knowledge"),
         )

@@ -8,10 +8,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import actor_of
+from accounts.models import User
+from accounts.people.locale import choose_locale
 from accounts.people.time_zones import COOKIE, list_zones, zone_of
 from accounts.services.alerts import alerts_of
 from bigmind.core.errors import Conflict
-from bigmind.core.live_settings import live
 from bigmind.core.pagination import page_of
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import OperationForm
@@ -19,7 +20,6 @@ from bigmind.web.pages import offset_in, own_page, tell, way_back
 from curation.models import Frequency, NoticeReason, Subscription
 from curation.notifications.digests import subscribe, subscription_of
 from curation.notifications.notices import choose_reasons, count_unseen, mark_seen, notices_of
-from curation.notifications.weekly_mail import choose_letter, say_weekday
 
 KEYS_COOKIE = "bigmind_keys"
 ONE_YEAR = 60 * 60 * 24 * 365
@@ -73,10 +73,9 @@ class EmailForm(OperationForm):
     )
 
 
-class LetterForm(OperationForm):
-    """Chooses whether to get the weekly letter, and the language and the time zone of pages and mails."""
+class LocaleForm(OperationForm):
+    """Chooses the language and the time zone of pages and mails."""
 
-    letter = forms.BooleanField(required=False, label=gettext_lazy("Mail me the weekly letter"))
     language = forms.CharField(
         required=False,
         label=gettext_lazy("Your language"),
@@ -120,11 +119,11 @@ def seeing(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_POST
 def choosing(request: HttpRequest) -> HttpResponse:
-    """Choose of what to hear, or how often to get e-mail."""
+    """Choose of what to hear, how often to get e-mail, or language and time zone."""
     if "about" in request.POST:
         return _choose_reasons(request)
-    if "weekly" in request.POST:
-        return _choose_letter(request)
+    if "locale" in request.POST:
+        return _choose_locale(request)
     if not settings.EMAIL_HOST:
         raise Conflict(_("This BigMind sends no e-mail."), hint=_("An admin can set BIGMIND_EMAIL_URL."))
     form = EmailForm(request.POST)
@@ -143,15 +142,11 @@ def _choose_reasons(request: HttpRequest) -> HttpResponse:
     return redirect("notices")
 
 
-def _choose_letter(request: HttpRequest) -> HttpResponse:
-    form = LetterForm(request.POST)
-    chosen = form.carry_out(choose_letter, actor_of(request))
-    if chosen is None:
-        return _page(request, letter=form, status=422)
-    tell(
-        request,
-        _("Saved. The weekly letter is mailed to you.") if chosen.letter else _("Saved. No letter is mailed to you."),
-    )
+def _choose_locale(request: HttpRequest) -> HttpResponse:
+    form = LocaleForm(request.POST)
+    if form.carry_out(choose_locale, actor_of(request)) is None:
+        return _page(request, locale=form, status=422)
+    tell(request, _("Saved."))
     return redirect("notices")
 
 
@@ -160,7 +155,7 @@ def _page(
     form: EmailForm | None = None,
     *,
     reasons: ReasonForm | None = None,
-    letter: LetterForm | None = None,
+    locale: LocaleForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
     actor = actor_of(request)
@@ -172,9 +167,7 @@ def _page(
         "form": form or _email_form_of(subscription),
         "reasons": reasons
         or ReasonForm(initial={"reasons": [one for one in REASONS if one not in subscription.muted]}),
-        "letter": letter or _letter_form_of(request, subscription),
-        "weekday": say_weekday(),
-        "hour": live.LETTER_HOUR,
+        "locale": locale or _locale_form_of(request, actor.user),
     }
     return render(request, "curation/notices.html", context, status=status)
 
@@ -186,13 +179,7 @@ def _email_form_of(subscription: Subscription) -> EmailForm | None:
     return EmailForm(initial={"address": subscription.user.email, "frequency": subscription.frequency})
 
 
-def _letter_form_of(request: HttpRequest, subscription: Subscription) -> LetterForm:
-    """Return the form with the current choice. Without a mail server it asks for language and time zone alone."""
-    zone = zone_of(subscription.user, browser=request.COOKIES.get(COOKIE, "")).key
-    chosen = zone if subscription.user.time_zone or COOKIE in request.COOKIES else ""
-    form = LetterForm(
-        initial={"letter": subscription.letter, "language": subscription.user.language, "time_zone": chosen}
-    )
-    if not settings.EMAIL_HOST:
-        del form.fields["letter"]
-    return form
+def _locale_form_of(request: HttpRequest, user: User) -> LocaleForm:
+    zone = zone_of(user, browser=request.COOKIES.get(COOKIE, "")).key
+    is_known = user.time_zone or COOKIE in request.COOKIES
+    return LocaleForm(initial={"language": user.language, "time_zone": zone if is_known else ""})

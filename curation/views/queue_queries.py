@@ -21,7 +21,6 @@ from knowledge.models import CompanyCategory, CompanyEntry
 WHY = {
     "proposed": gettext_lazy("Proposed"),
     "reported": gettext_lazy("Reported"),
-    "harmful": gettext_lazy("Harmful"),
     "overlapping": gettext_lazy("Overlapping"),
     "unused": gettext_lazy("Unused"),
     "due": gettext_lazy("Due"),

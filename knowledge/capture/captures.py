@@ -44,11 +44,6 @@ class CaptureStatus:
         """Folders that nothing is taken from."""
         return self.policy.never_folders
 
-    @property
-    def holdout(self) -> str:
-        """What may be withheld now and then."""
-        return self.policy.holdout
-
 
 @dataclass(frozen=True)
 class ShownThing:

@@ -38,9 +38,7 @@ from knowledge.services.chunks import add_chunk
 from knowledge.services.context import build_context
 from knowledge.services.current_sessions import begin_session
 from knowledge.services.exposures import MEASURED, Exposure, serve
-from knowledge.services.holdout import withhold
 from knowledge.services.other_agents import others_at_work
-from knowledge.services.outcomes import note_question, note_work
 from knowledge.services.projects import canonical_project
 from knowledge.services.sent_lines import LineOwner, keep_texts
 from knowledge.services.sessions import StartedSession, count_beside, end_session, keep_as_told, open_with_context
@@ -221,8 +219,10 @@ def _prompt(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
     recalled: list[RecalledLine] = []
     if not report.late:
         keeps = occasion.keeps_prompts and occasion.writes
-        told_of = recall_for(actor, prompt.text, conversation=occasion.conversation, told=told, keeps=keeps)
-        recalled = _share(occasion, prompt.text, told_of)
+        recalled = recall_for(actor, prompt.text, conversation=occasion.conversation, told=told, keeps=keeps)
+        if occasion.conversation.session and occasion.writes:
+            exposures = [Exposure(line.kind, line.id) for line in recalled if line.kind in MEASURED]
+            serve(occasion.conversation.session, exposures)
     parts.append(markdown_of(recalled))
     owners = {line.markdown: LineOwner(line.kind, line.id) for line in recalled}
     _record(
@@ -234,19 +234,6 @@ def _prompt(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
         began=began,
     )
     return HookReply(context="\n\n".join(part for part in parts if part))
-
-
-def _share(occasion: _Occasion, prompt: str, recalled: list[RecalledLine]) -> list[RecalledLine]:
-    """Count what the session receives and asks, and leave out what is withheld from it by lot."""
-    session = occasion.conversation.session
-    if session is None or not occasion.writes:
-        return recalled
-    withheld = withhold(occasion.actor, session, [Exposure(line.kind, line.id) for line in recalled])
-    told = [line for line in recalled if (line.kind, line.id) not in withheld]
-    serve(session, [Exposure(line.kind, line.id) for line in told if line.kind in MEASURED])
-    if occasion.keeps_prompts and not occasion.report.sub_agent:
-        note_question(session, prompt, by_agent=False)
-    return told
 
 
 def _tool(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
@@ -261,7 +248,6 @@ def _stop(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
     """Keep what was said since, and ask the agent to wrap up, once."""
     began, occasion = perf_counter(), _occasion(actor, report, mode)
     chunks = _keep(occasion)
-    _note_work(occasion)
     # Asked again while it goes on, the agent would never come to an end.
     reminder = "" if report.is_going_on or report.late or report.sub_agent else _reminder(occasion)
     if chunks or reminder:
@@ -291,7 +277,6 @@ def _end(actor: Actor, report: HookReport, mode: CaptureMode) -> HookReply:
     known.ended_at = known.last_at = max(known.last_at, report.at or timezone.now())
     known.save(update_fields=["ended_at", "last_at"])
     _record(occasion, chunks=chunks, began=began)
-    _note_work(occasion)
     _close(occasion)
     return HookReply()
 
@@ -433,20 +418,6 @@ def _keep(occasion: _Occasion) -> list[Chunk]:
         for role, text in dict.fromkeys(new)
         if (role, text) not in known
     ]
-
-
-def _note_work(occasion: _Occasion) -> None:
-    """Keep what the client's record says of tests and commits, in numbers."""
-    session, closing = occasion.conversation.session, occasion.report.closing
-    if session is None or not occasion.writes or not (closing.commits or closing.passed or closing.failed):
-        return
-    note_work(
-        session,
-        passed=closing.passed,
-        failed=closing.failed,
-        failing=closing.failing,
-        commits=[clean(commit, 300).text for commit in closing.commits],
-    )
 
 
 def _messages(occasion: _Occasion) -> list[Said]:

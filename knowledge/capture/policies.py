@@ -16,13 +16,6 @@ ModeName = Annotated[
     Literal["automatic", "ask", "manual", "read_only"],
     Field(description="How memory is written: automatically, after asking, on request, never."),
 ]
-HoldoutName = Annotated[
-    Literal["never", "shared", "all"],
-    Field(
-        description="What may be withheld from agents in some sessions, to see whether it helps: nothing, shared "
-        "entries, these and the user's own facts."
-    ),
-]
 KeepDays = Annotated[int, Field(ge=1, le=3650, description="Days that captured conversations are kept.")]
 ActRecordName = Annotated[
     Literal["off", "counted", "examples"],
@@ -46,7 +39,6 @@ def set_policy(
     mode: ModeName | None = None,
     keep_days: KeepDays | None = None,
     never_folders: Folders | None = None,
-    holdout: HoldoutName | None = None,
     acts: ActRecordName | None = None,
 ) -> CapturePolicy:
     """Set how this user's memory is written, how long captured conversations are kept, and which folders never.
@@ -58,10 +50,6 @@ def set_policy(
     if mode is not None:
         _require_stricter(actor, policy, CaptureMode(mode))
         policy.mode = mode
-    if holdout is not None:
-        if not actor.is_person and holdout != "never":
-            raise Forbidden("Only the user may agree to that.", hint="They can on the page Captured.")
-        policy.holdout = holdout
     if keep_days is not None:
         policy.keep_days = keep_days
     if acts is not None:

@@ -24,16 +24,10 @@ class Said:
 
 @dataclass(frozen=True)
 class Closing:
-    """What the hook program read in the client's own record, without a model.
-
-    `passed` and `failed` count runs of tests; `failing` says how the last one ended.
-    """
+    """What the hook program read in the client's own record, without a model."""
 
     files: Sequence[str] = ()
     commits: Sequence[str] = ()
-    passed: int = 0
-    failed: int = 0
-    failing: bool = False
     messages: Sequence[Said] = ()
 
 

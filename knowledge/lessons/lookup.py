@@ -20,7 +20,7 @@ from knowledge.lessons.normalization import COLOURS, words_of
 from knowledge.lessons.seen_errors import entries_quoting, fingerprints_in
 from knowledge.models import Chunk, Entry, Kind, LessonAsked
 from knowledge.models.lessons import FIXED_ERROR
-from knowledge.models.outcomes import digest_of_person
+from knowledge.models.person_digests import digest_of_person
 from knowledge.search.filters import Filters
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search

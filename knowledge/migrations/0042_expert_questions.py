@@ -7,18 +7,6 @@ from django.conf import settings
 from django.db import migrations, models
 
 
-# Both of them read it and change it; whoever wrote it is checked by the service.
-ISOLATE = """
-    ALTER TABLE knowledge_expertquestion ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
-    CREATE POLICY seen_by_both ON knowledge_expertquestion
-    USING (coalesce((SELECT bigmind_sees()) IN (user_id, expert_id), true));
-"""
-SHARE = """
-    DROP POLICY seen_by_both ON knowledge_expertquestion;
-    ALTER TABLE knowledge_expertquestion NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY;
-"""
-
-
 class Migration(migrations.Migration):
 
     dependencies = [
@@ -47,5 +35,4 @@ class Migration(migrations.Migration):
                 'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ['open', 'answered', 'declined', 'withdrawn'])), name='expert_question_state_is_known'), models.CheckConstraint(condition=models.Q(('user', models.F('expert')), _negated=True), name='expert_question_of_two')],
             },
         ),
-        migrations.RunSQL(ISOLATE, SHARE),
     ]

@@ -7,23 +7,6 @@ from django.conf import settings
 from django.db import migrations, models
 
 
-TABLES = ("knowledge_holdoutdraw", "knowledge_sessionoutcome")
-ISOLATE_OWNERS = "\n".join(
-    f"""
-    ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
-    CREATE POLICY seen_by_its_owner ON {table} USING (coalesce(user_id = (SELECT bigmind_sees()), true));
-    """
-    for table in TABLES
-)
-SHARE_TABLES = "\n".join(
-    f"""
-    DROP POLICY seen_by_its_owner ON {table};
-    ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY;
-    """
-    for table in TABLES
-)
-
-
 class Migration(migrations.Migration):
 
     dependencies = [
@@ -70,7 +53,6 @@ class Migration(migrations.Migration):
                 'indexes': [models.Index(fields=['user', '-at'], name='outcome_of_user_by_date')],
             },
         ),
-        migrations.RunSQL(ISOLATE_OWNERS, SHARE_TABLES),
         migrations.AddField(
             model_name='capturepolicy',
             name='holdout',

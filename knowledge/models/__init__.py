@@ -29,7 +29,6 @@ from .conversations import (
     CaptureMode,
     CapturePolicy,
     Conversation,
-    HoldoutConsent,
     HookEvent,
     HookEventName,
     HookHealth,
@@ -37,7 +36,6 @@ from .conversations import (
 )
 from .embeddings import CachedVector, EmbeddingDay, EmbeddingSpace, PassageVector
 from .entries import Entry, EntryType
-from .expert_questions import ANSWER_CHARS, ASKED_CHARS, ExpertQuestion, ExpertQuestionState
 from .exposures import Proof, Recall, Receipt, ReceiptText, Serving
 from .facts import Category, Fact, say_validity
 from .feedback import COMPLAINTS, Feedback, Usefulness
@@ -47,7 +45,6 @@ from .hypotheses import Hypothesis, TrackRecord, Verdict
 from .injection_signs import SharedKnowledge
 from .lessons import EntryFingerprint, LessonAsked
 from .notes import Note
-from .outcomes import DIGEST_CHARS, HoldoutDraw, SessionOutcome
 from .passages import IndexGap, Kind, Passage
 from .recent_questions import AskedForm, AskedQuestion
 from .references import (

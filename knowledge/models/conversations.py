@@ -157,14 +157,6 @@ class CaptureMode(models.TextChoices):
     READ_ONLY = "read_only", "Read-only"
 
 
-class HoldoutConsent(models.TextChoices):
-    """What a user lets BigMind withhold from their agents now and then, to see whether it helps."""
-
-    NEVER = "never", "Nothing"
-    SHARED = "shared", "Entries that are shared"
-    ALL = "all", "These, and my own facts"
-
-
 class ActRecord(models.TextChoices):
     """What is kept of what a user's agents did, and what curators see of it when they try a trigger.
 
@@ -183,14 +175,6 @@ class CapturePolicy(PrivateModel):
     mode = models.CharField(max_length=10, choices=CaptureMode, default=CaptureMode.AUTOMATIC)
     keep_days = models.PositiveSmallIntegerField(default=KEEP_DAYS)
     never_folders = ArrayField(models.CharField(max_length=1000), default=list, blank=True)
-    holdout = models.CharField(
-        max_length=10,
-        choices=HoldoutConsent,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="What may be withheld now and then, to see whether it helps; empty until they choose.",
-    )
     acts = models.CharField(max_length=10, choices=ActRecord, default=ActRecord.COUNTED, db_default=ActRecord.COUNTED)
     updated_at = models.DateTimeField(auto_now=True, db_default=Now())
 

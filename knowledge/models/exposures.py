@@ -48,12 +48,6 @@ class Proof(models.Model):
     misled = models.PositiveIntegerField(default=0)
     last_cited_at = models.DateTimeField(null=True, blank=True)
     tallied_at = models.DateTimeField(default=timezone.now)
-    harmful_since = models.DateTimeField(
-        null=True, blank=True, help_text="Since when it is sure that sessions that were told it went worse."
-    )
-    doubted = models.BooleanField(
-        db_default=False, help_text="Whether they went worse so far: it is withheld more often, to find out soon."
-    )
 
     def __str__(self) -> str:
         return f"{self.entry_id}: served {self.served}, cited {self.cited}, misled {self.misled}"

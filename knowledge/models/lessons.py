@@ -5,7 +5,7 @@ from django.db import models
 from django.utils import timezone
 
 from knowledge.models.entries import Entry
-from knowledge.models.outcomes import DIGEST_CHARS
+from knowledge.models.person_digests import DIGEST_CHARS
 
 FINGERPRINT_CHARS = 32
 FIXED_ERROR = "An error, and what was done until it was gone."

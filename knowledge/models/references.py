@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.models import User
 
 from .injection_signs import SharedKnowledge
-from .outcomes import DIGEST_CHARS
+from .person_digests import DIGEST_CHARS
 
 NAME_CHARS = 500
 PACK_ORIGIN = "pack "

@@ -29,7 +29,7 @@ from knowledge.models import (
 )
 from knowledge.models.feedback import COMPLAINTS
 from knowledge.models.injection_signs import filter_by_risk
-from knowledge.models.outcomes import digest_of_person
+from knowledge.models.person_digests import digest_of_person
 from knowledge.references.arguments import CategoryName, CollectionName, TypeName
 from knowledge.references.editing import ALL, open_drifts
 from knowledge.references.lookup import SearchedCollections

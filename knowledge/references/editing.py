@@ -18,7 +18,7 @@ from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.pagination import Page, page_of
 from bigmind.core.text import echo_code
 from knowledge.models import Reference, ReferenceDrift, ReferenceType
-from knowledge.models.outcomes import digest_of_person
+from knowledge.models.person_digests import digest_of_person
 from knowledge.references.arguments import (
     Aliases,
     CategoryName,

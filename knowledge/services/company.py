@@ -81,7 +81,7 @@ def search_global(
     if strict:
         eligible = eligible.fresh()
     hits = find_among(actor, eligible, query=query, project=project, narrows=bool(category or strict), limit=limit)
-    serve_found(actor, [Exposure(Kind.COMPANY, str(hit.entry.pk)) for hit in hits.items], query=query)
+    serve_found(actor, [Exposure(Kind.COMPANY, str(hit.entry.pk)) for hit in hits.items])
     return hits
 
 

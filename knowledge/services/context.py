@@ -6,7 +6,7 @@ number of queries does not depend on how much is stored.
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -60,8 +60,7 @@ from knowledge.services.context_facts import (
 )
 from knowledge.services.context_lines import ContextLine, ContextPart, choose, spend_rest
 from knowledge.services.context_receipts import ReceiptLine, ShownLine, receipt_of
-from knowledge.services.current_sessions import own_session, session_of_agent
-from knowledge.services.holdout import kinds_withheld_from, list_withheld
+from knowledge.services.current_sessions import own_session
 from knowledge.services.line_ranking import LineRanking, tells_to
 from knowledge.services.sent_lines import LineOwner
 
@@ -179,7 +178,6 @@ class ContextAsTold:
 
     markdown: str
     lines: list[ShownLine]
-    withheld: list[ShownLine] = field(default_factory=list)
     facts_left: int = 0
 
     @property
@@ -202,10 +200,7 @@ def get_context(
     """
     if session_id:
         return _as_told(actor, session_id)
-    # What was withheld at the start stays withheld: else reading it again would reveal it.
-    session = session_of_agent(actor) if kinds_withheld_from(actor) else None
-    without = list_withheld(session) if session else ()
-    return build_context(actor, project=project, topics=topics or [], sessions=sessions, without=without)
+    return build_context(actor, project=project, topics=topics or [], sessions=sessions)
 
 
 def _as_told(actor: Actor, session_id: str) -> ContextAsTold:
@@ -214,7 +209,7 @@ def _as_told(actor: Actor, session_id: str) -> ContextAsTold:
     if receipt is None or not receipt.texts:
         hint = f"Starts are kept word for word for {live.KEEP_TOLD_DAYS} days (BIGMIND_KEEP_TOLD_DAYS)."
         raise NotFound(f"What session {session.handle} was told at its start is not kept.", hint=hint)
-    return ContextAsTold(receipt.as_told, receipt.lines, receipt.withheld)
+    return ContextAsTold(receipt.as_told, receipt.lines)
 
 
 def build_context(
@@ -224,7 +219,6 @@ def build_context(
     topics: Sequence[str],
     sessions: int | None = None,
     beside: int = 0,
-    without: Collection[tuple[str, str]] = (),
 ) -> Context:
     """Build the context: at most 1,300 tokens, including what stands beside it.
 
@@ -234,7 +228,6 @@ def build_context(
     Args:
         sessions: How many closed sessions to list; by default as many as fit.
         beside: Tokens of what stands beside the context, within the same budget.
-        without: Kind and id of what is withheld.
     """
     context = Context(timezone.now(), cut_to_tokens(inline(project), ITEM_TOKENS // 2))
     profile = get_profile(actor)
@@ -248,8 +241,6 @@ def build_context(
         | fact_parts(read_facts(actor, project, topics), ranking, cited=cited, profile=profile)
         | {"hypotheses": _hypotheses(actor, project), "sessions": _session_part(found, project)}
     )
-    for part in context.parts.values() if without else ():
-        part.items = [item for item in part.items if (item.kind, item.id) not in without]
     _fill(context, TOTAL_TOKENS - beside)
     context.told = context.markdown
     return context

@@ -4,7 +4,7 @@ A receipt names things by their ids. The lines as they were sent are kept beside
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from accounts.models import User
 from bigmind.core.text import inline
-from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Entry, Fact, Hypothesis, Receipt, Session
 
 from .exposures import read_last_citations
@@ -64,16 +63,11 @@ class ShownLine:
 
 @dataclass(frozen=True)
 class ShownReceipt:
-    """The total cost of a start context, its items as they are now, and its lines as they were sent.
-
-    `withheld` is what was randomly kept from the session, then or in a recall. It is shown only once the session has
-    ended: else an agent could read it in its own receipt.
-    """
+    """The total cost of a start context, its items as they are now, and its lines as they were sent."""
 
     tokens: int
     lines: list[ShownLine]
     texts: list[LineAsTold]
-    withheld: list[ShownLine] = field(default_factory=list)
 
     @property
     def as_told(self) -> str:
@@ -124,16 +118,7 @@ def receipt_of(session: Session) -> ShownReceipt | None:
         return None
     texts = read_texts(session.user, receipt.texts)
     lines = show_lines(session.user, [ReceiptLine(**line) for line in receipt.lines], told=texts)
-    return ShownReceipt(receipt.tokens, lines, texts, _list_withheld(session))
-
-
-def _list_withheld(session: Session) -> list[ShownLine]:
-    if session.is_open:
-        return []
-    drawn = session.draws.filter(withheld=True).order_by("pk")
-    tiers = {kind: KINDS[kind].tier for kind in ("company", "entry", "fact")}
-    lines = [ReceiptLine(tiers[one.kind], one.kind, one.source_id, 0, "withheld by lot") for one in drawn]
-    return show_lines(session.user, lines) if lines else []
+    return ShownReceipt(receipt.tokens, lines, texts)
 
 
 def show_lines(user: User, lines: Sequence[ReceiptLine], *, told: Iterable[LineAsTold] = ()) -> list[ShownLine]:

@@ -8,7 +8,7 @@ of a session.
 import re
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Value, When
 from django.utils import timezone
@@ -64,11 +64,9 @@ def begin_session(
     project: str = "",
     topics: list[str] | None = None,
     at: datetime | None = None,
-    session_id: UUID | None = None,
 ) -> Session:
     """Open a session of this conversation, begun now or at a moment, without sending anything."""
     session = Session.objects.create(
-        pk=session_id or uuid4(),
         user=actor.user,
         agent=actor.agent,
         key=actor.key,

@@ -24,7 +24,6 @@ from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind, Proof, Serving, Session
 from knowledge.services.current_sessions import session_of_agent
 from knowledge.services.feedback import id_of_visible, open_complaints, record_feedback
-from knowledge.services.outcomes import note_corrections, note_question
 
 SESSIONS_ASKED = 20
 PEOPLE_ASKED = 4 * COLLEAGUES
@@ -37,7 +36,7 @@ MOST_OF_ONE = -(-SESSIONS_ASKED // PEOPLE_ASKED)
 """Sessions of one person that count among these: else two others who say anything would be enough."""
 
 MEASURED = frozenset({Kind.COMPANY, Kind.ENTRY, Kind.FACT})
-"""Kinds for which the outcomes of the sessions that received them are counted."""
+"""Kinds whose exposures are counted."""
 
 CITED = {kind for kind, row in KINDS.items() if row.takes_feedback}
 """Kinds with a handle that a session can cite."""
@@ -100,20 +99,14 @@ def serve(session: Session, exposures: Iterable[Exposure]) -> None:
             cursor.execute(_SERVE, [session.pk, session.user_id, timezone.now(), kinds, ids])
 
 
-def serve_found(actor: Actor, exposures: Iterable[Exposure], *, query: str = "") -> None:
-    """Record what a search showed to the agent's open session, and that it asked. A person's page counts nothing.
-
-    Args:
-        query: What was asked; empty for the next page of an answer.
-    """
+def serve_found(actor: Actor, exposures: Iterable[Exposure]) -> None:
+    """Record what a search showed to the agent's open session. A person's page counts nothing."""
     session = None if is_read_only() else session_of_agent(actor)
     if session is None:
         return
     try:
         with transaction.atomic():
             serve(session, [one for one in exposures if one.kind in MEASURED])
-            if query:
-                note_question(session, query, by_agent=True)
     except DatabaseError as error:  # The search is answered; a failure to count must not fail it.
         log.warning("The exposures of a search were not counted.", error=error)
 
@@ -142,7 +135,6 @@ def note_use(actor: Actor, session: Session, *, used: Sequence[str] | None, misl
         row.answered, row.cited, row.misled = True, one in cited, one in misled
     Serving.objects.bulk_update(rows, ["answered", "cited", "misled"])
     _add(cited, misled)
-    note_corrections(session, len(misled))
     for one in sorted(misled):
         _complain(actor, one)
 
@@ -181,6 +173,34 @@ def number_told(row: Mapping[str, Any], said: str) -> int:
     """Return how many sessions said so: everyone's if enough others did, else the reader's own."""
     number: int = row[f"all_{said}"] if may_be_told(row[f"others_{said}"]) else row[f"my_{said}"]
     return number
+
+
+class UseCounts(NamedTuple):
+    """How many sessions received something, cited it, and were misled by it."""
+
+    served: int
+    cited: int
+    misled: int
+
+
+def counts_of(actor: Actor, kind: str, id: object) -> UseCounts | None:
+    """Return what sessions said of something that they received; None where too few people received it.
+
+    Of what is shared everybody's sessions are counted, of facts the actor's own.
+    """
+    servings = Serving.objects.filter(kind=kind, source_id=str(id))
+    is_shared = kind != Kind.FACT
+    with rls_bypass():
+        row = (servings if is_shared else servings.filter(user=actor.user)).aggregate(
+            served=Count("pk"),
+            others=Count("user", filter=~Q(user=actor.user), distinct=True),
+            **count_said("cited", actor.user),
+            **count_said("misled", actor.user),
+        )
+    is_disclosed = _is_personal() or not is_shared or row["others"] >= COLLEAGUES
+    if not (row["served"] and is_disclosed):
+        return None
+    return UseCounts(row["served"], number_told(row, "cited"), number_told(row, "misled"))
 
 
 def find_demoted(entry_ids: Iterable[int | None]) -> set[int]:

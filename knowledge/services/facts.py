@@ -30,7 +30,7 @@ from knowledge.search.passages import erase_passages
 
 from .context_receipts import note_erased
 from .contradictions import contradictions
-from .current_sessions import session_of_agent, session_of_write
+from .current_sessions import session_of_write
 from .doubtful_facts import find_in_profile, why_doubtful
 from .fact_index import compare_and_index, near_duplicates
 from .fact_succession import SUCCESSOR, keep_for_then, replace_facts, set_aside, supersede
@@ -42,7 +42,6 @@ from .near_duplicates import (
     keep_beside,
     load_models,
 )
-from .outcomes import note_corrections
 from .projects import EVERYWHERE
 from .question_periods import read_then, say_period
 
@@ -159,7 +158,6 @@ def store_fact(
         stored, is_new = _say_again(stored, days)
     kept = {id for number in despite or () for id in actor.user.ids_of(number)}
     superseded = supersede([one for one in old if one.pk != stored.pk], stored)
-    note_corrections(session, len(superseded))
     similar = compare_and_index(stored, kept) if is_new else _settle(stored, kept)
     archived = _find_archived(stored) if is_new else None
     return StoredFact(
@@ -299,7 +297,6 @@ def deprecate_fact(actor: Actor, *, fact_id: FactId, reason: Reason) -> Fact:
     if not fact.is_current:
         raise Conflict(f"Fact {fact.number} has been set aside already.", fact_id=fact.number)
     set_aside(fact, reason)
-    note_corrections(session_of_agent(actor))
     return fact
 
 
@@ -330,7 +327,6 @@ def correct_fact(
             old.save(update_fields=["category", "updated_at"])
         return old
     new, _ = replace_facts([old], stays=old, text=fact, category=category, days=days, reason="Corrected.")
-    note_corrections(session_of_agent(actor))
     new.next_steps = replace_too(new, [old])
     return new
 

@@ -22,8 +22,6 @@ from bigmind.core.text import check_content
 from knowledge.kinds import KINDS
 from knowledge.models import COMPLAINTS, CompanyCopy, Entry, Feedback, Kind, Usefulness
 from knowledge.search.passages import note_writings
-from knowledge.services.current_sessions import session_of_agent
-from knowledge.services.outcomes import note_corrections
 
 _TURNS = 7703
 STEP = {Usefulness.USEFUL: 0.05, Usefulness.OUTDATED: -0.1, Usefulness.WRONG: -0.2}
@@ -64,10 +62,7 @@ def give_feedback(
 
     Call this when it helped or proved untrue: curators hear complaints about company knowledge. Returns the effect.
     """
-    told = record_feedback(actor, kind=kind, id=id, verdict=verdict, note=note)
-    if verdict in COMPLAINTS:
-        note_corrections(session_of_agent(actor))
-    return told
+    return record_feedback(actor, kind=kind, id=id, verdict=verdict, note=note)
 
 
 def record_feedback(actor: Actor, *, kind: str, id: str, verdict: str, note: str = "") -> ToldFeedback:

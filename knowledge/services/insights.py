@@ -34,7 +34,6 @@ from accounts.services.usage import (
 from bigmind.core.rls import rls_bypass
 from knowledge.kinds import KIND_OF_WORD, KINDS, LISTED
 from knowledge.models import CompanyEntry, Kind, Proof, Receipt, Serving, UnansweredQuestion
-from knowledge.services.effects import MeasuredEffect, effects_of
 from knowledge.services.exposures import comes_behind, count_said, number_told, read_last_citations
 
 ITEMS_SHOWN = 20
@@ -103,7 +102,6 @@ class ItemUse:
     misled: int
     last_cited_at: datetime | None
     is_behind: bool
-    effect: MeasuredEffect
 
 
 @dataclass(frozen=True)
@@ -313,8 +311,7 @@ def _items(actor: Actor, since: datetime, user: User | None, reader: User | None
     del rows[ITEMS_SHOWN:]
     ids = [int(row["source_id"]) for row in rows]
     entries = CompanyEntry.objects.readable_by(actor.user, curator="curate" in actor.scopes).in_bulk(ids)
-    proofs, effects = Proof.objects.in_bulk(ids), effects_of(actor, Kind.COMPANY, ids)
-    cited = read_last_citations(actor.user, ids)
+    proofs, cited = Proof.objects.in_bulk(ids), read_last_citations(actor.user, ids)
     return [
         ItemUse(
             entry=entries[pk],
@@ -323,7 +320,6 @@ def _items(actor: Actor, since: datetime, user: User | None, reader: User | None
             misled=number_told(row, "misled"),
             last_cited_at=cited.get(pk),
             is_behind=pk in proofs and comes_behind(proofs[pk]),
-            effect=effects[str(pk)],
         )
         for pk, row in zip(ids, rows, strict=True)
         if pk in entries

@@ -9,6 +9,7 @@ from django.utils.formats import date_format
 
 from accounts.models import User
 from accounts.services.erasure_reports import erasures_of
+from bigmind.core.translation import _
 from knowledge.kinds import KIND_OF_WORD, OWN
 from knowledge.models import CompanyEntry, Fact, Kind, Session, Writing
 
@@ -17,7 +18,7 @@ Thing = tuple[str, str]
 
 def lineages_of(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     """Return the lineage of each of these lines of a receipt, as far as its owner may know it."""
-    told = {("profile", id): "from your profile" for kind, id in things if kind == "profile"}
+    told = {("profile", id): _("from your profile") for kind, id in things if kind == "profile"}
     told |= _of_company(user, things) | _of_facts(user, things) | _of_sessions(user, things) | _of_others(user, things)
     gone = [thing for thing in things if thing not in told]
     return told | _of_erased(user, gone)
@@ -28,11 +29,14 @@ def _of_company(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     entries = CompanyEntry.objects.readable_by(user, curator=False).filter(pk__in=numbers)
     told: dict[Thing, str] = {}
     for entry in entries.select_related("proposed_by", "decided_by"):
-        said = (
-            f"proposed by {entry.proposed_by or entry.brought_by or 'someone who has left'}, {day_of(entry.created_at)}"
-        )
+        gone = _("someone who has left")
+        said = _("proposed by %(by)s, %(day)s") % {
+            "by": entry.proposed_by or entry.brought_by or gone,
+            "day": day_of(entry.created_at),
+        }
         if entry.decided_at:
-            said += f"; decided by {entry.decided_by or 'someone who has left'}, {day_of(entry.decided_at)}"
+            decided = {"by": entry.decided_by or gone, "day": day_of(entry.decided_at)}
+            said += _("; decided by %(by)s, %(day)s") % decided
         told["company", str(entry.pk)] = told["decision", str(entry.pk)] = said
     return told
 
@@ -41,21 +45,25 @@ def _of_facts(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     facts = Fact.objects.of(user).filter(pk__in=[int(id) for kind, id in things if kind == "fact"])
     created = dict(facts.values_list("pk", "created_at"))
     through = _writers(user, Kind.FACT, created)
-    return {
-        ("fact", str(pk)): f"{through.get(str(pk), 'from you, on a page')}, {day_of(at)}" for pk, at in created.items()
-    }
+    by_hand = _("from you, on a page")
+    return {("fact", str(pk)): f"{through.get(str(pk), by_hand)}, {day_of(at)}" for pk, at in created.items()}
 
 
 def _of_sessions(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     ids = [UUID(id) for kind, id in things if kind == "session"]
     sessions = Session.objects.of(user).filter(pk__in=ids).select_related("agent")
-    return {("session", str(one.pk)): f"of {one.agent or 'you'}, {day_of(one.started_at)}" for one in sessions}
+    return {
+        ("session", str(one.pk)): _("of %(agent)s, %(day)s") % {"agent": one.agent, "day": day_of(one.started_at)}
+        if one.agent
+        else _("of you, %(day)s") % {"day": day_of(one.started_at)}
+        for one in sessions
+    }
 
 
 def _of_others(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     """Say through which agent the user stored what else is shown of theirs."""
     told: dict[Thing, str] = {}
-    others = {kind for kind, _ in things if kind in Kind.values} - {Kind.FACT, Kind.COMPANY}
+    others = {kind for kind, _id in things if kind in Kind.values} - {Kind.FACT, Kind.COMPANY}
     for written in sorted(others):
         ids = [id for kind, id in things if kind == written]
         told |= {(written, id): through for id, through in _writers(user, Kind(written), ids).items()}
@@ -73,7 +81,10 @@ def _of_erased(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     for kind, id in things:
         report = reports.get((KIND_OF_WORD[kind].value, id)) if kind in OWN else None
         if report:
-            told[kind, id] = f"erased on {day_of(report.at)} (report {report.pk})"
+            told[kind, id] = _("erased on %(day)s (report %(report)s)") % {
+                "day": day_of(report.at),
+                "report": report.pk,
+            }
     return told
 
 
@@ -83,7 +94,8 @@ def _writers(user: User, kind: Kind, ids: Iterable[object]) -> dict[str, str]:
     told: dict[str, str] = {}
     for row in rows.select_related("agent", "key").order_by("at", "pk"):
         writer = row.agent or row.key
-        told.setdefault(row.source_id, f"from you, through {writer}" if writer else "from you")
+        through = _("from you, through %(writer)s") % {"writer": writer} if writer else _("from you")
+        told.setdefault(row.source_id, through)
     return told
 
 

@@ -21,7 +21,6 @@ from knowledge.services.episodes import answer_episode, period_between
 from knowledge.services.exposures import Exposure, serve_found
 from knowledge.services.gaps import note_gap
 from knowledge.services.hits import Hit, Hits, each_once, filters_of, find, has_asked, hits_of, names_for
-from knowledge.services.holdout import withhold_found
 from knowledge.services.question_periods import find_then, read_then, say_period
 from knowledge.services.recall_receipts import keep_recall
 from knowledge.services.recent_questions import keep_question
@@ -124,13 +123,10 @@ def recall(
     reply = _fit(empty, hits, limit, max_tokens)
     if not (is_narrowed or episodes):
         _keep_asked(actor, query, reply, found, project=project, limit=limit)
-    # After the question was kept: a replay of it knows nothing of lots.
-    if withheld := withhold_found(actor, _exposures_of(reply)):
-        reply = _fit(empty, [hit for hit in hits if (hit.kind, hit.id) not in withheld], limit, max_tokens)
     if reply.state == "uncertain":
         meant = judge(query, everything, names=lambda: names_for(actor, things)).did_you_mean
         reply = replace(reply, did_you_mean=meant)
-    serve_found(actor, _exposures_of(reply), query=query)
+    serve_found(actor, _exposures_of(reply))
     keep_recall(actor, reply, template="recall.md", hit_template=_HIT_TEMPLATES[style])
     return reply
 

@@ -70,6 +70,6 @@ def semantic_search(
         offset=offset,
     )
     page = within_tokens(hits, max_tokens, template="hits.md", hit_template="_hit_line.md")
-    serve_found(actor, [Exposure(hit.kind, hit.id) for hit in page.items], query="" if offset else query)
+    serve_found(actor, [Exposure(hit.kind, hit.id) for hit in page.items])
     keep_recall(actor, page, template="hits.md", hit_template="_hit_line.md")
     return page

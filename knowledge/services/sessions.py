@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from django.db import transaction
 from django.template.loader import render_to_string
@@ -42,7 +42,6 @@ from .context import Context, build_context
 from .context_receipts import keep_receipt, note_erased
 from .current_sessions import begin_session, idle_sessions, own_session, session_of_conversation, session_of_exchange
 from .exposures import Exposure, note_use, serve
-from .holdout import draw, find_withheld, keep_draws
 from .other_agents import OtherAgent, note_as_heard, note_for_next, others_at_work, words_of
 from .people_index import index_person
 from .recent_questions import keep_start
@@ -120,19 +119,12 @@ def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | No
     notices = hear_notices(actor)
     room = count_beside(about, writing_of(actor), others, left, notices, closed)
     context = build_context(actor, project=about, topics=topics or [], beside=room)
-    # Lots are drawn by the id of the session, before there is one: what is withheld must not be in its first context.
-    session_id = session.pk if session else uuid4()
-    draws = draw(actor, session_id, _exposures_of(context))
-    # Built again, so that other lines get the room of what is withheld.
-    if withheld := find_withheld(draws):
-        context = build_context(actor, project=about, topics=topics or [], beside=room, without=withheld)
     if session is None:
-        session = begin_session(actor, project=project, topics=topics, session_id=session_id)
+        session = begin_session(actor, project=project, topics=topics)
     elif project or topics:
         session.project, session.topics = project or session.project, topics or session.topics
         session.save(update_fields=["project", "topics"])
         note_writings(Kind.SUMMARY, [session.pk], made=True)
-    keep_draws(draws)
     serve(session, _exposures_of(context))
     keep_start(actor, project=about, topics=topics or [], room=context.room_for_company)
     # Reported once: the next session gets only later decisions.

@@ -14,7 +14,6 @@ class CapturePolicyShape(Shape):
     mode: str = Field(description="automatic, ask, manual or read_only.")
     keep_days: int
     never_folders: list[str]
-    holdout: str = Field(description="What may sometimes be withheld: never, shared, all; empty until they choose.")
 
 
 class HookHealthShape(Shape):

@@ -92,7 +92,6 @@ class ContextReplyShape(ContextShape):
     """The start context of an agent, or of an earlier session."""
 
     lines: list[ReceiptLineShape] = Field([], description="Of an earlier session: its items as they are now.")
-    withheld: list[ReceiptLineShape] = Field([], description="Of an ended session: what was randomly withheld.")
 
 
 class OtherAgentShape(Shape):

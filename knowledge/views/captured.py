@@ -15,8 +15,7 @@ from bigmind.web.words import choices_in_words
 from knowledge.capture.captures import events_of, list_conversations, read_status
 from knowledge.capture.forgetting import exclude_folder, forget_conversation, forget_event, own_conversation
 from knowledge.capture.policies import policy_of, set_policy
-from knowledge.models import Act, ActRecord, CaptureMode, HoldoutConsent, HookEventName
-from knowledge.services.holdout import consent_of
+from knowledge.models import Act, ActRecord, CaptureMode, HookEventName
 from knowledge.services.trigger_counts import list_own_firings
 from knowledge.views.pages import Within, form_page
 
@@ -29,13 +28,6 @@ MODES_IN_WORDS = {
     ),
     CaptureMode.MANUAL: gettext_lazy("By hand: agents store only what you tell them to; prompts are not kept either"),
     CaptureMode.READ_ONLY: gettext_lazy("Read-only: agents read and search; nothing is stored"),
-}
-
-
-HOLDOUT_IN_WORDS = {
-    HoldoutConsent.NEVER: gettext_lazy("Nothing"),
-    HoldoutConsent.SHARED: gettext_lazy("Shared entries: company knowledge and what colleagues wrote"),
-    HoldoutConsent.ALL: gettext_lazy("Shared entries and my own facts"),
 }
 
 
@@ -65,17 +57,6 @@ class CaptureSettings(OperationForm):
         rows=4,
         label=gettext_lazy("Never from these folders"),
         help_text=gettext_lazy("One a line, with all folders below it."),
-    )
-    holdout = forms.TypedChoiceField(
-        required=False,
-        empty_value=None,
-        label=gettext_lazy("What may be withheld now and then"),
-        choices=list(HOLDOUT_IN_WORDS.items()),
-        widget=forms.RadioSelect,
-        help_text=gettext_lazy(
-            "Some sessions are then not told an entry, so that it shows whether it helps. Drawn by lot, never "
-            "what is about safety; each session's page says afterwards what was withheld."
-        ),
     )
 
 
@@ -130,7 +111,6 @@ def settings(request: HttpRequest) -> HttpResponse:
         "mode": policy.mode,
         "keep_days": policy.keep_days,
         "never_folders": policy.never_folders,
-        "holdout": consent_of(actor.user),
         "acts": policy.acts,
     }
     form = CaptureSettings(form_data(request), initial=initial)

@@ -21,7 +21,6 @@ from bigmind.web.forms import Question, choice, form_data, search_field
 from bigmind.web.pages import own_page, tell
 from bigmind.web.words import choices_in_words
 from knowledge.models import Entry, Kind, TriggerLevel
-from knowledge.services.effects import proof_of
 from knowledge.services.entries import add_entry, delete_entry, may_change
 from knowledge.services.entry_reading import (
     HITS,
@@ -31,6 +30,7 @@ from knowledge.services.entry_reading import (
     get_related_entries,
     projects_with_entries,
 )
+from knowledge.services.exposures import counts_of
 from knowledge.services.found_entries import FoundEntry
 from knowledge.services.trigger_levels import set_entry_trigger_level
 from knowledge.views.entry_forms import EntryCorrection, NewEntryForm, correct, initial_of, readable
@@ -234,7 +234,7 @@ def entry(request: HttpRequest, entry_id: UUID) -> HttpResponse:
         "related": [_with_title(other) for other in related.items if other.pk not in family],
         "was_changed": shown.updated_at - shown.created_at > A_MOMENT,
         "may_change": may_change(actor, shown),
-        **proof_of(actor, Kind.ENTRY, shown.pk),
+        "counts": counts_of(actor, Kind.ENTRY, shown.pk),
         # Nobody reviewed it: it never holds an act.
         **triggers_of(
             actor,

@@ -21,7 +21,7 @@ from bigmind.web.forms import OperationForm, TextField, choice, form_data, searc
 from bigmind.web.pages import own_page, tell
 from bigmind.web.words import choices_in_words
 from knowledge.models import Fact, Kind, TriggerLevel
-from knowledge.services.effects import proof_of
+from knowledge.services.exposures import counts_of
 from knowledge.services.facts import correct_fact, list_facts, store_fact
 from knowledge.services.trigger_counts import list_own_firings, try_triggers
 from knowledge.services.trigger_levels import set_fact_triggers
@@ -124,7 +124,7 @@ def _page(
         "firings": list_own_firings(actor, kind=Kind.FACT, source_id=shown.number, limit=5),
         "choices": choices_in_words(TriggerLevel.choices),
         "trial": try_triggers(_alone(actor), shown.triggers) if "try" in request.GET else None,
-        **proof_of(actor, Kind.FACT, shown.pk),
+        "counts": counts_of(actor, Kind.FACT, shown.pk),
     }
     return render(request, "knowledge/fact.html", context)
 

@@ -21,15 +21,12 @@ from bigmind.web.pages import own_page
 from bigmind.web.words import lazy_word, word_of
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.services.entry_reading import projects_with_entries
-from knowledge.services.expertise import search_directory
 from knowledge.services.explanations import explain_search
 from knowledge.services.faceted_search import MINE, FoundPage, find_for_page
 from knowledge.services.hits import Hit
 from knowledge.services.projects import projects_of
-from knowledge.shapes.directory import ExpertShape
-from knowledge.views.pages import AnswerDrafts, answer_drafts
+from knowledge.views.pages import answer_drafts
 
-PEOPLE_ASKED = 3
 NEAREST = 3
 """Shown at once where nothing is certain; the others are folded below."""
 FOUND_BY = {
@@ -166,14 +163,6 @@ class ResultGroup:
     alike: list[SearchResult]
 
 
-@dataclass(frozen=True)
-class Doubt:
-    """What to do where nothing is certain: who might know, and where a draft of the answer begins."""
-
-    experts: list[ExpertShape]
-    drafts: AnswerDrafts
-
-
 def result_page(request: HttpRequest, form: NarrowedSearch, actor: Actor) -> HttpResponse:
     """Answer a question with what was found, the best first."""
     found = form.answer(find_for_page, actor)
@@ -189,7 +178,7 @@ def result_page(request: HttpRequest, form: NarrowedSearch, actor: Actor) -> Htt
             "nearest": weak[:NEAREST],
             "weak": weak if found.is_known else weak[NEAREST:],
             "facets": _facets(found, form),
-            "doubt": None if found.is_known or form.narrows else _doubt(actor, form),
+            "drafts": answer_drafts(str(form.asked["query"])),
         }
     return render(request, "knowledge/found.html", context)
 
@@ -218,20 +207,6 @@ def _facet_label(name: str, value: str) -> str:
     if name == "kinds":
         return word_of(KINDS[value].label)
     return FACET_WORDS.get((name, value), value)
-
-
-def _doubt(actor: Actor, form: Search) -> Doubt:
-    """Say who might know, by what they share, and never the person who asks."""
-    question = str(form.asked["query"])
-    # One more than is shown, because the person who asks may be among them. Only people who share a word of the
-    # question are named: by meaning, ten of ten knew French cooking. Decision 49.
-    known = search_directory(actor, query=question, limit=1 + PEOPLE_ASKED)
-    others = [
-        one
-        for one in known.items
-        if one.username != actor.user.username and any(reason.matched for reason in one.reasons)
-    ]
-    return Doubt(others[:PEOPLE_ASKED], answer_drafts(question))
 
 
 @own_page

@@ -105,7 +105,7 @@ def test_a_letter_is_written_at_14_and_at_3_days_and_never_twice(mail_server: No
 
     assert len(mail.outbox) == 2
     assert all(letter.to == ["ada@example.com"] and "stops working on" in letter.body for letter in mail.outbox)
-    assert "your questions, keys and sign-in" in mail.outbox[0].subject
+    assert "your keys and sign-in" in mail.outbox[0].subject
 
 
 def test_who_is_written_once_a_week_still_hears_of_the_last_three_days_at_once(mail_server: None, ada: User) -> None:

@@ -25,7 +25,6 @@ from knowledge.services.chunks import index_chunk
 from knowledge.services.company import search_global
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
-from knowledge.services.expert_questions import answer_question, ask_expert
 from knowledge.services.exposures import tally_servings
 from knowledge.services.feedback import give_feedback
 from knowledge.services.people_index import change_sharing
@@ -183,9 +182,6 @@ def make_fernwood() -> dict[str, Any]:
         make_fact(other, f"{name.title()} knows {line[2][0]} well.", project=line[1])
         sections = [one for one in ProfileSection if one != ProfileSection.ACTIVITY]
         change_sharing(other, sections=sections, in_directory=True, session_ids=[made.pk])
-    asked = ask_expert(agent, username="mara", question="Who approves a refund over 500 euros when you are away?")
-    answer = "Jonas and the finance lead together; the sandbox is no exception. Write both names into the ticket."
-    answer_question(Actor.of(users["mara"]), question_id=asked.pk, answer=answer)
     company = _decide_on_company_knowledge(users, agents)
     _subscribe_to_a_pack(users)
     _write_knowledge_base(agents)
@@ -200,7 +196,6 @@ def make_fernwood() -> dict[str, Any]:
     shown = {
         "company": company,
         "entry": Entry.objects.order_by("created_at").first(),
-        "question": asked,
         "fact": Fact.objects.of(priya).order_by("pk").first(),
         "reference": Reference.objects.order_by("key").first(),
         "sessions": sessions,

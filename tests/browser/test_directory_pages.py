@@ -97,24 +97,3 @@ def test_activity_is_read_as_a_table(visits: Visits, ada: Actor) -> None:
     today = timezone.localdate()
     expect(table.get_by_role("rowheader")).to_have_count(7)
     expect(table.get_by_role("cell", name=f"{today.day} {today:%B}: ")).to_have_count(1)
-
-
-def test_a_reader_asks_who_knows_and_hears_the_answer(visits: Visits, ada: Actor, reader: User) -> None:
-    asking, knowing = visits.by(reader), visits.by(ada.user)
-    asking.goto(reverse("directory") + "?query=who+worked+on+payments")
-    asking.get_by_role("link", name="Ask Ada Lovelace").click()
-    found = findings(asking)
-    asking.get_by_label("Your question").fill("Why a queue?")
-    asking.get_by_role("button", name="Ask Ada Lovelace").click()
-
-    knowing.goto(reverse("questions"))
-    found += findings(knowing)
-    knowing.get_by_role("link", name="Why a queue?").click()
-    found += findings(knowing)
-    knowing.get_by_label("Your answer").fill("Payments that fail are retried from it, and none is lost.")
-    knowing.get_by_role("button", name="Send the answer").click()
-    expect(knowing.get_by_role("button", name="Propose it to everyone")).to_be_visible()
-
-    asking.reload()
-    expect(asking.get_by_text("Payments that fail are retried from it")).to_be_visible()
-    assert found + findings(asking) == []

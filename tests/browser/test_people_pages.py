@@ -130,7 +130,7 @@ def notices_with_a_key_that_ends(page: Page) -> None:
     ApiKey.objects.update(created_at=timezone.now() - timedelta(days=90))
     warn_of_ending_keys()
     page.goto(reverse("notices"))
-    expect(page.get_by_role("heading", name="Your questions, keys and sign-in")).to_be_visible()
+    expect(page.get_by_role("heading", name="Your keys and sign-in")).to_be_visible()
 
 
 def password_reset(page: Page) -> None:

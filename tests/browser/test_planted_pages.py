@@ -190,7 +190,6 @@ MODELS_IN_ADDRESSES: dict[str, tuple[str, ...]] = {
     "part_id": ("AppTable", "AppEntity", "AppWorkflow"),
     "pk": ("CompanyEntry",),
     "question_id": ("UnansweredQuestion",),
-    "asked_id": ("ExpertQuestion",),
     "reference_id": ("Reference",),
     "report_id": ("ErasureReport",),
     "run_id": ("AppRun",),

@@ -19,7 +19,7 @@ WIDTHS = (320, 820, 1280, 1440, 1920)
 LISTS = (
     *("home", "memory", "facts", "sessions", "notes", "hypotheses", "archive", "timeline", "captured", "tidying"),
     *("curation", "company", "company-mine", "packs", "knowledge-base", "documentation", "app-maps", "directory"),
-    *("unanswered", "letter", "notices", "questions", "keys", "people", "audit", "webhooks", "system"),
+    *("unanswered", "notices", "keys", "people", "audit", "webhooks", "system"),
 )
 ROUTES = ("erasures", "golden-questions", "company-due", "deliveries")
 LONG = (

@@ -707,28 +707,6 @@ def test_a_stop_brings_its_last_message_alone(hooks: Installed, server: HookServ
     assert len(last["messages"]) == 3
 
 
-def test_runs_of_tests_are_counted_and_not_told(hooks: Installed, server: HookServer) -> None:
-    runs = [
-        ("cd api && uv run pytest -q | tail -3", "1 failed, 2 passed\n=== 1 failed, 2 passed in 1s ===", False),
-        ("go test ./...", "Exit code 1\nFAIL\tfreight/api", True),
-        ("pip install pytest", "Successfully installed pytest", False),
-        ("npm test", "The user doesn't want to proceed with this tool use.", True),
-        ("make test", "all is well", False),
-    ]
-    lines: list[object] = [person("Make the tests pass, please.")]
-    for number, (command, printed, is_error) in enumerate(runs):
-        ended = result(f"t{number}", printed)
-        ended["message"]["content"][0]["is_error"] = is_error
-        lines += [call(f"t{number}", "Bash", command=command), ended]
-
-    path = hooks.write("s-1.jsonl", *lines)
-    hooks.tell({"session_id": "s-1", "hook_event_name": "SessionEnd", "transcript_path": path})
-
-    closing = server.events[0]["bigmind"]["closing"]
-    assert (closing["passed"], closing["failed"], closing["failing"]) == (1, 2, False)
-    assert "go test" not in json.dumps(closing)
-
-
 def test_the_end_has_all_that_was_changed(hooks: Installed, server: HookServer) -> None:
     path = hooks.write("s-1.jsonl", *conversation(hooks))
     hooks.tell({**COMPACT, "transcript_path": path})
@@ -823,10 +801,6 @@ CODEX = (
             "output": "[main (root-commit) abcdef1] Rename it.",
         },
     },
-    *_codex_run(
-        "c2", ["bash", "-lc", "pytest -q"], "Exit code: 1\nWall time: 2 seconds\nOutput:\n1 failed, 3 passed in 1s"
-    ),
-    *_codex_run("c3", ["bash", "-lc", "pytest -q"], "Exit code: 0\nWall time: 2 seconds\nOutput:\n4 passed in 1s"),
     *_codex_run("c4", ["git", "commit", "-m", "pytest"], "Exit code: 1\nOutput:\nnothing to commit"),
     {
         "type": "response_item",
@@ -853,15 +827,6 @@ GEMINI = (
                 "args": {"command": "git commit -m x"},
                 "result": [{"functionResponse": {"response": {"output": COMMITTED}}}],
             },
-            *(
-                {
-                    "id": f"c{code + 2}",
-                    "name": "run_shell_command",
-                    "args": {"command": "npm test"},
-                    "result": [{"functionResponse": {"response": {"output": f"Output: ran\nExit Code: {code}"}}}],
-                }
-                for code in (1, 0)
-            ),
         ],
     },
     {"id": "3", "type": "user", "content": [{"functionResponse": {"response": {"output": "x"}}}]},
@@ -886,7 +851,4 @@ def test_each_clients_own_record_is_understood(
         "messages": [{"role": "user", "text": "Rename the module, please."}, {"role": "assistant", "text": "Renamed."}],
         "files": ["a/b.py"],
         "commits": ["abcdef1 Rename it."],
-        "passed": 1,
-        "failed": 1,
-        "failing": False,
     }

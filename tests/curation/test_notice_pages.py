@@ -1,6 +1,6 @@
 """What people are told on the pages, how they choose to be written to, and what admins see of what is sent."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -13,9 +13,10 @@ from accounts.actor import Actor
 from curation.models import Channel, Delivery, Frequency, Notice
 from curation.notifications.digests import subscription_of
 from curation.notifications.notices import count_unseen
-from knowledge.models import CompanyEntry
+from knowledge.models import CompanyEntry, Fact
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_user
+from tests.knowledge.factories import make_fact
 
 pytestmark = pytest.mark.django_db
 
@@ -198,3 +199,30 @@ def test_the_inbox_says_why_one_is_told_where_the_notice_does(client: Client, re
     said = {"proposed": "Because you proposed it", "commented": "Because you commented on it"}
     assert "It was recalled." in page
     assert [name for name, words in said.items() if words in page] == ([reason] if reason else [])
+
+
+def test_times_are_shown_in_the_zone_of_the_browser_until_one_is_chosen(client: Client, author: Actor) -> None:
+    fact = make_fact(author)
+    Fact.objects.filter(pk=fact.pk).update(created_at=datetime(2026, 1, 15, 12, tzinfo=UTC))
+
+    def look() -> str:
+        return client.get(reverse("memory-fact", args=[fact.pk])).text
+
+    unknown = look()
+    client.cookies["bigmind_zone"] = "Asia/Tokyo"
+    of_browser = look()
+    client.cookies["bigmind_zone"] = "../../etc/passwd"
+    forged = look()
+    client.post(reverse("notices-settings"), {"locale": "1", "time_zone": "Europe/Berlin"})
+    client.cookies["bigmind_zone"] = "Asia/Tokyo"
+    chosen = look()
+
+    shown = ["12:00 UTC" in unknown, "21:00 JST" in of_browser, "12:00 UTC" in forged, "13:00 CET" in chosen]
+    assert shown == [True] * 4
+
+
+def test_a_time_zone_that_does_not_exist_is_refused_where_it_was_chosen(client: Client, author: Actor) -> None:
+    page = client.post(reverse("notices-settings"), {"locale": "1", "time_zone": "Middle/Earth"})
+
+    assert page.status_code == 422
+    assert "Use a name such as Europe/Berlin" in page.text

@@ -46,7 +46,6 @@ KEYED_BY_OWNER = {"Profile", "CapturePolicy"}
 UNIQUE_WITHOUT_OWNER = {
     "Alert: key, kind": "a key has one owner: add it",
     "Chunk: session, seq": "a session has one owner: add it",
-    "HoldoutDraw: session, kind, source_id": "a session has one owner: add it",
     "Passage: kind, source_id, ordinal": "a thing has one owner: add it, once shared passages have one",
     "PassageVector: space, passage": "a passage has one owner: add it, once shared passages have one",
     "Serving: session, kind, source_id": "a session has one owner: add it",
@@ -63,8 +62,8 @@ TRIGGERS = {
 BY_ID = {"Act", "Chunk", "Conversation", "Fact", "Hypothesis", "Note", "Passage", "Session"}
 """Saved, deleted or read again by their id alone. With the key (owner, id), Django names both."""
 BY_PARENT = {
-    *("Chunk", "Conversation", "Fact", "Firing", "HoldoutDraw", "HookEvent", "Hypothesis", "PassageVector", "Recall"),
-    *("Receipt", "Serving", "SessionOutcome", "ShownHeadline", "Summary", "ToolUse"),
+    *("Chunk", "Conversation", "Fact", "Firing", "HookEvent", "Hypothesis", "PassageVector", "Recall"),
+    *("Receipt", "Serving", "ShownHeadline", "Summary", "ToolUse"),
 }
 """Asked by a session, conversation, act, fact or passage, which is of the same owner: by (owner, id) with its key."""
 BY_ANYTHING = {
@@ -74,13 +73,11 @@ BY_ANYTHING = {
     "curation.proposals.replay.afterwards: Passage": "by a company entry: shared",
     "curation.proposals.briefing: Feedback": "what everybody said of a company entry",
     "curation.proposals.queue: Feedback": "what everybody said of company entries",
-    "curation.services.inbox: ExpertQuestion": "by who was asked, who is not who asks: two owners",
     "knowledge.capture.forgetting: ReceiptText": "by the thing that is forgotten; the caller knows the owner",
     "knowledge.search.passages: Passage": "by the things that are written; the caller knows the owner",
     "knowledge.services.calibration: Writing": "by a hypothesis, whose owner is known",
     "knowledge.services.directory: Session": "counts of everybody who shares them",
     "knowledge.services.embedding: PassageVector": "the progress of a whole space",
-    "knowledge.services.gaps: UnansweredQuestion": "what several people asked, beside one's own",
     "knowledge.services.people_index: Session": "the topics of everybody who shares them",
     "knowledge.services.upkeep: Passage": "by a fact, whose owner is known",
     "knowledge.services.withdrawals: ReceiptText": "who was told what is withdrawn: everybody",

@@ -7,13 +7,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.text import digest
 from knowledge.models import CompanyEntry, Fact, Status
 from knowledge.services.company import index_company_entry
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry
-from knowledge.services.people_index import change_sharing
 from tests.factories import make_actor, make_user
 from tests.knowledge.factories import make_chunk, make_fact, make_facts, make_note, make_session
 
@@ -179,23 +177,13 @@ def test_each_filter_says_how_many_answers_it_leaves_and_they_combine(client, dj
     assert 'name="who" value="me"' in mine.text
 
 
-def test_who_might_know_is_named_by_what_they_share_and_can_be_asked(client, settings):
+def test_where_nothing_is_certain_a_link_searches_the_directory(client, settings):
     settings.BIGMIND_MODE = "team"
-    reader, shares, keeps = make_actor(), make_actor(make_user("nora")), make_actor(make_user("tomas"))
-    made = [make_session(one, one_liner="Rotated the credentials", topics=["pgbouncer"]) for one in (shares, keeps)]
-    change_sharing(shares, sections=[*ProfileSection], in_directory=True, session_ids=[made[0].pk])
-    embed_pending()
-    client.force_login(reader.user)
+    client.force_login(make_user())
 
     page = client.get("/", {"query": "pgbouncer maintenance windows"})
 
-    assert "Nothing is stored yet" in page.text
-    assert "Shares the topic <mark>pgbouncer</mark>" in page.text
-    assert (
-        f'href="{reverse("question-ask", args=["nora"])}?question=pgbouncer%20maintenance%20windows">Ask nora</a>'
-        in page.text
-    )
-    assert "tomas" not in page.text
+    assert f'href="{reverse("directory")}?query=pgbouncer%20maintenance%20windows"' in page.text
 
 
 def _facets(page: str) -> dict[str, int]:

@@ -14,7 +14,7 @@ from knowledge.services.company import search_global
 from knowledge.services.context import get_context
 from knowledge.services.context_company import most_relevant
 from knowledge.services.context_receipts import GONE, receipt_of
-from knowledge.services.exposures import CITING, PEOPLE_ASKED, SESSIONS_ASKED, tally_servings
+from knowledge.services.exposures import CITING, PEOPLE_ASKED, SESSIONS_ASKED, UseCounts, counts_of, tally_servings
 from knowledge.services.facts import erase_fact
 from knowledge.services.feedback import give_feedback
 from knowledge.services.insights import look_at_knowledge
@@ -370,3 +370,29 @@ def test_the_start_takes_as_many_queries_however_much_it_tells(django_assert_max
 
     with django_assert_max_num_queries(24):
         start_session(actor, project="atlas", topics=["retries"])
+
+
+def test_what_one_or_two_colleagues_said_of_a_thing_is_in_no_count():
+    entry, reader = approved_entry(), make_actor()
+    for number in range(5):
+        _told(make_actor(), **{"used" if number < 3 else "misleading": [entry.handle]})
+
+    assert counts_of(reader, "company", entry.pk) == UseCounts(served=5, cited=3, misled=0)
+
+
+@pytest.mark.parametrize("colleagues", [1, 2])
+def test_of_one_or_two_colleagues_it_does_not_even_show_that_there_are_any(colleagues):
+    entry, reader = approved_entry(), make_actor()
+    for _ in range(colleagues):
+        _told(make_actor(), used=[entry.handle])
+
+    assert counts_of(reader, "company", entry.pk) is None
+
+
+def test_of_a_fact_its_owner_reads_the_counts_of_their_own_sessions():
+    owner = make_actor()
+    fact = make_fact(owner, fact="Deploys go out on Mondays.")
+    _told(owner, used=[f"F{fact.number}"])
+
+    assert counts_of(owner, "fact", fact.pk) == UseCounts(served=1, cited=1, misled=0)
+    assert counts_of(make_actor(), "fact", fact.pk) is None

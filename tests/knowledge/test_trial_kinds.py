@@ -4,7 +4,7 @@ They are added in a process of their own, before BigMind is imported: what reads
 them as well.
 
 Some places are about particular kinds, and a new one is left out of them until someone wants it there: what a session
-starts with (`services/context.py`, and its receipts), whose effect is measured (`services/holdout.py`), what hooks act
+starts with (`services/context.py`, and its receipts), what hooks act
 on (`capture/triggers.py`), what tidying suggests, and what goes to other programs (`transfer/passport.py`). What others
 complain of is shown where a kind has a page for that.
 """

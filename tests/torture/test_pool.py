@@ -50,11 +50,10 @@ from tests.transports.routes import ANYONE, MEMBERS, OWNER, RULES, routes
 pytestmark = pytest.mark.torture
 
 STRANGERS = {"another member": Role.MEMBER, "a curator": Role.CURATOR, "an admin": Role.ADMIN}
-# A proposal is made to be read and decided about: by curators, whose letter names what waits for them.
+# A proposal is made to be read and decided about: by curators.
 CURATORS_SEE = {
     *ROWS["proposals: reading, commenting"],
     *ROWS["proposals: the queue, deciding"],
-    *ROWS["the weekly letter: one’s own week, and what waits for one’s decision"],
 }
 # What anyone found of the code that an entry rests on stands at the entry.
 REPORTS = ROWS["company knowledge: reporting a check of the code it rests on"]

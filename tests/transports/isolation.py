@@ -36,12 +36,10 @@ from knowledge.models import (
     Concern,
     Conversation,
     Entry,
-    ExpertQuestion,
     Fact,
     Feedback,
     Firing,
     Gap,
-    HoldoutDraw,
     HookEvent,
     HookHealth,
     Hypothesis,
@@ -50,7 +48,6 @@ from knowledge.models import (
     ReceiptText,
     Reference,
     Session,
-    SessionOutcome,
     Summary,
     TidyingAnswer,
     UnansweredQuestion,
@@ -66,7 +63,7 @@ from knowledge.services.sessions import end_session, start_session
 from knowledge.tidying.suggestions import suggestions_for
 from knowledge.transfer.passport import export_memory
 from tests.curation.factories import decide_at_latest
-from tests.factories import make_actor, make_key, make_user
+from tests.factories import make_actor, make_key
 from tests.knowledge.factories import make_reference
 
 SECRET = "Zanzibar"
@@ -195,9 +192,7 @@ def _connect_an_app(actor: Actor) -> UUID:
 
 
 def _ask_what_nobody_knows(actor: Actor) -> int:
-    """Ask what finds nothing, and a colleague who is gone; return the number of the question that found nothing."""
-    gone = make_user(is_active=False)
-    ExpertQuestion.objects.create(user=actor.user, expert=gone, text=f"{SECRET} asked", answer=f"{SECRET} answered")
+    """Ask what finds nothing; return the number of the question."""
     AskedQuestion.objects.create(user=actor.user, how="recall", text=f"{SECRET} asked", digest=SECRET)
     asked = UnansweredQuestion(gap=Gap.objects.create(), user=actor.user, text=f"{SECRET} question", digest=SECRET)
     asked.save()
@@ -266,7 +261,6 @@ def ids_in_addresses(owned: Owned) -> dict[str, Any]:
         "version": "1.0.0",
         "owned": owned,
         "gap_id": question.gap_id,
-        "asked_id": ExpertQuestion.objects.filter(user=question.user_id).values_list("pk", flat=True).get(),
         "username": owned.username,
         "person_id": question.user_id,
         "key_id": owned.api_key,
@@ -314,7 +308,6 @@ def _digests(user_id: UUID, key_ids: tuple[object, ...], common: bool) -> tuple[
             *(
                 AskedQuestion,
                 UnansweredQuestion,
-                ExpertQuestion,
                 Session,
                 Fact,
                 Chunk,
@@ -325,7 +318,6 @@ def _digests(user_id: UUID, key_ids: tuple[object, ...], common: bool) -> tuple[
                 Instance,
             ),
             *(Conversation, HookEvent, HookHealth, CapturePolicy, TidyingAnswer, ReceiptText),
-            *(HoldoutDraw, SessionOutcome),
             *(Act, Firing),
         )
     ]
@@ -457,7 +449,6 @@ ATTEMPTS: dict[str, Callable[[Owned], list[Arguments]]] = {
     "memory_withdraw_proposal": lambda owned: [{"entry_id": owned.proposal}],
     "memory_discuss_global": lambda owned: [{"entry_id": owned.proposal, "text": "Planted"}],
     "memory_list_queue": lambda owned: [{"limit": 200}],
-    "memory_weekly_letter": lambda owned: [{}],
     "memory_brief_curator": lambda owned: [{"entry_id": owned.proposal}],
     "memory_claim_global": lambda owned: [{"entry_id": owned.proposal}],
     "memory_approve_global": lambda owned: [
@@ -591,7 +582,6 @@ ROWS: dict[str, tuple[str, ...]] = {
     "company knowledge: reading what is approved": ("memory_list_global", "memory_search_global", "anchors_list"),
     "company knowledge: reporting a check of the code it rests on": ("anchors_report",),
     "proposals: reading, commenting": ("memory_get_global", "memory_discuss_global"),
-    "the weekly letter: one’s own week, and what waits for one’s decision": ("memory_weekly_letter",),
     "proposals: revising, withdrawing": ("memory_revise_proposal", "memory_withdraw_proposal"),
     "proposals: the queue, deciding": (
         "memory_list_queue",

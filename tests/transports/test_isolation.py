@@ -37,8 +37,7 @@ STRANGERS = {
 }
 BY_ADDRESS = [name for row in ADDRESSED for name in ROWS[row]]
 # A proposal is made to be read and decided about: by curators.
-LETTER = "the weekly letter: one’s own week, and what waits for one’s decision"
-CURATORS_SEE = (*ROWS["proposals: reading, commenting"], *ROWS["proposals: the queue, deciding"], *ROWS[LETTER])
+CURATORS_SEE = (*ROWS["proposals: reading, commenting"], *ROWS["proposals: the queue, deciding"])
 # These belong to nobody: whoever may, writes them.
 OF_NOBODY = ("documentation:", "app maps:", "golden questions:")
 COMMON = tuple(name for row in ROWS if row.startswith(OF_NOBODY) for name in ROWS[row])

@@ -16,7 +16,6 @@ from accounts.keys import revoke_key
 from accounts.models import SCOPES, Role, User
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.routes import ROOT, path_parameters
-from knowledge.models import ExpertQuestion
 from knowledge.services.people_index import change_sharing
 from tests.factories import make_actor, make_key, make_user
 from tests.transports.isolation import (
@@ -46,10 +45,6 @@ def _id_of(owned: Owned) -> object:
     return User.objects.values_list("pk", flat=True).get(username=owned.username)
 
 
-def _asked_by(owned: Owned) -> object:
-    return ExpertQuestion.objects.values_list("pk", flat=True).get(user__username=owned.username)
-
-
 # Method and path of the pages; none of them is an operation.
 PAGES: dict[str, Callable[[Owned], tuple[str, str]]] = {
     "the pages of documentation": lambda owned: ("GET", f"/docs/references/{owned.reference}/"),
@@ -64,7 +59,6 @@ PAGES: dict[str, Callable[[Owned], tuple[str, str]]] = {
     "the page of one’s proposals": lambda owned: ("GET", "/company/mine/"),
     "the page of what is due for verification": lambda owned: ("GET", "/company/due/"),
     "the page of one’s notices": lambda owned: ("GET", "/notices/"),
-    "the page of one’s weekly letter": lambda owned: ("GET", "/letter/"),
     "the page of golden questions": lambda owned: ("GET", "/company/golden/"),
     "the page of knowledge packs": lambda owned: ("GET", "/company/packs/"),
     "the page of the system": lambda owned: ("GET", "/system/"),
@@ -96,8 +90,6 @@ PAGES: dict[str, Callable[[Owned], tuple[str, str]]] = {
     "the timeline of a memory": lambda owned: ("GET", "/memory/timeline/"),
     "the page of questions that found nothing": lambda owned: ("GET", "/insights/gaps/"),
     "forgetting a question that found nothing": lambda owned: ("POST", f"/insights/questions/{owned.question}/forget/"),
-    "the page of a question to a colleague": lambda owned: ("GET", f"/questions/{_asked_by(owned)}/"),
-    "the page of one’s questions to colleagues": lambda owned: ("GET", "/questions/"),
     "replacing a key": lambda owned: ("POST", f"/keys/{owned.api_key}/rotate/"),
     "revoking a key": lambda owned: ("POST", f"/keys/{owned.api_key}/revoke/"),
     "the API documentation": lambda owned: ("GET", "/api/"),

@@ -63,7 +63,7 @@ def test_an_unknown_prompt_names_those_there_are(served: Served) -> None:
     error = wire.send("prompts/get", {"name": "celebrate"}).json()["error"]
 
     assert error["code"] == -32602
-    assert "bigmind_init, recall, look_up, promote, weekly_letter, wrap_up" in error["message"]
+    assert "bigmind_init, recall, look_up, promote, wrap_up" in error["message"]
 
 
 def test_context_and_guide_can_be_attached(served: Served) -> None:

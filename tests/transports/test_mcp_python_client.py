@@ -60,7 +60,7 @@ def test_a_client_finds_tools_prompts_resources_and_instructions(served: Served,
     surface = anyio.run(_surface, served.mcp, key, mode)
 
     assert surface["tools"][0] == "memory_start_session"
-    assert surface["prompts"] == ["bigmind_init", "recall", "look_up", "promote", "weekly_letter", "wrap_up"]
+    assert surface["prompts"] == ["bigmind_init", "recall", "look_up", "promote", "wrap_up"]
     assert surface["resources"] == ["bigmind://context", "bigmind://instructions"]
     assert "memory_start_session" in surface["instructions"]
 

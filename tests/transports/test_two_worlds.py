@@ -21,8 +21,7 @@ from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool
 from bigmind.transports.rest.routes import ROOT, path_parameters
 from curation.services.anchor_reports import AnchorResult, report_anchors
-from knowledge.models import Act, Chunk, CompanyEntry, Fact, Firing, HoldoutDraw, Hypothesis, Kind, Note, SessionOutcome
-from knowledge.models.outcomes import DIGEST_CHARS
+from knowledge.models import Act, Chunk, Fact, Firing, Hypothesis, Kind, Note
 from knowledge.search.passages import Indexed, index_new
 from knowledge.services.embedding import embed_pending
 from knowledge.services.facts import store_fact
@@ -220,14 +219,8 @@ def _keep_a_memory(user: User, company: int) -> None:
 def _use_company_knowledge(agent: Actor, company: int) -> None:
     """Let somebody's agent be told an approved entry, cite it and be held by it, and rest facts on its code."""
     user, of_entry = agent.user, {"kind": str(Kind.COMPANY), "source_id": str(company)}
-    version = CompanyEntry.objects.get(pk=company).digest[:DIGEST_CHARS]
     session = start_session(agent).session
     recall(agent, query=SHARED)
-    HoldoutDraw.objects.bulk_create(
-        HoldoutDraw(session=made, user=user, withheld=withheld, version=version, **of_entry)
-        for made, withheld in ((session, False), (start_session(Actor.of(user)).session, True))
-    )
-    SessionOutcome.objects.update_or_create(session=session, defaults={"user": user, "corrections": 3})
     act = Act.objects.create(user=user, told_id="one", moment="before", tool="Bash", command="make deploy")
     Firing.objects.create(
         user=user, told_id="one", act=act, trigger="command: make", level="ask", brought=True, **of_entry

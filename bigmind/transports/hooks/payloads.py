@@ -15,7 +15,7 @@ from bigmind.transports.mcp.conversations import CONVERSATION_ARGUMENT
 from knowledge.capture.acts import NotedAct, NotedFiring
 from knowledge.capture.reports import Closing, HookReport, Missed, Said
 
-MESSAGES, REFERENCES, MOST_RUNS = 200, 50, 10_000
+MESSAGES, REFERENCES, MOST_MISSED = 200, 50, 10_000
 ACTS, NOTED_CHARS = 300, 4_000
 NAME_CHARS = 1_000
 OUR_NAME = "bigmind"
@@ -160,9 +160,6 @@ def _closing(sent: Any) -> Closing:
     return Closing(
         files=_texts(sent.get("files")),
         commits=_texts(sent.get("commits")),
-        passed=_count(sent.get("passed")),
-        failed=_count(sent.get("failed")),
-        failing=sent.get("failing") is True,
         messages=[
             Said(_text(message, "role"), drop_hook_context(_text(message, "text", limit=None))) for message in said
         ],
@@ -176,7 +173,7 @@ def _read_missed(sent: Any) -> Missed:
 
 
 def _count(sent: Any) -> int:
-    return min(sent, MOST_RUNS) if type(sent) is int and sent > 0 else 0
+    return min(sent, MOST_MISSED) if type(sent) is int and sent > 0 else 0
 
 
 def _texts(sent: Any) -> list[str]:

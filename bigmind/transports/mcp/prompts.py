@@ -68,12 +68,6 @@ PROMPTS = {
             passes={"what": "query"},
         ),
         Prompt(
-            name="weekly_letter",
-            title="Your week",
-            description="Tells what the last seven days brought, with evidence, and asks for up to three decisions.",
-            recalls="memory_weekly_letter",
-        ),
-        Prompt(
             name="wrap_up",
             title="Wrap up",
             description="Stores what this conversation taught, then ends the session with a summary.",
