@@ -47,7 +47,6 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "export": "Export what everyone here shares, as files.",
         "company_import": "Import company knowledge, with its history, into an instance that has none.",
         "company_sync": "Sync with the company server now.",
-        "pack": "Publish knowledge packs, and subscribe to other publishers' packs.",
         "kb_parse": "Turn documents into YAML to edit.",
         "kb_seed": "Import YAML files of entries into the knowledge base.",
         "references_generate": "Generate references from a source, as JSON to review.",

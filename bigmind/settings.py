@@ -221,8 +221,6 @@ CSRF_FAILURE_VIEW = "bigmind.views.errors.csrf_failure"
 OAUTH = ENVIRONMENT.serves_oauth
 # How the documents are fetched by which apps introduce themselves. Tests have theirs on this machine.
 OAUTH_DOCUMENTS: dict[str, Any] = {"may_be_private": False, "verify": True}
-# How knowledge packs are fetched; for the same reason.
-PACK_ADDRESSES: dict[str, Any] = {"may_be_private": False, "verify": True}
 
 # --- The public address: hosts, origins and cookies follow from one setting -------------------------------------
 
@@ -421,7 +419,6 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 600.0,
         "options": {"expires": 600},
     },
-    "fetch-packs": {"task": "curation.tasks.fetch_packs", "schedule": 3600.0, "options": {"expires": 3600}},
     "send-digests": {"task": "curation.tasks.send_digests", "schedule": 300.0},
     "warn-of-ending-keys": {"task": "accounts.tasks.warn_of_ending_keys", "schedule": 3600.0},
     "forget-unused-apps": {"task": "accounts.tasks.forget_unused_apps", "schedule": 3600.0},

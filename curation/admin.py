@@ -29,10 +29,6 @@ from curation.models import (
     GoldenQuestion,
     Notice,
     Overlap,
-    Pack,
-    PackKey,
-    PackLine,
-    PackVersion,
     Review,
     Scrub,
     Subscription,
@@ -242,24 +238,6 @@ show(
     is_for_curators=True,
 )
 
-# Packs: of others and of one's own, whose keys are trusted, and which entry each line became.
-show(Pack, "name title is_ours signer pinned checked_at ended_at", search="name title signer", is_for_curators=True)
-show(PackKey, "signer public_key by created_at", search="signer public_key", is_for_curators=True)
-show(
-    PackVersion,
-    "pack version state decided_by decided_at",
-    search="pack__name version",
-    filters="state",
-    list_select_related=("pack", "decided_by"),
-    is_for_curators=True,
-)
-show(
-    PackLine,
-    "key pack entry",
-    search="key pack__name entry__title",
-    list_select_related=("pack", "entry"),
-    is_for_curators=True,
-)
 
 # Of texts that were removed there are keyed hashes alone.
 show(

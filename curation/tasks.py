@@ -4,7 +4,6 @@ from celery import shared_task
 
 from bigmind.core.background import BackgroundTask
 from curation.notifications import deliveries, digests, webhook_messages
-from curation.packs import subscriptions
 from curation.proposals import overlaps
 from curation.services import golden_questions
 from curation.upstream import server as company_server
@@ -26,12 +25,6 @@ def tell_audit_head() -> None:
 def sync_with_company() -> None:
     """Synchronize with the company server, if there is one and it is due."""
     company_server.sync_if_due()
-
-
-@shared_task
-def fetch_packs() -> None:
-    """Look for new versions of the knowledge packs that were not looked for since yesterday."""
-    subscriptions.fetch_due()
 
 
 @shared_task

@@ -423,7 +423,7 @@ KINDS: dict[str, MemoryKind] = {
         moment="updated_at",
         tags="keywords",
         title=lambda reference: reference.name or reference.title,
-        told=lambda reference: {"owner": reference.signed_by or str(reference.edited_by or reference.collection)},
+        told=lambda reference: {"owner": str(reference.edited_by or reference.collection)},
     ),
     Kind.APP_ENTITY: MemoryKind(
         AppEntity,

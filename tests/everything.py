@@ -28,10 +28,6 @@ from curation.models import (
     GoldenQuestion,
     Notice,
     Overlap,
-    Pack,
-    PackKey,
-    PackLine,
-    PackVersion,
     Scrub,
     Subscription,
     Webhook,
@@ -132,10 +128,6 @@ def make_one_of_everything() -> User:
     Notice.objects.create(user=user, entry=entry, text="Approved.")
     Delivery.objects.create(channel="webhook", event="proposed", body={})
     Webhook.objects.create(name="Chat", url="https://hooks.example.com/", secret="sealed", events=["company.approve"])
-    pack = Pack.objects.create(name="basics", title="Basics", signer="Fernwood")
-    PackKey.objects.create(public_key="0" * 64, signer="Fernwood")
-    PackLine.objects.create(pack=pack, key="C1", entry=entry)
-    PackVersion.objects.create(pack=pack, version="1.0.0", numbers=[1, 0, 0], document={"title": "Basics"})
     Scrub.objects.create(whose=user, why="Not to keep.")
     SourceRepository.objects.create(name="github.com/acme/shop", first_commit="0" * 40)
     IndexGap.objects.create(gap="passages", kind="fact", count=1)

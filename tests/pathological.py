@@ -13,7 +13,7 @@ from rest_framework.exceptions import APIException
 from accounts.connecting.hook_program import TEXT_CHARS, clean
 from accounts.services.audit import head_in
 from bigmind.core.argument_conversion import list_in
-from bigmind.core.errors import BigMindError, Invalid
+from bigmind.core.errors import BigMindError
 from bigmind.core.handles import id_in, read_handle
 from bigmind.core.injections import find_injections, find_warnings
 from bigmind.core.key_text import is_well_formed
@@ -48,7 +48,6 @@ from bigmind.web.differences import words_changed
 from bigmind.web.markdown import render_markdown
 from bigmind.web.pages import read_number
 from curation.notifications.notices import notice_text
-from curation.packs.documents import open_pack, parse_pack
 from knowledge.anchors.grammar import read_anchor, write_anchor
 from knowledge.anchors.manifests import commands_of, dependencies_of, settings_of, version_in
 from knowledge.anchors.syntax import parse_definitions
@@ -100,7 +99,6 @@ from knowledge.transfer.readers.transcripts import exit_code
 from knowledge.transfer.readers.uploads import open_upload
 from knowledge.views.context import tokens_by_tier
 from knowledge.views.entries import heading_and_body, words_of
-from tests.curation.packs import pack_line, packed
 
 DOCUMENTS: tuple[SourceKind, ...] = get_args(SourceKind)
 PUMPS = {
@@ -473,13 +471,6 @@ def _compare_with_triggers(text: str) -> None:
         compile_trigger(f"command: {text}")
 
 
-def _pack(text: str) -> object:
-    try:
-        return parse_pack(open_pack(packed(title=text[:200], notes=text, entries=[pack_line(content=text)])), "")
-    except (Invalid, UnicodeEncodeError):
-        return None
-
-
 ENTRANCES: dict[str, Callable[[str], object]] = {
     "rendering markdown": render_markdown,
     "calls of tools": lambda text: read_call(text.encode()),
@@ -552,7 +543,6 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "json": lambda text: read_json(text.encode(errors="replace")),
     "texts in json": lambda text: read_json(json.dumps({"a": [text]}).encode(errors="replace")),
     "lists in texts": list_in,
-    "packs": _pack,
     "handles": lambda text: (read_handle(text), id_in(text, "fact"), is_well_formed(text)),
     "toolsets": parse_toolsets,
     "forms of replies": parse_structured,

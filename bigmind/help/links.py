@@ -16,8 +16,6 @@ EXPLAINED: dict[str, str] = {
     "company": "company",
     "company-server": "company-server",
     "golden": "golden-questions",
-    "pack": "packs",
-    "packs": "packs",
     "kb": "knowledge-base",
     "docs": "reference-docs",
     "reference": "reference-docs",

@@ -147,7 +147,7 @@ LEDGERS: dict[str, Bound] = {
 
 KNOWLEDGE = _labels(
     """
-    curation.Comment curation.GoldenQuestion curation.Pack curation.PackLine curation.PackVersion knowledge.App
+    curation.Comment curation.GoldenQuestion knowledge.App
     knowledge.AppEntity knowledge.AppTable knowledge.AppWorkflow knowledge.AmbiguousName
     knowledge.AmbiguousName_found_in knowledge.Chunk knowledge.CompanyCopy knowledge.CompanyEntry
     knowledge.Entry knowledge.Fact knowledge.Feedback knowledge.Hypothesis
@@ -174,7 +174,7 @@ FEW = _labels(
     """
     account.EmailAddress accounts.Agent accounts.ApiKey accounts.Profile accounts.SettingOverride
     accounts.Sharing accounts.TaskTally accounts.User auth.Group auth.Group_permissions auth.Permission
-    contenttypes.ContentType curation.PackKey curation.Subscription curation.Webhook knowledge.CapturePolicy
+    contenttypes.ContentType curation.Subscription curation.Webhook knowledge.CapturePolicy
     knowledge.CompanyServer knowledge.EmbeddingSpace knowledge.HookHealth knowledge.IndexGap
     knowledge.SourceRepository mfa.Authenticator socialaccount.SocialAccount socialaccount.SocialApp
     socialaccount.SocialToken

@@ -34,8 +34,6 @@ NAMES = (
     " / read_only",
     # Whose act it was.
     "you",
-    # What an update of a pack does to golden questions.
-    "lost / same / of the pack",
     # Verdicts, relevance, concerns, steps.
     "useful / wrong / outdated / strong / weak",
     # How far triggers go, how memory is written, where a setting comes from.

@@ -57,9 +57,6 @@ WAITING: dict[str, Any] = {
 }
 """The fields that put an entry back into the queue. An earlier first approval was for another text and is dropped."""
 
-EDITED_HERE = ", edited here"
-"""Appended to the signer of a line whose text differs from what was signed."""
-
 _batch: ContextVar[UUID | None] = ContextVar("batch", default=None)
 _COMPARED = ("revision", "status", "title", "content")
 """The fields in which an entry must equal the last row of its history."""
@@ -128,7 +125,7 @@ def record(
     """
     is_new = entry.pk is None
     before = None if is_new else snapshot(entry)
-    for name, value in _with_provenance(entry, changes or {}).items():
+    for name, value in (changes or {}).items():
         setattr(entry, name, value)
     derive_from_text(entry)
     entry.revision = 1 if is_new else entry.revision + 1
@@ -234,13 +231,6 @@ def find_broken_seals() -> Iterator[BrokenSeal]:
             yield BrokenSeal(entry_id, 0, "there is no history")
         elif now != [after[name] for name in _COMPARED]:
             yield BrokenSeal(entry_id, number, "a row after it is missing, or the entry was changed past it")
-
-
-def _with_provenance(entry: CompanyEntry, changes: dict[str, Any]) -> dict[str, Any]:
-    """Add changes so that an edited text is not attributed to its signer."""
-    worded = any(changes.get(name, getattr(entry, name)) != getattr(entry, name) for name in ("title", "content"))
-    signed = entry.brought_by.removesuffix(EDITED_HERE)
-    return {"brought_by": f"{signed}{EDITED_HERE}", **changes} if worded and signed else changes
 
 
 def _save(entry: CompanyEntry) -> None:

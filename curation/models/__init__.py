@@ -1,11 +1,10 @@
-"""Tables of curation: decisions, claims, comments, golden questions, packs, notices, subscriptions and deliveries."""
+"""Tables of curation: decisions, claims, comments, golden questions, notices, subscriptions and deliveries."""
 
 from .claims import CLAIM_LASTS, Claim
 from .comments import FORMER_USER, Comment
 from .golden_questions import GoldenQuestion
 from .notifications import PAUSE, Channel, Delivery, Frequency, Notice, NoticeReason, Subscription
 from .overlaps import Comparison, Overlap
-from .packs import Pack, PackKey, PackLine, PackVersion
 from .reviews import Action, Review
 from .scrubs import Scrub
 from .webhooks import Webhook

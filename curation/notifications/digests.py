@@ -20,7 +20,7 @@ from bigmind.core.background import after_commit
 from bigmind.core.errors import Invalid
 from bigmind.core.mail import render_mail
 from bigmind.core.translation import _, ngettext
-from curation.models import PAUSE, Channel, Delivery, Frequency, Notice, PackVersion, Subscription
+from curation.models import PAUSE, Channel, Delivery, Frequency, Notice, Subscription
 from curation.proposals.queue import QueueSummary, queue_summary, waiting
 
 SHOWN = 10
@@ -113,13 +113,11 @@ def _write_to(person: User, summary: QueueSummary, now: datetime) -> bool:
     notices = Notice.objects.filter(user=person, seen_at=None).select_related("entry").order_by("created_at")
     news = _news(notices, since)
     queue = _news_of_queue(person, summary, since)
-    packs = _news(PackVersion.objects.waiting_for(person), since) if person.role != Role.MEMBER else News()
-    if not (news.count or alerts or queue or packs.count):
+    if not (news.count or alerts or queue):
         return False
     with translation.override(language_of(person)):
-        subject = _subject(len(alerts), news.count, queue, packs.count)
+        subject = _subject(len(alerts), news.count, queue)
         context = {"subject": subject, "person": person, "alerts": alerts, "notices": news, "queue": queue}
-        context["packs"] = packs
         parts = render_mail("curation/mail/digest", context)
     body = {"subject": subject, "text": parts.text, "html": parts.html}
     Delivery.objects.create(channel=Channel.EMAIL, to=person, event="digest", body=body)
@@ -150,7 +148,7 @@ def _news(rows: "QuerySet[Any]", since: datetime | None) -> News:
     return News(shown, len(shown) if len(shown) < SHOWN else new.count())
 
 
-def _subject(alerts: int, notices: int, queue: dict[str, object] | None, packs: int) -> str:
+def _subject(alerts: int, notices: int, queue: dict[str, object] | None) -> str:
     summary = queue["summary"] if queue else None
     parts = [_("your keys and sign-in")] if alerts else []
     parts += (
@@ -163,6 +161,4 @@ def _subject(alerts: int, notices: int, queue: dict[str, object] | None, packs: 
     )
     if isinstance(summary, QueueSummary):
         parts.append(_("%(waiting)s waiting for a curator") % {"waiting": summary.waiting})
-    if packs:
-        parts.append(ngettext("%(packs)s pack update", "%(packs)s pack updates", packs) % {"packs": packs})
     return _("BigMind: %(join)s") % {"join": ", ".join(parts)}

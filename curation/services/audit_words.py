@@ -50,15 +50,6 @@ EVENTS: dict[str, str] = {
     "webhook_secret_rotated": gettext_lazy(
         "{by} rotated the secret of the webhook {webhook}. The old one signs until {until}."
     ),
-    "pack_key_trusted": gettext_lazy("{by} trusted the key {key} as that of {signer}, for knowledge packs."),
-    "pack_key_distrusted": gettext_lazy("{by} stopped trusting the key {key} of {signer}."),
-    "pack_published": gettext_lazy("{by} published the pack {pack} {version} with {holds}."),
-    "pack_subscribed": gettext_lazy("{by} subscribed to the pack {pack} of {signer}."),
-    "pack_pinned": gettext_lazy("{by} pinned the pack {pack} to the version {version}."),
-    "pack_accepted": gettext_lazy("{by} accepted the pack {pack} {version}: {entries}."),
-    "pack_rejected": gettext_lazy("{by} rejected the pack {pack} {version}."),
-    "pack_rolled_back": gettext_lazy("{by} rolled the pack {pack} {version} back: {entries}."),
-    "pack_unsubscribed": gettext_lazy("{by} unsubscribed from the pack {pack}: {entries}."),
 }
 """Every event of `accounts.services.audit.audit`. A test looks for those that the code notes."""
 
@@ -96,13 +87,6 @@ EVENT_KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "keys": (gettext_lazy("API keys"), ("key_created", "key_rotated", "key_revoked", "key_linked", "key_unlinked")),
     "privacy": (gettext_lazy("Private content"), ("private_shown", "erased", "scrub_previewed", "scrubbed")),
-    "packs": (
-        gettext_lazy("Knowledge packs"),
-        (
-            *("pack_key_trusted", "pack_key_distrusted", "pack_published", "pack_subscribed", "pack_pinned"),
-            *("pack_accepted", "pack_rejected", "pack_rolled_back", "pack_unsubscribed"),
-        ),
-    ),
     "settings": (
         gettext_lazy("Settings and webhooks"),
         (
@@ -143,7 +127,7 @@ def subjects_of(handles: Collection[str]) -> dict[str, AuditSubject]:
     return {
         entry.handle: AuditSubject(
             f"{echo(entry.title)} ({entry.handle})",
-            str(entry.proposed_by or entry.brought_by or _("a former user")),
+            str(entry.proposed_by or _("a former user")),
         )
         for entry in entries
     }

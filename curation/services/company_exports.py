@@ -9,7 +9,7 @@ from uuid import UUID
 from django.core.management.color import no_style
 from django.db import connection, transaction
 from django.utils import timezone
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from accounts.actor import Actor
 from accounts.models import User
@@ -62,6 +62,12 @@ class ExportedComment(_ExportedRow):
 class ExportedCompanyEntry(_ExportedRow):
     """One entry with its history. People are named by their user names."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_packs(cls, row: Any) -> Any:
+        # Documents of version 0.1 name the knowledge pack that an entry came in.
+        return {name: value for name, value in row.items() if name != "brought_by"} if isinstance(row, dict) else row
+
     id: int
     category: str
     title: str
@@ -80,7 +86,6 @@ class ExportedCompanyEntry(_ExportedRow):
     source_kind: str
     source_id: str
     origin: str
-    brought_by: str = ""
     verified_at: Moment | None
     review_after: date | None
     decided_at: Moment | None
@@ -181,9 +186,6 @@ def import_company(actor: Actor, document: CompanyDocument, *, keep_approvals: b
     if broken := next(iter(find_broken_seals()), None):
         raise Invalid(f"C{broken.entry_id}, row {broken.number}: {broken.why}.", hint="Export it again.")
     _renumber()
-    if not keep_approvals:
-        # Anyone can write into a document who signed what: only packs that were accepted here count.
-        CompanyEntry.objects.update(brought_by="")
     for entry in CompanyEntry.objects.approved():
         if keep_approvals:
             index_company_entry(entry)

@@ -15,7 +15,7 @@ from accounts.actor import Actor
 from accounts.models import Alert
 from accounts.services.alerts import unseen_alerts
 from curation.decisions.who_may_decide import may_decide
-from curation.models import Action, Notice, PackVersion
+from curation.models import Action, Notice
 from curation.notifications.notices import notices_of
 from curation.proposals.queue import waiting
 from knowledge.models import CompanyEntry, Fact, Hypothesis, Status
@@ -31,7 +31,7 @@ MOST_READ = 100
 class InboxLine:
     """One thing that waits, since `moment`."""
 
-    thing: CompanyEntry | Notice | Fact | Hypothesis | ShownGap | Alert | PackVersion
+    thing: CompanyEntry | Notice | Fact | Hypothesis | ShownGap | Alert
     moment: datetime
 
 
@@ -89,10 +89,6 @@ def _list_to_review(actor: Actor) -> Lines:
     return _read(waiting("proposed").exclude(proposed_by=actor.user), "created_at")
 
 
-def _list_packs(actor: Actor) -> Lines:
-    return _read(PackVersion.objects.waiting_for(actor.user), "created_at") if may_decide(actor) else ([], 0)
-
-
 def _list_to_verify(actor: Actor) -> Lines:
     due = CompanyEntry.objects.due().filter(owner=actor.user)
     return _newest(InboxLine(entry, _due_since(entry)) for entry in due[:MOST_READ])
@@ -127,7 +123,6 @@ _GROUPS: dict[str, Callable[[Actor], Lines]] = {
     "to_revise": _list_to_revise,
     "told": _list_notices,
     "to_review": _list_to_review,
-    "packs": _list_packs,
     "to_verify": _list_to_verify,
     "hypotheses": _list_hypotheses,
     "contradicted": _list_contradictions,

@@ -19,11 +19,6 @@ def _empty_for_none(name: object) -> object:
     return "" if name is None else name
 
 
-def _pack_or_nothing(source: str) -> str:
-    """Return where an entry comes from if that is a pack, whose signer is named; a server's name has no spaces."""
-    return source if ", pack " in source else ""
-
-
 Person = Annotated[
     str, BeforeValidator(_empty_for_none), Field(max_length=200), AfterValidator(clean_name), Field(max_length=200)
 ]
@@ -66,7 +61,6 @@ class UpstreamEntry(Upstream):
     triggers: Triggers = []
     trigger_levels: dict[TeamName, TriggerLevelName] = {}
     origin: Literal["user", "inferred", "tool", "imported"] = "inferred"
-    brought_by: Annotated[Person, AfterValidator(_pack_or_nothing), Field(validation_alias="comes_from")] = ""
     proposed_by: Person = ""
     owner: Person = ""
     decided_by: Person = ""

@@ -120,10 +120,10 @@ def verifying(request: HttpRequest) -> HttpResponse:
 
 
 def sections_for(actor: Actor, *, current: str) -> list[Tab]:
-    """Return the tabs of company knowledge; what is due, golden questions and packs are for curators."""
+    """Return the tabs of company knowledge; what is due, and golden questions are for curators."""
     rows = [(_("Approved"), "company"), (_("My proposals"), "company-mine")]
     if may_decide(actor):
-        rows += [(_("Due"), "company-due"), (_("Golden questions"), "golden-questions"), (_("Packs"), "packs")]
+        rows += [(_("Due"), "company-due"), (_("Golden questions"), "golden-questions")]
     return [Tab(label, reverse(route), is_current=route == current) for label, route in rows]
 
 

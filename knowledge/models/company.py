@@ -139,13 +139,6 @@ class CompanyEntry(SharedKnowledge, Anchored):
     decision_notes = models.TextField(blank=True)
     told_at = models.DateTimeField(null=True, blank=True, help_text="When the proposer's agent heard the decision.")
     is_copy = models.BooleanField(default=False, help_text="Read from the company server, and decided there.")
-    brought_by = models.CharField(
-        max_length=200,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="The knowledge pack that it came in, and who signed that.",
-    )
     superseded_by = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="supersedes")
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(auto_now=True)
@@ -217,8 +210,8 @@ class CompanyEntry(SharedKnowledge, Anchored):
 
     @property
     def comes_from(self) -> str:
-        """The company server that it is a copy from, or the pack that it came in; empty for what was written here."""
-        return self.copy.server.host if self.is_copy else self.brought_by
+        """The company server that it is a copy from; empty for what was written here."""
+        return self.copy.server.host if self.is_copy else ""
 
     @property
     def as_of(self) -> datetime | None:
@@ -227,18 +220,13 @@ class CompanyEntry(SharedKnowledge, Anchored):
 
     @property
     def source(self) -> str:
-        """Where a copy or a line of a pack comes from, in words; while that server is away, also as of when."""
-        return self.say_source(self.brought_by)
-
-    def say_source(self, signer: str) -> str:
-        """Say where it comes from, with who signed it as the caller writes names."""
-        places = (self.copy.server.said if self.is_copy else "", signer and f"signed by {signer}")
-        return "; ".join(filter(None, places))
+        """Where a copy comes from, in words; while that server is away, also as of when."""
+        return self.copy.server.said if self.is_copy else ""
 
     @property
     def proposer(self) -> str | None:
-        """Who proposed it, by name: of a copy, as the company server names them; else the pack that it came in."""
-        return self._name_of("proposed_by") or self.brought_by or None
+        """Who proposed it, by name: of a copy, as the company server names them."""
+        return self._name_of("proposed_by")
 
     @property
     def keeper(self) -> str | None:

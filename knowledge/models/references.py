@@ -13,8 +13,6 @@ from .injection_signs import SharedKnowledge
 from .person_digests import DIGEST_CHARS
 
 NAME_CHARS = 500
-PACK_ORIGIN = "pack "
-"""How the source of what a knowledge pack brought begins."""
 
 
 class ReferenceType(models.TextChoices):
@@ -145,14 +143,6 @@ class Reference(SharedKnowledge):
         # What people write by hand names method and path, and says no more of the request.
         named = self.name.partition(" /")[0] if " /" in self.name else ""
         return str((self.form or {}).get("method", "") or named).upper()
-
-    @property
-    def signed_by(self) -> str:
-        """The publisher of the pack that it came in, with the key; empty for what came in none."""
-        if not self.origin.startswith(PACK_ORIGIN):
-            return ""
-        signer = self.source.partition("): ")[0].removesuffix(")")
-        return f"{signer}), edited here" if self.edited_at else f"{signer})"
 
     @property
     def example(self) -> str:

@@ -121,7 +121,7 @@ def company_line(entry: CompanyEntry) -> CompanyLine:
         title=inline(entry.title),
         content=cut_to_tokens(inline(entry.content[:ITEM_CHARS]), COMPANY_ITEM_TOKENS - 40),
         freshness=entry.freshness,
-        source=inline(entry.say_source(quote(entry.brought_by))),
+        source=inline(entry.source),
     )
 
 

@@ -31,7 +31,7 @@ def _of_company(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     for entry in entries.select_related("proposed_by", "decided_by"):
         gone = _("someone who has left")
         said = _("proposed by %(by)s, %(day)s") % {
-            "by": entry.proposed_by or entry.brought_by or gone,
+            "by": entry.proposed_by or gone,
             "day": day_of(entry.created_at),
         }
         if entry.decided_at:

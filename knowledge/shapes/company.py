@@ -47,7 +47,7 @@ class CompanyEntryShape(SharedShape):
     source_kind: str
     source_id: NumberText
     superseded_by_id: int | None
-    comes_from: str = Field(description="The company server, or the pack and who signed it; empty: written here.")
+    comes_from: str = Field(description="The company server; empty: written here.")
     as_of: datetime | None = Field(description="When that server last confirmed the same.")
     at_company: str = Field(description="Its status at the company server, if it was sent to one.")
     created_at: datetime

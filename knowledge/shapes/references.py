@@ -32,7 +32,6 @@ class ReferenceLineShape(SharedShape):
     subcategory: str
     summary: str
     example: str
-    signed_by: str = Field(default="", description="Who signed the pack it came in; empty: no pack.")
 
     @field_validator("collection", mode="before")
     @classmethod

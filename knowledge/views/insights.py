@@ -123,7 +123,6 @@ def sections_for(actor: Actor, *, current: str, asked: dict[str, Any] | None = N
         (_("Use"), "insights", None),
         (_("Knowledge"), "insights-knowledge", None),
         (_("Curation"), "insights-curation", None),
-        (_("Map"), "insights-map", None),
         (_("Unanswered questions"), "insights-gaps", len(list_open_gaps(actor))),
     )
     return [

@@ -54,7 +54,6 @@ NOT_PLANTED: dict[str, str] = {
     "Call.door": TOO_SHORT,
     "ReferenceName.method": TOO_SHORT,
     "ReferenceCollection.slug": "a part of addresses: letters, digits, - and _",
-    "Pack.name": "a part of addresses: letters, digits, - and _",
     "SignIn.address": "where a connection comes from; the kernel says it",
     "SignInTry.address": "where a connection comes from; the kernel says it",
     "ConnectedApp.introduced_from": "where a connection comes from; the kernel says it",

@@ -130,8 +130,6 @@ def test_empty_pages_and_the_outbox_are_usable_by_everyone(visits: Visits) -> No
         "company-mine",
         "company-due",
         "golden-questions",
-        "packs",
-        "pack-publish",
         "notices",
         "deliveries",
         "erasures",

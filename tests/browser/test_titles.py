@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 WIDTHS = (320, 820, 1280, 1440, 1920)
 LISTS = (
     *("home", "memory", "facts", "sessions", "notes", "hypotheses", "archive", "timeline", "captured", "tidying"),
-    *("curation", "company", "company-mine", "packs", "knowledge-base", "documentation", "app-maps", "directory"),
+    *("curation", "company", "company-mine", "knowledge-base", "documentation", "app-maps", "directory"),
     *("unanswered", "notices", "keys", "people", "audit", "webhooks", "system"),
 )
 ROUTES = ("erasures", "golden-questions", "company-due", "deliveries")

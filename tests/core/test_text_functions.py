@@ -38,9 +38,7 @@ EXCUSED = {
         *("knowledge.services.chunks.add_chunk", "knowledge.services.entry_sources.entries_from"),
         "knowledge.transfer.foreign_imports.move_in",
         *("curation.services.foreign_imports.import_reading", "knowledge.app_maps.import_export.read_uploaded_maps"),
-        *("knowledge.transfer.readers.uploads.read_upload", "curation.packs.sources.read_source"),
-        *("curation.packs.sources.is_address", "curation.packs.sources.pull"),
-        *("curation.packs.subscriptions.subscribe", "curation.packs.documents.read_pack"),
+        "knowledge.transfer.readers.uploads.read_upload",
     ),
     "runs on the machine of whoever gives the command, with what is theirs": (
         *("accounts.connecting.hook_program.post", "accounts.connecting.hook_program.write_private"),

@@ -22,6 +22,8 @@ ALLOWED: dict[str, str] = {
     "knowledge.0066_retire_expert_questions": "79cbce9 does not know this table.",
     "knowledge.0067_retire_holdout": "79cbce9 knows neither this table nor these columns.",
     "knowledge.0068_retire_session_outcomes": "79cbce9 does not know this table.",
+    "knowledge.0069_retire_packs": "79cbce9 does not know this column.",
+    "curation.0020_retire_packs": "79cbce9 does not know these tables.",
     "knowledge.0040_app_map_servers": "Workflows of app maps are few: the constraint takes milliseconds.",
 }
 """Migrations that break a rule, each with the reason why nobody will notice."""
@@ -88,7 +90,10 @@ def new_migrations() -> list[Migration]:
 def _state_before(loader: MigrationLoader, migration: Migration) -> ProjectState:
     """Return the models that a migration is about, and those they refer to: to make classes of all takes long."""
     state = loader.project_state((migration.app_label, migration.name), at_end=False)
-    wanted, kept = {key for operation in _flat(migration.operations) for key in _models_of(operation, migration)}, set()
+    wanted, kept = (
+        {key for operation in _flat(migration.operations, of_state=True) for key in _models_of(operation, migration)},
+        set(),
+    )
     while wanted:
         key = wanted.pop()
         if key in state.models and key not in kept:
@@ -130,10 +135,10 @@ def _troubles_of_partitions(operation: Operation) -> Iterator[str]:
         yield f"adds a key to a table that may be partitioned: each partition has its own. {operation.describe()}"
 
 
-def _flat(operations: Iterable[Operation]) -> Iterator[Operation]:
+def _flat(operations: Iterable[Operation], *, of_state: bool = False) -> Iterator[Operation]:
     for operation in operations:
         if isinstance(operation, SeparateDatabaseAndState):
-            yield from _flat(operation.database_operations)
+            yield from _flat([*operation.database_operations, *(operation.state_operations if of_state else ())])
         else:
             yield operation
 

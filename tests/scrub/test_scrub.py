@@ -37,15 +37,12 @@ from bigmind.scrub.matching import describe_needles, needles_of, read_needles, r
 from bigmind.scrub.rows import models_to_scrub, text_columns, why_kept
 from bigmind.scrub.scrubbing import preview_scrub, scrub_text
 from curation.decisions.history import find_broken_seals
-from curation.models import Comparison, PackVersion, Review
-from curation.packs.accepting import accept_update
-from curation.packs.subscriptions import subscribe
+from curation.models import Comparison, Review
 from curation.proposals.overlaps import compare
 from knowledge.capture.triggers import renew_triggers
 from knowledge.models import (
     AskedQuestion,
     CachedVector,
-    CompanyEntry,
     EmbeddingSpace,
     Entry,
     Fact,
@@ -64,7 +61,6 @@ from knowledge.transfer.passport import ProgramName, export_memory
 from tests.backup.conftest import on_database
 from tests.browser.planting import _let_histories_be_changed, _with_text
 from tests.curation.factories import approved_entry, propose
-from tests.curation.packs import pack_line, packed, trusting
 from tests.curation.scanning import places_of
 from tests.curation.test_history import past_the_guard
 from tests.everything import make_one_of_everything
@@ -511,16 +507,3 @@ def test_a_backup_from_before_is_scrubbed_again_when_it_is_restored(fresh, tmp_p
         call_command("scrub", "--again", stdout=StringIO())
         assert health.scrubs(is_known=True).ok
         assert places_of("mallory") == set()
-
-
-@pytest.mark.django_db
-def test_a_text_that_is_scrubbed_leaves_the_versions_of_packs():
-    trusting()
-    curator = make_actor(curator=True)
-    subscribe(curator, content=packed(entries=[pack_line(content="Call Zebulon Quartermaine on 555-0199 at night.")]))
-    scrub_text(make_actor(admin=True), text="Zebulon Quartermaine", why="A person left.")
-
-    accept_update(curator, name="platform-basics", version="1.0.0")
-
-    assert "Zebulon" not in json.dumps(PackVersion.objects.get().document)
-    assert "removed" in CompanyEntry.objects.get().content

@@ -20,10 +20,6 @@ from curation.models import (
     Comparison,
     GoldenQuestion,
     Overlap,
-    Pack,
-    PackKey,
-    PackLine,
-    PackVersion,
     Review,
 )
 from knowledge.models import (
@@ -43,8 +39,7 @@ from tests.worlds import keep_world
 
 pytestmark = pytest.mark.django_db
 
-PACKS = {Pack, PackKey, PackLine, PackVersion}
-FOR_CURATORS = {Claim, Comment, CompanyEntry, Comparison, Entry, GoldenQuestion, Overlap, Review} | PACKS
+FOR_CURATORS = {Claim, Comment, CompanyEntry, Comparison, Entry, GoldenQuestion, Overlap, Review}
 OURS = [model for label in ("accounts", "knowledge", "curation") for model in apps.get_app_config(label).get_models()]
 
 

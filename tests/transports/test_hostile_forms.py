@@ -108,7 +108,7 @@ def test_no_page_breaks_at_what_a_form_or_an_address_says(values: list[str], wor
 def test_a_nul_is_refused_by_every_page_that_reads_a_field_without_a_form(field: str, world: World) -> None:
     browser = Client()
     browser.force_login(world.owner)
-    wanted = ("address-unlock", "pack-distrust", "pack-publish", "captured", "apps-default", "embeddings-stop", "keys")
+    wanted = ("address-unlock", "captured", "apps-default", "embeddings-stop", "keys")
 
     statuses = {
         _status(browser, route, world.ids, how, f"{field}=%00")

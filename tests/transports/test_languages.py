@@ -361,10 +361,9 @@ def test_sentences_are_collected_from_the_code() -> None:
     assert "is empty. Say something, or leave the argument out" in found
     assert {"A recovery code was used. It opens nothing any more.", "Welcome, {user}."} <= found
     assert {sign.why for sign in SIGNS} <= found
-    # What a check found, in a part of the instance or in code, what an update of a pack leaves, and where texts differ.
+    # What a check found, in a part of the instance or in code, and where texts differ.
     assert {"does not answer; work waits in the database", "the last one failed"} <= found
     assert "`{name}` was `{was}` and is `{now}`, which the entry says." in found
-    assert {"known here as {handle}", "kept as it is", "{version} waits for a curator."} <= found
     assert "“{words}” here, “{words_2}” there" in found
 
 

@@ -46,7 +46,7 @@ NOT_PRIVATE = {
         "SourceRepository",
         *("ReferenceCollection", "ReferenceImport", "Reference", "ReferenceName", "ReferenceVersion"),
         *("ReferenceDrift", "ReferenceUse", "GoldenQuestion", "Comment", "Claim", "Review", "Overlap", "Comparison"),
-        *("SettingOverride", "Webhook", "Pack", "PackKey", "PackLine", "PackVersion"),
+        *("SettingOverride", "Webhook"),
     },
     "numbers, and how often": {"EmbeddingSpace", "PassageVector", "CachedVector", "Subscription", "IndexGap"},
 }

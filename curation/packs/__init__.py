@@ -1,1 +1,0 @@
-"""Knowledge packs: publishing, subscribing, reviewing an update, accepting it and rolling it back."""
