@@ -205,7 +205,9 @@ def _one_column_more(model: type[models.Model]) -> Iterator[str]:
     model.add_to_class("mood", field)
     try:
         # No statement that names the column stays in the process.
-        with patch.object(FixedQuery, "_compile", lambda self, values: compile_once(FixedQuery(self._build), values)):
+        with patch.object(
+            FixedQuery, "_compile", lambda self, values: compile_once(FixedQuery(self._compiled._load.args[0]), values)
+        ):
             yield "mood"
     finally:
         model._meta.local_fields.remove(field)
