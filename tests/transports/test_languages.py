@@ -104,7 +104,7 @@ def test_german_is_complete() -> None:
     asked = {*_messages_of_code(), *_messages_of_templates(), *words_of_tables()}
     asked |= {f"{CONTEXT}\x04{sentence}" for sentence in _sentences_of_code()}
 
-    assert len(asked) > 5_000
+    assert len(asked) > 4_500
     assert not asked - known, "Run `make messages` and write the German of what is new."
     assert not known - asked - {""}, "Run `make messages`: nothing says these any more."
     assert "fuzzy" not in text
