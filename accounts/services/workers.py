@@ -64,11 +64,15 @@ def worker_error() -> str | None:
         known = cursor.fetchall()
     if not known:
         return None
-    deaf = [f"{name} has taken nothing for {idle:,.0f} s" for name, seen, idle in known if _is_deaf(seen, idle)]
+    deaf = [_idle_error(name, idle) for name, seen, idle in known if _is_deaf(seen, idle)]
     last = min(seen for _, seen, _ in known)
     if last > ALIVE_SECONDS:
         return f"none runs: the last was seen {last:,.0f} s ago, and work waits"
     return "; ".join(deaf)
+
+
+def _idle_error(name: str, idle: float) -> str:
+    return f"{name} has taken nothing for {idle:,.0f} s"
 
 
 def _is_deaf(seen: float, idle: float) -> bool:

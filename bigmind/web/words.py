@@ -16,8 +16,8 @@ NAMES = (
     # What ended a version of a reference.
     "import / edit / removal",
     # Parts of an instance, and what is kept of what agents did.
-    "replica / writes / index / database / migrations / disk / clock / broker / embedder / scheduler"
-    " / search / pgvector / data folder / imported / superseded",
+    "replica / writes / index / database / migrations / disk / clock / broker / embedder / scheduler / worker"
+    " / indexes / guards / backups / search / pgvector / data folder / imported / superseded",
     # What a check of code found.
     "holds / moved / doubtful / false / unknown",
     # Roles, and who speaks.
