@@ -40,18 +40,18 @@ SLOW_WORDS := -k "not hostile and not thousand and not time_grows"
 # Three processes keep two cores busy with browsers and servers; four took longer.
 PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
 # A file stays in one process, which makes its world once; files of one folder follow each other and share a browser.
-TOGETHER = -m "not torture and not clients" -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
+TOGETHER = -m "not torture and not clients and not drill" -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 # What measures how soon something happens runs by itself, afterwards. Where ARGS pick none of a half, pytest says 5.
 TORTURE := $(BIN)/python -m pytest --durations=60 --durations-min=1 -o faulthandler_timeout=3600
 
 export PIP_NO_INPUT := 1
 # Whatever runs below leaves the developer's own BigMind alone; `make run` is the exception.
-test test-long test-fast check docs pictures bench torture clients migrations: export BIGMIND_HOME := $(CURDIR)/.make/home
+test test-long test-fast check docs pictures bench torture drill clients migrations: export BIGMIND_HOME := $(CURDIR)/.make/home
 # On a disk, as in earnest: without it, tests write to memory where there is room.
 torture: export TMPDIR := $(or $(TMPDIR),/tmp)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long test-fast check format wheel messages docs docs-site pictures bench torture clients clients-short migrations requirements clean
+.PHONY: help run test test-long test-fast check format wheel messages docs docs-site pictures bench torture drill clients clients-short migrations requirements clean
 
 help: ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="	" read -r name says; do printf '  make %-14s %s\n' "$$name" "$$says"; done
@@ -116,6 +116,10 @@ torture: $(VENV)/.dev $(TYPESCRIPT_CLIENT) ## Run the long tests, in 70 minutes 
 		[ $$beside -ne 2 ] || exit 2; \
 		$(TORTURE) -m "torture and alone" $(ARGS); alone=$$?; \
 		[ $$((beside % 5)) -eq 0 ] && [ $$((alone % 5)) -eq 0 ]
+
+drill: $(VENV)/.dev ## Restart, kill and silence each part of a production at work; DRILL_SOAK_MINUTES=60 soaks for an hour
+	tests/drill/install
+	$(BIN)/python -m pytest -m drill -o faulthandler_timeout=5400 --durations=0 --durations-min=5 tests/drill $(ARGS)
 
 clients: $(VENV)/.dev $(CLIENTS) $(OTHER_CLIENTS) $(MEMORIES) ## Install real clients (1.6 GB) and see what their models are shown; ARGS picks
 	$(BIN)/python -m pytest -m clients -o faulthandler_timeout=1800 tests/clients $(ARGS)

@@ -39,8 +39,9 @@ pidfile = {folder}/pgbouncer.pid
 class Pool:
     """PgBouncer in the mode `transaction`, with few sessions, before one server."""
 
-    def __init__(self, folder: Path, server_url: str) -> None:
+    def __init__(self, folder: Path, server_url: str, *, sessions: int = SESSIONS) -> None:
         self.folder = folder
+        self.sessions = sessions
         self.port = free_port()
         parts = urlsplit(server_url)
         self.url = f"postgres://{parts.username}@127.0.0.1:{self.port}{parts.path}"
@@ -50,10 +51,18 @@ class Pool:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.kill()
+
+    def start(self) -> None:
+        """Start it, and return when it answers."""
         program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
         if program is None:
             (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("PgBouncer is missing: install pgbouncer.")
-        told = {**self._server, "port": self.port, "sessions": SESSIONS, "folder": self.folder}
+        told = {**self._server, "port": self.port, "sessions": self.sessions, "folder": self.folder}
         told["documented"] = _DOCUMENTED.search(GROWING.read_text())["lines"]
         configuration = self.folder / "pgbouncer.ini"
         configuration.write_text(_CONFIGURATION.format(**told))
@@ -62,9 +71,9 @@ class Pool:
         while not self._answers():
             assert time.monotonic() < give_up, "PgBouncer did not start."
             time.sleep(0.05)
-        return self
 
-    def __exit__(self, *error: object) -> None:
+    def kill(self) -> None:
+        """End it at once, with all connections through it."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()

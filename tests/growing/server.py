@@ -13,6 +13,7 @@ import yaml
 from bigmind.core.rls import EVERYBODY, SETTING
 from bigmind.embedded.cluster import NAME, Cluster
 from bigmind.embedded.home import prepare_home
+from bigmind.embedded.processes import end_servers, postmaster_of
 from bigmind.embedded.programs import programs_for, server_account
 from tests.prepared import copy_prepared_home
 
@@ -57,6 +58,11 @@ class TwoRoles:
     def restart(self) -> None:
         """Start it again after a stop."""
         self._cluster.start()
+
+    def kill(self) -> None:
+        """End it at once, as a crash does."""
+        postmaster_of(self.data).kill()
+        end_servers(self.data, patience=0.0)
 
     def stop(self) -> None:
         """Stop the server."""

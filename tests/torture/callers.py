@@ -4,7 +4,7 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,6 +51,8 @@ class Caller:
 
     name: str
     made: list[Made] = field(default_factory=list)
+    stored: list[str] = field(default_factory=list)
+    """What was acknowledged of what it wrote."""
     stopped: Event = field(default_factory=Event)
     paused: Event = field(default_factory=Event)
 
@@ -77,6 +79,9 @@ class Caller:
         return not self.stopped.is_set()
 
 
+Works = dict[str, Callable[[Caller], None]]
+
+
 def _by_wire(caller: Caller, served: Address, revision: str) -> None:
     """Write in one revision, and repeat what failed under the same idempotency key."""
     wire, number = Wire(served, served.key, revision=revision), 0
@@ -88,6 +93,8 @@ def _by_wire(caller: Caller, served: Address, revision: str) -> None:
         try:
             reply = wire.call("memory_flag_important", {"content": said}, **{"bigmind/idempotencyKey": said})
             caller.note(began, reply["content"][0]["text"] if reply.get("isError") else "")
+            if not reply.get("isError"):
+                caller.stored.append(said)
             number += 1
         except (httpx.TransportError, AssertionError) as error:
             caller.note(began, repr(error))
@@ -138,13 +145,30 @@ def calling(served: Address) -> Iterator[list[Caller]]:
     """Let clients of every revision call, by hand and by the libraries of Python and TypeScript, until the end."""
     if shutil.which("node") is None or not (TYPESCRIPT / "node_modules").exists():
         pytest.fail("The TypeScript client is not installed: `make torture` does it, where Node.js is.")
-    works: dict[str, Callable[[Caller], None]] = {
-        f"wire {revision}": lambda caller, revision=revision: _by_wire(caller, served, revision)  # type: ignore[misc]
-        for revision in (*HANDSHAKE_REVISIONS, STATELESS_REVISION)
-    }
+    works = _by_hand(served, (*HANDSHAKE_REVISIONS, STATELESS_REVISION))
     works["python, handshake"] = lambda caller: _by_python(caller, served, "legacy")
     works["python"] = lambda caller: _by_python(caller, served, "auto")
     works["typescript"] = lambda caller: _by_typescript(caller, served)
+    with _at_work(works) as callers:
+        yield callers
+
+
+@contextmanager
+def calling_by_hand(served: Address, *revisions: str) -> Iterator[list[Caller]]:
+    """Let a client of each of these revisions write until the end."""
+    with _at_work(_by_hand(served, revisions)) as callers:
+        yield callers
+
+
+def _by_hand(served: Address, revisions: Sequence[str]) -> Works:
+    return {
+        f"wire {revision}": lambda caller, revision=revision: _by_wire(caller, served, revision)  # type: ignore[misc]
+        for revision in revisions
+    }
+
+
+@contextmanager
+def _at_work(works: Works) -> Iterator[list[Caller]]:
     callers = [Caller(name) for name in works]
     with ExitStack() as at_the_end:
         for caller in callers:

@@ -3,11 +3,12 @@
 import threading
 import time
 from collections import Counter
+from collections.abc import Set as AbstractSet
 from types import TracebackType
 
-from tests.embedded.instance import Instance
+from tests.torture.callers import Address
 from tests.torture.scale import PATIENCE
-from tests.torture.writes import Acknowledgement, NotAsPromised, acknowledged, client_of, numbered
+from tests.torture.writes import NOT_NOW, Acknowledgement, NotAsPromised, acknowledged, client_of, numbered
 
 TIMEOUT_SECONDS = 10.0
 
@@ -15,10 +16,19 @@ TIMEOUT_SECONDS = 10.0
 class Writers:
     """Write from many threads for the length of a `with`; what has begun by its end is still brought to its end."""
 
-    def __init__(self, instance: Instance, number: int, name: str) -> None:
+    def __init__(
+        self,
+        served: Address,
+        number: int,
+        name: str,
+        *,
+        not_now: AbstractSet[int] = NOT_NOW,
+        timeout: float = TIMEOUT_SECONDS,
+    ) -> None:
         self.acknowledgements: list[Acknowledgement] = []
         self.surprises: list[str] = []
-        self._client = client_of(instance, timeout=TIMEOUT_SECONDS)
+        self._client = client_of(served, timeout=timeout)
+        self._not_now = not_now
         self._enough = threading.Event()
         self._threads = [threading.Thread(target=self._write, args=(f"{name}, writer {n}",)) for n in range(number)]
 
@@ -50,6 +60,6 @@ class Writers:
             number += 1
             try:
                 write = numbered(number, f"{name}: decision {number}.")
-                self.acknowledgements.append(acknowledged(self._client, write))
+                self.acknowledgements.append(acknowledged(self._client, write, not_now=self._not_now))
             except NotAsPromised as surprise:
                 self.surprises.append(str(surprise))

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,15 @@ import httpx
 import psycopg
 
 from bigmind.embedded.cluster import Cluster
-from tests.embedded.instance import Instance
 from tests.growing.server import see_everybody
+from tests.torture.callers import Address
 from tests.torture.scale import PATIENCE
 
 REPLAYED = "Idempotency-Replayed"
 PAUSE_SECONDS = 0.2
 NOT_NOW = {429, 503}
 """One person with fifty writers has more calls waiting, now and then, than one person may."""
+NOT_NOW_OF_A_PROXY = {*NOT_NOW, 502, 504}
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class Acknowledgement:
     write: Write
     replayed: bool
     tries: int
+    trouble: str = ""
+    """What the try before the last one met, if there was one."""
 
 
 class NotAsPromised(AssertionError):
@@ -58,17 +62,17 @@ def numbered(number: int, text: str) -> Write:
     return Write("hypothesis" if number % 2 else "fact", text)
 
 
-def client_of(instance: Instance, key: str = "", **options: Any) -> httpx.Client:
+def client_of(served: Address, key: str = "", **options: Any) -> httpx.Client:
     """Return a client with a key, or with the one that the instance printed, for as many threads as like to use it."""
     return httpx.Client(
-        base_url=f"{instance.url}/api/v1/",
-        headers={"Authorization": f"Bearer {key or instance.key}"},
+        base_url=f"{served.url}/api/v1/",
+        headers={"Authorization": f"Bearer {key or served.key}"},
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
         **{"timeout": PATIENCE, **options},
     )
 
 
-def acknowledged(client: httpx.Client, write: Write) -> Acknowledgement:
+def acknowledged(client: httpx.Client, write: Write, *, not_now: AbstractSet[int] = NOT_NOW) -> Acknowledgement:
     """Try a write until it is acknowledged: again when nobody answers, and when the answer is “not now”.
 
     Raises:
@@ -82,10 +86,10 @@ def acknowledged(client: httpx.Client, write: Write) -> Acknowledgement:
         except httpx.TransportError as error:
             last = repr(error)
         else:
-            if answer.status_code not in NOT_NOW:
+            if answer.status_code not in not_now:
                 _check(write, answer)
-                return Acknowledgement(write, REPLAYED in answer.headers, tries)
-            last = answer.text
+                return Acknowledgement(write, REPLAYED in answer.headers, tries, last)
+            last = f"{answer.status_code} {answer.text}"
         time.sleep(PAUSE_SECONDS)
     raise NotAsPromised(f"“{write.text}” was tried {tries} times in {PATIENCE:.0f} s; the last time: {last}")
 
