@@ -117,7 +117,7 @@ torture: $(VENV)/.dev $(TYPESCRIPT_CLIENT) ## Run the long tests, in 70 minutes 
 		$(TORTURE) -m "torture and alone" $(ARGS); alone=$$?; \
 		[ $$((beside % 5)) -eq 0 ] && [ $$((alone % 5)) -eq 0 ]
 
-drill: $(VENV)/.dev ## Restart, kill and silence each part of a production at work; DRILL_SOAK_MINUTES=60 soaks for an hour
+drill: $(VENV)/.dev ## Restart, kill and silence each part of a production at work; ARGS picks
 	tests/drill/install
 	$(BIN)/python -m pytest -m drill -o faulthandler_timeout=5400 --durations=0 --durations-min=5 tests/drill $(ARGS)
 
