@@ -6,6 +6,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from accounts.models import User
 from bigmind.core.masking import PrivateModel
@@ -30,13 +31,12 @@ class Kind(models.TextChoices):
 
     @property
     def is_shared(self) -> bool:
-        """Whether everybody here sees it: then its passages have no owner."""
-        return self not in _OF_ONE_USER
+        """Whether everybody here sees it: then its passages have no owner. Its row says so."""
+        return bool(import_string("knowledge.kinds.KINDS")[self].is_shared)
 
 
 COMPARED = frozenset({Kind.FACT, Kind.ENTRY})
 """The kinds of which each is compared in meaning with older ones, once it has a vector."""
-_OF_ONE_USER = frozenset({Kind.FACT, Kind.CHUNK, Kind.SUMMARY, Kind.NOTE, Kind.HYPOTHESIS})
 
 
 def list_kinds() -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from bigmind.management.commands.migrate import STEPS, Command, WholeSchemaEditor
 
 # A late migration makes this table, with a reference to another one: to undo all takes a quarter of a minute.
-TABLE, BEFORE = "curation_packkey", "0013"
+TABLE, BEFORE = "curation_scrub", "0009"
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
