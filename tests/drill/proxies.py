@@ -54,9 +54,10 @@ class Proxy:
         text = OTHER_NAMES.sub("", OF_TLS.sub("", (PROXIES / "nginx.conf").read_text()))
         text = text.replace("listen 443 ssl http2", f"listen 127.0.0.1:{self.port}").replace(NAME, "localhost")
         paths = [f"{one}_temp_path {self.folder};" for one in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")]
+        text = _both(text, "server", " max_fails=0;", self._ports)
         file.write_text(
             f"pid {self.folder}/nginx.pid; error_log stderr; master_process off; daemon off; user root;\n"
-            f"events {{}}\nhttp {{ access_log off; {' '.join(paths)}\n{_both(text, 'server', ';', self._ports)} }}"
+            f"events {{}}\nhttp {{ access_log off; {' '.join(paths)}\n{text} }}"
         )
         return ["-c", str(file), "-p", str(self.folder)]
 

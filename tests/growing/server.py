@@ -57,7 +57,10 @@ class TwoRoles:
 
     def restart(self) -> None:
         """Start it again after a stop."""
+        mode = self.data.stat().st_mode
+        self.data.chmod(0o700)  # A pool may have been let in, and PostgreSQL starts where nobody else is.
         self._cluster.start()
+        self.data.chmod(mode)
 
     def kill(self) -> None:
         """End it at once, as a crash does."""
