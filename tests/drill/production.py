@@ -251,7 +251,7 @@ def production(
     with ExitStack() as stack:
         # What is kept for tests is of the version that BigMind brings; another one is migrated by the first worker.
         is_ours = cluster.programs_for is programs_for
-        database, folder = stack.enter_context(two_roles(migrated=is_ours))
+        database, folder = stack.enter_context(two_roles(migrated=is_ours, durable=True))
         (folder / "pool").mkdir()
         (folder / "proxy").mkdir()
         pool = Pool(folder / "pool", database.application_url, sessions=SESSIONS)

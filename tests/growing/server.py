@@ -26,8 +26,8 @@ APPLICATION = "bigmind_app"
 class TwoRoles:
     """One server, and how each of its roles reaches it."""
 
-    def __init__(self, home: Path) -> None:
-        self._cluster = Cluster(home, durable=False)
+    def __init__(self, home: Path, *, durable: bool = False) -> None:
+        self._cluster = Cluster(home, durable=durable)
         self.owner_url = self._cluster.url
         host = quote(str(self._cluster.socket_folder), safe="")
         self.application_url = f"postgres://{APPLICATION}:{PASSWORD}@{host}/{NAME}"
@@ -88,10 +88,10 @@ def see_everybody(owner: psycopg.Connection) -> None:
 
 
 @contextmanager
-def two_roles(*, migrated: bool = False) -> Iterator[tuple[TwoRoles, Path]]:
+def two_roles(*, migrated: bool = False, durable: bool = False) -> Iterator[tuple[TwoRoles, Path]]:
     """Yield a running server of two roles, whose database may be `migrated` already, and a folder for what uses it."""
     folder = Path(tempfile.mkdtemp(prefix="bm-"))
-    server = TwoRoles(folder / "database")
+    server = TwoRoles(folder / "database", durable=durable)
     try:
         server.start(migrated=migrated)
         yield server, folder
