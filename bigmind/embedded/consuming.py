@@ -69,6 +69,7 @@ class TakingThread(Thread):
     def run(self) -> None:
         """Ping and record until the worker stops."""
         task_prerun.connect(self._note, dispatch_uid="bigmind.embedded.consuming", weak=False)
+        self._record(is_over=False)
         is_over = False
         while not is_over:
             is_busy = len(state.active_requests) >= self._worker.concurrency

@@ -18,6 +18,8 @@ AT_ONCE = 32
 MEGABYTE = 1024 * 1024
 MOST_MEMORY = 500
 SOAK_SECONDS = 60 * float(os.environ.get("DRILL_SOAK_MINUTES", "2"))
+WARMING = 3_000
+"""Calls until each thread of each process has done everything."""
 GROWTH_PER_1000 = 1.0
 FIRST_TIMES = 2.0
 
@@ -33,7 +35,7 @@ def test_a_fresh_process_under_32_first_calls_and_what_many_calls_leave_behind(
         report(f"{AT_ONCE} first writes at once: {first:.2f} s, warm {warm:.2f} s ({first / warm:.2f} x)")
         report(f"memory of two web processes after them: {peak:.0f} MB (PSS)")
 
-        _read_and_write(whole, 1_000)
+        _read_and_write(whole, WARMING)
         before, connections = _memory(whole), _connections(whole)
         began, calls = time.monotonic(), 0
         while time.monotonic() < began + SOAK_SECONDS:
