@@ -34,8 +34,6 @@ WRITTEN_OUT = {
     # What other programs call them, and which fields go to them. A kind that no program knows goes to none.
     "knowledge/transfer/readers/items.py": KNOWN_ELSEWHERE,
     "knowledge/transfer/readers/mcp_memory_service.py": KNOWN_ELSEWHERE - {"chunk"},
-    # Search lies below the registry, and has to know whose passages of a kind there can be.
-    "knowledge/models/passages.py": KNOWN_ELSEWHERE - {"session"} | {"summary"},
 }
 """Where four or more kinds are named in one literal, and which these have to be."""
 

@@ -8,14 +8,14 @@ from time import sleep
 
 import pytest
 from django.db import connection, transaction
-from knowledge.models.outcomes import digest_of_person
 
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.lessons.lookup import lesson_for
-from knowledge.models import DIGEST_CHARS, EntryFingerprint, LessonAsked
+from knowledge.models import EntryFingerprint, LessonAsked
+from knowledge.models.person_digests import DIGEST_CHARS, digest_of_person
 from knowledge.services.embedding import embed_pending
 from knowledge.services.entries import add_entry, delete_entry, update_entry
 from knowledge.services.entry_imports import import_entries
