@@ -13,6 +13,7 @@ from tests.embedded.instance import eventually
 
 pytestmark = pytest.mark.drill
 SAID_WITHIN = WELL_WITHIN = 60.0
+_kept: list[Redis] = []
 _LINE = re.compile(r'^bigmind_part_well\{part="(\w+)"\} ([01])', re.MULTILINE)
 
 
@@ -27,19 +28,16 @@ def _start_workers(whole: Production) -> None:
 
 
 def _let_redis_take_nobody(whole: Production) -> None:
-    """Leave room for those who are connected already, and drop them."""
-    with Redis.from_url(whole.redis.url) as client:
-        client.config_set("maxclients", 1)
-        client.client_kill_filter(skipme=True, _type="normal")
-    time.sleep(1)
+    """Leave room for the drill's own connection, by which this is taken back, and drop all others."""
+    client = Redis.from_url(whole.redis.url, single_connection_client=True)
+    client.config_set("maxclients", 1)
+    client.client_kill_filter(skipme=True, _type="normal")
+    _kept.append(client)
 
 
-def _let_redis_take_all(whole: Production) -> None:
-    def is_taken() -> bool:
-        with Redis.from_url(whole.redis.url) as client:
-            return bool(client.config_set("maxclients", 1_000))
-
-    eventually(is_taken, within=30)
+def _let_redis_take_all(_: Production) -> None:
+    with _kept.pop() as client:
+        client.config_set("maxclients", 1_000)
 
 
 @pytest.mark.parametrize(
