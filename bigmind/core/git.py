@@ -3,13 +3,9 @@
 import os
 import signal
 import subprocess
-import time
 from contextlib import suppress
-from pathlib import Path
 
 SECONDS_TO_END = 5.0
-LOCK_SECONDS = 600.0
-"""A lock file that is older was left by a git that was killed: no command that BigMind starts may take so long."""
 _OF_A_HOOK = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"}
 """What git sets for its hooks: it would lead every command to the repository of the hook."""
 
@@ -36,15 +32,6 @@ def run_git(*arguments: str, seconds: float, **environment: str) -> "subprocess.
         _end(process)
         raise
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
-
-
-def remove_old_locks(folder: Path) -> None:
-    """Remove the lock files that a git which was killed left in a repository: it removes none by itself."""
-    before = time.time() - LOCK_SECONDS
-    for lock in folder.rglob("*.lock"):
-        with suppress(OSError):
-            if lock.lstat().st_mtime < before:
-                lock.unlink()
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

@@ -37,11 +37,6 @@ def sign(document: Any, *, purpose: str) -> dict[str, str]:
     }
 
 
-def public_key_of(purpose: str) -> str:
-    """Return the public key that this instance signs with for a purpose, as hexadecimal."""
-    return _signing_key(purpose).public_key().public_bytes_raw().hex()
-
-
 def check_signature(told: Mapping[str, Any], *, purpose: str) -> SignatureVerdict:
     """Say whether what is `signed` is word for word what `signature` covers, and whether this instance signed it."""
     try:

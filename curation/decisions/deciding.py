@@ -176,12 +176,9 @@ def decide_many(
     return done
 
 
-def approve_at_once(actor: Actor, entry: CompanyEntry, *, notes: str = "") -> Review:
-    """Approve an entry in personal mode, where its proposer decides alone, or as a line of a pack that was reviewed.
-
-    Returns the step that was recorded.
-    """
-    return record(actor, entry, Action.APPROVE, notes=notes, changes=fields_of_approval(actor, entry, notes=notes))
+def approve_at_once(actor: Actor, entry: CompanyEntry) -> None:
+    """Approve an entry in personal mode, where its proposer decides alone."""
+    record(actor, entry, Action.APPROVE, changes=fields_of_approval(actor, entry, notes=""))
 
 
 def _ask_to_read(entry: CompanyEntry) -> Conflict:
