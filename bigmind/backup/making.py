@@ -78,10 +78,10 @@ def write_backup(database: "psycopg.Connection[Any]", place: Path, recipients: S
     """Make a backup through a connection that holds the lock, and return it."""
     read_recipients(recipients)
     _prepare(place)
-    name = f"{PREFIX}{datetime.now(UTC):{STAMP}}"
-    folder, aside = place / name, place / f"{name}{PARTIAL}"
-    if folder.exists():
-        raise Conflict(f"{folder} is there already.", hint="Wait a second and try again.")
+    # Its name has the second: one that was made within it would be overwritten.
+    while (folder := place / f"{PREFIX}{datetime.now(UTC):{STAMP}}").exists():
+        time.sleep(0.1)
+    aside = place / f"{folder.name}{PARTIAL}"
     try:
         aside.mkdir(mode=0o700)
         manifest = _fill(aside, database, recipients)

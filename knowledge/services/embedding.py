@@ -10,7 +10,7 @@ from uuid import UUID
 
 import structlog
 from django.core.exceptions import ImproperlyConfigured
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -18,6 +18,7 @@ from accounts.actor import Actor
 from bigmind.core.background import after_commit
 from bigmind.core.read_only import is_read_only
 from bigmind.core.roles import NotOwner
+from bigmind.observability.outages import DATABASE, outage_behind
 from knowledge.embeddings.circuit import Circuit
 from knowledge.embeddings.pace import note_pace
 from knowledge.embeddings.providers import Embedded, Embedder, EmbedderError, TextsRefused, TokenEmbedder, provider
@@ -35,6 +36,7 @@ FIRST_BATCH = 10
 COMPARED_AT_ONCE = 20
 FILLED_AT_ONCE = 20
 STORED_AGAIN, STORED_AGAIN_SECONDS = 2, 0.05
+LOST_SECONDS = 0.5
 WAIT_WHEN_DOWN = timedelta(seconds=15)
 WAIT_WHEN_REFUSED = timedelta(days=1)
 WAIT_WHEN_STOPPED = timedelta(days=3650)
@@ -128,7 +130,7 @@ def _work_off(embedder: Embedder, space: EmbeddingSpace) -> Iterator[int]:
     size, had_turn = FIRST_BATCH, set[Lane]()
     while claimed := _claim(space, size, had_turn):
         began = monotonic()
-        yield _embed(embedder, space, claimed)
+        yield _embed_claimed(embedder, space, claimed)
         if space.failed_at:
             space.failed_at = None
             space.save(update_fields=["failed_at"])
@@ -407,6 +409,20 @@ def _next_in_turn(due: QuerySet[PassageVector], most: int, had_turn: set[Lane]) 
         if rows := list(new.filter(owner=None, kind=kind).order_by(HAS_VECTOR, "-id")[:most]):
             return rows
     return []
+
+
+def _embed_claimed(embedder: Embedder, space: EmbeddingSpace, rows: Sequence[PassageVector]) -> int:
+    """Embed a batch, again as long as its lease lasts if the database is lost: no one else may take it till then."""
+    give_up = monotonic() + LEASE.total_seconds()
+    while True:
+        try:
+            return _embed(embedder, space, rows)
+        except (OperationalError, InterfaceError) as error:
+            if outage_behind(error) != DATABASE or monotonic() > give_up:
+                raise
+            log.warning("The database was lost while texts were embedded; they are tried again.", error=error)
+            sleep(LOST_SECONDS)
+            connection.close_if_unusable_or_obsolete()
 
 
 def _embed(embedder: Embedder, space: EmbeddingSpace, rows: Sequence[PassageVector]) -> int:

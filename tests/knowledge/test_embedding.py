@@ -97,6 +97,28 @@ def test_a_batch_whose_worker_was_killed_is_taken_over_when_its_lease_ends():
     assert (during, embed_pending()) == (0, 1)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_batch_whose_connection_was_lost_while_it_was_embedded_is_stored_at_once(monkeypatch):
+    from knowledge.embeddings.hashing import Hashing
+
+    embed, lost = Hashing.embed, []
+
+    def embed_and_lose(self, texts, **options):
+        if not lost:
+            lost.append(connection.connection.info.backend_pid)
+            other = connection.copy()
+            with other.cursor() as cursor:
+                cursor.execute("SELECT pg_terminate_backend(%s, 5000)", lost)
+            other.close()
+        return embed(self, texts, **options)
+
+    store_fact(make_actor(), category="decision", fact="Deploys go through the router.")
+    monkeypatch.setattr(Hashing, "embed", embed_and_lose)
+
+    assert embed_pending() == 1
+    assert lost != [connection.connection.info.backend_pid]
+
+
 def test_while_the_embedder_is_down_words_decide_and_the_answer_says_so(no_embedder, monkeypatch):
     monkeypatch.setattr("knowledge.embeddings.retry.sleep", lambda seconds: None)
     actor = make_actor()
