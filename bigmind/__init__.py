@@ -1,3 +1,3 @@
 """BigMind: persistent, institutional memory for AI agents, curated by people."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
