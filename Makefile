@@ -136,7 +136,6 @@ requirements: $(VENV)/.dev ## Pin the newest versions that pyproject.toml allows
 	$(COMPILE) --upgrade pyproject.toml requirements/build.in --extra dev -c requirements/run.txt -o requirements/dev.txt
 	$(COMPILE) --upgrade --group docs -c requirements/dev.txt -o requirements/docs.txt
 	$(COMPILE) --upgrade requirements/mcp1.in -o requirements/mcp1.txt
-	$(COMPILE) --upgrade requirements/patroni.in -o requirements/patroni.txt
 	$(COMPILE) --upgrade requirements/virtualenv.in -c requirements/dev.txt -o requirements/virtualenv.txt
 
 clean: ## Remove what make made in this folder; your data in BIGMIND_HOME stays

@@ -13,7 +13,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH = "figures", "search", "retrieval", "operations", "growth"
 COST, DECISIONS, TRIGGERS, DESK = "cost", "decisions", "triggers", "desk"
 CONTEXT, TRUTH, UNKNOWN, THEN, LOOKUP, ANCHORS = "context", "truth", "unknown", "then", "documentation", "anchors"
-PEERS, COMPANY, SERVERS, PARTITIONS, SMALL = "peers", "company", "servers", "partitions", "small"
+PEERS, COMPANY, SERVERS, SMALL = "peers", "company", "servers", "small"
 """What is measured, by the name that its table's markers have in the page."""
 
 
@@ -34,7 +34,7 @@ def main() -> None:
         return
     # One takes hours at its full size, one measures nothing, two need the network, one a browser, two programs
     # of others, one asks everything seven times, and one rewrites tables three times.
-    usual = _MEASURES.keys() - {GROWTH, COMPANY, LOOKUP, ANCHORS, DESK, PEERS, DECISIONS, SERVERS, PARTITIONS}
+    usual = _MEASURES.keys() - {GROWTH, COMPANY, LOOKUP, ANCHORS, DESK, PEERS, DECISIONS, SERVERS}
     chosen = {arguments.only} if arguments.only else usual
     measures = {name: measure for name, measure in _MEASURES.items() if name in chosen}
     if arguments.write and UNKNOWN in measures:
@@ -62,7 +62,7 @@ def _golden() -> list[str]:
 
 
 def _write(name: str, table: str) -> None:
-    page = DOCS / ("growing.md" if name in {GROWTH, COMPANY, PARTITIONS} else "benchmarks.md")
+    page = DOCS / ("growing.md" if name in {GROWTH, COMPANY} else "benchmarks.md")
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
     head, _, rest = page.read_text().partition(begin)
     page.write_text(f"{head}{begin}\n{table}\n{end}{rest.partition(end)[2]}")
@@ -199,12 +199,6 @@ def _growth() -> str:
     return _table(growth.measure(), f"python -m benchmarks --only {GROWTH}")
 
 
-def _partitions() -> str:
-    from benchmarks import partitions
-
-    return _table(partitions.measure(), f"python -m benchmarks --only {PARTITIONS}")
-
-
 def _company() -> str:
     from benchmarks import company
 
@@ -255,7 +249,6 @@ _MEASURES = {
     OPERATIONS: _operations,
     GROWTH: _growth,
     COMPANY: _company,
-    PARTITIONS: _partitions,
 }
 
 

@@ -16,7 +16,6 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "restore": "Replace the instance's data with a backup.",
         "scrub": "Remove a text from everything BigMind keeps.",
         "reindex": "Find and repair what is stored but missing from the search index.",
-        "partition": "Divide the tables of passages and vectors by owner, or make them whole again.",
         "sign_in_link": "Create a one-time sign-in link.",
     },
     "Connect agents": {

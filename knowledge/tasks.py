@@ -6,7 +6,6 @@ from knowledge.app_maps import runs as app_runs
 from knowledge.capture.forgetting import forget_old_captures
 from knowledge.models import Session
 from knowledge.search import indexes
-from knowledge.search.partitions import leftovers
 from knowledge.services import (
     asking_again,
     closing_sessions,
@@ -80,8 +79,7 @@ def index_people() -> None:
 
 @shared_task
 def keep_indexes() -> None:
-    """Make the indexes over vectors that large scopes lack, drop those nobody needs and what partitioning left."""
-    leftovers.clear_leftovers()
+    """Make the indexes over vectors that large scopes lack and drop those nobody needs."""
     indexes.keep_indexes()
 
 

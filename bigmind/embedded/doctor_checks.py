@@ -28,15 +28,13 @@ from bigmind.environment import Environment, unknown_variables
 from bigmind.environment.parts import PARTS, find_misplaced
 from bigmind.observability import health
 from bigmind.settings import FILES
-from knowledge.search.partitions.leftovers import find_leftovers
-from knowledge.search.partitions.tables import count_partitions
 
 OLDEST_PYTHON = (3, 11)
 PATIENCE_SECONDS = 3
 POOL_SECONDS = {"server_login_retry": 3, "query_wait_timeout": 15}
 """The longest that is well: the pool adds the first to an outage of the database, and holds threads for the second."""
 COMFORTABLE_FREE_BYTES = 1024**3
-OF_THE_DATABASE = ("database", "wall", "vector", "migrations", "writes", "clock", "changes", "pool", "partitions")
+OF_THE_DATABASE = ("database", "wall", "vector", "migrations", "writes", "clock", "changes", "pool")
 OF_WEB = ("port", "web", "processes", "sessions")
 START = f"Start BigMind: {start_command()}"
 SESSION_CALLS = 4
@@ -262,7 +260,6 @@ def database(parts: Collection[str]) -> Iterator[Check]:
     yield _part(clock, "Let this machine and the database take their time by NTP.", CheckStatus.WARNING)
     yield _changes() if "web" in parts else _skip("changes", "web runs elsewhere")
     yield _pool()
-    yield _partitions()
 
 
 def _wall(role: str, is_above: bool, parts: Collection[str]) -> Check:
@@ -322,19 +319,6 @@ def _pool() -> Check:
     advice = "Set server_login_retry = 1 and query_wait_timeout = 5 in pgbouncer.ini, and RELOAD it."
     worse = f"PgBouncer makes each outage of the database longer: {words}"
     return Check("pool", CheckStatus.WARNING, worse, advice)
-
-
-def _partitions() -> Check:
-    """Whether a `bigmind partition` was killed, and left something to clear or to finish."""
-    if is_read_only():
-        return Check("partitions", CheckStatus.SKIPPED, "they are made on the primary")
-    left = find_leftovers()
-    if left:
-        found = f"`bigmind partition` was killed, and left {', '.join(left)}"
-        advice = "Run it again, or bigmind partition --undo; else a worker that knows the owner clears it up soon."
-        return Check("partitions", CheckStatus.WARNING, found, advice)
-    count = count_partitions()
-    return Check("partitions", CheckStatus.OK, f"{count} by owner, and one of what is shared" if count else "none")
 
 
 def _owns_tables() -> bool:

@@ -1,8 +1,7 @@
 """What has not been compared in meaning yet waits in its row, so that no worker loses it."""
 
+from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
-
-from bigmind.core.partitioned import AddIndexToPartitions
 
 
 class Migration(migrations.Migration):
@@ -21,7 +20,7 @@ class Migration(migrations.Migration):
                 help_text="Whether it was compared in meaning with older ones, or need not be.",
             ),
         ),
-        AddIndexToPartitions(
+        AddIndexConcurrently(
             "passage",
             models.Index(fields=["id"], name="passage_uncompared", condition=models.Q(("compared", False))),
         ),

@@ -84,7 +84,7 @@ keeps them; the limit bounds its memory where questions bring ever new words."""
 
 # Of the first passages, which begin with the title and have all names: grouped by which words they have, the most
 # telling are chosen without reading the others. Of equals those with short titles, which have little besides. Ids
-# become text once, because passages have theirs as text; without an owner only one partition is read (decision 69).
+# become text once, because passages have theirs as text.
 _NAMED = """
 WITH eligible AS MATERIALIZED (SELECT id::text FROM ({eligible}) AS eligible(id))
 SELECT has, count(*), (array_agg(source_id ORDER BY title, id))[1:{limit}] FROM (

@@ -21,11 +21,10 @@ from knowledge.models import EmbeddingSpace, Kind
 CHANGED_ROWS = 1_000
 CHANGED_SHARE = 0.5
 
-# Partitions are looked at together, and analysed with the table that they are parts of.
 _OUTDATED = """
-SELECT coalesce(pg_partition_root(relid), relid)::regclass::text AS name FROM pg_stat_user_tables
-WHERE schemaname = 'public' AND relname LIKE 'knowledge\\_%%'
-GROUP BY 1 HAVING sum(n_mod_since_analyze) >= greatest(%s, %s * sum(n_live_tup)) ORDER BY 1
+SELECT relname FROM pg_stat_user_tables
+WHERE schemaname = 'public' AND relname LIKE 'knowledge\\_%%' AND n_mod_since_analyze >= greatest(%s, %s * n_live_tup)
+ORDER BY 1
 """
 
 log = structlog.get_logger()
@@ -51,14 +50,14 @@ LATE = timedelta(minutes=25)
 """After two runs that did not come something is wrong."""
 LOCK = 0x6E656172  # "near"
 _SIZES = """
-SELECT space_id, coalesce(replace(owner_id::text, '-', ''), 'shared'), count(vector), tableoid::regclass::text
-FROM knowledge_passagevector GROUP BY space_id, owner_id, tableoid HAVING count(vector) >= %s
+SELECT space_id, coalesce(replace(owner_id::text, '-', ''), 'shared'), count(vector)
+FROM knowledge_passagevector GROUP BY space_id, owner_id HAVING count(vector) >= %s
 """
 _THERE = """
 SELECT relname, indisvalid FROM pg_class JOIN pg_index ON pg_class.oid = pg_index.indexrelid WHERE relname LIKE %s
 """
 _CREATE = """
-CREATE INDEX CONCURRENTLY {name} ON {table}
+CREATE INDEX CONCURRENTLY {name} ON knowledge_passagevector
 USING hnsw (({vector}) halfvec_cosine_ops) WITH (m = {links}, ef_construction = {care})
 WHERE space_id = {space} AND vector IS NOT NULL AND {owner}
 """
@@ -159,7 +158,7 @@ def keep_indexes() -> list[str]:
         NotOwner: this process may not build them.
     """
     require_owner("build indexes")
-    with hold_lock() as is_alone, owner().cursor() as cursor:
+    with _hold_lock() as is_alone, owner().cursor() as cursor:
         if not is_alone:
             return []
         cursor.execute(_THERE, [_ANY])
@@ -169,11 +168,10 @@ def keep_indexes() -> list[str]:
         dropped = [name for name, is_valid in there.items() if not is_valid or name not in sizes]
         for name in dropped:
             cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
-        made = [name for name, (size, _) in sizes.items() if size >= LARGE and (name not in there or name in dropped)]
+        made = [name for name, size in sizes.items() if size >= LARGE and (name not in there or name in dropped)]
         for name in made:
-            size, table = sizes[name]
-            cursor.execute(_definition(name, table))
-            log.info("A large scope has an index of its own.", index=name, vectors=size)
+            cursor.execute(_definition(name))
+            log.info("A large scope has an index of its own.", index=name, vectors=sizes[name])
     return [*dropped, *made]
 
 
@@ -186,7 +184,7 @@ def drop_indexes(space: EmbeddingSpace) -> None:
         NotOwner: this process may not drop them.
     """
     require_owner("drop indexes")
-    with hold_lock() as is_alone, owner().cursor() as cursor:
+    with _hold_lock() as is_alone, owner().cursor() as cursor:
         if not is_alone:
             return
         cursor.execute(_THERE, [f"{PREFIX}{space.pk}\\_%"])
@@ -209,24 +207,20 @@ def indexes_error() -> str:
     return ""
 
 
-def _sizes() -> dict[str, tuple[int, str]]:
-    """Return the names of the indexes that should exist, or may stay, each with the number of vectors and their table.
-
-    That is the partition of the scope, where there are any: it has the rows of the whole scope.
-    """
+def _sizes() -> dict[str, int]:
+    """Return the names of the indexes that should exist, or may stay, each with the number of vectors."""
     spaces = dict(EmbeddingSpace.objects.filter(dimensions__lte=MOST_DIMENSIONS).values_list("pk", "dimensions"))
     with owner().cursor() as cursor:
         cursor.execute(_SIZES, [LARGE // 2])
         rows = cursor.fetchall()
-    return {f"{PREFIX}{space}_{scope}": (size, table) for space, scope, size, table in rows if space in spaces}
+    return {f"{PREFIX}{space}_{scope}": size for space, scope, size in rows if space in spaces}
 
 
-def _definition(name: str, table: str) -> str:
+def _definition(name: str) -> str:
     space, _, scope = name.removeprefix(PREFIX).partition("_")
     dimensions = EmbeddingSpace.objects.get(pk=space).dimensions
     return _CREATE.format(
         name=name,
-        table=table,
         vector=as_indexed("vector", dimensions),
         links=LINKS,
         care=CARE,
@@ -236,8 +230,8 @@ def _definition(name: str, table: str) -> str:
 
 
 @contextmanager
-def hold_lock() -> Iterator[bool]:
-    """Hold the advisory lock of building indexes and partitions; yield False at once if another process holds it.
+def _hold_lock() -> Iterator[bool]:
+    """Hold the advisory lock of building indexes; yield False at once if another process holds it.
 
     A session lock, not one of a transaction: CREATE INDEX CONCURRENTLY cannot run inside a transaction.
     """
@@ -245,7 +239,7 @@ def hold_lock() -> Iterator[bool]:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
         is_alone = bool(cursor.fetchone()[0])
         if not is_alone:
-            log.info("Another process is at work on indexes or partitions; this one leaves them alone.")
+            log.info("Another process is at work on indexes; this one leaves them alone.")
             yield False
             return
         try:

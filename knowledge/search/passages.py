@@ -21,7 +21,6 @@ from knowledge.search.languages import dictionary_of
 from knowledge.search.passage_splitting import heads_of, split_text
 from knowledge.search.spelling import add_words
 
-# ON CONFLICT names no key, because keys are those of each partition (decision 69).
 # A space that is being dropped is skipped; else the commit would fail because it is gone.
 _QUEUE = """
 INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, kind, trouble)

@@ -47,7 +47,7 @@ class SearchQuestion:
 
     @property
     def searched(self) -> Sql:
-        """The condition that a passage is of a scope that is searched: where there are partitions, which to read."""
+        """The condition that a passage is of a scope that is searched."""
         return of_scopes("passage", self.scopes)
 
 

@@ -3,17 +3,14 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
 from django.db import connection
-from django.db.migrations import AddConstraint, CreateModel, Migration, RunPython, RunSQL
+from django.db.migrations import CreateModel, Migration, RunPython, RunSQL
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations import SeparateDatabaseAndState
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 from django.db.migrations.utils import resolve_relation
-from django.db.models import Field, UniqueConstraint
-
-from bigmind.core.partitioned import AddIndexToPartitions, RemoveIndexFromPartitions
+from django.db.models import Field
 
 OURS = ("accounts", "curation", "knowledge")
 ALLOWED: dict[str, str] = {
@@ -27,9 +24,6 @@ ALLOWED: dict[str, str] = {
     "knowledge.0040_app_map_servers": "Workflows of app maps are few: the constraint takes milliseconds.",
 }
 """Migrations that break a rule, each with the reason why nobody will notice."""
-
-PARTITIONED, PARTITIONED_SINCE = {"passage", "passagevector"}, "0053"
-"""Models whose tables may be partitioned, and the first number of a migration of theirs that has to know it."""
 
 _TABLE = r'(?:IF EXISTS |ONLY )?(?:"?public"?\.)?"?(?P<table>\w+)"?'
 _CREATES = re.compile(rf"CREATE TABLE (?:IF NOT EXISTS )?{_TABLE}", re.IGNORECASE)
@@ -63,8 +57,6 @@ def troubles_of(migration: Migration, sql: list[str]) -> Iterator[str]:
             held = alters["table"] if alters else held
             yield from _troubles_of_change(statement)
     for operation in _flat(migration.operations):
-        if migration.name >= PARTITIONED_SINCE and getattr(operation, "model_name_lower", "") in PARTITIONED:
-            yield from _troubles_of_partitions(operation)
         if isinstance(operation, RunPython | RunSQL) and not operation.reversible:
             yield f"cannot be taken back: {operation.describe()}"
 
@@ -124,15 +116,6 @@ def _troubles_of_change(statement: str) -> Iterator[str]:
     for trouble, pattern in _BREAKS.items():
         if re.search(pattern, statement, re.IGNORECASE):
             yield f"{trouble}: {statement}"
-
-
-def _troubles_of_partitions(operation: Operation) -> Iterator[str]:
-    if isinstance(operation, AddIndexToPartitions | RemoveIndexFromPartitions):
-        return
-    if isinstance(operation, AddIndexConcurrently | RemoveIndexConcurrently):
-        yield f"knows no partitions: use bigmind/core/partitioned.py. {operation.describe()}"
-    if isinstance(operation, AddConstraint) and isinstance(operation.constraint, UniqueConstraint):
-        yield f"adds a key to a table that may be partitioned: each partition has its own. {operation.describe()}"
 
 
 def _flat(operations: Iterable[Operation], *, of_state: bool = False) -> Iterator[Operation]:

@@ -81,6 +81,17 @@ def test_through_a_pool_it_does_not_begin(undone: None, monkeypatch: pytest.Monk
     assert TABLE not in _tables()
 
 
+def test_tables_that_an_earlier_version_divided_are_left_alone(undone: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE knowledge_passage_old (id bigint)")
+
+        with pytest.raises(CommandError, match="`bigmind partition --undo` with the version before"):
+            call_command("migrate", "curation", verbosity=0)
+        cursor.execute("DROP TABLE knowledge_passage_old")
+
+    assert TABLE not in _tables()
+
+
 @pytest.fixture
 def beside() -> Iterator[Callable[..., None]]:
     """Return what applies a migration outside of a transaction: a new column, other operations, an index of it."""

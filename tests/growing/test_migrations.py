@@ -1,11 +1,9 @@
 """Migrations let the version before them serve on: nobody waits for a lock, and nothing they read is gone."""
 
 import pytest
-from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
 from django.db import connection, migrations, models
 from django.db.migrations.loader import MigrationLoader
 
-from bigmind.core.partitioned import AddIndexToPartitions
 from tests.growing.migrations import ALLOWED, new_migrations, sql_of, troubles_of
 
 
@@ -74,19 +72,6 @@ def test_tables_that_there_are_must_be_changed_last() -> None:
 
     assert len(list(troubles_of(_migration(), [change, make]))) == 1
     assert list(troubles_of(_migration(), [make, change])) == []
-
-
-def test_an_index_or_key_of_a_table_that_may_be_partitioned_must_know_partitions() -> None:
-    index, key = models.Index(fields=["digest"], name="trial"), models.UniqueConstraint(fields=["digest"], name="trial")
-    unaware = [
-        AddIndexConcurrently("passage", index),
-        RemoveIndexConcurrently("passagevector", "trial"),
-        migrations.AddConstraint("passage", key),
-    ]
-    aware = [AddIndexToPartitions("passage", index), AddIndexConcurrently("fact", index)]
-
-    assert len(list(troubles_of(_migration(*unaware), []))) == 3
-    assert list(troubles_of(_migration(*aware), [])) == []
 
 
 def test_what_cannot_be_taken_back_is_refused() -> None:

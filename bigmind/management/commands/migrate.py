@@ -42,6 +42,10 @@ _OLDEST = """
 SELECT pid, application_name, round(extract(epoch FROM now() - xact_start))::int FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL ORDER BY xact_start LIMIT 1
 """
+_DIVIDED = """
+SELECT EXISTS (SELECT FROM pg_class WHERE relkind = 'p' AND relname IN ('knowledge_passage', 'knowledge_passagevector')
+    OR relname ~ '^knowledge_passage(vector)?_(new|old|changed)$')
+"""
 
 
 class Steps:
@@ -159,6 +163,7 @@ class Command(migrate.Command):
     def _handle(self, *args: Any, patience: float, migrates: bool, **options: Any) -> None:
         if migrates:
             require_owner("migrate the database")
+            self._refuse_partitions()
             install_vector()  # Before anything has begun: otherwise the first migrations would be applied alone.
         before = self._list_applied() if options.get("json") else set()
         if options.get("json"):
@@ -187,6 +192,16 @@ class Command(migrate.Command):
         if options.get("json"):
             applied = sorted(f"{app}.{name}" for app, name in self._list_applied() - before)
             self.stdout.write(json.dumps({"applied": applied}))
+
+    def _refuse_partitions(self) -> None:
+        """Leave a database alone whose tables an earlier version divided: only that version can make them whole."""
+        with self.on.cursor() as cursor:
+            cursor.execute(_DIVIDED)
+            if cursor.fetchone() == (True,):
+                raise CannotStart(
+                    "Passages and vectors are divided into partitions, which this version no longer has."
+                    " Run `bigmind partition --undo` with the version before, then upgrade."
+                )
 
     def _list_applied(self) -> set[tuple[str, str]]:
         return set(MigrationRecorder(self.on).applied_migrations())
