@@ -317,10 +317,6 @@ INSTANCE_NAME = ENVIRONMENT.instance_name
 
 BUDIBASE_URL = ENVIRONMENT.budibase_url
 BUDIBASE_API_KEY = ENVIRONMENT.budibase_api_key.get_secret_value()
-NOCODB_URL = ENVIRONMENT.nocodb_url
-NOCODB_API_KEY = ENVIRONMENT.nocodb_api_key.get_secret_value()
-AIRTABLE_URL = ENVIRONMENT.airtable_url
-AIRTABLE_API_KEY = ENVIRONMENT.airtable_api_key.get_secret_value()
 CONNECTOR_LOOKUPS = ENVIRONMENT.connector_lookups
 
 GITHUB_URL = ENVIRONMENT.github_url

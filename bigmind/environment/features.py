@@ -22,19 +22,6 @@ class Features(InstanceSettings):
     budibase_api_key: SecretStr = Field(
         default=SecretStr(""), description="Key for Budibase’s public API. BigMind only reads with it."
     )
-    nocodb_url: str = Field(
-        default="", description="NocoDB server whose bases are mapped automatically, such as `https://app.nocodb.com`."
-    )
-    nocodb_api_key: SecretStr = Field(
-        default=SecretStr(""),
-        description="API token of NocoDB. BigMind only reads with it, with the rights of its owner.",
-    )
-    airtable_url: str = Field(default="https://api.airtable.com", description="Address of Airtable’s API.")
-    airtable_api_key: SecretStr = Field(
-        default=SecretStr(""),
-        description="Personal access token of Airtable with the scopes `schema.bases:read` and `data.records:read`; "
-        "its bases are mapped automatically. BigMind only reads with it.",
-    )
     connector_lookups: Literal["curators", "everyone"] = Field(
         default="curators",
         json_schema_extra=changeable("CONNECTOR_LOOKUPS"),
@@ -92,7 +79,7 @@ class Features(InstanceSettings):
     )
     time_zone: str = Field(default="UTC", description="Time zone of the pages and of dates shown to agents.")
 
-    @field_validator("budibase_url", "nocodb_url", "airtable_url", "github_url")
+    @field_validator("budibase_url", "github_url")
     @classmethod
     def address_without_name(cls, url: str) -> str:
         """Refuse what is no address of the web, or has a key in it, which logs would show."""

@@ -36,9 +36,7 @@ _ACRONYMS = {word.lower(): word for word in ("URL", "ID", "API", "MCP", "HSTS", 
     "mfa": "two-factor authentication",
     "oidc": "single sign-on:",
     "github": "GitHub",
-    "nocodb": "NocoDB",
     "budibase": "Budibase",
-    "airtable": "Airtable",
     "redis": "Redis",
 }
 

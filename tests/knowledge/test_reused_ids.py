@@ -15,7 +15,7 @@ from knowledge.app_maps.runs import bootstrap_apps, rebuild_app
 from knowledge.models import App, AppEntity, AppTable
 from knowledge.tasks import carry_on_app_runs
 from tests.factories import make_actor
-from tests.knowledge import airtable_server, budibase_server, nocodb_server
+from tests.knowledge import budibase_server
 
 pytestmark = pytest.mark.django_db
 
@@ -54,52 +54,23 @@ def _budibase() -> World:
     )
 
 
-def _airtable() -> World:
-    server = airtable_server.Airtable()
-    return World(
-        server,
-        "Sales",
-        (airtable_server.ELICIT, "recOTHER000000001"),
-        lambda rows: server.records.__setitem__(airtable_server.CLIENTS, rows),
-        lambda name: server.bases[0].__setitem__("name", name),
-        lambda id, name: server.bases.append({"id": id, "name": name, "permissionLevel": "read"}),
-    )
-
-
-def _nocodb() -> World:
-    server = nocodb_server.Nocodb()
-    return World(
-        server,
-        "Sales",
-        (1, 9),
-        lambda rows: server.records.__setitem__(nocodb_server.CLIENTS, rows),
-        lambda name: server.bases[0].__setitem__("title", name),
-        lambda id, name: server.bases.append({"id": id, "title": name}),
-    )
-
-
-@pytest.fixture(params=[_budibase, _airtable, _nocodb], ids=["budibase", "airtable", "nocodb"])
-def world(request: pytest.FixtureRequest, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+@pytest.fixture
+def world(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """A system whose clients are mapped: Elicit by its id and its name."""
     monkeypatch.setattr(web_api, "PAUSES", (0.0, 0.0))
     monkeypatch.setattr(web_api, "HURRIED_PAUSES", (0.0,))
-    made = request.param()
-    system = request.param.__name__.strip("_").upper()
+    made = _budibase()
     with made.server as server:
-        setattr(settings, f"{system}_URL", server.url)
-        setattr(settings, f"{system}_API_KEY", _MODULES[system].KEY)
+        settings.BUDIBASE_URL, settings.BUDIBASE_API_KEY = server.url, budibase_server.KEY
         yield made
 
 
-_MODULES = {"BUDIBASE": budibase_server, "AIRTABLE": airtable_server, "NOCODB": nocodb_server}
-
-
 @pytest.fixture
-def curator(world: World, request: pytest.FixtureRequest) -> Actor:
+def curator(world: World) -> Actor:
     """Somebody who may have a map looked over, after it was learnt."""
     actor = make_actor(curator=True)
     world.set_rows({world.ids[0]: {"Name": "Elicit", "Notes": "Pays late."}})
-    bootstrap_apps(actor, connector=request.node.callspec.id.split("-")[0])
+    bootstrap_apps(actor, connector="budibase")
     carry_on_app_runs()
     row = {"name": "Elicit", "table": "Clients", "row_id": str(world.ids[0]), "match_field": "Name"}
     carry_out(learn_app, actor, {"app": world.app, "entities": [{**row, "match_value": "Elicit"}]})

@@ -20,15 +20,11 @@ from tests.accounts.codes import code_of, secret_on
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, OutsideProvider, outside_provider
 from tests.curation.company import Company, answering
 from tests.embedded.instance import Instance, command, eventually
-from tests.knowledge.airtable_server import KEY as AIRTABLE_KEY
-from tests.knowledge.airtable_server import Airtable
 from tests.knowledge.budibase_server import KEY as BUDIBASE_KEY
 from tests.knowledge.budibase_server import Budibase
 from tests.knowledge.embeddings.endpoint import Endpoint
 from tests.knowledge.github_server import TOKEN as GITHUB_TOKEN
 from tests.knowledge.github_server import GitHub
-from tests.knowledge.nocodb_server import KEY as NOCODB_KEY
-from tests.knowledge.nocodb_server import Nocodb
 from tests.serving import Served
 from tests.torture.scale import PATIENCE
 from tests.torture.vectors import RIGHT, settings_for
@@ -62,8 +58,6 @@ class Outside:
 
     company: Company
     budibase: Budibase
-    nocodb: Nocodb
-    airtable: Airtable
     github: GitHub
     embedder: Endpoint
     provider: OutsideProvider
@@ -78,10 +72,6 @@ class Outside:
             "BIGMIND_COMPANY_URL": self.company.url,
             "BIGMIND_BUDIBASE_URL": self.budibase.url,
             "BIGMIND_BUDIBASE_API_KEY": BUDIBASE_KEY,
-            "BIGMIND_NOCODB_URL": self.nocodb.url,
-            "BIGMIND_NOCODB_API_KEY": NOCODB_KEY,
-            "BIGMIND_AIRTABLE_URL": self.airtable.url,
-            "BIGMIND_AIRTABLE_API_KEY": AIRTABLE_KEY,
             "BIGMIND_GITHUB_URL": self.github.url,
             "BIGMIND_GITHUB_TOKEN": GITHUB_TOKEN,
             "BIGMIND_OIDC_ISSUER": self.provider.url,
@@ -115,8 +105,6 @@ def outside() -> Iterator[Outside]:
         yield Outside(
             company=running.enter_context(answering(Company())),
             budibase=running.enter_context(Budibase()),
-            nocodb=running.enter_context(Nocodb()),
-            airtable=running.enter_context(Airtable()),
             github=running.enter_context(GitHub(issues=[], comments=[], timelines={}, files=FILES)),
             embedder=running.enter_context(Endpoint(RIGHT)),
             provider=provider,
@@ -262,14 +250,8 @@ class BusyDay:
         self._command("company_sync")
         company_key = self.variables["BIGMIND_COMPANY_KEY"]
         assert f"Bearer {company_key}" in self.outside.company.keys
-        connectors = {
-            "budibase": (self.outside.budibase, BUDIBASE_KEY),
-            "nocodb": (self.outside.nocodb, NOCODB_KEY),
-            "airtable": (self.outside.airtable, AIRTABLE_KEY),
-        }
-        for name, (server, shown) in connectors.items():
-            self._ask("POST", "apps/bootstrap/", {"connector": name})
-            eventually(lambda server=server, shown=shown: shown in str(server.headers), PATIENCE)
+        self._ask("POST", "apps/bootstrap/", {"connector": "budibase"})
+        eventually(lambda: BUDIBASE_KEY in str(self.outside.budibase.headers), PATIENCE)
         self._command("memory_import_from", "github", "acme/widgets", "--dry-run")
         assert f"Bearer {GITHUB_TOKEN}" in self.outside.github.tokens
         eventually(lambda: self._embedder_was_shown_its_key(), PATIENCE)
@@ -282,8 +264,6 @@ class BusyDay:
         self.secrets |= {
             "company_key": company_key,
             "budibase_api_key": BUDIBASE_KEY,
-            "nocodb_api_key": NOCODB_KEY,
-            "airtable_api_key": AIRTABLE_KEY,
             "github_token": GITHUB_TOKEN,
             "embedding_api_key": EMBEDDING_KEY,
             "webhook_secret": WEBHOOK_SECRET,

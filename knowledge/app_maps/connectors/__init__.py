@@ -3,10 +3,8 @@
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from knowledge.app_maps.connectors.airtable import Airtable
 from knowledge.app_maps.connectors.budibase import Budibase
 from knowledge.app_maps.connectors.contract import Connector
-from knowledge.app_maps.connectors.nocodb import NocoDB
 
 
 class Make(Protocol):
@@ -16,11 +14,7 @@ class Make(Protocol):
         """Return it, or None if the settings name no server. `is_hurried`: someone is waiting for its answers."""
 
 
-CONNECTORS: dict[str, Make] = {
-    "budibase": Budibase.from_settings,
-    "nocodb": NocoDB.from_settings,
-    "airtable": Airtable.from_settings,
-}
+CONNECTORS: dict[str, Make] = {"budibase": Budibase.from_settings}
 
 
 def available_connectors() -> list[str]:

@@ -2,25 +2,48 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote
+
+from django.conf import settings
 
 from bigmind.core.text import mention
 from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredApp, DiscoveredRow, DiscoveredTable
-from knowledge.app_maps.connectors.web_api import PAGES, WebConnector, describe_field, mapping_in
+from knowledge.app_maps.connectors.web_api import WebApi
 
+PATH = "/api/public/v1"
 PAGE_ROWS = 100
+PAGES = 1_000
+"""How many pages of a list are read: a server may say for ever that there is another."""
 _WITH_VALUES = {"options", "array"}
 
 
 @dataclass(frozen=True)
-class Budibase(WebConnector):
+class Budibase:
     """One Budibase server."""
 
-    system = "Budibase"
-    path = "/api/public/v1"
-    header = "x-budibase-api-key"
-    id_field = "_id"
+    api: WebApi
+
+    @classmethod
+    def from_settings(cls, *, is_hurried: bool = False) -> Self | None:
+        """Return the connector for the server in the settings, or None when they name none."""
+        address, key = settings.BUDIBASE_URL, settings.BUDIBASE_API_KEY
+        if not (address and key):
+            return None
+        api = WebApi(
+            url=address.rstrip("/").removesuffix(PATH) + PATH,
+            headers={"x-budibase-api-key": key, "Accept": "application/json"},
+            system="Budibase",
+            url_setting="BIGMIND_BUDIBASE_URL",
+            key_setting="BIGMIND_BUDIBASE_API_KEY",
+            is_hurried=is_hurried,
+        )
+        return cls(api)
+
+    @property
+    def server(self) -> str:
+        """Its address, without the path of the API."""
+        return self.api.url.removesuffix(PATH)
 
     def apps(self) -> Iterator[DiscoveredApp]:
         """Yield every app once: the published version if there is one, else the one in development."""
@@ -49,7 +72,7 @@ class Budibase(WebConnector):
         """Return one row, or None when it is gone."""
         path = f"tables/{quote(table_id, safe='')}/rows/{quote(row_id, safe='')}"
         reply = self.api.ask("GET", path, headers=_of_app(app_id))
-        return None if reply is None else self._row(self._one(reply))
+        return None if reply is None else _row(self._one(reply))
 
     def find_rows(
         self, app_id: str, table_id: str, field: str, value: str, *, limit: int = 5, loosely: bool = False
@@ -65,7 +88,7 @@ class Budibase(WebConnector):
         }
         found = []
         for row in self._all(path, asked, app_id=app_id, may_be_gone=True):
-            found.append(self._row(row))
+            found.append(_row(row))
             if len(found) >= limit:
                 break
         return found
@@ -93,9 +116,17 @@ class Budibase(WebConnector):
     def _one(self, reply: Any) -> dict[str, Any]:
         return self._objects({"data": [reply.get("data")]} if isinstance(reply, dict) else reply, "data")[0]
 
-    def _row(self, record: Any) -> DiscoveredRow:
-        """Return a record, whose values stand beside its id."""
-        return DiscoveredRow(self._id(record), record)
+    def _objects(self, reply: Any, name: str) -> list[dict[str, Any]]:
+        """Return the list of objects under a name of an answer; each has an id."""
+        found = reply.get(name) if isinstance(reply, dict) else None
+        if not isinstance(found, list) or not all(isinstance(one, dict) and one.get("_id") for one in found):
+            raise ConnectorError(f"What answers is not Budibase's API. Look at {self.api.url_setting}.")
+        return found
+
+
+def _row(record: Mapping[str, Any]) -> DiscoveredRow:
+    """Return a record, whose values stand beside its id."""
+    return DiscoveredRow(str(record["_id"]), record)
 
 
 def _of_app(app_id: str) -> dict[str, str]:
@@ -103,7 +134,7 @@ def _of_app(app_id: str) -> dict[str, str]:
 
 
 def _schema(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    return {name: known for name, known in mapping_in(found, "schema").items() if isinstance(known, dict)}
+    return {name: known for name, known in _mapping(found, "schema").items() if isinstance(known, dict)}
 
 
 def _type(known: Mapping[str, Any]) -> str:
@@ -123,13 +154,22 @@ def _table(found: Mapping[str, Any], others: list[dict[str, Any]]) -> Discovered
 
 def _field(known: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]], *, is_primary: bool) -> dict[str, Any]:
     kind = _type(known)
-    values = mapping_in(known, "constraints").get("inclusion") if kind in _WITH_VALUES else None
+    values = _mapping(known, "constraints").get("inclusion") if kind in _WITH_VALUES else None
     target = str(known.get("tableId") or "") if kind == "link" else ""
     linked = tables.get(target, {})
-    described = describe_field(
-        kind,
-        is_primary=is_primary,
-        values=[str(value) for value in values] if isinstance(values, list) else [],
-        target=str(linked.get("name") or target),
-    )
-    return described | ({"display": str(linked["primaryDisplay"])} if linked.get("primaryDisplay") else {})
+    described: dict[str, Any] = {"type": kind}
+    if is_primary:
+        described["primary"] = True
+    if values and isinstance(values, list):
+        described["values"] = [str(value) for value in values]
+    if target:
+        described["target"] = str(linked.get("name") or target)
+    if linked.get("primaryDisplay"):
+        described["display"] = str(linked["primaryDisplay"])
+    return described
+
+
+def _mapping(thing: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the object under a name; an empty one where there is none."""
+    inner = thing.get(name)
+    return inner if isinstance(inner, dict) else {}

@@ -2,18 +2,17 @@
 
 import os
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import sleep
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import httpx
-from django.conf import settings
 
 from bigmind.core.addresses import is_packed, retry_after
 from bigmind.core.http_clients import client_for, deadline
 from bigmind.core.load_once import load_once
-from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredRow, RequestRefusedError
+from knowledge.app_maps.connectors.contract import ConnectorError, RequestRefusedError
 
 PAUSES = (1.0, 2.0, 4.0)
 """Seconds before each retry of a worker."""
@@ -26,8 +25,6 @@ HURRIED_SECONDS_EACH = 8.0
 LONGEST_PAUSE = 30.0
 LONGEST_HURRIED_PAUSE = 2.0
 REPLY_BYTES = 32 * 1024 * 1024
-PAGES = 1_000
-"""How many pages of a list are read: a server may say for ever that there is another."""
 _PASSES = {408, 425, 429, 500, 502, 503, 504}
 
 
@@ -161,96 +158,6 @@ class WebApi:
 def _trust(file: str | None, folder: str | None) -> ssl.SSLContext:
     """Read the trusted certificates, once per environment: that takes longer than a request."""
     return httpx.create_ssl_context()
-
-
-@dataclass(frozen=True)
-class WebConnector:
-    """One server of a system that is read through its web API. The settings name it: `SYSTEM_URL`, `SYSTEM_API_KEY`.
-
-    Attributes:
-        system: Its name, as people write it.
-        path: Where the API stands below the address.
-        header: The header that carries the key.
-        scheme: What stands before the key in it, such as `Bearer `.
-        id_field: Under which name things carry their ids.
-    """
-
-    api: WebApi
-    system: ClassVar[str]
-    path: ClassVar[str]
-    header: ClassVar[str]
-    scheme: ClassVar[str] = ""
-    id_field: ClassVar[str] = "id"
-
-    @classmethod
-    def from_settings(cls, *, is_hurried: bool = False) -> Self | None:
-        """Return the connector for the server in the settings, or None when they name none."""
-        name = cls.system.upper()
-        address, key = getattr(settings, f"{name}_URL"), getattr(settings, f"{name}_API_KEY")
-        if not (address and key):
-            return None
-        api = WebApi(
-            url=address.rstrip("/").removesuffix(cls.path) + cls.path,
-            headers={cls.header: f"{cls.scheme}{key}", "Accept": "application/json"},
-            system=cls.system,
-            url_setting=f"BIGMIND_{name}_URL",
-            key_setting=f"BIGMIND_{name}_API_KEY",
-            is_hurried=is_hurried,
-        )
-        return cls(api)
-
-    @property
-    def server(self) -> str:
-        """Its address, without the path of the API."""
-        return self.api.url.removesuffix(self.path)
-
-    def _objects(self, reply: Any, name: str) -> list[dict[str, Any]]:
-        """Return the list of objects under a name of an answer; each has an id."""
-        found = reply.get(name) if isinstance(reply, dict) else None
-        if not isinstance(found, list) or not all(isinstance(one, dict) and self._id(one) for one in found):
-            raise self._not_its_api()
-        return found
-
-    def _id(self, thing: Mapping[str, Any]) -> str:
-        if not thing.get(self.id_field):
-            raise self._not_its_api()
-        return str(thing[self.id_field])
-
-    def _row(self, record: Any) -> DiscoveredRow:
-        """Return a record whose values stand under `fields`."""
-        fields = record.get("fields") if isinstance(record, dict) else None
-        if not isinstance(fields, dict):
-            raise self._not_its_api()
-        return DiscoveredRow(self._id(record), fields)
-
-    def _not_its_api(self) -> ConnectorError:
-        return ConnectorError(f"What answers is not {self.system}'s API. Look at {self.api.url_setting}.")
-
-
-def mapping_in(thing: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the object under a name; an empty one where there is none."""
-    inner = thing.get(name)
-    return inner if isinstance(inner, dict) else {}
-
-
-def objects_in(thing: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """Return the objects of the list under a name; none where there is no list."""
-    inner = thing.get(name)
-    return [one for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
-
-
-def describe_field(
-    kind: str, *, is_primary: object = False, values: Sequence[str] = (), target: str = ""
-) -> dict[str, Any]:
-    """Return what an app map keeps of a field: only what applies to it."""
-    described: dict[str, Any] = {"type": kind}
-    if is_primary:
-        described["primary"] = True
-    if values:
-        described["values"] = list(values)
-    if target:
-        described["target"] = target
-    return described
 
 
 def _is_json(reply: httpx.Response) -> bool:
