@@ -332,34 +332,15 @@ def _pages(name: str) -> Callable[[str], object]:
     return read
 
 
-def _slack(text: str) -> dict[str, str]:
-    said = [{"user": user, "text": f"Why? {text}", "ts": f"1.{user}", "thread_ts": "1.1"} for user in "12"]
-    return {"channels.json": '[{"id": "C", "name": "c"}]', "c/2024-05-01.json": json.dumps(said)}
-
-
 def _issues(text: str) -> dict[str, str]:
     comment = {"user": {"login": "x"}, "body": f"Fixed: {text}", "author_association": "OWNER"}
     issue = {"number": 1, "title": "x", "state": "closed", "url": "/issues/1", "body": text, "comments": [comment]}
     return {"issues.json": json.dumps([issue]), "Home.md": text}
 
 
-def _space(text: str) -> dict[str, str]:
-    plain = text.replace("&", "&amp;").replace("<", "&lt;")
-    body = f'<property name="content"><id>1</id></property><property name="body">{plain}</property>'
-    page = '<object class="Page"><id>1</id><property name="title">x</property></object>'
-    return {"entities.xml": f'<x>{page}<object class="BodyContent">{body}</object></x>'}
-
-
-ARTICLE = '<article><div class="page-body">%s</div></article>'
 PAGE_FILES: dict[str, Callable[[str], dict[str, str]]] = {
     "obsidian": lambda text: {"a.md": text, "b.md": f"---\ntags: [a]\n---\n{text}"},
-    "notion": lambda text: {
-        f"A {'a' * 32}.md": text,
-        f"B {'b' * 32}.html": ARTICLE % text,
-    },
-    "confluence": _space,
     "github": _issues,
-    "slack": _slack,
 }
 
 

@@ -31,9 +31,9 @@ from knowledge.transfer.readers.memory_drafts import PageDraft, PageSource, Read
 from knowledge.transfer.readers.words import parts_of
 from knowledge.transfer.vaults import NoteImport
 
-CONFIDENCE = {"page": 1.0, "issue": 0.6, "thread": 0.6}
+CONFIDENCE = {"page": 1.0, "issue": 0.6}
 """What people said to each other nobody has gone over."""
-KINDS = {"page": ReferenceKind.GUIDE, "issue": ReferenceKind.TROUBLESHOOTING, "thread": ReferenceKind.TROUBLESHOOTING}
+KINDS = {"page": ReferenceKind.GUIDE, "issue": ReferenceKind.TROUBLESHOOTING}
 SUMMARY_CHARS = 200
 RELATED = 50
 SOURCE_CHARS = 500
@@ -219,7 +219,6 @@ def _references_of(page: PageDraft) -> Iterator[ReferenceDraft]:
     written = f"{page.updated_at or page.created_at:%Y-%m-%d}" if page.updated_at or page.created_at else ""
     by = ", ".join(part for part in (page.author and f"by {page.author}", written) if part)
     place = (page.url or one_line(page.place))[: SOURCE_CHARS - len(by) - 3]
-    related = [page.parent, *page.links]
     for key, title, text in _parts(page):
         yield ReferenceDraft(
             key=key,
@@ -231,7 +230,7 @@ def _references_of(page: PageDraft) -> Iterator[ReferenceDraft]:
             content=text,
             keywords=tuple(page.tags),
             aliases=tuple(page.aliases),
-            related=tuple(one for one in related if one)[:RELATED],
+            related=tuple(page.links)[:RELATED],
             source=f"{place} ({by})" if by else place,
         )
 

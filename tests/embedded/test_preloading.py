@@ -11,7 +11,7 @@ import pytest
 from bigmind.embedded.processes import IS_FORKED
 
 ROOT = Path(__file__).parents[2]
-USED_BY_FEW = ("bs4", "celery.bin.celery", "drf_spectacular.generators", "jwt", "openai", "redis")
+USED_BY_FEW = ("celery.bin.celery", "drf_spectacular.generators", "jwt", "openai", "redis")
 PRELOADS = """
 import gc, json, os, sys
 gc.disable()

@@ -21,8 +21,8 @@ class Command(OperatorCommand):
     """Import the memory of another program.
 
     There are readers for the conversations of Claude Code, Codex and Gemini CLI, mem0, basic-memory, the MCP memory
-    server, ChatGPT, Claude, folders of MEMORY.md and CLAUDE.md, an older BigMind; and for pages: Obsidian, Confluence,
-    Notion, GitHub, Slack. For github, name a repository instead of a file: acme/widgets. Importing twice adds nothing.
+    server, ChatGPT, Claude, folders of MEMORY.md and CLAUDE.md, an older BigMind; and for pages: Obsidian and GitHub.
+    For github, name a repository instead of a file: acme/widgets. Importing twice adds nothing.
     A row that cannot be accepted is reported with its place, and the rest is imported; the command then exits 1.
     """
 
@@ -32,7 +32,6 @@ class Command(OperatorCommand):
         "bigmind memory_import_from auto ~/Downloads/chatgpt-export.zip --dry-run",
         "bigmind memory_import_from basic-memory ~/basic-memory --user ada",
         "bigmind memory_import_from obsidian ~/vault",
-        "bigmind memory_import_from confluence space-export.zip --collection handbook",
         "bigmind memory_import_from github acme/widgets --dry-run",
         "bigmind memory_import_from older-bigmind ~/.mcp/bigmind/memory.db --json",
     )

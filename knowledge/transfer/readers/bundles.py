@@ -11,9 +11,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path, PurePosixPath
-from shutil import copyfileobj
-from tempfile import TemporaryFile
-from typing import IO, Protocol, cast
+from typing import IO, Protocol
 
 from bigmind.core.errors import Invalid
 from bigmind.core.text import echo
@@ -30,11 +28,11 @@ DEPTH = 32
 LOG = "-wal"
 DRIVE = re.compile("[A-Za-z]:")
 READ_THOUGH_HIDDEN = (".claude", ".obsidian")
-READ = (".json", ".jsonl", ".md", ".markdown", ".txt", ".db", ".sqlite", ".sqlite3", ".yaml", ".yml", LOG)
+READ = (
+    *(".json", ".jsonl", ".md", ".markdown", ".mdx", ".canvas", ".base", ".txt", ".yaml", ".yml"),
+    *(".db", ".sqlite", ".sqlite3", LOG),
+)
 """Endings of what importers read. Pictures and recordings in an archive are neither counted nor unpacked."""
-PAGES = (".html", ".htm", ".xml", ".csv", ".canvas", ".base", ".mdx")
-"""What only importers of pages read. In an archive of chats they may be large: they are judged when one is opened."""
-NESTED = ".zip"
 
 
 class Bundle(Protocol):
@@ -155,7 +153,7 @@ class Folder:
                 is_ours = not entry.name.startswith(".") or entry.name in READ_THOUGH_HIDDEN
                 if depth and is_ours and entry.name not in LEFT_ALONE:
                     yield from self._walk(path, depth - 1)
-            elif entry.is_file(follow_symlinks=False) and entry.name.lower().endswith((*READ, *PAGES)):
+            elif entry.is_file(follow_symlinks=False) and entry.name.lower().endswith(READ):
                 yield path.relative_to(self.path).as_posix(), path
             elif not entry.name.startswith("."):
                 self.others += 1
@@ -164,11 +162,9 @@ class Folder:
 class Archive:
     """A zip archive, looked through before anything in it is unpacked."""
 
-    def __init__(self, file: IO[bytes], name: str, *, is_part: bool = False) -> None:
+    def __init__(self, file: IO[bytes], name: str) -> None:
         self.name = name
         self.others = 0
-        self._unpacked = 0
-        self._part_of: dict[str, Archive] = {}
         try:
             self._zip = zipfile.ZipFile(file)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
@@ -176,35 +172,23 @@ class Archive:
                 f"{name} is not a zip archive that can be read: {error}.", hint="Download it again."
             ) from None
         self._members: dict[str, zipfile.ZipInfo] = {}
-        self._pages: dict[str, zipfile.ZipInfo] = {}
-        self._nested: list[zipfile.ZipInfo] = []
         # Pictures and recordings count here, which nobody reads: an archive of chats has many.
         if len(self._zip.infolist()) > MEMBERS * 10:
             raise Invalid(f"{name} has more than {MEMBERS * 10:,} files.", hint="Import it in parts.")
         for member in self._zip.infolist():
             self._admit(member)
-        self._open_parts(is_part)
         if sum(member.file_size for member in self._members.values()) > TOTAL_BYTES:
             raise Invalid(f"{name} would unpack to more than {TOTAL_BYTES:,} bytes.", hint="Import it in parts.")
 
     def names(self) -> list[str]:
         """Return the names of the members that importers read."""
-        return sorted([*self._members, *self._pages, *self._part_of])
+        return sorted(self._members)
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
         """Open one member. It is unpacked as it is read, and never past its declared size."""
-        if name in self._part_of:
-            with self._part_of[name].open(name) as member:
-                yield member
-            return
-        if name in self._pages:
-            self._judge(self._pages[name])
-            self._unpacked += self._pages[name].file_size
-            if self._unpacked > TOTAL_BYTES:
-                raise Invalid(f"{self.name} unpacks to more than {TOTAL_BYTES:,} bytes.", hint="Import it in parts.")
         try:
-            with self._zip.open(self._members.get(name) or self._pages[name]) as member:
+            with self._zip.open(self._members[name]) as member:
                 yield member
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
             raise Invalid(f"{self.name}, {name}: cannot be unpacked: {error}.", hint="Download it again.") from None
@@ -217,20 +201,10 @@ class Archive:
             raise Invalid(f"{self.name}: {echo(member.filename)} is a link.", hint="Pack the file itself.")
         if member.is_dir() or "__MACOSX" in path.parts or path.name == ".DS_Store":
             return
-        if path.name.lower().endswith(PAGES):
-            self._pages[path.as_posix()] = member
-            return
-        if path.name.lower().endswith(NESTED):
-            self._nested.append(member)
-            return
         if not path.name.lower().endswith(READ):
             self.others += 1
             return
-        self._judge(member)
         self._members[path.as_posix()] = member
-
-    def _judge(self, member: zipfile.ZipInfo) -> None:
-        path = PurePosixPath(member.filename.replace("\\", "/"))
         if member.flag_bits & 1:
             raise Invalid(f"{self.name}: {echo(path)} is encrypted.", hint="Unpack it and give the folder.")
         if member.file_size > FILE_BYTES:
@@ -240,29 +214,6 @@ class Archive:
                 f"{self.name}: {echo(path)} would unpack to {member.file_size:,} bytes, over {RATIO} times its size.",
                 hint="If it is yours, unpack it and give the folder.",
             )
-
-    def _open_parts(self, is_part: bool) -> None:
-        """Look into the archives that are all there is in this one: how some products divide a large export."""
-        if not self._nested:
-            return
-        if is_part or self._members or self._pages:
-            self.others += len(self._nested)
-            return
-        for member in self._nested:
-            self._judge(member)
-            # An archive is read from its end, so it has to be whole somewhere: in a file without a name.
-            whole = cast("IO[bytes]", TemporaryFile())  # noqa: SIM115 - as long as the archive
-            try:
-                with self._zip.open(member) as packed:
-                    copyfileobj(packed, whole)
-            except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
-                raise Invalid(f"{self.name}, {echo(member.filename)}: cannot be unpacked: {error}.") from None
-            part = Archive(whole, echo(member.filename), is_part=True)
-            self.others += part.others
-            self._part_of |= dict.fromkeys(part.names(), part)
-            self._unpacked += sum(one.file_size for one in (*part._members.values(), *part._pages.values()))
-        if self._unpacked > TOTAL_BYTES:
-            raise Invalid(f"{self.name} would unpack to more than {TOTAL_BYTES:,} bytes.", hint="Import it in parts.")
 
 
 @contextmanager

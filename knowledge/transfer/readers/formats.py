@@ -5,7 +5,6 @@ Another format is another file with `looks_like`, `rows` and perhaps `files`, an
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,6 @@ from . import (
     okf,
     older_bigmind,
     saved_memories,
-    slack,
 )
 from .bundles import Bundle
 from .items import Item
@@ -44,7 +42,7 @@ class ImportFormat:
     `usual_folder` returns where its program keeps its records, for a home folder and the variables of the environment.
     `files` writes items as files of the format: path, text, and the item that the file is, if it is one. `keeps_own`
     says what of the program's own comes back when it is taken out again.
-    `usual` says of pages, issues and threads what they become where nobody says otherwise: `notes` of one's own,
+    `usual` says of pages and issues what they become where nobody says otherwise: `notes` of one's own,
     entries of the knowledge base (`kb`), or documentation (`docs`).
     """
 
@@ -63,15 +61,6 @@ class ImportFormat:
         return bool(self.usual)
 
 
-def _late(reader: str, function: str) -> Callable[..., Any]:
-    """Return a function of a reader that is imported when it is called: no start waits for what reads HTML."""
-
-    def call(*arguments: Any, **named: Any) -> Any:
-        return getattr(import_module(f"{__package__}.{reader}"), function)(*arguments, **named)
-
-    return call
-
-
 WHOLE = "each file, byte for byte"
 NOTES: Mapping[PageKind, str] = {"page": "notes"}
 FORMATS: tuple[ImportFormat, ...] = (
@@ -83,16 +72,7 @@ FORMATS: tuple[ImportFormat, ...] = (
     ImportFormat(
         "gemini-cli", "Gemini CLI", gemini_cli.looks_like, gemini_cli.rows, usual_folder=gemini_cli.usual_folder
     ),
-    ImportFormat(
-        "confluence",
-        "Confluence",
-        _late("confluence", "looks_like"),
-        _late("confluence", "rows"),
-        usual={"page": "docs"},
-    ),
-    ImportFormat("notion", "Notion", _late("notion", "looks_like"), _late("notion", "rows"), usual={"page": "docs"}),
     ImportFormat("github", "GitHub", github.looks_like, github.rows, usual={"page": "docs", "issue": "kb"}),
-    ImportFormat("slack", "Slack", slack.looks_like, slack.rows, usual={"page": "kb", "thread": "kb"}),
     ImportFormat(
         "mcp-memory-service",
         "mcp-memory-service",

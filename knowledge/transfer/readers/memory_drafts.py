@@ -140,17 +140,16 @@ class CompanyDraft(MemoryDraft):
     importance: Importance = 5
 
 
-PageKind = Literal["page", "issue", "thread"]
+PageKind = Literal["page", "issue"]
 PLACE_CHARS = 1_000
 PAGE_CHARS = 4 * 1024 * 1024
 PLACE_DIGEST = 16
 
 
 class PageDraft(MemoryDraft):
-    """A text of another product: a page, an issue that was solved, a conversation that gave an answer.
+    """A text of another product: a page, or an issue that was solved.
 
-    `place` is its id in the source, by which a later import knows it again; `parent` the place of the page above it,
-    `links` the places it leads to. `content` is what is kept: where `is_file` says so the whole of a file.
+    `place` is its id in the source, by which a later import knows it again, `links` the places it leads to. `content` is what is kept: where `is_file` says so the whole of a file.
 
     Neither the text nor the name of a file can be that id: a corrected page would be a second one, and exports and
     browsers give a file another name each time. Decision 46.
@@ -165,7 +164,6 @@ class PageDraft(MemoryDraft):
     author: Annotated[str, Field(max_length=200)] = ""
     tags: Tags = []
     aliases: Tags = []
-    parent: str = ""
     links: tuple[str, ...] = ()
     created_at: Moment | None = None
     updated_at: Moment | None = None

@@ -67,10 +67,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "codex-memory": folder / "ours",
         "basic-memory": folder / "notes",
         "obsidian": vault,
-        "confluence": products.write(folder / "space.zip", products.usual_space()),
-        "slack": products.write(folder / "slack.zip", products.slack()),
         "github": products.write(folder / "issues.json", [products.gh_issue(1)]),
-        "notion": products.write(folder / "notion.zip", products.packed(products.notion_markdown())),
         "markdown": folder / "repo",
         "text": folder / "saved.txt",
     }

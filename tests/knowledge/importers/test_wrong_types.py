@@ -1,12 +1,10 @@
 """Exports in which any one value is of another type than the program writes: what is wrong is left out or refused."""
 
-import io
 import json
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import pytest
 
@@ -60,11 +58,6 @@ def _documents(folder: Path) -> dict[str, Any]:
     }
 
 
-def _unpacked(archive: bytes) -> dict[str, Any]:
-    with ZipFile(io.BytesIO(archive)) as packed:
-        return {name: json.loads(packed.read(name)) for name in packed.namelist()}
-
-
 def _samples(folder: Path) -> dict[str, dict[str, Any]]:
     return {
         "mem0": {"mem0.json": sources.MEM0},
@@ -75,7 +68,6 @@ def _samples(folder: Path) -> dict[str, dict[str, Any]]:
         "mcp-memory-service": {"memories.json": sources.MCP_MEMORY_SERVICE},
         "github": {"issues.json": [products.gh_issue(5)]},
         "github-api": GITHUB_API,
-        "slack": _unpacked(products.slack()),
         "claude-code": _documents(transcripts.claude_code(folder / "claude_code")),
         "codex": _documents(transcripts.codex(folder / "codex")),
         "gemini-cli": _documents(transcripts.gemini_cli(folder / "gemini_cli")),
@@ -92,7 +84,7 @@ def _write(name: str, document: Any) -> bytes:
     "sample",
     [
         *("mem0", "memory-server", "chatgpt", "claude", "older-bigmind", "mcp-memory-service", "github", "github-api"),
-        *("slack", "claude-code", "codex", "gemini-cli"),
+        *("claude-code", "codex", "gemini-cli"),
     ],
 )
 @pytest.mark.parametrize("each", [5, pytest.param(1, marks=pytest.mark.torture)])
