@@ -92,11 +92,11 @@ from knowledge.transfer.readers import formats as importers
 from knowledge.transfer.readers.bundles import bundle_from
 from knowledge.transfer.readers.items import Item
 from knowledge.transfer.readers.markdown_folders import facts_of_rules
-from knowledge.transfer.readers.obsidian import read_manifest
 from knowledge.transfer.readers.provenance import fingerprint
 from knowledge.transfer.readers.saved_memories import facts_in
 from knowledge.transfer.readers.transcripts import exit_code
 from knowledge.transfer.readers.uploads import open_upload
+from knowledge.transfer.written_files import read_marks
 from knowledge.views.context import tokens_by_tier
 from knowledge.views.entries import heading_and_body, words_of
 
@@ -544,7 +544,7 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "an import, recognised": _import("auto"),
     "an import of basic-memory": _basic_memory,
     **{f"a memory as {name}": _in_and_out(name) for name in importers.WRITTEN},
-    "what was written into a folder": lambda text: (read_manifest(text), fingerprint(text)),
+    "what was written into a folder": lambda text: (read_marks(text), fingerprint(text)),
     **{f"pages of {name}": _pages(name) for name in PAGE_FILES},
     **{f"an import as {one.name}": _import(one.name) for one in importers.FORMATS if one.name != "older-bigmind"},
 }

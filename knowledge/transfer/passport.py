@@ -54,7 +54,7 @@ def files_for(actor: Actor, program: str) -> dict[str, bytes]:
     if format is None or format.files is None:
         raise Invalid.of("program", f"must be one of {', '.join((BIGMIND, *WRITTEN))}")
     taken: dict[str, int] = {}
-    written = {file.path: file.content for file in take_out_files(actor.user, taken, program=program)}
+    written = dict(take_out_files(actor.user, taken, program=program))
     items = list(_items(actor, format, written))
     places = write_items(format, [item for item, _ in items], written, taken)
     told = [(places.get(number, next(iter(written), "")), item, source) for number, (item, source) in enumerate(items)]

@@ -1,14 +1,13 @@
-"""Vaults: folders of files that become notes, follow their files, and are exported again byte for byte.
+"""Folders of files that become notes, follow their files, and go back to their program byte for byte.
 
 A note knows the file that it came from (`provenance`): the source, the place in it, and a digest of what the file said
 when it was last the same here and there. By that an edit here is distinguished from an edit there.
 """
 
-import json
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any
@@ -27,7 +26,7 @@ from knowledge.search.passages import erase_passages
 from knowledge.services.notes import index_note
 from knowledge.services.source_identity import FEW, HALF, MOST, earlier_names, remember_place, require_consent
 from knowledge.transfer.readers.memory_drafts import NoteDraft, PageDraft, PageSource
-from knowledge.transfer.readers.obsidian import MANIFEST, MARK
+from knowledge.transfer.readers.obsidian import MARK
 from knowledge.transfer.readers.provenance import fingerprint
 from knowledge.transfer.readers.words import headline, parts_of
 
@@ -36,7 +35,6 @@ from .import_receipts import MovedIn
 COMPARED_CHARS = 2_000
 REWORDED = 75
 """How alike, of 100, two texts at one place are if one is the other reworded."""
-MANIFEST_FORMAT = "bigmind-vault"
 PATH_CHARS = 1_000
 NAME_BYTES = 255
 """How long file systems take the name of a file or folder. They count bytes, of which a character takes up to four."""
@@ -44,7 +42,7 @@ ENDING_BYTES = 20
 """How long what stands behind the last point may be, to stay where a name is cut."""
 NOT_IN_NAMES = re.compile(r'[<>:"|?*\\/#^\[\]%\x00-\x1f]')
 ENDINGS = (".md", ".markdown", ".canvas", ".base")
-"""The only files that are written into a vault: nothing that a program runs or reads as its settings."""
+"""The only files that are written: nothing that a program runs or reads as its settings."""
 
 
 @dataclass
@@ -72,7 +70,6 @@ class NoteImport:
         self.user, self.source, self.report = user, str(source), report
         self._place = None if isinstance(source, str) else source
         self._is_bare = origin.is_bare
-        self._manifest = origin.files
         self._known: dict[str, _File] = {}
         self._domain = headline(origin.name, otherwise="notes")
 
@@ -175,12 +172,9 @@ class NoteImport:
             index_note(note)
 
     def _is_rewritten(self, file: _File, page: PageDraft) -> bool:
-        """Whether a page changed there and not here: here it says what the file did, or what was last taken out."""
+        """Whether a page changed there and not here: here it says what the file did."""
         here, text = fingerprint(file.text), fingerprint(page.content)
-        return text not in (here, file.mark) and here in (
-            file.mark,
-            self._manifest.get(page.place, {}).get("text"),
-        )
+        return text not in (here, file.mark) and here == file.mark
 
     def _follow(self, file: _File, page: PageDraft) -> None:
         here, text = fingerprint(file.text), fingerprint(page.content)
@@ -199,21 +193,15 @@ class NoteImport:
             self.report.count("notes", unchanged=1)
 
     def _add(self, page: PageDraft) -> None:
-        told = self._manifest.get(page.place, {})
-        domain, key = self._address(page) if not told else (told.get("domain", ""), told.get("key", ""))
+        domain, key = self._address(page)
         parts = list(parts_of(page.content))
         there = Note.objects.of(self.user).filter(domain=domain, key=key).first()
-        # A note that was written here, taken out into the vault and perhaps edited there comes back as itself.
-        if there and not there.provenance and len(parts) == 1:
-            text, here = fingerprint(page.content), fingerprint(there.content)
-            if text == here or here == told.get("text"):
-                file = _File(page.place, [there])
-                self._known[page.place] = file
-                if text != here:
-                    self._rewrite(file, page)
-                self._mark(file.notes, page)
-                self.report.count("notes", changed=int(text != here), unchanged=int(text == here))
-                return
+        # A note that was written here and taken out into the folder comes back as itself.
+        if there and not there.provenance and len(parts) == 1 and there.content == page.content:
+            self._known[page.place] = _File(page.place, [there])
+            self._mark([there], page)
+            self.report.count("notes", unchanged=1)
+            return
         if notes := self._make(page, parts, domain, key):
             self._known[page.place] = _File(page.place, notes)
             self.report.count("notes", added=1)
@@ -343,67 +331,22 @@ def _origin(note: Note) -> tuple[str, str]:
     return str(note.provenance.get("source", "")), str(note.provenance.get("place", ""))
 
 
-@dataclass(frozen=True)
-class VaultFile:
-    """A file of a vault as it is taken out: where it goes, what it says, and the mark of its last agreement."""
-
-    path: str
-    content: bytes
-    mark: str = ""
-    """The digest of what the file said when it was last the same here; empty for what was written here."""
-    is_edited: bool = True
-    """Whether it was edited here since."""
-    note: Mapping[str, str] = field(default_factory=dict)
-    """Which note it is, as the manifest tells it."""
-
-
-def take_out(user: User) -> Iterator[VaultFile]:
-    """Yield the notes of a user as the files of a vault, those that came from one under their own names, byte for byte.
-
-    Notes that were set aside stay here.
-    """
-    taken: dict[str, int] = {}
-    yield from take_out_files(user, taken)
-    for note in Note.objects.of(user).current().filter(provenance={}).order_by("domain", "key"):
-        folders = [_safe(part) for part in note.domain.split("/") if part.strip()]
-        path = free_path("/".join([*folders, f"{_safe(note.key)}.md"]), "", taken)
-        yield VaultFile(path, note.content.encode(errors="replace"), note=_row(note, note.content))
-
-
-def take_out_files(user: User, taken: dict[str, int], *, program: str = "") -> Iterator[VaultFile]:
-    """Yield the files that notes came from, of one program or of all, with what the notes say now."""
-    files = [file for file in _files_of(user) if all(note.is_in_view for note in file.notes)]
-    for file in files:
-        if program and not str(file.notes[0].provenance.get("source", "")).startswith(f"{program}:"):
+def take_out_files(user: User, taken: dict[str, int], *, program: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a program that notes came from, by their paths, with what the notes say now."""
+    for file in _files_of(user):
+        origin = file.notes[0].provenance
+        source = str(origin.get("source", ""))
+        if not source.startswith(f"{program}:") or not all(note.is_in_view for note in file.notes):
             continue
-        path = free_path(_safe_path(file.place), file.notes[0].provenance.get("source", ""), taken)
         # A byte order mark, where the file had one, and then what ended its lines: so it goes back byte for byte.
-        newline = str(file.notes[0].provenance.get("newline", ""))
+        newline = str(origin.get("newline", ""))
         text, end = file.text, newline.removeprefix(MARK)
         written = newline[: len(newline) - len(end)] + (text.replace("\n", end) if end in ("\r\n", "\r") else text)
-        is_edited, told = fingerprint(text) != file.mark, _row(file.notes[0], text)
-        yield VaultFile(path, written.encode(errors="replace"), file.mark, is_edited, told)
-
-
-def manifest_of(notes: Mapping[str, Mapping[str, str]]) -> bytes:
-    """Return the manifest of a vault, by which an import knows which note each file is, and what it said."""
-    told = {"format": MANIFEST_FORMAT, "version": 1, "notes": notes}
-    return json.dumps(told, ensure_ascii=False, indent=1).encode(errors="replace")
-
-
-def vault_files(user: User) -> dict[str, bytes]:
-    """Return the notes of a user as the files of such a vault, by their paths, with the manifest."""
-    files = list(take_out(user))
-    notes = {file.path: file.note for file in files}
-    return {**{file.path: file.content for file in files}, MANIFEST: manifest_of(notes)}
-
-
-def _row(note: Note, text: str) -> dict[str, str]:
-    return {"domain": note.domain, "key": note.key, "text": fingerprint(text)}
+        yield free_path(_safe_path(file.place), source, taken), written.encode(errors="replace")
 
 
 def _safe(name: str) -> str:
-    """Return a name as file systems and Obsidian take it; what they do not is written as in addresses (%3A)."""
+    """Return a name as file systems take it; what they do not is written as in addresses (%3A)."""
     plain = NOT_IN_NAMES.sub(lambda found: f"%{ord(found[0]):02X}", one_line(name))
     if plain.startswith("."):
         plain = f"%2E{plain[1:]}"
@@ -411,7 +354,7 @@ def _safe(name: str) -> str:
 
 
 def _safe_path(place: str) -> str:
-    """Return the path of a file that came in: as it was, unless it leads out of the vault or into a hidden folder."""
+    """Return the path of a file that came in: as it was, unless it leads out of the folder or into a hidden folder."""
     path = PurePosixPath(unicodedata.normalize("NFC", place[:PATH_CHARS]))
     is_inside = not path.is_absolute() and not any(part.startswith(".") or "\\" in part for part in path.parts)
     is_plain = is_inside and path.suffix.lower() in ENDINGS and ":" not in place and "\0" not in place

@@ -24,7 +24,6 @@ from knowledge.services.insights import DayOfGrowth, growth_of_memory
 from knowledge.services.upkeep import check_health
 from knowledge.shapes.upkeep import FindingShape
 from knowledge.transfer.passport import export_memory, files_for, pack_files
-from knowledge.transfer.vaults import vault_files
 from knowledge.views.pages import address_of, memory_page
 
 KIND_OF_FINDING = {
@@ -101,14 +100,13 @@ def _words(user: User, word: str) -> str:
 def export(request: HttpRequest) -> HttpResponse:
     """Download everything that is remembered as one JSON document.
 
-    With `as=vault` it is the notes as a vault, with the name of another program the files that it reads.
+    With `as` and the name of another program it is the files that it reads.
     """
     actor = actor_of(request)
     name = f"bigmind-{actor.user.username}-{timezone.localdate().isoformat()}"
     if program := request.GET.get("as"):
-        files = vault_files(actor.user) if program == "vault" else files_for(actor, program)
-        response = HttpResponse(pack_files(files), content_type="application/zip")
-        name = f"{name}.zip" if program == "vault" else f"{name}-{program}.zip"
+        response = HttpResponse(pack_files(files_for(actor, program)), content_type="application/zip")
+        name = f"{name}-{program}.zip"
     else:
         response = HttpResponse(export_memory(actor).model_dump_json(indent=2), content_type="application/json")
         name = f"{name}.json"

@@ -149,7 +149,8 @@ PLACE_DIGEST = 16
 class PageDraft(MemoryDraft):
     """A text of another product: a page, or an issue that was solved.
 
-    `place` is its id in the source, by which a later import knows it again, `links` the places it leads to. `content` is what is kept: where `is_file` says so the whole of a file.
+    `place` is its id in the source, by which a later import knows it again, `links` the places it leads to. `content`
+    is what is kept: where `is_file` says so the whole of a file.
 
     Neither the text nor the name of a file can be that id: a corrected page would be a second one, and exports and
     browsers give a file another name each time. Decision 46.
@@ -208,14 +209,12 @@ class Remark(NamedTuple):
 class PageSource(NamedTuple):
     """What the pages of a source have in common: its lasting name, by which a later import knows it, and its title.
 
-    `files` tells of files that BigMind wrote which notes they were; `is_whole` whether these are all pages of it, so
-    that what is missing is gone. `is_bare` says that another source may have the same name, and `folder` where in the
-    bundle this one lies.
+    `is_whole` says whether these are all pages of it, so that what is missing is gone. `is_bare` says that another
+    source may have the same name, and `folder` where in the bundle this one lies.
     """
 
     name: str
     title: str = ""
-    files: Mapping[str, Mapping[str, str]] = {}
     is_whole: bool = True
     is_bare: bool = False
     folder: str = ""

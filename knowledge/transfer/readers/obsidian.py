@@ -1,10 +1,9 @@
 """Obsidian: a vault of markdown files, in folders, with properties, links between notes, embeds, tags and block ids.
 
-As notes of one's own the files stay whole, to the byte, so that the vault can be taken out again. As pages for others
-the properties become what they mean: tags, aliases, dates.
+As notes of one's own the files stay whole, to the byte. As pages for others the properties become what they mean: tags,
+aliases, dates.
 """
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +20,7 @@ from .words import headline, tags_of
 
 SETTINGS = ".obsidian/"
 MANIFEST = ".bigmind.json"
-"""What BigMind writes beside the files of a vault that it takes out: which note each was."""
+"""What an earlier BigMind wrote beside the files of a vault that it took out."""
 DRAWN = (".canvas", ".base")
 """What Obsidian keeps beside notes and is text as well: boards, and views of notes."""
 MARK = "\ufeff"
@@ -31,7 +30,7 @@ CODE = re.compile(r"^(?:```|~~~)")
 
 
 def looks_like(bundle: Bundle) -> bool:
-    """Whether there are a vault's settings, or what BigMind wrote when it took one out."""
+    """Whether there are a vault's settings, or what an earlier BigMind wrote when it took one out."""
     return any(f"/{SETTINGS}" in f"/{name}" or PurePosixPath(name).name == MANIFEST for name in bundle.names())
 
 
@@ -49,7 +48,7 @@ def copy_name(file: str) -> str:
 
 def rows(bundle: Bundle, *, into: str = "notes") -> Iterator[Row]:
     """Yield a page for each note. As notes of one's own the text is that of the file, to the byte."""
-    yield PageSource(_vault(bundle), files=_manifest(bundle), is_bare=True, folder=_root(bundle))
+    yield PageSource(_vault(bundle), is_bare=True, folder=_root(bundle))
     root = _root(bundle)
     names = [name for name in bundle.names() if name.startswith(root) and _is_note(name[len(root) :], into)]
     # A file name from macOS may have its accents as characters of their own, which nobody types in a link.
@@ -69,23 +68,6 @@ def rows(bundle: Bundle, *, into: str = "notes") -> Iterator[Row]:
     drawn = [name for name in bundle.names() if name.endswith(DRAWN)] if into != "notes" else []
     if others := bundle.others + len(drawn):
         yield Remark(f"{others:,} other files, such as pictures, are no notes and stay where they are.")
-
-
-def _manifest(bundle: Bundle) -> dict[str, dict[str, str]]:
-    name = f"{_root(bundle)}{MANIFEST}"
-    try:
-        return read_manifest(text_in(bundle, name)) if name in bundle.names() else {}
-    except Invalid:
-        return {}
-
-
-def read_manifest(text: str) -> dict[str, dict[str, str]]:
-    """Return which note each file was when BigMind took it out, by its place; empty where BigMind did not."""
-    try:
-        told = json.loads(text)["notes"]
-        return {str(place): {str(key): str(value) for key, value in row.items()} for place, row in told.items()}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return {}
 
 
 def _root(bundle: Bundle) -> str:

@@ -1,5 +1,7 @@
 """Exports of products with pages, as these products write them."""
 
+# ruff: noqa: E501 - products write long lines
+
 import io
 import json
 import zipfile

@@ -28,7 +28,7 @@ from knowledge.transfer.readers.items import DRAFTS, FIELDS, Item
 from knowledge.transfer.readers.provenance import NAME, PURPOSE
 from knowledge.transfer.readers.uploads import read_files
 from tests.factories import make_actor
-from tests.knowledge.factories import columns_at_default, make_fact
+from tests.knowledge.factories import columns_at_default, make_fact, make_note
 from tests.processor_time import holds_too_long, seconds_of
 
 from . import sources
@@ -404,6 +404,43 @@ def test_a_wide_table_is_refused_before_it_becomes_a_hundred_times_as_large():
     reading = read_files(FetchedFiles("files", {"CLAUDE.md": table.encode()[:8_000]}), "markdown").reading
 
     assert "pieces of markdown" in reading.refused[0]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "place", ["../../evil.md", "/etc/evil.md", ".claude/plugins/x/main.js", ".git/hooks/x.md", "C:\\x.md", "x.exe"]
+)
+def test_no_file_is_written_outside_its_folder_or_into_hidden_ones(tmp_path: Path, place: str):
+    actor, folder = make_actor(), tmp_path / "deep" / "memory"
+    Note.objects.filter(pk=make_note(actor, "Evil.", domain="x", key="y").pk).update(
+        provenance={"source": "claude-memory:notes", "place": place, "text": "x"}
+    )
+
+    call_command("memory_export_to", "claude-memory", str(folder), user=actor.user.username)
+
+    written = [path.relative_to(folder) for path in tmp_path.rglob("*") if path.is_file()]
+    files = [path for path in written if path.suffix != ".json"]
+    assert files
+    assert all(path.suffix == ".md" and not path.parts[0].startswith(".") for path in files)
+
+
+@pytest.mark.django_db
+def test_links_in_the_folder_are_never_followed(tmp_path: Path):
+    actor, folder, outside = make_actor(), tmp_path / "memory", tmp_path / "outside"
+    make_note(actor, "Mine.", domain="work", key="deploys")
+    call_command("memory_export_to", "okf", str(folder), user=actor.user.username)
+    outside.mkdir()
+    inside = [path for path in folder.iterdir() if path.is_dir()]
+    for path in inside:
+        path.rename(outside / path.name)
+        path.symlink_to(outside / path.name)
+    before = {path: path.read_bytes() for path in outside.rglob("*") if path.is_file()}
+    Note.objects.update(content="Ours.")
+
+    call_command("memory_export_to", "okf", str(folder), user=actor.user.username)
+
+    assert inside
+    assert {path: path.read_bytes() for path in outside.rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.django_db

@@ -1,47 +1,32 @@
-"""Writing a vault to a folder that people work in, without ever overwriting their changes."""
+"""Writing files for another program to a folder that people work in, without ever overwriting their changes."""
 
+import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from accounts.models import User
 from bigmind.core.errors import Invalid
 from knowledge.parsers.reading import FILE_BYTES
-from knowledge.transfer.readers.obsidian import MANIFEST, read_manifest
 from knowledge.transfer.readers.provenance import fingerprint
-from knowledge.transfer.vaults import VaultFile, manifest_of, take_out
 
-WRITTEN_FILES = ".bigmind-files.json"
-"""What says beside the files of other programs what they said when they were written."""
+MARKS = ".bigmind-files.json"
+"""Says beside the files what they said when they were written."""
 
 
 @dataclass
-class WrittenVault:
+class WrittenFiles:
     """What was written into a folder, or would be: the paths of files, and how many are as they were."""
 
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
-    """Files edited both there and here: they stay, and someone should check them."""
+    """Files edited there: they stay, and someone should check them."""
     unchanged: int = 0
-    newer: int = 0
-    """Files edited only there: import them."""
 
 
-def write_vault(user: User, folder: Path, *, dry_run: bool = False) -> WrittenVault:
-    """Write the notes of a user into a folder, as a vault of Obsidian.
-
-    A file that is there is written over only where it says what it said when it was last the same here.
-
-    Raises:
-        Invalid: the folder is a link or cannot be written.
-    """
-    return _write_files(take_out(user), folder, MANIFEST, dry_run=dry_run)
-
-
-def write_files(files: Mapping[str, bytes], folder: Path, *, dry_run: bool = False) -> WrittenVault:
+def write_files(files: Mapping[str, bytes], folder: Path, *, dry_run: bool = False) -> WrittenFiles:
     """Write files into a folder, by their paths.
 
     A file that is there is written over only where it still says what an earlier call wrote.
@@ -49,48 +34,43 @@ def write_files(files: Mapping[str, bytes], folder: Path, *, dry_run: bool = Fal
     Raises:
         Invalid: the folder is a link or cannot be written.
     """
-    written = _read(folder / WRITTEN_FILES) if not folder.is_symlink() else None
-    marks = read_manifest(_plain(written)) if written else {}
-    told = [
-        VaultFile(path, content, marks.get(path, {}).get("text", ""), note={"text": fingerprint(_plain(content))})
-        for path, content in files.items()
-    ]
-    return _write_files(told, folder, WRITTEN_FILES, dry_run=dry_run)
-
-
-def _write_files(files: Iterable[VaultFile], folder: Path, manifest: str, *, dry_run: bool) -> WrittenVault:
-    written = WrittenVault()
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise Invalid(f"{folder.name} is no folder.", hint="Name a folder, new or your vault's.")
-    notes = {}
-    for file in files:
-        path = _path_within(folder, file.path)
-        is_same = path is not None and _write(path, file, written, dry_run=dry_run)
+        raise Invalid(f"{folder.name} is no folder.", hint="Name a folder, new or your program's.")
+    written, marks, notes = WrittenFiles(), read_marks(_plain(_read(folder / MARKS) or b"")), {}
+    for name, content in files.items():
+        path, mark = _path_within(folder, name), marks.get(name, "")
         if path is None:
-            written.kept.append(file.path)
-        # What differs there was last the same before the edit here.
-        notes[file.path] = file.note if is_same else {**file.note, "text": file.mark}
-    if not dry_run and not (folder / manifest).is_symlink():
-        _replace(folder / manifest, manifest_of(notes))
+            written.kept.append(name)
+        elif _write(path, name, content, mark, written, dry_run=dry_run):
+            mark = fingerprint(_plain(content))
+        # What differs there was last the same before the edit there.
+        notes[name] = {"text": mark}
+    if not dry_run and not (folder / MARKS).is_symlink():
+        _replace(folder / MARKS, json.dumps({"version": 1, "notes": notes}, ensure_ascii=False, indent=1).encode())
     return written
 
 
-def _write(path: Path, file: VaultFile, written: WrittenVault, *, dry_run: bool) -> bool:
+def read_marks(text: str) -> dict[str, str]:
+    """Return what each file said when it was written, as a digest by its path; empty where BigMind wrote none."""
+    try:
+        return {str(path): str(row["text"]) for path, row in json.loads(text)["notes"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def _write(path: Path, name: str, content: bytes, mark: str, written: WrittenFiles, *, dry_run: bool) -> bool:
     """Write one file unless it was edited there, and say whether it then says the same as here."""
     there = _read(path)
-    if there == file.content:
+    if there == content:
         written.unchanged += 1
         return True
     is_there = path.exists() or path.is_symlink()
-    if is_there and not file.is_edited:
-        written.newer += 1
+    if is_there and (there is None or fingerprint(_plain(there)) != mark):
+        written.kept.append(name)
         return False
-    if is_there and (there is None or fingerprint(_plain(there)) != file.mark):
-        written.kept.append(file.path)
-        return False
-    (written.changed if is_there else written.added).append(file.path)
+    (written.changed if is_there else written.added).append(name)
     if not dry_run:
-        _replace(path, file.content)
+        _replace(path, content)
     return True
 
 
