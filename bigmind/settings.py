@@ -319,8 +319,6 @@ BUDIBASE_URL = ENVIRONMENT.budibase_url
 BUDIBASE_API_KEY = ENVIRONMENT.budibase_api_key.get_secret_value()
 CONNECTOR_LOOKUPS = ENVIRONMENT.connector_lookups
 
-GITHUB_URL = ENVIRONMENT.github_url
-GITHUB_TOKEN = ENVIRONMENT.github_token.get_secret_value()
 
 # --- Telling people outside -----------------------------------------------------------------------------------
 

@@ -86,10 +86,9 @@ from knowledge.services.line_ranking import words_of as words_to_rank
 from knowledge.templatetags.agent import around, caution, code, quoted, told
 from knowledge.templatetags.agent import tokens as cut_to_budget
 from knowledge.templatetags.pages import highlighted, inline_code, snippet
-from knowledge.transfer.github import FetchedFiles
 from knowledge.transfer.passport import write_items
 from knowledge.transfer.readers import formats as importers
-from knowledge.transfer.readers.bundles import bundle_from
+from knowledge.transfer.readers.bundles import FilesInMemory, bundle_from
 from knowledge.transfer.readers.items import Item
 from knowledge.transfer.readers.markdown_folders import facts_of_rules
 from knowledge.transfer.readers.provenance import fingerprint
@@ -316,7 +315,7 @@ def _in_and_out(name: str) -> Callable[[str], object]:
         ]
         files: dict[str, bytes] = {}
         write_items(format, items, files, {})
-        return importers.read(FetchedFiles("passport", files), format)
+        return importers.read(FilesInMemory("passport", files), format)
 
     return write_and_read
 
@@ -326,21 +325,14 @@ def _pages(name: str) -> Callable[[str], object]:
 
     def read(text: str) -> object:
         files = {file: content.encode(errors="replace") for file, content in PAGE_FILES[name](text).items()}
-        format = importers.format_of(FetchedFiles("export", files), name)
-        return [importers.read(FetchedFiles("export", files), format, into=into) for into in importers.DESTINATIONS]
+        format = importers.format_of(FilesInMemory("export", files), name)
+        return [importers.read(FilesInMemory("export", files), format, into=into) for into in importers.DESTINATIONS]
 
     return read
 
 
-def _issues(text: str) -> dict[str, str]:
-    comment = {"user": {"login": "x"}, "body": f"Fixed: {text}", "author_association": "OWNER"}
-    issue = {"number": 1, "title": "x", "state": "closed", "url": "/issues/1", "body": text, "comments": [comment]}
-    return {"issues.json": json.dumps([issue]), "Home.md": text}
-
-
 PAGE_FILES: dict[str, Callable[[str], dict[str, str]]] = {
     "obsidian": lambda text: {"a.md": text, "b.md": f"---\ntags: [a]\n---\n{text}"},
-    "github": _issues,
 }
 
 

@@ -28,15 +28,6 @@ class Features(InstanceSettings):
         description="For whom a connector looks up rows: `curators` (in personal mode, you), or `everyone`, which "
         "lets everybody here learn what rows are called. Choose `everyone` only if the key sees no more than they do.",
     )
-    github_url: str = Field(
-        default="https://api.github.com",
-        description="GitHub’s API, for imports from a repository; with GitHub Enterprise "
-        "`https://github.example.com/api/v3`.",
-    )
-    github_token: SecretStr = Field(
-        default=SecretStr(""),
-        description="Token that may read contents and issues of the repositories to import.",
-    )
     language: Language = Field(
         default="english",
         description="Language assumed for texts and questions too short to tell. Longer ones are searched with the "
@@ -79,7 +70,7 @@ class Features(InstanceSettings):
     )
     time_zone: str = Field(default="UTC", description="Time zone of the pages and of dates shown to agents.")
 
-    @field_validator("budibase_url", "github_url")
+    @field_validator("budibase_url")
     @classmethod
     def address_without_name(cls, url: str) -> str:
         """Refuse what is no address of the web, or has a key in it, which logs would show."""

@@ -35,7 +35,6 @@ _ACRONYMS = {word.lower(): word for word in ("URL", "ID", "API", "MCP", "HSTS", 
     "dir": "folder",
     "mfa": "two-factor authentication",
     "oidc": "single sign-on:",
-    "github": "GitHub",
     "budibase": "Budibase",
     "redis": "Redis",
 }

@@ -31,9 +31,6 @@ from knowledge.transfer.readers.memory_drafts import PageDraft, PageSource, Read
 from knowledge.transfer.readers.words import parts_of
 from knowledge.transfer.vaults import NoteImport
 
-CONFIDENCE = {"page": 1.0, "issue": 0.6}
-"""What people said to each other nobody has gone over."""
-KINDS = {"page": ReferenceKind.GUIDE, "issue": ReferenceKind.TROUBLESHOOTING}
 SUMMARY_CHARS = 200
 RELATED = 50
 SOURCE_CHARS = 500
@@ -58,10 +55,6 @@ class PageChoice:
         if self.collection and slug(self.collection, SLUG_CHARS) != self.collection:
             raise Invalid.of("collection", f"has up to {SLUG_CHARS} of a-z, 0-9 and -, such as handbook")
 
-    def way_of(self, page: PageDraft, format: ImportFormat) -> str:
-        """Return what one page becomes."""
-        return self.into or format.usual.get(page.kind, "kb")
-
 
 USUAL = PageChoice()
 
@@ -79,8 +72,8 @@ class _Pages:
 
     @property
     def is_whole(self) -> bool:
-        """Whether missing pages are deleted ones: the whole source was given, and all of it could be read."""
-        return self.origin.is_whole and not self.report.refused
+        """Whether missing pages are deleted ones: all of the source could be read."""
+        return not self.report.refused
 
 
 def bring_in_pages(
@@ -100,15 +93,11 @@ def bring_in_pages(
     Raises:
         Forbidden: they are to become documentation, which only curators change.
     """
-    drafts = [placed.draft for placed in reading.drafts if isinstance(placed.draft, PageDraft)]
+    pages = [placed.draft for placed in reading.drafts if isinstance(placed.draft, PageDraft)]
     origin = reading.origin or PageSource(format.name)
     place = place_of_pages(origin, folder)
     source = place.read_by(format.name, origin.name) if place else f"{format.name}:{origin.name}"
-    for way in [choice.into] if choice.into else dict.fromkeys(format.usual.values()):
-        pages = [page for page in drafts if choice.way_of(page, format) == way]
-        if not pages and len(set(format.usual.values())) > 1:
-            continue  # A file of issues alone does not say that the pages are gone.
-        _WAYS[way](_Pages(actor, source, origin, pages, choice, report))
+    _WAYS[choice.into or DESTINATIONS[0]](_Pages(actor, source, origin, pages, choice, report))
 
 
 def place_of_pages(origin: PageSource | None, folder: Path | None) -> SourcePlace | None:
@@ -119,7 +108,7 @@ def place_of_pages(origin: PageSource | None, folder: Path | None) -> SourcePlac
 def _as_notes(told: _Pages) -> None:
     importing = NoteImport(told.actor.user, told.source, told.origin, told.report)
     choice = told.choice
-    importing.bring_in(told.pages, is_whole=told.is_whole, removes=choice.removes, replaces=choice.replaces)
+    importing.bring_in(told.pages, removes=choice.removes, replaces=choice.replaces)
 
 
 def _as_entries(told: _Pages) -> None:
@@ -151,10 +140,9 @@ def _entries_of(page: PageDraft, report: MovedIn) -> Iterator[SourceEntry]:
         fields: dict[str, Any] = {
             "key": key,
             "content": text,
-            "entry_type": "summary" if page.kind == "page" else "fact",
+            "entry_type": "summary",
             "tags": page.tags,
             "source_file": (page.url or one_line(page.place))[:SOURCE_CHARS],
-            "confidence": CONFIDENCE[page.kind],
             "metadata": {name: value for name, value in told.items() if value},
             "created_at": min(page.created_at, now) if page.created_at else None,
             "updated_at": min(page.updated_at, now) if page.updated_at else None,
@@ -222,7 +210,7 @@ def _references_of(page: PageDraft) -> Iterator[ReferenceDraft]:
     for key, title, text in _parts(page):
         yield ReferenceDraft(
             key=key,
-            kind=KINDS[page.kind],
+            kind=ReferenceKind.GUIDE,
             title=title,
             category=folders[0] if folders else "",
             subcategory=folders[1] if len(folders) > 1 else "",

@@ -158,7 +158,7 @@ def bring_in_notes(actor: Actor, reading: Reading, format: ImportFormat, report:
     """Store the files and pages that were read as notes of the caller, which follow their source from then on."""
     origin = reading.origin or PageSource(format.name)
     importing = NoteImport(actor.user, f"{format.name}:{origin.name}", origin, report)
-    importing.bring_in(list(_of(reading, PageDraft)), is_whole=origin.is_whole)
+    importing.bring_in(list(_of(reading, PageDraft)))
 
 
 def company_drafts(reading: Reading) -> list[tuple[str, CompanyDraft]]:

@@ -43,9 +43,9 @@ from .exports import (
     was_own,
 )
 from .foreign_imports import at_level_brought, bring_in_notes, move_in, report_of
-from .github import FetchedFiles
 from .import_receipts import LOCK, MovedIn
 from .parts import MemoryPart, memory_parts
+from .readers.bundles import FilesInMemory
 from .readers.formats import AUTO
 from .readers.uploads import read_files
 
@@ -88,7 +88,7 @@ def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False)
 
 def _import_files(actor: Actor, document: MemoryDocument, *, dry_run: bool) -> Imported:
     """Import the files of another program. Pages become notes, and what was company knowledge there is left out."""
-    bundle = FetchedFiles(document.program or "files", {path: text.encode() for path, text in document.files.items()})
+    bundle = FilesInMemory(document.program or "files", {path: text.encode() for path, text in document.files.items()})
     upload = read_files(bundle, document.program or AUTO)
     format, reading = upload.format, upload.reading
     assert reading

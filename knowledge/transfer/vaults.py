@@ -73,13 +73,10 @@ class NoteImport:
         self._known: dict[str, _File] = {}
         self._domain = headline(origin.name, otherwise="notes")
 
-    def bring_in(
-        self, pages: Sequence[PageDraft], *, is_whole: bool, removes: bool = False, replaces: bool = False
-    ) -> None:
+    def bring_in(self, pages: Sequence[PageDraft], *, removes: bool = False, replaces: bool = False) -> None:
         """Store what is new, follow what changed there and not here, and name what changed on both sides or is gone.
 
         Args:
-            is_whole: Whether what is missing is gone from the source.
             removes: Whether what is gone is set aside here, from where it can be restored.
             replaces: Whether to change even most of what is here.
 
@@ -97,7 +94,7 @@ class NoteImport:
         require_consent(
             self.source,
             changed=len(rewritten),
-            removed=len(moved.keys() - texts) if removes and is_whole else 0,
+            removed=len(moved.keys() - texts) if removes else 0,
             there=len(self._known),
             foreign=sum(not _is_alike(file, page) for file, page in rewritten) if is_guessed else 0,
             replaces=replaces,
@@ -113,7 +110,7 @@ class NoteImport:
             else:
                 self._add(page)
         # A file that could not be read is missing here as well, and not gone.
-        if is_whole and not self.report.refused:
+        if not self.report.refused:
             for place in sorted(gone):
                 self._remove(gone[place], removes=removes)
 

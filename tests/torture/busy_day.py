@@ -23,8 +23,6 @@ from tests.embedded.instance import Instance, command, eventually
 from tests.knowledge.budibase_server import KEY as BUDIBASE_KEY
 from tests.knowledge.budibase_server import Budibase
 from tests.knowledge.embeddings.endpoint import Endpoint
-from tests.knowledge.github_server import TOKEN as GITHUB_TOKEN
-from tests.knowledge.github_server import GitHub
 from tests.serving import Served
 from tests.torture.scale import PATIENCE
 from tests.torture.vectors import RIGHT, settings_for
@@ -58,7 +56,6 @@ class Outside:
 
     company: Company
     budibase: Budibase
-    github: GitHub
     embedder: Endpoint
     provider: OutsideProvider
     collector: Collector
@@ -72,8 +69,6 @@ class Outside:
             "BIGMIND_COMPANY_URL": self.company.url,
             "BIGMIND_BUDIBASE_URL": self.budibase.url,
             "BIGMIND_BUDIBASE_API_KEY": BUDIBASE_KEY,
-            "BIGMIND_GITHUB_URL": self.github.url,
-            "BIGMIND_GITHUB_TOKEN": GITHUB_TOKEN,
             "BIGMIND_OIDC_ISSUER": self.provider.url,
             "BIGMIND_OIDC_CLIENT_ID": CLIENT_ID,
             "BIGMIND_OIDC_CLIENT_SECRET": CLIENT_SECRET,
@@ -105,7 +100,6 @@ def outside() -> Iterator[Outside]:
         yield Outside(
             company=running.enter_context(answering(Company())),
             budibase=running.enter_context(Budibase()),
-            github=running.enter_context(GitHub(issues=[], comments=[], timelines={}, files=FILES)),
             embedder=running.enter_context(Endpoint(RIGHT)),
             provider=provider,
             collector=running.enter_context(collecting()),
@@ -252,8 +246,6 @@ class BusyDay:
         assert f"Bearer {company_key}" in self.outside.company.keys
         self._ask("POST", "apps/bootstrap/", {"connector": "budibase"})
         eventually(lambda: BUDIBASE_KEY in str(self.outside.budibase.headers), PATIENCE)
-        self._command("memory_import_from", "github", "acme/widgets", "--dry-run")
-        assert f"Bearer {GITHUB_TOKEN}" in self.outside.github.tokens
         eventually(lambda: self._embedder_was_shown_its_key(), PATIENCE)
         told = {"category": "standard", "title": "Tides", "content": "The tide table is at the harbour office."}
         self._ask("POST", "company/", told)
@@ -264,7 +256,6 @@ class BusyDay:
         self.secrets |= {
             "company_key": company_key,
             "budibase_api_key": BUDIBASE_KEY,
-            "github_token": GITHUB_TOKEN,
             "embedding_api_key": EMBEDDING_KEY,
             "webhook_secret": WEBHOOK_SECRET,
             "metrics_token": METRICS_TOKEN,

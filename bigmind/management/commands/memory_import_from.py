@@ -7,9 +7,7 @@ from typing import Any
 from bigmind.management.base import REPLACE, OperatorCommand, Refused, argument, usage_error
 from bigmind.management.people import actor_for
 from curation.services.foreign_imports import OWN, import_bundle
-from curation.services.live_imports import import_repository
 from curation.services.page_imports import PageChoice
-from knowledge.transfer.github import NAME
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.readers.bundles import bundle_of
 from knowledge.transfer.readers.formats import AUTO, DESTINATIONS, FORMATS, NAMES
@@ -21,8 +19,8 @@ class Command(OperatorCommand):
     """Import the memory of another program.
 
     There are readers for the conversations of Claude Code, Codex and Gemini CLI, mem0, basic-memory, the MCP memory
-    server, ChatGPT, Claude, folders of MEMORY.md and CLAUDE.md, an older BigMind; and for pages: Obsidian and GitHub.
-    For github, name a repository instead of a file: acme/widgets. Importing twice adds nothing.
+    server, ChatGPT, Claude, folders of MEMORY.md and CLAUDE.md, an older BigMind, and vaults of
+    Obsidian. Importing twice adds nothing.
     A row that cannot be accepted is reported with its place, and the rest is imported; the command then exits 1.
     """
 
@@ -32,7 +30,6 @@ class Command(OperatorCommand):
         "bigmind memory_import_from auto ~/Downloads/chatgpt-export.zip --dry-run",
         "bigmind memory_import_from basic-memory ~/basic-memory --user ada",
         "bigmind memory_import_from obsidian ~/vault",
-        "bigmind memory_import_from github acme/widgets --dry-run",
         "bigmind memory_import_from older-bigmind ~/.mcp/bigmind/memory.db --json",
     )
     arguments = (
@@ -41,8 +38,7 @@ class Command(OperatorCommand):
             "path",
             type=Path,
             nargs="?",
-            help="A file, a folder or a zip archive; of github also a repository. Default: where"
-            f" {', '.join(RECORDED)} keep their records here.",
+            help=f"A file, a folder or a zip archive. Default: where {', '.join(RECORDED)} keep their records here.",
         ),
         argument("--user", help="The user to import for. Default: the owner of this instance."),
         argument(
@@ -66,9 +62,6 @@ class Command(OperatorCommand):
         actor = actor_for(options["user"])
         name = options["format"]
         choice = PageChoice(options["into"], options["collection"], options["remove_missing"], options["replace"])
-        if name == "github" and (repository := _repository_in(options["path"])):
-            self._report(import_repository(actor, repository, choice=choice, dry_run=options["dry_run"]), options)
-            return
         bundle = bundle_of(options["path"] or _usual_folder(name))
         more = {"whose": options["of"]} if options["of"] else {}
         if more and name != "older-bigmind":
@@ -104,12 +97,6 @@ class Command(OperatorCommand):
             return
         self.print_some(report.refused, self.remark)
         raise Refused(f"{len(report.refused)} refused; the rest {'can be' if report.dry_run else 'was'} imported.")
-
-
-def _repository_in(path: Path | None) -> str:
-    """Return the repository named instead of a file; empty if such a file exists."""
-    named = path.as_posix() if path else ""
-    return named if path and not path.exists() and NAME.fullmatch(named) else ""
 
 
 def _usual_folder(name: str) -> Path:

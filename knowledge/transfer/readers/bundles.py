@@ -10,6 +10,7 @@ import stat
 import zipfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
 
@@ -91,6 +92,24 @@ def text_in(bundle: Bundle, name: str, *, limit: int = TEXT_BYTES) -> str:
         return raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise Invalid(f"{name}: is not UTF-8.", hint="Save it as UTF-8.") from error
+
+
+@dataclass
+class FilesInMemory:
+    """Files that were sent as texts."""
+
+    name: str
+    files: dict[str, bytes] = field(default_factory=dict)
+    others: int = 0
+
+    def names(self) -> list[str]:
+        """Return the names of the files, in order."""
+        return sorted(self.files)
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[IO[bytes]]:
+        """Open one of them."""
+        yield io.BytesIO(self.files[name])
 
 
 class Single:

@@ -4,7 +4,7 @@ Another format is another file with `looks_like`, `rows` and perhaps `files`, an
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from . import (
     codex,
     codex_memory,
     gemini_cli,
-    github,
     markdown_folders,
     mcp_memory_service,
     mem0,
@@ -31,7 +30,7 @@ from . import (
 )
 from .bundles import Bundle
 from .items import Item
-from .memory_drafts import DRAFTS, PageKind, Reading, Row, read_rows
+from .memory_drafts import DRAFTS, Reading, Row, read_rows
 from .provenance import read_provenance
 
 
@@ -42,8 +41,7 @@ class ImportFormat:
     `usual_folder` returns where its program keeps its records, for a home folder and the variables of the environment.
     `files` writes items as files of the format: path, text, and the item that the file is, if it is one. `keeps_own`
     says what of the program's own comes back when it is taken out again.
-    `usual` says of pages and issues what they become where nobody says otherwise: `notes` of one's own,
-    entries of the knowledge base (`kb`), or documentation (`docs`).
+    `has_pages` says that it is read as pages, for which there is a choice of what they become.
     """
 
     name: str
@@ -53,16 +51,11 @@ class ImportFormat:
     usual_folder: Callable[[Path, Mapping[str, str]], Path] | None = None
     files: Callable[[Iterable[Item]], Iterator[tuple[str, str, Item | None]]] | None = None
     keeps_own: str = ""
-    usual: Mapping[PageKind, str] = field(default_factory=dict)
-
-    @property
-    def has_pages(self) -> bool:
-        """Whether it is read as pages, for which there is a choice of what they become."""
-        return bool(self.usual)
+    has_pages: bool = False
 
 
 WHOLE = "each file, byte for byte"
-NOTES: Mapping[PageKind, str] = {"page": "notes"}
+NOTES: Mapping[str] = {"page": "notes"}
 FORMATS: tuple[ImportFormat, ...] = (
     ImportFormat("older-bigmind", "an older BigMind", older_bigmind.looks_like, older_bigmind.rows),
     ImportFormat(
@@ -72,7 +65,6 @@ FORMATS: tuple[ImportFormat, ...] = (
     ImportFormat(
         "gemini-cli", "Gemini CLI", gemini_cli.looks_like, gemini_cli.rows, usual_folder=gemini_cli.usual_folder
     ),
-    ImportFormat("github", "GitHub", github.looks_like, github.rows, usual={"page": "docs", "issue": "kb"}),
     ImportFormat(
         "mcp-memory-service",
         "mcp-memory-service",
@@ -106,10 +98,10 @@ FORMATS: tuple[ImportFormat, ...] = (
         basic_memory.rows,
         files=basic_memory.files,
         keeps_own=WHOLE,
-        usual=NOTES,
+        has_pages=True,
     ),
-    ImportFormat("obsidian", "Obsidian", obsidian.looks_like, obsidian.rows, usual=NOTES),
-    ImportFormat("okf", "OKF", okf.looks_like, okf.rows, files=okf.files, keeps_own=WHOLE, usual=NOTES),
+    ImportFormat("obsidian", "Obsidian", obsidian.looks_like, obsidian.rows, has_pages=True),
+    ImportFormat("okf", "OKF", okf.looks_like, okf.rows, files=okf.files, keeps_own=WHOLE, has_pages=True),
     ImportFormat(
         "codex-memory",
         "Codex’ memories",
@@ -118,7 +110,7 @@ FORMATS: tuple[ImportFormat, ...] = (
         usual_folder=codex_memory.usual_folder,
         files=codex_memory.files,
         keeps_own=WHOLE,
-        usual=NOTES,
+        has_pages=True,
     ),
     ImportFormat(
         "claude-memory",
@@ -127,7 +119,7 @@ FORMATS: tuple[ImportFormat, ...] = (
         claude_memory.rows,
         files=claude_memory.files,
         keeps_own=WHOLE,
-        usual=NOTES,
+        has_pages=True,
     ),
     ImportFormat("markdown", "markdown memory", markdown_folders.looks_like, markdown_folders.rows),
     ImportFormat("text", "saved memories", saved_memories.looks_like, saved_memories.rows),
@@ -139,6 +131,7 @@ WRITTEN: dict[str, ImportFormat] = {one.name: one for one in FORMATS if one.file
 
 AUTO = "auto"
 DESTINATIONS = ("notes", "kb", "docs")
+"""What pages may become: notes of one's own, which is usual, entries of the knowledge base, or documentation."""
 NAMES = (AUTO, *(one.name for one in FORMATS))
 
 
@@ -172,7 +165,7 @@ def read(bundle: Bundle, format: ImportFormat, *, most: int = DRAFTS, into: str 
         Invalid: it cannot be read at all, there is nothing in it, or too much.
     """
     if format.has_pages:
-        more["into"] = into or format.usual["page"]
+        more["into"] = into or DESTINATIONS[0]
     reading = read_rows(format.rows(bundle, **more), most=most)
     read_provenance(bundle, reading)
     # What left all of its pages out says so.

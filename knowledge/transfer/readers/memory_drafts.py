@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 from django.utils import timezone
 from pydantic import (
@@ -140,14 +140,13 @@ class CompanyDraft(MemoryDraft):
     importance: Importance = 5
 
 
-PageKind = Literal["page", "issue"]
 PLACE_CHARS = 1_000
 PAGE_CHARS = 4 * 1024 * 1024
 PLACE_DIGEST = 16
 
 
 class PageDraft(MemoryDraft):
-    """A text of another product: a page, or an issue that was solved.
+    """A page of another product.
 
     `place` is its id in the source, by which a later import knows it again, `links` the places it leads to. `content`
     is what is kept: where `is_file` says so the whole of a file.
@@ -159,7 +158,6 @@ class PageDraft(MemoryDraft):
     place: Annotated[str, Field(min_length=1, max_length=PLACE_CHARS)]
     title: Annotated[str, Field(min_length=1, max_length=200), Screened]
     content: Annotated[str, AfterValidator(check_content), Screened, Field(min_length=1, max_length=PAGE_CHARS)]
-    kind: PageKind = "page"
     folder: str = ""
     url: Annotated[str, Field(max_length=500)] = ""
     author: Annotated[str, Field(max_length=200)] = ""
@@ -209,13 +207,11 @@ class Remark(NamedTuple):
 class PageSource(NamedTuple):
     """What the pages of a source have in common: its lasting name, by which a later import knows it, and its title.
 
-    `is_whole` says whether these are all pages of it, so that what is missing is gone. `is_bare` says that another
-    source may have the same name, and `folder` where in the bundle this one lies.
+    `is_bare` says that another source may have the same name, and `folder` where in the bundle this one lies.
     """
 
     name: str
     title: str = ""
-    is_whole: bool = True
     is_bare: bool = False
     folder: str = ""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from bigmind.core.errors import Invalid
 from bigmind.core.separate_process import ProcessBudget, perform_apart
-from knowledge.transfer.github import FetchedFiles
+from knowledge.transfer.readers.bundles import FilesInMemory
 
 from .bundles import bundle_from
 from .formats import AUTO, FORMATS, ImportFormat, format_of, read
@@ -46,7 +46,7 @@ def read_upload(content: bytes, name: str, *, most: int = DRAFTS, into: str = ""
     return perform_apart(f"The file {name}", BUDGET, open_upload, content, name, most, into)
 
 
-def read_files(files: FetchedFiles, name: str = AUTO) -> Upload:
+def read_files(files: FilesInMemory, name: str = AUTO) -> Upload:
     """Read files of another program that were sent, few bytes here and others in such a process.
 
     Args:
@@ -61,7 +61,7 @@ def read_files(files: FetchedFiles, name: str = AUTO) -> Upload:
     return perform_apart("The document", BUDGET, open_files, files, name)
 
 
-def open_files(files: FetchedFiles, name: str) -> Upload:
+def open_files(files: FilesInMemory, name: str) -> Upload:
     """Read them here and now; pages become notes.
 
     Raises:

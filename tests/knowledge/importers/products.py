@@ -1,34 +1,10 @@
-"""Exports of products with pages, as these products write them."""
-
-# ruff: noqa: E501 - products write long lines
+"""Files and archives to import."""
 
 import io
 import json
 import zipfile
 from pathlib import Path
 from typing import Any
-
-
-def gh_issue(number: int, **more: Any) -> dict[str, Any]:
-    """An issue as `gh issue list --json` writes it."""
-    return {
-        "number": number,
-        "title": f"Problem {number}",
-        "state": "CLOSED",
-        "stateReason": "COMPLETED",
-        "url": f"https://github.com/acme/widgets/issues/{number}",
-        "author": {"login": "reporter", "is_bot": False, "name": "R"},
-        "body": "It breaks.",
-        "labels": [{"name": "bug", "color": "d73a4a"}],
-        "createdAt": "2024-05-01T10:00:00Z",
-        "closedAt": "2024-05-04T10:00:00Z",
-        "comments": [
-            {"author": {"login": "x"}, "authorAssociation": "NONE", "body": "The fix: use `--force`.", "createdAt": "2024-05-02T10:00:00Z",
-             "reactionGroups": [{"content": "THUMBS_UP", "users": {"totalCount": 4}}], "isMinimized": False},
-            {"author": None, "authorAssociation": "OWNER", "body": "Spam that was solved and hidden.", "isMinimized": True},
-        ],
-        **more,
-    }  # fmt: skip
 
 
 def packed(files: dict[str, str | bytes], *, modes: dict[str, int] | None = None) -> bytes:

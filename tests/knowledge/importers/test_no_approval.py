@@ -18,7 +18,7 @@ from knowledge.transfer.readers.formats import FORMATS
 from knowledge.transfer.readers.memory_drafts import CompanyDraft, MemoryDraft
 from tests.factories import make_actor
 
-from . import products, sources, transcripts
+from . import sources, transcripts
 
 pytestmark = pytest.mark.django_db
 
@@ -67,7 +67,6 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "codex-memory": folder / "ours",
         "basic-memory": folder / "notes",
         "obsidian": vault,
-        "github": products.write(folder / "issues.json", [products.gh_issue(1)]),
         "markdown": folder / "repo",
         "text": folder / "saved.txt",
     }

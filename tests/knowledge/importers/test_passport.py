@@ -18,11 +18,10 @@ from curation.services.foreign_imports import import_bundle
 from knowledge.models import Fact, Hypothesis, Note, Session, Summary
 from knowledge.services.facts import deprecate_fact
 from knowledge.transfer.foreign_imports import COLUMNS
-from knowledge.transfer.github import FetchedFiles
 from knowledge.transfer.import_receipts import KEPT_NAMED, MovedIn
 from knowledge.transfer.imports import Imported, import_memory
 from knowledge.transfer.passport import export_memory, files_for, write_items
-from knowledge.transfer.readers.bundles import bundle_of
+from knowledge.transfer.readers.bundles import FilesInMemory, bundle_of
 from knowledge.transfer.readers.formats import WRITTEN, format_of, read
 from knowledge.transfer.readers.items import DRAFTS, FIELDS, Item
 from knowledge.transfer.readers.provenance import NAME, PURPOSE
@@ -96,8 +95,8 @@ ITEMS = st.lists(
 )
 
 
-def _bundle(name: str, files: dict[str, bytes]) -> FetchedFiles:
-    return FetchedFiles(name, files)
+def _bundle(name: str, files: dict[str, bytes]) -> FilesInMemory:
+    return FilesInMemory(name, files)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -392,7 +391,7 @@ def test_a_large_document_is_known_as_our_own_too():
 def test_files_that_take_long_to_read_hold_up_nobody_else():
     tables = "a|b\n-|-\n" * 3_000
 
-    took = seconds_of(lambda: read_files(FetchedFiles("files", {"CLAUDE.md": tables.encode()}), "markdown"))
+    took = seconds_of(lambda: read_files(FilesInMemory("files", {"CLAUDE.md": tables.encode()}), "markdown"))
 
     assert took < 0.3  # Here it would be a second and more.
 
@@ -401,7 +400,7 @@ def test_a_wide_table_is_refused_before_it_becomes_a_hundred_times_as_large():
     columns = 64
     table = "|" + "a|" * columns + "\n|" + "-|" * columns + "\n" + "|\n" * 2_600
 
-    reading = read_files(FetchedFiles("files", {"CLAUDE.md": table.encode()[:8_000]}), "markdown").reading
+    reading = read_files(FilesInMemory("files", {"CLAUDE.md": table.encode()[:8_000]}), "markdown").reading
 
     assert "pieces of markdown" in reading.refused[0]
 

@@ -9,46 +9,11 @@ from typing import Any
 import pytest
 
 from bigmind.core.errors import Invalid
-from knowledge.transfer.github import FetchedFiles
+from knowledge.transfer.readers.bundles import FilesInMemory
 from knowledge.transfer.readers.formats import format_of, read
 from tests.wrong_types import spoilt
 
-from . import products, sources, transcripts
-
-GITHUB_API = {
-    "repository.json": {"full_name": "acme/widgets", "html_url": "https://github.com/acme/widgets"},
-    "issues.json": [
-        {
-            "number": 5,
-            "title": "It breaks",
-            "state": "closed",
-            "state_reason": "completed",
-            "html_url": "https://github.com/acme/widgets/issues/5",
-            "user": {"login": "ada", "type": "User"},
-            "labels": [{"name": "bug"}],
-            "created_at": "2024-05-01T10:00:00Z",
-        }
-    ],
-    "comments.json": [
-        {
-            "issue_url": "https://api.github.com/repos/acme/widgets/issues/5",
-            "body": "Fixed in 2.1: upgrade.",
-            "user": {"login": "grace"},
-            "author_association": "OWNER",
-            "created_at": "2024-05-02T10:00:00Z",
-            "reactions": {"+1": 3},
-        }
-    ],
-    "timelines.json": {
-        "5": [
-            {"event": "closed", "actor": {"login": "grace"}, "commit_id": "abcdef1234567890"},
-            {
-                "event": "cross-referenced",
-                "source": {"issue": {"number": 6, "title": "Mend it", "pull_request": {"merged_at": "2024-05-02"}}},
-            },
-        ]
-    },
-}
+from . import sources, transcripts
 
 
 def _documents(folder: Path) -> dict[str, Any]:
@@ -66,8 +31,6 @@ def _samples(folder: Path) -> dict[str, dict[str, Any]]:
         "claude": sources.CLAUDE,
         "older-bigmind": {"older.json": sources.older_export()},
         "mcp-memory-service": {"memories.json": sources.MCP_MEMORY_SERVICE},
-        "github": {"issues.json": [products.gh_issue(5)]},
-        "github-api": GITHUB_API,
         "claude-code": _documents(transcripts.claude_code(folder / "claude_code")),
         "codex": _documents(transcripts.codex(folder / "codex")),
         "gemini-cli": _documents(transcripts.gemini_cli(folder / "gemini_cli")),
@@ -83,18 +46,18 @@ def _write(name: str, document: Any) -> bytes:
 @pytest.mark.parametrize(
     "sample",
     [
-        *("mem0", "memory-server", "chatgpt", "claude", "older-bigmind", "mcp-memory-service", "github", "github-api"),
+        *("mem0", "memory-server", "chatgpt", "claude", "older-bigmind", "mcp-memory-service"),
         *("claude-code", "codex", "gemini-cli"),
     ],
 )
 @pytest.mark.parametrize("each", [5, pytest.param(1, marks=pytest.mark.torture)])
 def test_a_value_of_another_type_stops_nothing_but_what_it_is_in(tmp_path, sample, each):
     documents = _samples(tmp_path)[sample]
-    format = format_of(FetchedFiles("sample", {name: _write(name, one) for name, one in documents.items()}))
+    format = format_of(FilesInMemory("sample", {name: _write(name, one) for name, one in documents.items()}))
 
     for name, document in documents.items():
         for changed in islice(spoilt(document), None, None, each):
             told = {**documents, name: changed}
-            files = FetchedFiles("sample", {each: _write(each, one) for each, one in told.items()})
+            files = FilesInMemory("sample", {each: _write(each, one) for each, one in told.items()})
             with suppress(Invalid):
                 read(files, format)
