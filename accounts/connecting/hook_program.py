@@ -851,8 +851,7 @@ def _now() -> str:
 def read_config(client: str) -> Json | None:
     """Return where BigMind is and with what key, from the file beside this one, else from BIGMIND_HOME.
 
-    In a plugin neither need be there: then the variables BIGMIND_API_KEY and BIGMIND_URL say it, the latter after the
-    address that the plugin was made with.
+    Where neither is there, the variables BIGMIND_API_KEY and BIGMIND_URL say it.
     """
     own = os.path.dirname(os.path.abspath(__file__))
     homes = (os.environ.get("BIGMIND_HOME", ""), os.path.join(os.path.expanduser("~"), ".bigmind"))
@@ -862,10 +861,8 @@ def read_config(client: str) -> Json | None:
             config = _read_json(os.path.join(folder, f"{client}.json"))
             return {**config, "key": config.get("key") or os.environ.get("BIGMIND_API_KEY", ""), "folder": folder}
     key = os.environ.get("BIGMIND_API_KEY", "")
-    of_plugin = os.path.join(own, "bigmind.json")
-    made_with = _read_json(of_plugin) if os.path.isfile(of_plugin) else {}
-    url = os.environ.get("BIGMIND_URL") or made_with.get("url") or "http://localhost:7700"
-    return {**made_with, "client": client, "url": url, "key": key, "folder": folders[1]} if key else None
+    url = os.environ.get("BIGMIND_URL") or "http://localhost:7700"
+    return {"client": client, "url": url, "key": key, "folder": folders[1]} if key else None
 
 
 def _read_json(path: str) -> Json:

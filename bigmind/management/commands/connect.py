@@ -39,7 +39,6 @@ from accounts.connecting.hooks import (
     parse_kinds,
 )
 from accounts.connecting.machines import Machine
-from accounts.connecting.plugins import write_plugin
 from accounts.connecting.server_config import KEY_PLACEHOLDER, KEY_VARIABLE, ServerConfig
 from accounts.keys import create_key, digest_of, is_well_formed
 from accounts.models import ApiKey, User
@@ -134,7 +133,6 @@ class Command(ConnectionCommand):
         "bigmind connect codex --toolsets core,notes --hooks",
         "bigmind connect claude-code --hooks --writing ask",
         "bigmind connect gemini-cli --hooks --events start,end --never ~/private",
-        "bigmind connect claude-code --plugin ~/bigmind-plugin",
         f"{KEY_VARIABLE}=bm_… bigmind connect vscode --url https://bigmind.example.com",
     )
 
@@ -166,9 +164,6 @@ class Command(ConnectionCommand):
             choices=list(WRITING),
             help="How memory is written: by itself (the default), after asking, by hand, or not at all.",
         )
-        parser.add_argument(
-            "--plugin", default="", metavar="FOLDER", help="Write a plugin (Gemini CLI: an extension) there instead."
-        )
         parser.add_argument("--events", default="", help=f"Hooks to install, of {','.join(KINDS)}. Default: all.")
         parser.add_argument(
             "--never",
@@ -180,9 +175,6 @@ class Command(ConnectionCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Show the changes, then write them."""
-        if options["plugin"]:
-            self._write_plugin(options)
-            return
         options["hooks"] = self._wants_hooks(options)
         connection = _plan(options)
         if not options["dry_run"]:
@@ -193,23 +185,6 @@ class Command(ConnectionCommand):
             return
         self.tell(connection.changes, is_rehearsal=options["dry_run"])
         self._tell_more(connection)
-
-    def _write_plugin(self, options: dict[str, Any]) -> None:
-        client = options["client"]
-        if client not in {"claude-code", "codex", "gemini-cli"}:
-            raise usage_error("--plugin is for claude-code and codex, which share one, and for gemini-cli.")
-        if options["dry_run"] or options["project"] is not None or options["hooks"] is not None:
-            raise usage_error(
-                "--plugin writes a folder of its own: leave out --dry-run, --project, --hooks, --no-hooks."
-            )
-        written = write_plugin(client, Path(options["plugin"]).expanduser().resolve(), _door(options), _kinds(options))
-        if options["json"]:
-            self.print_json({"client": client, "folder": str(written.folder), "install": written.install})
-            return
-        self.stdout.write(f"{written.folder}: written")
-        for command in written.install:
-            self.stdout.write(f"  {command}")
-        self.remark(f"No key is in it: it is read from the variable {KEY_VARIABLE}.")
 
     def _tell_more(self, connection: ConnectionPlan) -> None:
         program, records = connection.program, connection.records
