@@ -1,22 +1,19 @@
-"""T17: what goes out comes back as it was, thousands of items at once, and a restored instance finds the same."""
+"""T17: an instance of thousands of items that is backed up and restored finds the same ten."""
 
 import json
 import time
 from collections.abc import Callable
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.backup.making import make_backup
 from bigmind.backup.restoring import restore_backup
 from curation.services.foreign_imports import import_bundle
-from knowledge.models import Entry, Fact, Passage
+from knowledge.models import Fact
 from knowledge.services.embedding import embed_pending
-from knowledge.services.entry_imports import NewEntry, import_entries
 from knowledge.services.semantic_search import semantic_search
 from knowledge.transfer.passport import export_memory
 from knowledge.transfer.readers.bundles import bundle_of
@@ -27,38 +24,7 @@ from tests.torture.scale import ROUND_TRIPPED
 
 pytestmark = [pytest.mark.torture, pytest.mark.django_db(transaction=True)]
 
-BATCH = 1_000
 QUESTIONS = 100
-
-
-def test_the_knowledge_base_is_the_same_file_for_file(tmp_path: Path, report: Callable[[str], None]) -> None:
-    actor = make_actor(admin=True)
-    _add_entries(actor)
-    _run("export", str(tmp_path / "first"), "--only", "entries")
-    Entry.objects.all().delete()
-    Passage.objects.all().delete()
-
-    started = time.monotonic()
-    _run("kb_seed", *map(str, (tmp_path / "first" / "entries").iterdir()))
-    took = time.monotonic() - started
-    _run("export", str(tmp_path / "second"), "--only", "entries")
-
-    report(f"{ROUND_TRIPPED} entries came back in {took:.1f} s")
-    assert Entry.objects.count() == ROUND_TRIPPED
-    assert _files(tmp_path / "first") == _files(tmp_path / "second")
-
-
-def test_a_memory_is_the_same_document(tmp_path: Path, report: Callable[[str], None]) -> None:
-    ada, bob = make_actor(), make_actor()
-    _remember(ada, tmp_path)
-    (tmp_path / "ada.json").write_text(export_memory(ada).model_dump_json())
-
-    started = time.monotonic()
-    import_bundle(bob, bundle_of(tmp_path / "ada.json"))
-    took = time.monotonic() - started
-
-    report(f"{ROUND_TRIPPED} facts came back in {took:.1f} s")
-    assert _told(ada) == _told(bob)
 
 
 def test_a_restored_instance_finds_the_same_ten(
@@ -86,13 +52,6 @@ def test_a_restored_instance_finds_the_same_ten(
         assert _top_ten(again) == before
 
 
-def _add_entries(actor: Actor) -> None:
-    for begin in range(0, ROUND_TRIPPED, BATCH):
-        numbers = range(begin, min(begin + BATCH, ROUND_TRIPPED))
-        rows = [NewEntry(content=lesson(number), tags=[f"t{number % 7}"], project="depot") for number in numbers]
-        import_entries(actor, entries=list(rows))
-
-
 def _remember(actor: Actor, folder: Path) -> None:
     """Give somebody many facts, by the importer that is fastest."""
     rows = [{"memory": lesson(number), "created_at": "2026-01-24T10:00:00Z"} for number in range(ROUND_TRIPPED)]
@@ -111,11 +70,3 @@ def _top_ten(actor: Actor) -> list[list[tuple[str, str]]]:
     step = max(1, ROUND_TRIPPED // QUESTIONS)
     asked = [lesson(number) for number in range(0, step * QUESTIONS, step)]
     return [[(hit.kind, hit.id) for hit in semantic_search(actor, query=text[:500]).items] for text in asked]
-
-
-def _files(folder: Path) -> dict[str, str]:
-    return {path.name: path.read_text() for path in sorted(folder.rglob("*.yaml"))}
-
-
-def _run(*words: str) -> None:
-    call_command(*words, stdout=StringIO(), stderr=StringIO())

@@ -12,7 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from knowledge.models import App, AppEntity, Healing
 from tests.factories import make_key
-from tests.knowledge.budibase_server import ACME, BILLING, CLIENTS, CRM, CUSTOMERS, ELICIT, KEY, PREFIX, Budibase
+from tests.knowledge.budibase_server import CLIENTS, CRM, ELICIT, KEY, PREFIX, Budibase
 from tests.serving import Served
 
 Reply = dict[str, Any]
@@ -93,11 +93,6 @@ async def _learn_elicit(call: Call) -> Reply:
     )
 
 
-async def _learn_elicit_in_billing(call: Call) -> None:
-    row = {"name": "Elicit", "table": "Customers", "table_id": CUSTOMERS, "row_id": "ro_cust07"}
-    await call("app_learn", app="Billing", app_id=BILLING, entities=[row])
-
-
 def test_a_comment_takes_five_calls_before_and_one_after(served: Served, budibase: Budibase) -> None:
     tools = Tools(budibase)
 
@@ -128,93 +123,6 @@ def test_a_comment_takes_five_calls_before_and_one_after(served: Served, budibas
     assert needed_before.total() == 5
     assert budibase.calls == {"update_record": 1}
     assert budibase.rows[CLIENTS][ELICIT]["Notes"] == "Called again."
-
-
-def test_the_first_use_brings_in_apps_and_tables_and_no_records(served: Served, budibase: Budibase) -> None:
-    tools = Tools(budibase)
-
-    async def flow(call: Call) -> None:
-        empty = await call("app_list")
-        assert "discover_apps" in empty["text"]
-        assert "app_bootstrap" in empty["text"]
-        apps = [one for one in tools.discover_apps() if one["status"] == "published"]
-        found = [
-            {
-                "name": app["name"],
-                "app_id": app["_id"],
-                "tables": [{"name": one["name"], "table_id": one["_id"]} for one in tools.get_tables(app["_id"])],
-            }
-            for app in apps
-        ]
-        await call("app_bootstrap", apps=found)
-        await call("app_bootstrap", apps=found)
-
-        index = await call("app_list")
-        assert [(one["name"], one["tables"], one["entities"]) for one in index["items"]] == [
-            ("CRM", 2, 0),
-            ("Billing", 1, 0),
-        ]
-        assert "  CRM:\n    file: crm.yaml\n    appId: app_abc123\n" in index["text"]
-
-    _through_mcp(served, flow)
-
-    assert budibase.calls == {"discover_apps": 1, "get_tables": 2}
-
-
-def test_an_unknown_row_of_a_known_table_costs_one_call(served: Served, budibase: Budibase) -> None:
-    tools = Tools(budibase)
-
-    async def flow(call: Call) -> None:
-        await _learn_elicit(call)
-        unknown = await call("app_resolve", name="Acme Corp", app="crm")
-        assert unknown["status"] == "unknown"
-        assert (
-            f"query_records in Clients ({CLIENTS}) of CRM ({CRM}) where Name = “Acme Corp” (1 call)"
-            in unknown["next_step"]
-        )
-        row = tools.query_records(CRM, CLIENTS, "Name", "Acme Corp")[0]
-        await call("app_learn", app="CRM", entities=[{"name": "Acme Corp", "table": "Clients", "row_id": row["_id"]}])
-        assert (await call("app_resolve", name="ACME  corp"))["place"]["row_id"] == ACME
-
-    _through_mcp(served, flow)
-
-    assert budibase.calls.total() == 1
-
-
-def test_an_ambiguous_name_is_asked_about_once(served: Served, budibase: Budibase) -> None:
-    async def flow(call: Call) -> None:
-        await _learn_elicit(call)
-        await _learn_elicit_in_billing(call)
-
-        asked = await call("app_resolve", name="Elicit")
-        said = await call("app_resolve", name="Elicit", app="Billing")
-        spoken = await call("app_resolve", name="Elicit", request="in Billing, add a note on Elicit")
-        await call("app_set_default", name="Elicit", app="CRM")
-        remembered = await call("app_resolve", name="Elicit")
-        still_said = await call("app_resolve", name="Elicit", app=BILLING)
-
-        assert asked["status"] == "ambiguous"
-        assert [one["app"] for one in asked["candidates"]] == ["CRM", "Billing"]
-        assert "app_set_default" in asked["next_step"]
-        assert said["place"]["app"] == spoken["place"]["app"] == still_said["place"]["app"] == "Billing"
-        assert remembered["place"]["row_id"] == ELICIT
-        assert "default: crm" in (await call("app_list"))["text"]
-
-    _through_mcp(served, flow)
-
-
-def test_another_agent_is_not_asked_what_one_person_chose(served: Served) -> None:
-    async def one(call: Call) -> None:
-        await _learn_elicit(call)
-        await _learn_elicit_in_billing(call)
-        await call("app_set_default", name="Elicit", app="Billing")
-
-    async def another(call: Call) -> Any:
-        return await call("app_resolve", name="Elicit")
-
-    _through_mcp(served, one)
-
-    assert _through_mcp(served, another)["place"]["app"] == "Billing"
 
 
 def test_a_row_that_moved_is_found_by_its_field_with_one_call_and_healed_for_all(
@@ -306,25 +214,3 @@ def test_an_app_that_is_gone_is_forgotten_where_one_person_uses_bigmind(served: 
     _through_mcp(served, flow)
 
     assert not App.objects.exists()
-
-
-def test_what_is_learnt_twice_is_stored_once_and_what_others_learnt_stays(served: Served) -> None:
-    async def flow(call: Call) -> None:
-        first = await _learn_elicit(call)
-        second = await _learn_elicit(call)
-        other = {"name": "Acme Corp", "table": "clients", "row_id": ACME}
-        await call(
-            "app_learn",
-            app="crm",
-            entities=[other],
-            tables=[{"name": "Clients", "fields": {"VAT": {"type": "string"}}}],
-        )
-
-        assert first["is_new"]
-        assert first["added"] == ["table Clients", "entity Elicit", "workflow add_comment"]
-        assert (second["added"], second["updated"]) == ([], [])
-        known = await call("app_get", app="CRM")
-        assert known["yaml"].index("Elicit:") < known["yaml"].index("Acme Corp:")
-        assert list((await call("app_resolve", name="Clients"))["fields"]) == ["Name", "Notes", "VAT"]
-
-    _through_mcp(served, flow)
