@@ -47,9 +47,9 @@ from accounts.people.user_deletion import delete_user
 from accounts.people.users import require_another_admin
 from accounts.services.audit import audit
 from bigmind.core.errors import Conflict, Invalid
-from bigmind.core.masking import masking
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy
+from bigmind.privacy.masking import masking
 from bigmind.web.admin import show
 
 # Settings that live in the environment, or are unused, must not look as if they could be set here.

@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from bigmind.core.argument_types import Lines, LongText
-from bigmind.core.screening.policy import Screened
-from bigmind.core.text import clean_name
+from bigmind.privacy.screening.policy import Screened
+from bigmind.text.hygiene import clean_name
 
 JobTitle = Annotated[
     str, Field(max_length=500, description="Job title or engineering role."), AfterValidator(clean_name), Screened

@@ -14,7 +14,7 @@ from accounts.models import ApiKey, AppToken, User
 from accounts.oauth.app_tokens import find_token
 from accounts.services.agents import note_agent
 from accounts.services.known_keys import KNOWN_KEYS
-from bigmind.core.read_only import is_read_only
+from bigmind.database.read_only import is_read_only
 
 USED_EVERY = timedelta(minutes=1)
 CHALLENGE = 'Bearer realm="BigMind"'

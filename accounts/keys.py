@@ -19,9 +19,9 @@ from accounts.models.keys import ApiKeyQuerySet
 from accounts.services.audit import audit
 from accounts.services.known_keys import KNOWN_KEYS
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.core.key_text import ALPHABET, PREFIX, RANDOM_CHARS, checksum, is_well_formed
 from bigmind.core.load_once import load_once
-from bigmind.core.text import echo
+from bigmind.text.hygiene import echo
+from bigmind.text.key_text import ALPHABET, PREFIX, RANDOM_CHARS, checksum, is_well_formed
 
 __all__ = ["PREFIX", "SHOWN_CHARS", "digest_of", "is_well_formed", "new_key_text"]
 

@@ -14,7 +14,7 @@ from accounts.sign_in.sign_ins import note_sign_in
 from accounts.views.confirming import ask_to_confirm
 from accounts.views.sign_in import came_by_sso
 from bigmind.core.program_paths import is_for_programs
-from bigmind.core.read_only import is_read_only
+from bigmind.database.read_only import is_read_only
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 

@@ -55,7 +55,7 @@ def _golden() -> list[str]:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bigmind.settings")
     django.setup()
     from benchmarks.retrieval import golden
-    from bigmind.core.rls import rls_bypass
+    from bigmind.database.rls import rls_bypass
 
     with rls_bypass():
         return golden.measure()

@@ -17,7 +17,7 @@ from django.conf import settings
 from accounts.keys import create_key
 from benchmarks.memories import remember_much
 from benchmarks.rows import row, took
-from knowledge.services.facts import list_facts
+from knowledge.memory.facts import list_facts
 
 Call = Callable[[str, dict[str, Any]], Awaitable[None]]
 

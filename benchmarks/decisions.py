@@ -22,11 +22,11 @@ from curation.decisions.deciding import approve_global
 from curation.proposals.decision_trials import Action, try_decision
 from curation.proposals.proposals import promote_to_global
 from knowledge.capture.recall import recall_for
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.company import search_global
 from knowledge.models import AskedForm, CompanyEntry, Conversation
-from knowledge.services.company import search_global
-from knowledge.services.embedding import embed_pending
-from knowledge.services.recall import recall
-from knowledge.services.semantic_search import semantic_search
+from knowledge.recall.recall import recall
+from knowledge.recall.semantic_search import semantic_search
 
 ASKED, DECIDED, REPLAYED = 50, 12, 10_000
 LEAST, MOST_SECONDS = 0.98, 5.0

@@ -19,7 +19,7 @@ from playwright.sync_api import Page, sync_playwright
 from accounts.models import User
 from benchmarks.calls import served
 from benchmarks.rows import milliseconds, row
-from curation.proposals.overlaps import compare_proposals
+from curation.decisions.overlaps import compare_proposals
 from knowledge.models import CompanyEntry, Status
 from tests.browser.fernwood import make_fernwood
 from tests.curation.factories import propose

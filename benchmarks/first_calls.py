@@ -25,8 +25,8 @@ from benchmarks.memories import remember_much
 from benchmarks.rows import row
 from bigmind.embedded.cluster import Cluster
 from bigmind.environment import environment
-from knowledge.services.embedding import embed_pending
-from knowledge.services.facts import store_fact
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.facts import store_fact
 
 ROOT = Path(__file__).parent.parent
 CLIENT, READY = "claude-code", "Ctrl-C stops it."

@@ -13,10 +13,10 @@ from accounts.actor import Actor
 from accounts.models import Role, User
 from benchmarks.library import Library, fill
 from benchmarks.rows import row
+from knowledge.recall.semantic_search import semantic_search
 from knowledge.search.frequencies import forget_statistics
 from knowledge.search.indexes import keep_indexes
 from knowledge.search.spelling import forget_vocabularies
-from knowledge.services.semantic_search import semantic_search
 
 PEOPLE = 1_000
 STEPS = (10_000, 100_000)

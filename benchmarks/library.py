@@ -14,11 +14,11 @@ from django.utils import timezone
 from numpy.typing import NDArray
 
 from accounts.models import User
-from bigmind.core.common_words import COMMON_WORDS
-from bigmind.core.text import digest
+from bigmind.text.common_words import COMMON_WORDS
+from bigmind.text.hygiene import digest
 from knowledge.embeddings.providers import provider
+from knowledge.indexing.embedding import space_of
 from knowledge.models import EmbeddingSpace, Kind
-from knowledge.services.embedding import space_of
 
 Rows = NDArray[np.float32]
 FIRST_WORDS = """

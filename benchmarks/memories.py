@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.people.users import add_user
-from bigmind.core.text import digest
+from bigmind.text.hygiene import digest
 from knowledge.models import Category, Fact, Session
 
 TEXTS = (

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from accounts.models import Agent, Role, Sharing, User
 from benchmarks.rows import row
-from bigmind.core.profile_sections import ProfileSection
-from bigmind.core.text import digest
+from bigmind.environment.profile_sections import ProfileSection
+from bigmind.text.hygiene import digest
 from knowledge.models import CompanyEntry, Session
 
 WAITING = 10_000

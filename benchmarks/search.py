@@ -19,6 +19,9 @@ from benchmarks.calls import agent, in_turns, served
 from benchmarks.library import Library, copy_rows, fill
 from benchmarks.rows import row, took
 from knowledge.embeddings.providers import provider
+from knowledge.indexing.embedding import space_of
+from knowledge.kb.entry_imports import NewEntry, import_entries
+from knowledge.kb.entry_reading import search_entries
 from knowledge.models import EmbeddingSpace, Entry, Kind
 from knowledge.search import hybrid
 from knowledge.search.candidates import find_candidates
@@ -28,9 +31,6 @@ from knowledge.search.indexes import keep_indexes, scope_of_owner, scopes_of
 from knowledge.search.question import understand
 from knowledge.search.retrievers import retrieve_by_meaning, tune
 from knowledge.search.spelling import forget_vocabularies
-from knowledge.services.embedding import space_of
-from knowledge.services.entry_imports import NewEntry, import_entries
-from knowledge.services.entry_reading import search_entries
 
 SMALL, LARGE = 10_000, 100_000
 OWNERS, OF_EACH = 1_000, 50

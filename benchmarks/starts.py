@@ -2,8 +2,8 @@
 
 from benchmarks.memories import remember_much
 from benchmarks.rows import milliseconds, row
+from knowledge.context.sessions import start_session
 from knowledge.models import Session
-from knowledge.services.sessions import start_session
 
 TIMES = 60
 

@@ -5,11 +5,11 @@ import json
 from accounts.actor import Actor
 from accounts.models import User
 from benchmarks.rows import row
-from bigmind.core.token_counts import count_tokens
 from bigmind.operations import operations_for
+from bigmind.text.token_counts import count_tokens
 from bigmind.transports.mcp.server import server_instructions
 from bigmind.transports.mcp.tools import tool_of
-from knowledge.services.context import get_context
+from knowledge.context.start_context import get_context
 
 
 def measure() -> list[str]:

@@ -20,8 +20,8 @@ from django.db import DatabaseError  # noqa: E402
 from accounts.services.call_batches import BATCH, WRITTEN_EVERY  # noqa: E402
 from accounts.services.known_keys import KNOWN_KEYS  # noqa: E402
 from accounts.services.setting_overrides import follow_overrides  # noqa: E402
-from bigmind.core.rls import deny_by_default  # noqa: E402
-from bigmind.core.roles import forget_owner  # noqa: E402
+from bigmind.database.rls import deny_by_default  # noqa: E402
+from bigmind.database.roles import forget_owner  # noqa: E402
 from bigmind.transports.fair_pool import SWITCH_SECONDS, share_of  # noqa: E402
 from bigmind.transports.mcp import authentication  # noqa: E402
 from bigmind.transports.mcp.endpoint import McpEndpoint  # noqa: E402

@@ -7,9 +7,9 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from bigmind import __version__
-from bigmind.core.read_only import is_read_only
+from bigmind.database.read_only import is_read_only
 from bigmind.navigation import navigation_of
-from knowledge.services.first_steps import first_steps_of
+from knowledge.people.first_steps import first_steps_of
 
 THEMES = ("light", "dark")
 THEME_COOKIE = "bigmind_theme"

@@ -21,24 +21,24 @@ from accounts.people.time_zones import zone_of
 from accounts.services.calls import record_call
 from accounts.services.idempotency import once
 from accounts.services.rate_limits import count_against_limit, limit_of
-from bigmind.core.change_notifications import Change
 from bigmind.core.collisions import retry_collisions
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
-from bigmind.core.live_settings import live
 from bigmind.core.metrics import CALL_SECONDS, CALLS, TOKENS
 from bigmind.core.operations import Effect, Operation
-from bigmind.core.read_only import is_read_only, is_refused_write, require_writable
-from bigmind.core.replicas import answer_read, note_write
-from bigmind.core.reply_parts import parse_part_number, part_of
-from bigmind.core.rls import rls_scope
-from bigmind.core.screening.policy import collect_notices
-from bigmind.core.token_counts import count_tokens
 from bigmind.core.tracing import describe, span
+from bigmind.database.change_notifications import Change
+from bigmind.database.read_only import is_read_only, is_refused_write, require_writable
+from bigmind.database.replicas import answer_read, note_write
+from bigmind.database.rls import rls_scope
+from bigmind.environment.live_settings import live
 from bigmind.observability.logging import current_request_id, tell_once
 from bigmind.observability.outages import outage_behind
 from bigmind.operations import operation_to_perform
+from bigmind.privacy.screening.policy import collect_notices
+from bigmind.reply_parts import parse_part_number, part_of
+from bigmind.text.token_counts import count_tokens
 from knowledge.capture.policies import require_agents_may_write
-from knowledge.services.projects import spell_project
+from knowledge.conversation.projects import spell_project
 
 Transport = Literal["mcp", "rest", "command"]
 IDEMPOTENCY_KEY_CHARS = 200

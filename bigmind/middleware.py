@@ -19,20 +19,20 @@ from accounts.actor import Actor, acts
 from accounts.people.languages import language_of
 from accounts.people.time_zones import COOKIE, zone_of
 from accounts.services.private_rows import hide_private_rows
-from bigmind.core.change_notifications import ANY, Change, tell_of_change
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.full_disk import is_disk_full
-from bigmind.core.live_settings import live
 from bigmind.core.metrics import REQUEST_SECONDS, REQUESTS
-from bigmind.core.read_only import is_read_only, is_refused_write
-from bigmind.core.replicas import answer_read, note_failure, note_write
-from bigmind.core.rls import rls_bypass, rls_scope
-from bigmind.core.screening.policy import collect_notices
 from bigmind.core.sentences import in_language
 from bigmind.core.tracing import describe, request_span
+from bigmind.database.change_notifications import ANY, Change, tell_of_change
+from bigmind.database.read_only import is_read_only, is_refused_write
+from bigmind.database.replicas import answer_read, note_failure, note_write
+from bigmind.database.rls import rls_bypass, rls_scope
+from bigmind.environment.live_settings import live
 from bigmind.observability import health
 from bigmind.observability.logging import HEADER, begin_request, current_request_id, is_told
 from bigmind.observability.metrics import metrics
+from bigmind.privacy.screening.policy import collect_notices
 from bigmind.transports.fair_pool import People
 from bigmind.transports.rest.problems import STATUSES, is_rest, problem_of
 from bigmind.views.errors import database_away

@@ -19,9 +19,9 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import ApiKey, Call, ErasureReport, User
-from bigmind.core.fixed_queries import FixedQuery
-from bigmind.core.rls import rls_bypass
 from bigmind.core.translation import _, ngettext, write_number
+from bigmind.database.fixed_queries import FixedQuery
+from bigmind.database.rls import rls_bypass
 from curation.decisions.who_may_decide import may_decide
 from curation.models import Delivery
 from curation.notifications.notices import unseen_by

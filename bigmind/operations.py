@@ -11,8 +11,8 @@ from accounts.operations import OPERATIONS as ACCOUNTS
 from bigmind.core.argument_types import Query
 from bigmind.core.errors import Invalid, NotFound
 from bigmind.core.operations import Effect, Operation
-from bigmind.core.text import check_content, mention
 from bigmind.operation_search import FoundOperation, FoundOperations, FoundOperationsShape, rank_operations
+from bigmind.text.hygiene import check_content, mention
 from curation.operations import OPERATIONS as CURATION
 from knowledge.operations import OPERATIONS as KNOWLEDGE
 

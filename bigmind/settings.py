@@ -137,7 +137,7 @@ def _database(url: str) -> dict[str, Any]:
         limits["default_transaction_read_only"] = "on"
     return {
         **parsed,
-        "ENGINE": "bigmind.core.postgresql",
+        "ENGINE": "bigmind.database.postgresql",
         "CONN_HEALTH_CHECKS": True,
         # A cursor of the server outlives its statement, and in a pool the next transaction has another session.
         "DISABLE_SERVER_SIDE_CURSORS": True,
@@ -154,12 +154,12 @@ DATABASES = {
         "CONN_MAX_AGE": 600,
     }
 }
-# The owner of the tables, where it is another role: bigmind/core/roles.py.
+# The owner of the tables, where it is another role: bigmind/database/roles.py.
 DATABASE_ROUTERS = []
 if _OWNER:
     DATABASES["owner"] = {**_database(_OWNER), "CONN_MAX_AGE": 0}
-    DATABASE_ROUTERS += ["bigmind.core.roles.AsOwnerWhileMigrating"]
-# What answers reads. One that is away must not be felt for long: the primary answers then (bigmind/core/replicas.py).
+    DATABASE_ROUTERS += ["bigmind.database.roles.AsOwnerWhileMigrating"]
+# What answers reads. One that is away must not be felt for long: the primary answers then (bigmind/database/replicas.py).
 if (_REPLICA := ENVIRONMENT.database_replica_url.get_secret_value()) and not READ_ONLY:
     DATABASES["replica"] = {**_database(_REPLICA), "CONN_MAX_AGE": 600}
     DATABASES["replica"]["OPTIONS"] = {
@@ -167,7 +167,7 @@ if (_REPLICA := ENVIRONMENT.database_replica_url.get_secret_value()) and not REA
         "tcp_user_timeout": 3000,
         **DATABASES["replica"]["OPTIONS"],
     }
-    DATABASE_ROUTERS += ["bigmind.core.replicas.ReadsByReplica"]
+    DATABASE_ROUTERS += ["bigmind.database.replicas.ReadsByReplica"]
 
 
 def _listens_at() -> dict[str, Any]:

@@ -10,7 +10,7 @@ from bigmind.backup.routine import BackupPlan, back_up_when_due
 from bigmind.backup.routine import back_up as make_and_copy
 from bigmind.core.background import BackgroundTask
 from bigmind.core.errors import BigMindError, Conflict
-from bigmind.core.live_settings import live
+from bigmind.environment.live_settings import live
 from bigmind.observability import bounds
 
 RECORDED = (*BackgroundTask.throws, BigMindError)

@@ -5,7 +5,7 @@ Each operation names its own in its row (`<app>/operations`), and whether `core`
 """
 
 from bigmind.core.errors import Invalid
-from bigmind.core.text import echo
+from bigmind.text.hygiene import echo
 
 TOOLSETS: dict[str, str] = {
     "core": "What most sessions need: start, recall, remember, propose, end; and one tool that does all else.",

@@ -6,7 +6,7 @@ from django.urls import get_resolver
 from bigmind.core.load_once import load_once
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.tools import tool_of
-from knowledge.services.near_duplicates import load_models
+from knowledge.truth.near_duplicates import load_models
 
 
 @load_once

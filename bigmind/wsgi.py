@@ -9,8 +9,8 @@ from django.core.wsgi import get_wsgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bigmind.settings")
 django = get_wsgi_application()
 
-from bigmind.core.rls import NOBODY, begin_seeing  # noqa: E402
-from bigmind.core.roles import forget_owner  # noqa: E402
+from bigmind.database.rls import NOBODY, begin_seeing  # noqa: E402
+from bigmind.database.roles import forget_owner  # noqa: E402
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:

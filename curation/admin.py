@@ -21,6 +21,7 @@ from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.admin import ReadOnlyAdmin, show
 from bigmind.web.pages import read_number
 from curation.decisions.deciding import BULK, decide_many
+from curation.decisions.overlaps import with_relations
 from curation.models import (
     Claim,
     Comment,
@@ -34,7 +35,6 @@ from curation.models import (
     Subscription,
     Webhook,
 )
-from curation.proposals.overlaps import with_relations
 from curation.views.admin_decisions import decide_in_admin, decision_context
 from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Dispatch
 

@@ -7,9 +7,9 @@ from pydantic import AfterValidator, Field
 from bigmind.core.argument_types import RowId, SharedContent, SharedLongText
 from bigmind.core.choices import OneOf
 from bigmind.core.handles import Handle
-from bigmind.core.screening.policy import NoSecrets
-from bigmind.core.text import check_content, clean_name
-from bigmind.core.token_counts import count_tokens
+from bigmind.privacy.screening.policy import NoSecrets
+from bigmind.text.hygiene import check_content, clean_name
+from bigmind.text.token_counts import count_tokens
 from knowledge.kinds import KINDS
 from knowledge.models import Kind
 

@@ -1,9 +1,9 @@
 """The operations of company knowledge: propose, follow a proposal, decide, and forget a source."""
 
 from bigmind.core.operations import Effect, Operation
-from curation.decisions import deciding, entry_details, forgetting
+from curation.decisions import deciding, entry_details, forgetting, golden_questions
 from curation.proposals import briefing, claims, proposals, queue
-from curation.services import anchor_reports, golden_questions
+from curation.services import anchor_reports
 from curation.shapes.briefings import BriefingShape, ClaimShape
 from curation.shapes.golden_questions import GoldenCheckShape, GoldenQuestionShape, GoldenQuestionsShape
 from curation.shapes.reviews import (

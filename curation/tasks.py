@@ -3,9 +3,9 @@
 from celery import shared_task
 
 from bigmind.core.background import BackgroundTask
-from curation.notifications import deliveries, digests, webhook_messages
-from curation.proposals import overlaps
-from curation.services import golden_questions
+from curation.decisions import golden_questions, overlaps
+from curation.notifications import deliveries, webhook_messages
+from curation.services import digests
 from curation.upstream import server as company_server
 
 

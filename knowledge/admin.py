@@ -13,11 +13,12 @@ from django.http import HttpRequest
 
 from accounts.actor import Actor
 from bigmind.core.errors import BigMindError
-from bigmind.core.masking import masking
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy
+from bigmind.privacy.masking import masking
 from bigmind.web.admin import ReadOnlyAdmin, show
 from knowledge.kinds import erase_own
+from knowledge.memory.archive import restore, set_aside
 from knowledge.models import (
     Act,
     AmbiguousName,
@@ -69,7 +70,6 @@ from knowledge.models import (
     UnansweredQuestion,
     Writing,
 )
-from knowledge.services.archive import restore, set_aside
 from knowledge.shapes.upkeep import RememberedShape
 
 REASON = "Set aside by an admin."

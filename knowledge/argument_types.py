@@ -23,9 +23,9 @@ from bigmind.core.argument_types import (
 )
 from bigmind.core.handles import Handle
 from bigmind.core.limits import CONTENT_BYTES, TITLE_CHARS
-from bigmind.core.screening.policy import NoSecrets, Screened, refuse_secrets_in_json
-from bigmind.core.text import check_content, clean_name
-from bigmind.core.triggers import TRIGGER_CHARS, compile_trigger
+from bigmind.privacy.screening.policy import NoSecrets, Screened, refuse_secrets_in_json
+from bigmind.text.hygiene import check_content, clean_name
+from bigmind.triggers import TRIGGER_CHARS, compile_trigger
 
 CategoryName = Literal["preference", "decision", "codebase", "constraint", "identity"]
 FactText = Annotated[Content, Field(description="One truth, in one sentence.", examples=["Prefers pytest."])]

@@ -16,7 +16,7 @@ from django.utils.module_loading import import_string
 
 from accounts.actor import Actor
 from accounts.models import User
-from bigmind.core.text import one_line
+from bigmind.text.hygiene import one_line
 from knowledge.models import (
     AUTO_CLOSED,
     AppEntity,
@@ -232,9 +232,9 @@ KINDS: dict[str, MemoryKind] = {
         visible=lambda user: Fact.objects.of(user).current().select_related("contradicted_by", "superseded_by"),
         own=OwnMemory(
             rows=lambda user: Fact.objects.of(user),
-            lock="knowledge.services.facts.own_fact",
-            index="knowledge.services.fact_index.index_fact",
-            erase="knowledge.services.facts.erase_fact",
+            lock="knowledge.memory.facts.own_fact",
+            index="knowledge.truth.fact_index.index_fact",
+            erase="knowledge.memory.facts.erase_fact",
             part="knowledge.transfer.imports.FACTS",
             archived_at="deprecated_at",
             event_title=("fact",),
@@ -265,9 +265,9 @@ KINDS: dict[str, MemoryKind] = {
         visible=lambda user: Session.objects.of(user).in_view(),
         own=OwnMemory(
             rows=lambda user: Session.objects.of(user),
-            lock="knowledge.services.sessions.lock_session",
-            index="knowledge.services.sessions.index_session_and_chunks",
-            erase="knowledge.services.sessions.erase_session",
+            lock="knowledge.context.sessions.lock_session",
+            index="knowledge.context.sessions.index_session_and_chunks",
+            erase="knowledge.context.sessions.erase_session",
             part="knowledge.transfer.imports.SESSIONS",
             event_title=("one_liner",),
             event="began",
@@ -298,9 +298,9 @@ KINDS: dict[str, MemoryKind] = {
         ).select_related("session"),
         own=OwnMemory(
             rows=lambda user: Chunk.objects.filter(user=user).select_related("session"),
-            lock="knowledge.services.chunks.own_chunk",
-            index="knowledge.services.chunks.index_chunk",
-            erase="knowledge.services.chunks.erase_chunk",
+            lock="knowledge.conversation.chunks.own_chunk",
+            index="knowledge.conversation.chunks.index_chunk",
+            erase="knowledge.conversation.chunks.erase_chunk",
             part_of="session",
         ),
         tags="session__topics",
@@ -326,9 +326,9 @@ KINDS: dict[str, MemoryKind] = {
         visible=lambda user: Note.objects.of(user).current(),
         own=OwnMemory(
             rows=lambda user: Note.objects.of(user),
-            lock="knowledge.services.notes.lock_note",
-            index="knowledge.services.notes.index_note",
-            erase="knowledge.services.notes.erase_note",
+            lock="knowledge.memory.notes.lock_note",
+            index="knowledge.memory.notes.index_note",
+            erase="knowledge.memory.notes.erase_note",
             part="knowledge.transfer.imports.NOTES",
             event_title=("domain", "key"),
             event="written",
@@ -351,9 +351,9 @@ KINDS: dict[str, MemoryKind] = {
         visible=lambda user: Hypothesis.objects.filter(user=user, set_aside_at=None),
         own=OwnMemory(
             rows=lambda user: Hypothesis.objects.filter(user=user),
-            lock="knowledge.services.hypotheses.own_hypothesis",
-            index="knowledge.services.hypotheses.index_hypothesis",
-            erase="knowledge.services.hypotheses.erase_hypothesis",
+            lock="knowledge.memory.hypotheses.own_hypothesis",
+            index="knowledge.memory.hypotheses.index_hypothesis",
+            erase="knowledge.memory.hypotheses.erase_hypothesis",
             part="knowledge.transfer.imports.HYPOTHESES",
             event_title=("hypothesis",),
             event="believed",
@@ -368,10 +368,10 @@ KINDS: dict[str, MemoryKind] = {
         label="Shared entries",
         route="kb-entry",
         symbol="kb",
-        section="knowledge.services.entry_exports.SECTION",
+        section="knowledge.kb.entry_exports.SECTION",
         is_forgotten_apart=True,
         list_route="kb",
-        index="knowledge.services.entries.index_entry",
+        index="knowledge.kb.entries.index_entry",
         searchable=lambda: Entry.objects.all(),
         visible=lambda user: Entry.objects.select_related("created_by"),
         moment="updated_at",
@@ -392,7 +392,7 @@ KINDS: dict[str, MemoryKind] = {
         is_forgotten_apart=True,
         list_route="company",
         letter="C",
-        index="knowledge.services.company.index_company_entry",
+        index="knowledge.kb.company.index_company_entry",
         searchable=lambda: CompanyEntry.objects.approved(),
         visible=lambda user: CompanyEntry.objects.approved().select_related("owner", "decided_by", "copy__server"),
         moment="decided_at",
@@ -484,7 +484,7 @@ KINDS: dict[str, MemoryKind] = {
         route="directory",
         symbol="person",
         is_forgotten_apart=True,
-        index="knowledge.services.people_index.index_person",
+        index="knowledge.people.people_index.index_person",
         # The directory alone finds people, by what each of them shows.
         visible=lambda user: User.objects.none(),
         is_searched=False,

@@ -4,26 +4,17 @@ from celery import shared_task
 
 from knowledge.app_maps import runs as app_runs
 from knowledge.capture.forgetting import forget_old_captures
+from knowledge.conversation import closing_sessions
+from knowledge.exposures import exposures as servings
+from knowledge.exposures import gaps, sent_lines
+from knowledge.indexing import embedding, index_gaps, injection_signs
+from knowledge.indexing import passage_rewriting as rewriting
+from knowledge.memory import notes
 from knowledge.models import Session
+from knowledge.people import people_index
+from knowledge.recall import asking_again
 from knowledge.search import indexes
-from knowledge.services import (
-    asking_again,
-    closing_sessions,
-    embedding,
-    fact_index,
-    gaps,
-    index_gaps,
-    injection_signs,
-    notes,
-    people_index,
-    sent_lines,
-)
-from knowledge.services import (
-    exposures as servings,
-)
-from knowledge.services import (
-    passage_rewriting as rewriting,
-)
+from knowledge.truth import fact_index
 
 
 @shared_task

@@ -26,8 +26,8 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from xdist.scheduler import LoadFileScheduling
 
 from accounts.views.sign_in import note_confirmed
-from bigmind.core.rls import KEY_TABLE
-from bigmind.core.roles import ONLY_GROWS, grant_to_application
+from bigmind.database.rls import KEY_TABLE
+from bigmind.database.roles import ONLY_GROWS, grant_to_application
 from tests.copies import served, web_process
 from tests.serving import end_its_database_sessions
 

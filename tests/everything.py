@@ -16,7 +16,7 @@ from accounts.services.task_statistics import tally_task
 from accounts.sign_in.attempts import count_try
 from accounts.sign_in.links import make_sign_in_link
 from bigmind.core.argument_checks import validate_arguments
-from bigmind.core.profile_sections import ProfileSection
+from bigmind.environment.profile_sections import ProfileSection
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments
@@ -35,8 +35,16 @@ from curation.models import (
 from curation.proposals.claims import claim_entry
 from curation.proposals.proposals import promote_to_global
 from knowledge.app_maps.learning import learn_app
+from knowledge.context.sessions import end_session, start_session
+from knowledge.conversation.chunks import append_chunk
 from knowledge.embeddings.budget import spend
+from knowledge.exposures.feedback import give_feedback
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.entries import add_entry
 from knowledge.lessons.lookup import lesson_for
+from knowledge.memory.facts import store_fact
+from knowledge.memory.hypotheses import add_hypothesis
+from knowledge.memory.notes import set_note
 from knowledge.models import (
     Act,
     AmbiguousName,
@@ -70,16 +78,8 @@ from knowledge.models import (
     UnansweredQuestion,
     Writing,
 )
-from knowledge.services.chunks import append_chunk
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry
-from knowledge.services.facts import store_fact
-from knowledge.services.feedback import give_feedback
-from knowledge.services.hypotheses import add_hypothesis
-from knowledge.services.instances import register_instance
-from knowledge.services.notes import set_note
-from knowledge.services.people_index import change_sharing
-from knowledge.services.sessions import end_session, start_session
+from knowledge.people.instances import register_instance
+from knowledge.people.people_index import change_sharing
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_reference

@@ -15,15 +15,14 @@ from accounts.services.audit import head_in
 from bigmind.core.argument_conversion import list_in
 from bigmind.core.errors import BigMindError
 from bigmind.core.handles import id_in, read_handle
-from bigmind.core.injections import find_injections, find_warnings
-from bigmind.core.key_text import is_well_formed
 from bigmind.core.markdown import plain_words as plain_words_of_markdown
-from bigmind.core.period_words import meanings_of
-from bigmind.core.periods import find_period, find_period_and_words, read_period
-from bigmind.core.reply_parts import part_of
-from bigmind.core.screening import drop_private, find_secrets
-from bigmind.core.screening.policy import refuse_secrets
-from bigmind.core.text import (
+from bigmind.help.search import search_help
+from bigmind.privacy.injections import find_injections, find_warnings
+from bigmind.privacy.screening import drop_private, find_secrets
+from bigmind.privacy.screening.policy import refuse_secrets
+from bigmind.privacy.scrub.matching import MOST, needles_of, replace_in
+from bigmind.reply_parts import part_of
+from bigmind.text.hygiene import (
     check_content,
     echo,
     echo_code,
@@ -35,15 +34,16 @@ from bigmind.core.text import (
     normalise,
     split_to_bytes,
 )
-from bigmind.core.token_counts import count_tokens, cut_to_tokens
-from bigmind.core.triggers import act_of, compile_trigger
-from bigmind.help.search import search_help
-from bigmind.scrub.matching import MOST, needles_of, replace_in
+from bigmind.text.key_text import is_well_formed
+from bigmind.text.period_words import meanings_of
+from bigmind.text.periods import find_period, find_period_and_words, read_period
+from bigmind.text.token_counts import count_tokens, cut_to_tokens
 from bigmind.toolsets import parse_toolsets
 from bigmind.transports.hooks.payloads import drop_hook_context
 from bigmind.transports.mcp.fast_tool_calls import read_call
 from bigmind.transports.mcp.request_context import parse_structured
 from bigmind.transports.rest.request_reading import read_json
+from bigmind.triggers import act_of, compile_trigger
 from bigmind.web.differences import words_changed
 from bigmind.web.markdown import render_markdown
 from bigmind.web.pages import read_number
@@ -55,6 +55,10 @@ from knowledge.app_maps.files.archives import unpack
 from knowledge.app_maps.files.map_folders import parse_maps
 from knowledge.app_maps.files.text import quote, scalar
 from knowledge.capture.reports import clean as clean_report
+from knowledge.context.facts import line_start
+from knowledge.context.line_ranking import tells_to
+from knowledge.context.line_ranking import words_of as words_to_rank
+from knowledge.exposures.gaps import telling_words
 from knowledge.lessons.fingerprints import error_in, errors_in
 from knowledge.lessons.fixes import fix_in
 from knowledge.parsers.learnings import mark_text, pending_in
@@ -63,6 +67,7 @@ from knowledge.parsers.outline import words_of as plain_words
 from knowledge.parsers.sources import SourceKind, kind_for, parse_text
 from knowledge.parsers.syntax_trees import GRAMMARS
 from knowledge.parsers.yaml_files import parse_entries
+from knowledge.recall.episode_questions import read_episode_question
 from knowledge.references.readers.commands import first_sentence, name_in
 from knowledge.references.readers.console.help_texts import literal_words
 from knowledge.references.readers.console.source import plain_comment
@@ -76,13 +81,6 @@ from knowledge.search.languages import dictionary_of
 from knowledge.search.passage_splitting import split_text
 from knowledge.search.question_tense import find_past
 from knowledge.search.typed_names import commands_typed, path_form, request_in, spell, words_typed
-from knowledge.services.context_facts import line_start
-from knowledge.services.contradictions import contradictions, differs_in_a_word, may_say_same
-from knowledge.services.doubtful_facts import why_doubtful
-from knowledge.services.episode_questions import read_episode_question
-from knowledge.services.gaps import telling_words
-from knowledge.services.line_ranking import tells_to
-from knowledge.services.line_ranking import words_of as words_to_rank
 from knowledge.templatetags.agent import around, caution, code, quoted, told
 from knowledge.templatetags.agent import tokens as cut_to_budget
 from knowledge.templatetags.pages import highlighted, inline_code, snippet
@@ -96,6 +94,8 @@ from knowledge.transfer.readers.saved_memories import facts_in
 from knowledge.transfer.readers.transcripts import exit_code
 from knowledge.transfer.readers.uploads import open_upload
 from knowledge.transfer.written_files import read_marks
+from knowledge.truth.contradictions import contradictions, differs_in_a_word, may_say_same
+from knowledge.truth.doubtful_facts import why_doubtful
 from knowledge.views.context import tokens_by_tier
 from knowledge.views.entries import heading_and_body, words_of
 

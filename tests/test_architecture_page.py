@@ -80,7 +80,7 @@ def test_what_a_decision_names_is_there(page):
 
 
 def test_a_name_that_is_gone_is_noticed():
-    facts, actor = "knowledge/services/facts.py", "accounts/actor.py"
+    facts, actor = "knowledge/memory/facts.py", "accounts/actor.py"
     gone = {(facts, "stored_fact"), ("knowledge/services/gone.py", "store_fact")}
 
     assert _missing({(facts, "store_fact"), (actor, "Actor.require"), *gone}) == gone

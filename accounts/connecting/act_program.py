@@ -13,13 +13,13 @@ import os
 import sys
 import time
 
-from bigmind.core.triggers.acts import BEFORE, ERROR, PROMPT, act_of
+from bigmind.triggers.acts import BEFORE, ERROR, PROMPT, act_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from bigmind.core.triggers.acts import AgentAct
+    from bigmind.triggers.acts import AgentAct
 
     Json = dict[str, Any]
 

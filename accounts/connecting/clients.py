@@ -16,8 +16,8 @@ from accounts.connecting.config_locations import program_called
 from accounts.connecting.machines import Machine
 from accounts.connecting.server_config import KEY_PLACEHOLDER, ServerConfig
 from accounts.connecting.snippets import Snippet
-from bigmind.core.addresses import LOOPBACK
 from bigmind.core.translation import gettext_lazy
+from bigmind.network.addresses import LOOPBACK
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from bigmind.core import key_text, screening, triggers
+from bigmind import triggers
+from bigmind.privacy import screening
+from bigmind.text import key_text
 
 from . import act_program, act_stub, hook_program
 from .files import PRIVATE, find_file, remove_folders, replace_file
@@ -173,12 +175,12 @@ def _contents() -> dict[str, bytes]:
     # They import nothing of BigMind but each other and this one.
     contents[f"{SCREENING}/key_text.py"] = Path(key_text.__file__).read_bytes()
     formats = contents[f"{SCREENING}/secret_formats.py"]
-    contents[f"{SCREENING}/secret_formats.py"] = formats.replace(b"from bigmind.core.key_text", b"from .key_text")
+    contents[f"{SCREENING}/secret_formats.py"] = formats.replace(b"from bigmind.text.key_text", b"from .key_text")
     contents[ACT_FILE] = Path(act_stub.__file__).read_bytes()
     package = Path(triggers.__file__).parent
     contents |= {f"{TRIGGERS}/{name}.py": (package / f"{name}.py").read_bytes() for name in TRIGGER_FILES}
     program = Path(act_program.__file__).read_bytes()
-    contents[f"{TRIGGERS}/program.py"] = program.replace(b"from bigmind.core.triggers.", b"from .")
+    contents[f"{TRIGGERS}/program.py"] = program.replace(b"from bigmind.triggers.", b"from .")
     return contents
 
 

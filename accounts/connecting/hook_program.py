@@ -146,7 +146,7 @@ def screening() -> Any:
     if os.path.isdir(os.path.join(folder, "bigmind_screening")):
         sys.path[:0] = [] if folder in sys.path else [folder]
         return __import__("bigmind_screening")
-    import bigmind.core.screening as modules  # where the tests run it
+    import bigmind.privacy.screening as modules  # where the tests run it
 
     return modules
 

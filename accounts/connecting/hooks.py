@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from bigmind.core.addresses import LOOPBACK
+from bigmind.network.addresses import LOOPBACK
 
 from .machines import Machine, System
 

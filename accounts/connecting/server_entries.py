@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from bigmind.core.addresses import LOOPBACK
+from bigmind.network.addresses import LOOPBACK
 
 from .server_config import KEY_VARIABLE, ServerConfig
 

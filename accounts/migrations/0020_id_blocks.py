@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from bigmind.core.new_database import BEFORE_TABLES
+from bigmind.database.new_database import BEFORE_TABLES
 
 BLOCKS = "CREATE SEQUENCE accounts_user_id_block AS integer"
 NO_BLOCKS = "DROP SEQUENCE accounts_user_id_block"

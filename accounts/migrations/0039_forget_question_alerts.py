@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from bigmind.core.rls import rls_bypass
+from bigmind.database.rls import rls_bypass
 
 
 @rls_bypass()

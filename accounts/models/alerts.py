@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils import timezone
 
-from bigmind.core.masking import PrivateModel
+from bigmind.privacy.masking import PrivateModel
 
 from .keys import ApiKey
 from .people import User

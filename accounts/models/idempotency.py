@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from bigmind.core.masking import PrivateModel
+from bigmind.privacy.masking import PrivateModel
 
 from .people import User
 

@@ -7,7 +7,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
-from bigmind.core.addresses import host_of
+from bigmind.network.addresses import host_of
 
 from .people import User
 

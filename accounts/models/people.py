@@ -10,9 +10,9 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 
-from bigmind.core.masking import PrivateModel
 from bigmind.core.private_row_numbers import ids_in
-from bigmind.core.profile_sections import ProfileSection
+from bigmind.environment.profile_sections import ProfileSection
+from bigmind.privacy.masking import PrivateModel
 
 CHOICES = [(section.value, section.value) for section in ProfileSection]
 

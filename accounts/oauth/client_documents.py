@@ -12,8 +12,8 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from accounts.services.rate_windows import count_one
-from bigmind.core.addresses import AddressRefused, fetch, network_of
 from bigmind.core.errors import Invalid, TooMany
+from bigmind.network.addresses import AddressRefused, fetch, network_of
 
 from .connected_apps import CLIENT_ID_CHARS, app_called, require_room
 

@@ -7,9 +7,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import ConnectedApp
-from bigmind.core.addresses import network_of
-from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import TooMany
+from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.network.addresses import network_of
 
 from .redirects import require_redirects
 

@@ -3,9 +3,9 @@
 import re
 from urllib.parse import urlsplit
 
-from bigmind.core.addresses import LOOPBACK
 from bigmind.core.errors import Invalid
-from bigmind.core.text import echo
+from bigmind.network.addresses import LOOPBACK
+from bigmind.text.hygiene import echo
 
 REDIRECT_CHARS = 2000
 MOST_REDIRECTS = 20

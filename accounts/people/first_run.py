@@ -8,8 +8,8 @@ from django.db import transaction
 
 from accounts.keys import create_key, is_well_formed
 from accounts.models import Role, User
-from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Invalid
+from bigmind.database.advisory_locks import wait_for_turn
 
 from .invitations import require_good_password
 from .users import add_user, adopt_orphan_keys, fresh_username, set_role

@@ -17,7 +17,7 @@ from accounts.keys import digest_of
 from accounts.models import Invitation, Role, User
 from accounts.services.audit import audit
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.core.text import clean_name
+from bigmind.text.hygiene import clean_name
 
 from .users import add_user
 

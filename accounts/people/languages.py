@@ -8,7 +8,7 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 from pydantic import AfterValidator, Field
 
 from accounts.models import User
-from bigmind.core.text import echo
+from bigmind.text.hygiene import echo
 
 
 def _require_known(code: str) -> str:

@@ -9,7 +9,7 @@ import unicodedata
 
 from accounts.models import Role, User
 from bigmind.core.errors import Invalid
-from bigmind.core.text import echo
+from bigmind.text.hygiene import echo
 
 RESERVED = (
     *Role.values,

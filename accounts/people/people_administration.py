@@ -14,8 +14,8 @@ from accounts.sign_in.links import make_sign_in_link
 from accounts.sign_in.second_factors import second_factor_exists
 from accounts.sign_in.sign_ins import end_sign_ins
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.core.replicas import note_write_for_all
-from bigmind.core.text import clean_name
+from bigmind.database.replicas import note_write_for_all
+from bigmind.text.hygiene import clean_name
 
 from .user_deletion import delete_user
 from .users import require_another_admin, set_role

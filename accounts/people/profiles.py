@@ -5,7 +5,7 @@ from django.db import transaction
 from accounts.actor import Actor
 from accounts.argument_types import JobTitle, PinnedFacts, Preferences
 from accounts.models import Profile
-from bigmind.core.fixed_queries import FixedQuery
+from bigmind.database.fixed_queries import FixedQuery
 
 
 @transaction.atomic

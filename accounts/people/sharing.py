@@ -12,9 +12,9 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import Alert, Sharing, User
-from bigmind.core.profile_sections import SHARED_IN_A_TEAM, ProfileSection
-from bigmind.core.replicas import note_write_for_all
-from bigmind.core.rls import rls_bypass
+from bigmind.database.replicas import note_write_for_all
+from bigmind.database.rls import rls_bypass
+from bigmind.environment.profile_sections import SHARED_IN_A_TEAM, ProfileSection
 
 SectionNames = Annotated[
     list[ProfileSection], Field(max_length=len(ProfileSection), description="What everybody here may see.")

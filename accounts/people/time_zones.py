@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from accounts.models import User
 from bigmind.core.load_once import load_once
-from bigmind.core.text import echo
+from bigmind.text.hygiene import echo
 
 COOKIE = "bigmind_zone"
 """What a script of the pages keeps the zone of the browser in."""

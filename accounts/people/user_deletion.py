@@ -15,7 +15,7 @@ from django.db import models, transaction
 from accounts.models import User
 from accounts.services.audit import audit, take_names_from_audit
 from accounts.services.erasure_reports import Erased, report_erasure
-from bigmind.core.rls import rls_scope
+from bigmind.database.rls import rls_scope
 
 from .users import require_another_admin
 

@@ -14,9 +14,9 @@ from accounts.people.names import plain_form, require_own_name
 from accounts.roles import scopes_of
 from accounts.services.audit import audit
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.core.replicas import note_write_for_all
-from bigmind.core.text import clean_name, echo
 from bigmind.core.translation import _, gettext_lazy
+from bigmind.database.replicas import note_write_for_all
+from bigmind.text.hygiene import clean_name, echo
 
 ACTIONS: dict[str, tuple[str, ...]] = {
     "read": (

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.keys import digest_of
 from accounts.models import Agent, ApiKey, Call, User
-from bigmind.core.read_only import is_read_only
+from bigmind.database.read_only import is_read_only
 
 SEEN_EVERY = timedelta(minutes=1)
 

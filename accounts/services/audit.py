@@ -22,9 +22,9 @@ from django.db import transaction
 from accounts.actor import acting
 from accounts.models import AuditEvent, AuditHead, User
 from accounts.models.audit import KEYED, REMOVED
-from bigmind.core.advisory_locks import wait_for_turn
-from bigmind.core.batches import in_batches
 from bigmind.core.errors import Invalid
+from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.batches import in_batches
 
 log = structlog.get_logger()
 

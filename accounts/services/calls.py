@@ -6,7 +6,7 @@ from typing import Any
 from django.db import connection
 
 from accounts.actor import Actor
-from bigmind.core.change_notifications import CHANNEL, Change
+from bigmind.database.change_notifications import CHANNEL, Change
 
 from .call_batches import BATCH, CallRow
 

@@ -21,8 +21,8 @@ from accounts.models import ErasureReport, User
 from bigmind import __version__
 from bigmind.core.errors import NotFound
 from bigmind.core.private_row_numbers import number_in
-from bigmind.core.replicas import note_write_for_all
 from bigmind.core.signed_documents import SignatureVerdict, check_signature, derive_key, sign
+from bigmind.database.replicas import note_write_for_all
 
 from .audit import audit
 

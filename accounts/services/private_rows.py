@@ -21,8 +21,8 @@ from accounts.models import Alert, User
 from accounts.services.alerts import tell
 from accounts.services.audit import audit
 from bigmind.core.errors import Invalid
-from bigmind.core.masking import Mask, masking
-from bigmind.core.text import clean_name, echo
+from bigmind.privacy.masking import Mask, masking
+from bigmind.text.hygiene import clean_name, echo
 
 OPEN_FOR = timedelta(minutes=30)
 REASON_CHARS = 10

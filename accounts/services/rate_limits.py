@@ -6,7 +6,7 @@ from django.core.cache import cache
 
 from accounts.actor import Actor
 from bigmind.core.errors import TooMany
-from bigmind.core.live_settings import live
+from bigmind.environment.live_settings import live
 
 from .rate_windows import count_one, this_minute
 

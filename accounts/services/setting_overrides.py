@@ -20,11 +20,9 @@ from accounts.models import SettingOverride
 from accounts.services.audit import audit
 from accounts.services.known_keys import CHANNEL as OF_KEYS
 from accounts.services.known_keys import KNOWN_KEYS
-from bigmind.core.change_notifications import listening_parameters
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.core.live_settings import live
 from bigmind.core.sentences import in_language
-from bigmind.core.text import echo
+from bigmind.database.change_notifications import listening_parameters
 from bigmind.environment import Environment, environment
 from bigmind.environment.changeable import live_name
 from bigmind.environment.listing import (
@@ -37,6 +35,8 @@ from bigmind.environment.listing import (
     title_of,
     variable_of,
 )
+from bigmind.environment.live_settings import live
+from bigmind.text.hygiene import echo
 
 CHANNEL = "bigmind_settings"
 LOOK_SECONDS = 2.0

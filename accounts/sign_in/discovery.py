@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import httpx
 from django.conf import settings
 
-from bigmind.core.addresses import AddressRefused, Fetched, fetch
-from bigmind.core.text import echo
 from bigmind.core.translation import _, gettext_lazy, ngettext
+from bigmind.network.addresses import AddressRefused, Fetched, fetch
+from bigmind.text.hygiene import echo
 
 from .openid_connect import ALGORITHMS
 

@@ -13,8 +13,8 @@ from accounts.models import ConnectedApp
 from accounts.oauth.consent import ConsentRequest, permit, refuse, unseal
 from accounts.oauth.redirects import is_this_machine
 from accounts.views.keys import ConsentForm
-from bigmind.core.addresses import host_of
 from bigmind.core.errors import Invalid
+from bigmind.network.addresses import host_of
 
 
 @never_cache

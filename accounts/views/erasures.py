@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from accounts.authentication import actor_of
 from accounts.services.erasure_reports import as_file, get_erasure, list_erasures, person_in
 from bigmind.core.errors import NotFound
-from bigmind.core.pagination import page_of
+from bigmind.database.pagination import page_of
 from bigmind.web.pages import offset_in
 
 REPORTS_ON_A_PAGE = 50

@@ -40,11 +40,11 @@ from accounts.models import ApiKey
 from accounts.oauth.app_tokens import oauth_address
 from accounts.services.agents import arrival_of
 from bigmind.core.errors import Conflict
-from bigmind.core.live_settings import live
-from bigmind.core.pagination import page_of
 from bigmind.core.sentences import in_language
-from bigmind.core.text import clean_name
 from bigmind.core.translation import _, gettext_lazy, write_number
+from bigmind.database.pagination import page_of
+from bigmind.environment.live_settings import live
+from bigmind.text.hygiene import clean_name
 from bigmind.web.forms import LabelledForm, form_data
 from bigmind.web.pages import is_own_address, offset_in
 

@@ -28,8 +28,8 @@ from accounts.sign_in.second_factors import reset_second_factor, second_factor_o
 from accounts.views.confirming import admit_confirmed_admins
 from accounts.views.password import HINT
 from bigmind.core.errors import Conflict, Invalid
-from bigmind.core.pagination import page_of
 from bigmind.core.translation import _, gettext_lazy, ngettext
+from bigmind.database.pagination import page_of
 from bigmind.web.forms import RefusableForm, form_data
 from bigmind.web.pages import offset_in
 

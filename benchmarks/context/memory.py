@@ -13,11 +13,11 @@ from accounts.people.profiles import update_profile
 from accounts.people.users import add_user
 from benchmarks.context.people import Line, Person
 from benchmarks.retrieval.beir import OURS
-from bigmind.core.text import digest
+from bigmind.text.hygiene import digest
+from knowledge.context.sessions import index_session
+from knowledge.memory.hypotheses import index_hypothesis
 from knowledge.models import Fact, Hypothesis, Session
-from knowledge.services.fact_index import index_fact
-from knowledge.services.hypotheses import index_hypothesis
-from knowledge.services.sessions import index_session
+from knowledge.truth.fact_index import index_fact
 
 WORK = ("decision", "codebase")
 

@@ -7,10 +7,10 @@ from benchmarks.context.memory import Memory, remember
 from benchmarks.context.people import Person, Task, read_people
 from benchmarks.rows import row
 from knowledge.capture.recall import recall_for
+from knowledge.context.budget import TOTAL_TOKENS
+from knowledge.context.start_context import get_context
+from knowledge.indexing.embedding import embed_pending
 from knowledge.models import Conversation
-from knowledge.services.context import get_context
-from knowledge.services.context_budget import TOTAL_TOKENS
-from knowledge.services.embedding import embed_pending
 
 GOAL = 0.85
 USED = 0.95

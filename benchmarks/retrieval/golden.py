@@ -5,8 +5,8 @@ from benchmarks.retrieval.beir import Corpus, Question
 from benchmarks.retrieval.memory import Memory
 from benchmarks.retrieval.recipes import RECIPES
 from benchmarks.retrieval.tables import judge
+from curation.decisions.golden_questions import ANYBODY
 from curation.models import GoldenQuestion
-from curation.services.golden_questions import ANYBODY
 from knowledge.models import Passage
 
 

@@ -10,14 +10,14 @@ from accounts.actor import Actor
 from accounts.models import User
 from accounts.people.users import add_user
 from benchmarks.retrieval.beir import Corpus, Document
+from knowledge.context.sessions import end_session, start_session
+from knowledge.conversation.chunks import append_chunk, index_chunk
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.entries import add_entry
+from knowledge.memory.facts import store_fact
+from knowledge.memory.hypotheses import add_hypothesis
+from knowledge.memory.notes import set_note
 from knowledge.models import Entry, Kind, Passage
-from knowledge.services.chunks import append_chunk, index_chunk
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry
-from knowledge.services.facts import store_fact
-from knowledge.services.hypotheses import add_hypothesis
-from knowledge.services.notes import set_note
-from knowledge.services.sessions import end_session, start_session
 
 Place = tuple[str, str]
 

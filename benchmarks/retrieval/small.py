@@ -21,15 +21,15 @@ from accounts.actor import Actor
 from accounts.people.users import add_user
 from accounts.services.agents import note_agent
 from knowledge.argument_types import CategoryName
+from knowledge.context.sessions import end_session, start_session
+from knowledge.conversation.chunks import flag_important
+from knowledge.exposures.gaps import newest_passage
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.facts import store_fact
+from knowledge.memory.notes import set_note
 from knowledge.models import UnansweredQuestion
-from knowledge.services.asking_again import ask_again
-from knowledge.services.chunks import flag_important
-from knowledge.services.embedding import embed_pending
-from knowledge.services.facts import store_fact
-from knowledge.services.gaps import newest_passage
-from knowledge.services.notes import set_note
-from knowledge.services.recall import recall
-from knowledge.services.sessions import end_session, start_session
+from knowledge.recall.asking_again import ask_again
+from knowledge.recall.recall import recall
 
 MEMORIES = Path(__file__).parent / "small" / "memories.txt"
 ANSWERABLE = ("para", "kw", "typo", "long")

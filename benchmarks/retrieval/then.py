@@ -9,10 +9,10 @@ from typing import NamedTuple
 from accounts.actor import Actor
 from accounts.people.users import add_user
 from benchmarks.retrieval.shapes import sections
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.facts import store_fact
 from knowledge.models import Fact, Passage
-from knowledge.services.embedding import embed_pending
-from knowledge.services.facts import store_fact
-from knowledge.services.semantic_search import semantic_search
+from knowledge.recall.semantic_search import semantic_search
 
 FIRST, LAST = date(2024, 1, 12), date(2026, 5, 1)
 APART = 80

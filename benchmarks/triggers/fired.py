@@ -15,7 +15,7 @@ from typing import Any
 from accounts.connecting.act_program import sign
 from accounts.connecting.hook_files import HookConfig, HookFolder, _base_python
 from accounts.connecting.hooks import ACT_FILE
-from bigmind.core.triggers import act_of, compile_trigger
+from bigmind.triggers import act_of, compile_trigger
 
 from .lessons import LESSONS
 from .traces import FOLDER, Trace, write_traces

@@ -11,11 +11,11 @@ from unittest.mock import patch
 from accounts.actor import Actor
 from accounts.people.users import add_user
 from benchmarks.truth.pairs import HELD_OUT, RULES, TUNED, Pair, read_pairs
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory import facts
+from knowledge.memory.facts import erase_fact, store_fact
 from knowledge.models import CompanyEntry, Fact, Passage
-from knowledge.services import facts
-from knowledge.services.embedding import embed_pending
-from knowledge.services.facts import erase_fact, store_fact
-from knowledge.services.near_duplicates import Similar
+from knowledge.truth.near_duplicates import Similar
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from bigmind.core.errors import Invalid, NotFound
 from bigmind.environment.storage import BUCKET_ADDRESS
-from bigmind.scrub.notes import FILE as NOTES
+from bigmind.privacy.scrub.notes import FILE as NOTES
 
 from .making import time_of_backup
 from .manifest import MANIFEST

@@ -21,7 +21,7 @@ from accounts.models import AuditHead
 from accounts.services.audit import head_text
 from bigmind import __version__
 from bigmind.core.errors import Conflict, Invalid
-from bigmind.core.rls import KEY_TABLE
+from bigmind.database.rls import KEY_TABLE
 from bigmind.embedded.database import vector_version
 
 from .encryption import ENDING, encrypt, read_recipients

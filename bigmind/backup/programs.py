@@ -13,8 +13,8 @@ from typing import IO, Any
 import psycopg
 
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.core.rls import EVERYBODY, SETTING, token_of
-from bigmind.core.roles import knows_keys, owner, require_own_session
+from bigmind.database.rls import EVERYBODY, SETTING, token_of
+from bigmind.database.roles import knows_keys, owner, require_own_session
 from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.database import hang_up
 from bigmind.embedded.home import CannotStart, lock_home, prepare_home, running_on

@@ -29,7 +29,7 @@ from bigmind.environment import PREFIX, environment
 from curation.decisions.history import find_broken_seals
 from knowledge.models import Passage
 from knowledge.models.passages import Kind
-from knowledge.services.semantic_search import semantic_search
+from knowledge.recall.semantic_search import semantic_search
 
 from .encryption import identity_file as own_identity_file
 from .encryption import read_identities

@@ -17,13 +17,13 @@ from psycopg import sql
 
 from accounts.services.audit import forget_outside
 from bigmind.core.errors import Conflict, Invalid
-from bigmind.core.rls import EVERYBODY, KEY_TABLE, SETTING, key_statements, token_of
-from bigmind.core.roles import grant_to_application, require_owner
+from bigmind.database.rls import EVERYBODY, KEY_TABLE, SETTING, key_statements, token_of
+from bigmind.database.roles import grant_to_application, require_owner
 from bigmind.embedded.database import hang_up, pending_migrations, vector_advice, vector_version
 from bigmind.environment import environment
-from bigmind.scrub.notes import FILE as NOTES
-from bigmind.scrub.notes import ScrubNote, keep_notes, needles_of_note, note_of, read_notes, secret_keys
-from bigmind.scrub.scrubbing import scrub_again
+from bigmind.privacy.scrub.notes import FILE as NOTES
+from bigmind.privacy.scrub.notes import ScrubNote, keep_notes, needles_of_note, note_of, read_notes, secret_keys
+from bigmind.privacy.scrub.scrubbing import scrub_again
 from curation.models import Scrub
 
 from .encryption import Feed, decrypt, decrypt_small

@@ -14,10 +14,10 @@ from django.utils import timezone
 
 from accounts.models import BackupRun
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.core.live_settings import live
 from bigmind.environment import environment
-from bigmind.scrub.notes import FILE as NOTES
-from bigmind.scrub.notes import keep_notes_of_database
+from bigmind.environment.live_settings import live
+from bigmind.privacy.scrub.notes import FILE as NOTES
+from bigmind.privacy.scrub.notes import keep_notes_of_database
 
 from .bucket import SCHEME, Bucket
 from .making import Backup, alone, backups_in, remove_outdated, time_of_backup, write_backup

@@ -16,9 +16,9 @@ from django.utils import timezone
 from accounts.models import BackupRun, User, Worker
 from accounts.services.workers import workers_alive
 from bigmind.core.errors import BigMindError, Conflict, Invalid
-from bigmind.core.live_settings import live
-from bigmind.core.read_only import is_read_only
+from bigmind.database.read_only import is_read_only
 from bigmind.environment import environment
+from bigmind.environment.live_settings import live
 
 from .making import Backup
 

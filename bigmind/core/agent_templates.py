@@ -11,7 +11,7 @@ from django.template import Context, Engine
 from django.template.backends.django import DjangoTemplates
 from django.template.base import NodeList, Origin, Template, VariableNode, render_value_in_context
 
-from bigmind.core.text import Told, inline
+from bigmind.text.hygiene import Told, inline
 
 
 class ToldNode(VariableNode):

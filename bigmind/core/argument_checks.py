@@ -11,8 +11,8 @@ from pydantic_core import ErrorDetails
 from bigmind.core.errors import Invalid
 from bigmind.core.limits import find_json_problem
 from bigmind.core.load_once import load_once
-from bigmind.core.screening import drop_private_in, redact
-from bigmind.core.screening.policy import add_notice, arriving
+from bigmind.privacy.screening import drop_private_in, redact
+from bigmind.privacy.screening.policy import add_notice, arriving
 
 # pydantic quotes the input in its errors, and tracebacks reach the log: the input may be a secret.
 _CONFIG = ConfigDict(extra="forbid", str_max_length=None, hide_input_in_errors=True)

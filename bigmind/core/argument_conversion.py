@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from bigmind.core.errors import Invalid
 from bigmind.core.handles import Handle, id_in, name_among, read_handle
-from bigmind.core.periods import read_period
+from bigmind.text.periods import read_period
 
 _CLOSED_BY = {"[": "]", "{": "}"}
 _ABSENT = frozenset({"", "null", "none", "undefined"})

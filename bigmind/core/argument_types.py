@@ -21,9 +21,9 @@ from bigmind.core.limits import (
     TAGS,
     TITLE_CHARS,
 )
-from bigmind.core.periods import Period, Towards, read_period
-from bigmind.core.screening.policy import NoSecrets, Screened
-from bigmind.core.text import check_content, clean_name
+from bigmind.privacy.screening.policy import NoSecrets, Screened
+from bigmind.text.hygiene import check_content, clean_name
+from bigmind.text.periods import Period, Towards, read_period
 
 NUMBER = re.compile(r"[-+]?[\d_.]+([eE][-+]?\d+)?")
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bigmind.core.text import mention
+from bigmind.text.hygiene import mention
 
 
 class BigMindError(Exception):

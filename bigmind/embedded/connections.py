@@ -11,9 +11,9 @@ from typing import Protocol
 
 import structlog
 
-from bigmind.core.addresses import Network, network_of
 from bigmind.core.metrics import CONNECTIONS_CUT
 from bigmind.environment import environment
+from bigmind.network.addresses import Network, network_of
 
 MOST_FILES = 1 << 20
 # The rest is for the database, logs and libraries, and for connections accepted in one round before they are counted.

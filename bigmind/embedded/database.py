@@ -15,9 +15,9 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
-from bigmind.core.migration_files import list_migrations
-from bigmind.core.read_only import is_read_only
-from bigmind.core.roles import (
+from bigmind.database.migration_files import list_migrations
+from bigmind.database.read_only import is_read_only
+from bigmind.database.roles import (
     OWNER,
     grant_to_application,
     is_pooled,

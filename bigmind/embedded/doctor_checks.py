@@ -18,9 +18,9 @@ from accounts.connecting.hook_files import HookFolder
 from accounts.connecting.hook_trials import HookTrial, try_hooks
 from accounts.connecting.machines import Machine
 from accounts.services.workers import worker_error
-from bigmind.core.change_notifications import hears, listening_parameters
-from bigmind.core.read_only import is_read_only
-from bigmind.core.roles import OWNS_TABLES, is_pooled, may_change_schema, owner_alias, takes_our_tokens
+from bigmind.database.change_notifications import hears, listening_parameters
+from bigmind.database.read_only import is_read_only
+from bigmind.database.roles import OWNS_TABLES, is_pooled, may_change_schema, owner_alias, takes_our_tokens
 from bigmind.embedded.database import pending_migrations, require_usable, vector_advice, vector_version
 from bigmind.embedded.home import CannotStart, free_bytes, reason_for, running_on, start_command
 from bigmind.embedded.listeners import listen

@@ -22,8 +22,8 @@ from accounts.people.first_run import Initial, first_run
 from accounts.sign_in.links import make_sign_in_link
 from bigmind.core.errors import BigMindError
 from bigmind.core.full_disk import LineWriter
-from bigmind.core.read_only import is_refused_write
-from bigmind.core.roles import owner_alias
+from bigmind.database.read_only import is_refused_write
+from bigmind.database.roles import owner_alias
 from bigmind.embedded.cluster import Cluster
 from bigmind.embedded.database import hang_up, prepare_database, wait_for_database
 from bigmind.embedded.heartbeats import WORKER

@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 def changeable(name: str) -> JsonDict:
     """Mark a field as one that takes effect at once, under this name of Django's settings.
 
-    Whatever reads it asks `bigmind.core.live_settings.live`, each time.
+    Whatever reads it asks `bigmind.environment.live_settings.live`, each time.
     """
     return {"live": name}
 

@@ -5,10 +5,10 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from bigmind.core.key_text import is_well_formed
 from bigmind.environment.addresses import is_this_machine, refuse_unusable_port
 from bigmind.environment.changeable import changeable
 from bigmind.environment.instance import InstanceSettings
+from bigmind.text.key_text import is_well_formed
 
 
 class Company(InstanceSettings):

@@ -5,11 +5,11 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
-from bigmind.core.languages import Language
-from bigmind.core.profile_sections import ProfileSection
 from bigmind.environment.changeable import changeable
 from bigmind.environment.instance import InstanceSettings
 from bigmind.environment.parts import read_by
+from bigmind.environment.profile_sections import ProfileSection
+from bigmind.text.languages import Language
 
 
 class Features(InstanceSettings):

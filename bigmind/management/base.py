@@ -12,10 +12,10 @@ from django.db import InterfaceError, InternalError, OperationalError, Programmi
 from psycopg.errors import UndefinedTable
 
 from bigmind import __version__
-from bigmind.core.change_notifications import ANY, Change, tell_of_change
 from bigmind.core.errors import BigMindError, ReadOnly
 from bigmind.core.full_disk import is_disk_full
-from bigmind.core.read_only import is_refused_write
+from bigmind.database.change_notifications import ANY, Change, tell_of_change
+from bigmind.database.read_only import is_refused_write
 
 REFUSED, MISUSED = 1, 2
 

@@ -12,10 +12,10 @@ from itertools import count, product
 from pathlib import Path
 
 from bigmind.core.argument_checks import PHRASES
-from bigmind.core.injections import SIGNS
 from bigmind.core.sentences import CONTEXT
 from bigmind.environment.listing import GROUPS, fields_of, title_of
 from bigmind.management.refusals import PACKAGES, ROOT
+from bigmind.privacy.injections import SIGNS
 from bigmind.toolsets import TOOLSETS
 from bigmind.web.admin_words import english_words
 from bigmind.web.words import NAMES

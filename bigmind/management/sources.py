@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from bigmind.core.addresses import AddressRefused, fetch
 from bigmind.core.errors import Invalid
 from bigmind.management.base import Argument, argument
 from bigmind.management.own_documentation import OWN
+from bigmind.network.addresses import AddressRefused, fetch
 from knowledge.references.readers.registry import GENERATORS, Source, source_bytes
 
 SECONDS = 60

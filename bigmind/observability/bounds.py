@@ -19,14 +19,14 @@ from django.utils import timezone
 from accounts.models import Call, Instance, KeptReply, SignInTry
 from accounts.services.idempotency import REPLIES_KEPT
 from accounts.sign_in.attempts import WITHIN
-from bigmind.core.live_settings import live
-from bigmind.core.rls import rls_bypass
 from bigmind.core.translation import _
+from bigmind.database.rls import rls_bypass
+from bigmind.environment.live_settings import live
 from curation.models import Delivery
 from knowledge.kinds import KINDS
 from knowledge.models import AskedQuestion, CachedVector, Passage, ToolUse, Writing
 from knowledge.models.conversations import TOOL_USE_LASTS
-from knowledge.services.instances import KEPT as SILENT
+from knowledge.people.instances import KEPT as SILENT
 
 BATCH = 5_000
 DAY = 24 * 60 * 60

@@ -15,8 +15,8 @@ from accounts.actor import Actor
 from accounts.services.audit import audit
 from accounts.services.connection_tests import count_test
 from bigmind.core.errors import NotFound
-from bigmind.core.text import one_line, show_hidden
 from bigmind.core.translation import _, write_number
+from bigmind.text.hygiene import one_line, show_hidden
 from curation.notifications.webhook_requests import environment_webhook
 from curation.notifications.webhooks import try_webhook
 from curation.upstream.company_client import Away, CompanyWire, TurnedDown

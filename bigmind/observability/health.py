@@ -20,14 +20,14 @@ from kombu.exceptions import OperationalError as BrokerError
 from accounts.services.workers import worker_error
 from bigmind.celery import app as celery
 from bigmind.core.full_disk import is_disk_full
-from bigmind.core.migration_files import list_migrations
-from bigmind.core.postgresql.base import REPLICA
-from bigmind.core.replicas import BEHIND_SECONDS, REPLAYED, WRITTEN, has_replica
+from bigmind.database.migration_files import list_migrations
+from bigmind.database.postgresql.base import REPLICA
+from bigmind.database.replicas import BEHIND_SECONDS, REPLAYED, WRITTEN, has_replica
 from bigmind.environment import environment
 from bigmind.observability.waiting_work import longest_wait
+from knowledge.indexing.embedding import embedder_error
+from knowledge.indexing.index_gaps import index_error
 from knowledge.search.indexes import indexes_error
-from knowledge.services.embedding import embedder_error
-from knowledge.services.index_gaps import index_error
 
 PATIENCE_SECONDS = 2
 # What PostgreSQL takes for one segment of its journal.
@@ -246,7 +246,7 @@ def indexes(*, is_known: bool) -> HealthCheck:
 def scrubs(*, is_known: bool) -> HealthCheck:
     """Check that no removed text is back: a restore by other means than ours would bring it."""
     # By its path: services of knowledge ask for health, and what curation keeps stands above them.
-    return _ask("scrubs", import_string("bigmind.scrub.notes.scrubs_error"), is_known=is_known, stops=True)
+    return _ask("scrubs", import_string("bigmind.privacy.scrub.notes.scrubs_error"), is_known=is_known, stops=True)
 
 
 def backups(*, is_known: bool) -> HealthCheck:

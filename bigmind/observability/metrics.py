@@ -30,14 +30,14 @@ from accounts.services.workers import ALIVE_SECONDS
 from accounts.sign_in.attempts import count_wrong
 from bigmind import __version__
 from bigmind.core import metrics as counted
-from bigmind.core.addresses import LOOPBACK
 from bigmind.core.errors import TooMany
-from bigmind.core.live_settings import live
 from bigmind.core.metrics import REGISTRY
+from bigmind.environment.live_settings import live
+from bigmind.network.addresses import LOOPBACK
 from bigmind.observability.health import database_aside, parts
 from bigmind.observability.waiting_work import OLDEST, OLDEST_TEXT, TEXTS, WAITING
 from curation.proposals.queue import WHYS, waiting
-from knowledge.services.embedding import AGAIN
+from knowledge.indexing.embedding import AGAIN
 
 KEPT_SECONDS = 5.0
 PATIENCE_MS = 2_000

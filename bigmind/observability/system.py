@@ -16,14 +16,14 @@ from accounts.models import BackupRun, TaskTally
 from accounts.services.usage import FailedCalls, LimitHits, Use, calls_since, failures, limit_hits, use_by_operation
 from bigmind import __version__
 from bigmind.backup.runs import BackupState
-from bigmind.core.addresses import LOOPBACK
-from bigmind.core.live_settings import live
 from bigmind.core.translation import _
 from bigmind.embedded.home import free_bytes
 from bigmind.environment import environment, unknown_variables
+from bigmind.environment.live_settings import live
+from bigmind.network.addresses import LOOPBACK
 from bigmind.observability import health
 from bigmind.observability.bounds import say_bound_of_table
-from knowledge.services.embedding_status import PipelineSummary, pipeline_summary
+from knowledge.indexing.embedding_status import PipelineSummary, pipeline_summary
 
 TABLES_SHOWN = 8
 

@@ -9,8 +9,8 @@ from django.db import Error as DatabaseError
 from django.db import close_old_connections
 
 from bigmind.core.background import PING, WOKEN_BY
-from bigmind.core.live_settings import live
-from bigmind.core.roles import NotOwner
+from bigmind.database.roles import NotOwner
+from bigmind.environment.live_settings import live
 from bigmind.observability.logging import begin_request, current_request_id
 from bigmind.observability.outages import outage_behind
 

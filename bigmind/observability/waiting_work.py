@@ -2,8 +2,8 @@
 
 from django.db import connection
 
-from bigmind.core.rls import rls_bypass
-from knowledge.services.embedding import AGAIN
+from bigmind.database.rls import rls_bypass
+from knowledge.indexing.embedding import AGAIN
 
 # The condition is that of the index `vector_next`: finished rows are never read.
 _UNFINISHED = "NOT (vector.vector IS NOT NULL AND vector.trouble = '')"

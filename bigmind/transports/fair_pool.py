@@ -16,7 +16,7 @@ from threading import Condition, Thread
 from typing import Any, ClassVar, TypeVar
 
 from bigmind.core.errors import TooMany
-from bigmind.core.live_settings import live
+from bigmind.environment.live_settings import live
 from bigmind.transports.shared_load import LOOK_AGAIN_SECONDS, AtWork, at_work_here
 
 # The event loop and the threads share one interpreter lock. At the default of 5 ms a thread that comes back from the

@@ -20,8 +20,8 @@ from accounts.oauth.app_tokens import oauth_address
 from accounts.views.keys import default_lifetime, ends_after, hand_over
 from bigmind.core.load_once import load_once
 from bigmind.core.operations import Operation
-from bigmind.core.token_counts import count_tokens
 from bigmind.operations import operations_for
+from bigmind.text.token_counts import count_tokens
 from bigmind.toolsets import DEFAULT_TOOLSETS, TOOLSETS, parse_toolsets
 from bigmind.web.pages import is_own_address
 

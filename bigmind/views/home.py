@@ -17,8 +17,8 @@ from bigmind.web.pages import own_page
 from curation.notifications.deliveries import count_deliveries
 from curation.services.inbox import inbox_of
 from knowledge.capture.captures import read_status
+from knowledge.kb.company import lately_approved
 from knowledge.models import Fact, Session
-from knowledge.services.company import lately_approved
 from knowledge.views.search import NarrowedSearch, result_page
 
 NEW_SHOWN = 5

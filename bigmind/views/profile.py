@@ -16,14 +16,14 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.people.profiles import get_profile
 from accounts.people.sharing import SUGGESTED, sharing_of
-from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.translation import _, format_lazy, gettext_lazy
+from bigmind.environment.profile_sections import ProfileSection
 from bigmind.web.forms import OperationForm, form_data
 from bigmind.web.pages import is_own_address, own_page, tell
 from curation.services.profile_pages import ProfilePage, get_profile_page
-from knowledge.services.directory import Person, preview_card
-from knowledge.services.first_steps import share_nothing
-from knowledge.services.people_index import change_sharing, headlines_to_offer, visible_headlines
+from knowledge.people.directory import Person, preview_card
+from knowledge.people.first_steps import share_nothing
+from knowledge.people.people_index import change_sharing, headlines_to_offer, visible_headlines
 
 # What each section is called, and what is in it. Who someone is comes first: without it there is no page for others.
 SECTIONS: dict[ProfileSection, tuple[str, str]] = {

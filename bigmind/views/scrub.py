@@ -15,7 +15,7 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.argument_checks import validate_arguments
 from bigmind.core.translation import _, gettext_lazy, write_number
-from bigmind.scrub.scrubbing import NOT_REACHED, Scrubbed, preview_scrub, scrub_text
+from bigmind.privacy.scrub.scrubbing import NOT_REACHED, Scrubbed, preview_scrub, scrub_text
 from bigmind.web.forms import OperationForm, TextField, form_data
 
 EVERYWHERE, MINE = "everywhere", "mine"

@@ -11,10 +11,10 @@ from django.template.loader import get_template
 from django.utils import timezone
 
 from accounts.models import User
-from bigmind.core.pagination import Page
+from bigmind.database.pagination import Page
 from bigmind.navigation import navigation_for
 from bigmind.web.charts import Bar, Chart, ListBehind, Ranking, Series
-from knowledge.services.activity import HeatMap, heat_map
+from knowledge.memory.activity import HeatMap, heat_map
 
 SCHEMES = ("light", "dark")
 SNIPPET = 'claude mcp add --transport http bigmind http://localhost:7700/mcp --header "Authorization: Bearer bm_…"'

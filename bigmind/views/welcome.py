@@ -13,14 +13,14 @@ from accounts.connecting.clients import CLIENTS, find_clients
 from accounts.models import Agent
 from accounts.people.sharing import SUGGESTED, default_sections, sharing_of
 from bigmind.core.errors import Conflict
-from bigmind.core.profile_sections import ProfileSection
 from bigmind.core.translation import _, format_lazy, gettext_lazy
+from bigmind.environment.profile_sections import ProfileSection
 from bigmind.web.forms import OperationForm
 from bigmind.web.pages import own_page, tell
 from curation.services.sample_content import add_samples, has_samples, remove_samples
 from knowledge.models import Fact, Session
-from knowledge.services.first_steps import SAMPLES, change_name, close_first_steps, first_steps_of, share_nothing
-from knowledge.services.people_index import change_sharing
+from knowledge.people.first_steps import SAMPLES, change_name, close_first_steps, first_steps_of, share_nothing
+from knowledge.people.people_index import change_sharing
 
 from .profile import SECTIONS, card_of_form, in_words
 

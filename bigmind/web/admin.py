@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
-from bigmind.core.masking import PrivateModel, current_mask, owner_if_hidden, reaches_private_text
 from bigmind.core.translation import _, gettext_lazy
+from bigmind.privacy.masking import PrivateModel, current_mask, owner_if_hidden, reaches_private_text
 
 
 class TranslatedAdminSite(admin.AdminSite):

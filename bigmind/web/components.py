@@ -16,10 +16,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
 
-from bigmind.core.addresses import linkable
-from bigmind.core.pagination import Page
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, ngettext, write_number
+from bigmind.database.pagination import Page
+from bigmind.network.addresses import linkable
 from bigmind.observability.logging import current_request_id
 from bigmind.web.words import word_of
 

@@ -20,8 +20,8 @@ from curation.decisions.undoing import undo
 from curation.decisions.who_may_decide import needs_second_approval, require_may_approve
 from curation.models import Action, Review
 from knowledge.anchors.grammar import join_anchors
+from knowledge.exposures.feedback import settle_complaints
 from knowledge.models import Kind, Status
-from knowledge.services.feedback import settle_complaints
 
 
 def _record(request: DecisionRequest, action: Action, changes: dict[str, Any] | None = None) -> Review:

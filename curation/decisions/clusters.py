@@ -8,11 +8,11 @@ from django.db import transaction
 
 from accounts.actor import Actor
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.core.text import echo
+from bigmind.text.hygiene import echo
 from curation.decisions.deciding import Decision, approve_global, wait_for_pairs
 from curation.decisions.history import entry_to_change, one_batch
+from curation.decisions.overlaps import open_pairs, settle
 from curation.models import Overlap
-from curation.proposals.overlaps import open_pairs, settle
 from knowledge.models import CompanyEntry
 
 MOST_TOGETHER = 8

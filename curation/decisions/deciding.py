@@ -8,18 +8,18 @@ from django.db import transaction
 from pydantic import Field
 
 from accounts.actor import Actor
-from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.argument_types import Importance, RowId
 from bigmind.core.errors import BigMindError, Conflict
-from bigmind.core.text import echo
+from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.text.hygiene import echo
 from curation.argument_types import CompanyEntryId, CompanyText, CompanyTitle, Notes, Revision
 from curation.decisions.actions import ACTIONS
+from curation.decisions.golden_questions import require_golden_questions
 from curation.decisions.history import entry_to_change, record
+from curation.decisions.overlaps import note_contradictions
 from curation.decisions.preconditions import DecisionRequest, fields_of_approval
 from curation.decisions.who_may_decide import is_personal
 from curation.models import Action, Claim, Review
-from curation.proposals.overlaps import note_contradictions
-from curation.services.golden_questions import require_golden_questions
 from knowledge.anchors.grammar import Anchors
 from knowledge.argument_types import CompanyCategoryName, Triggers
 from knowledge.models import CompanyEntry, Status

@@ -13,7 +13,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.argument_types import Name, SharedContent
 from bigmind.core.errors import Conflict, Invalid
-from bigmind.core.text import echo, mention
+from bigmind.text.hygiene import echo, mention
 from curation.argument_types import CompanyEntryId, Revision
 from curation.models import Action, Comment, Review
 from curation.notifications.notices import tell_of_comment

@@ -17,12 +17,16 @@ from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.argument_types import RowId, Since
 from bigmind.core.handles import handle_of
 from bigmind.core.private_row_numbers import number_in
-from bigmind.core.rls import rls_scope
-from bigmind.core.text import check_content
+from bigmind.database.rls import rls_scope
+from bigmind.text.hygiene import check_content
 from curation.models import Comment
 from curation.shapes.reviews import ForgottenShape
 from knowledge.app_maps.forgetting import forget_entity
 from knowledge.argument_types import SomeSessionId
+from knowledge.exposures.exposures import Exposure
+from knowledge.exposures.gaps import forget_questions, questions_asked
+from knowledge.exposures.recent_questions import forget_asked
+from knowledge.exposures.withdrawals import withdraw
 from knowledge.kinds import KINDS, MemoryKind
 from knowledge.models import (
     AppEntity,
@@ -37,10 +41,6 @@ from knowledge.models import (
 )
 from knowledge.references.imports import remove_references
 from knowledge.search.passages import erase_passages
-from knowledge.services.exposures import Exposure
-from knowledge.services.gaps import forget_questions, questions_asked
-from knowledge.services.recent_questions import forget_asked
-from knowledge.services.withdrawals import withdraw
 from knowledge.shapes.counts import count_all
 
 from .withdrawn_sources import WHY, Meant, WithdrawnSource, ids_of_approved, quarantine, sources_of, tell_owners

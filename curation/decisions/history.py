@@ -13,15 +13,15 @@ from django.db.models import OuterRef, Subquery
 
 from accounts.actor import Actor
 from bigmind.core.background import after_commit
-from bigmind.core.columns import ColumnCopy
 from bigmind.core.errors import Conflict, NotFound
-from bigmind.core.text import digest, mention
+from bigmind.database.columns import ColumnCopy
+from bigmind.text.hygiene import digest, mention
+from curation.decisions.screening import suspicions_about
 from curation.models import Action, Comparison, Review
 from curation.notifications.notices import tell_of_review
-from curation.proposals.screening import suspicions_about
+from knowledge.kb.company import index_company_entry
 from knowledge.models import CompanyEntry, Kind, Status
 from knowledge.search.passages import note_writings
-from knowledge.services.company import index_company_entry
 
 SNAPSHOT = ColumnCopy(
     "the snapshots of reviews",

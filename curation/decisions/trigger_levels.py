@@ -5,15 +5,15 @@ from django.db import transaction
 from accounts.actor import Actor
 from accounts.services.usage import may_be_told_to_all
 from bigmind.core.errors import Conflict
-from bigmind.core.text import clean_name
+from bigmind.text.hygiene import clean_name
 from curation.argument_types import CompanyEntryId, Notes, Revision
 from curation.decisions.history import entry_to_change, record
 from curation.decisions.who_may_decide import require_may_approve
 from curation.models import Action, Review
 from knowledge.argument_types import TeamName, TriggerLevelName
+from knowledge.memory.trigger_counts import count_firings, try_triggers
+from knowledge.memory.trigger_levels import level_of
 from knowledge.models import CompanyEntry, Kind, TriggerLevel
-from knowledge.services.trigger_counts import count_firings, try_triggers
-from knowledge.services.trigger_levels import level_of
 
 _ORDER = list(TriggerLevel)
 

@@ -14,10 +14,10 @@ from bigmind.core.errors import Invalid, NotFound
 from bigmind.core.handles import handle_of
 from curation.models import Action, Notice
 from curation.notifications.notices import take_words_back
+from knowledge.conversation.current_sessions import own_session
+from knowledge.exposures.sent_lines import forget_texts_of_things
+from knowledge.exposures.withdrawals import Heard
 from knowledge.models import CompanyEntry, Entry, Kind, Reference, Session, Status, Writing
-from knowledge.services.current_sessions import own_session
-from knowledge.services.sent_lines import forget_texts_of_things
-from knowledge.services.withdrawals import Heard
 
 from .deciding import wait_for_pairs
 from .history import WAITING, entry_to_change, record

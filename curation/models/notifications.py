@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from accounts.models import User
-from bigmind.core.masking import PrivateModel
+from bigmind.privacy.masking import PrivateModel
 from knowledge.models import CompanyEntry
 
 from .reviews import Review

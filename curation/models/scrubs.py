@@ -6,7 +6,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import User
-from bigmind.core.masking import PrivateModel
+from bigmind.privacy.masking import PrivateModel
 
 WHY_CHARS = 100
 

@@ -16,9 +16,9 @@ from accounts.actor import Actor
 from bigmind.core.argument_types import Limit, Offset
 from bigmind.core.background import after_commit
 from bigmind.core.errors import Conflict, NotFound
-from bigmind.core.live_settings import live
 from bigmind.core.mail import MailParts, compose_mail
-from bigmind.core.pagination import Page, page_of
+from bigmind.database.pagination import Page, page_of
+from bigmind.environment.live_settings import live
 from curation.models import Channel, Delivery
 
 from .webhook_requests import DeliveryFailed, environment_webhook, send_to

@@ -14,8 +14,8 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import Role, User
 from accounts.services.alerts import mark_alerts_seen, unseen_alerts
-from bigmind.core.read_only import is_read_only
-from bigmind.core.text import echo, one_line
+from bigmind.database.read_only import is_read_only
+from bigmind.text.hygiene import echo, one_line
 from curation.models import FORMER_USER, Action, Comment, Notice, NoticeReason, Review, Subscription
 from knowledge.models import CompanyEntry
 

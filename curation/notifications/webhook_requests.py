@@ -1,6 +1,6 @@
 """Where webhook messages go, and sending one: signed as Standard Webhooks has it, to addresses that may be called.
 
-Which ones may is a rule for all that BigMind calls: `bigmind/core/addresses.py:public_address`.
+Which ones may is a rule for all that BigMind calls: `bigmind/network/addresses.py:public_address`.
 """
 
 import base64
@@ -16,7 +16,7 @@ import httpx
 from django.conf import settings
 from django.utils import timezone
 
-from bigmind.core.addresses import AddressRefused, Fetched, Private, post
+from bigmind.network.addresses import AddressRefused, Fetched, Private, post
 
 AUDIT_HEAD = "audit.head"
 ANSWER_BYTES = 2_000

@@ -16,11 +16,11 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.services.audit import audit
-from bigmind.core.addresses import AddressRefused, Private, public_address
 from bigmind.core.encryption import decrypt, encrypt
 from bigmind.core.errors import Invalid, NotFound
-from bigmind.core.text import one_line, show_hidden
 from bigmind.environment.addresses import web_address
+from bigmind.network.addresses import AddressRefused, Private, public_address
+from bigmind.text.hygiene import one_line, show_hidden
 from curation.models import Action, Webhook
 
 from .webhook_requests import AUDIT_HEAD, DeliveryFailed, WebhookTarget, send_to

@@ -16,14 +16,14 @@ from uuid import UUID
 from pydantic import Field
 
 from accounts.actor import Actor
-from bigmind.core.live_settings import live
-from bigmind.core.token_counts import count_tokens
+from bigmind.environment.live_settings import live
+from bigmind.text.token_counts import count_tokens
 from curation.argument_types import CompanyEntryId
 from curation.decisions.entry_details import readable_entry
 from curation.models import GoldenQuestion
+from knowledge.context.company import company_line
+from knowledge.exposures.gaps import PEOPLE_ASKING
 from knowledge.models import CompanyEntry
-from knowledge.services.context_company import company_line
-from knowledge.services.gaps import PEOPLE_ASKING
 
 from .decision_trials import Action, Trial, try_decision, usual_action
 from .replay.answers import ChangedAnswer

@@ -14,22 +14,22 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import User
-from bigmind.core.fixed_queries import FixedQuery, pad
-from bigmind.core.rls import rls_bypass
+from bigmind.database.fixed_queries import FixedQuery, pad
+from bigmind.database.rls import rls_bypass
 from curation.argument_types import CompanyEntryId
 from curation.decisions.entry_details import READ_WITH_ENTRY
 from curation.decisions.history import no_such_entry
+from curation.decisions.neighbours import Neighbour, measure_nearness
+from curation.decisions.screening import suspicions_about
 from curation.models import Action, Comment, Review
 from curation.shapes.briefings import ProposerRecordShape, SuspicionShape
+from knowledge.context.company import CompanyLine, by_relevance, company_line, company_lines, relevant_numbers
+from knowledge.exposures.feedback import open_complaints
+from knowledge.memory.trigger_counts import TriggerTrial, try_triggers
 from knowledge.models import UNDECIDED, CompanyEntry, Feedback, Kind, Status
-from knowledge.services.context_company import CompanyLine, by_relevance, company_line, company_lines, relevant_numbers
-from knowledge.services.feedback import open_complaints
-from knowledge.services.trigger_counts import TriggerTrial, try_triggers
 
 from .blast_radius import BlastRadius, blast_radius
 from .claims import claimer_of
-from .neighbours import Neighbour, measure_nearness
-from .screening import suspicions_about
 
 UNDO_OFFERED = timedelta(minutes=10)
 COMPLAINTS_SHOWN = 20

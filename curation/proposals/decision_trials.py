@@ -9,11 +9,11 @@ from typing import Any, Literal, get_args
 from django.utils import timezone
 
 from bigmind.core.errors import Invalid
-from bigmind.core.live_settings import live
-from bigmind.core.read_only import is_read_only
-from bigmind.core.rls import rls_bypass
+from bigmind.database.read_only import is_read_only
+from bigmind.database.rls import rls_bypass
+from bigmind.environment.live_settings import live
+from curation.decisions.golden_questions import find_concerned, place_of
 from curation.models import GoldenQuestion
-from curation.services.golden_questions import find_concerned, place_of
 from knowledge.models import CompanyEntry, EmbeddingSpace, Status
 
 from .replay.afterwards import EntryChange, active_space, ask_afterwards

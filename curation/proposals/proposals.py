@@ -8,13 +8,13 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.actor import Actor
-from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.argument_types import Cursor, Importance, Limit, Offset, Project
 from bigmind.core.errors import Conflict, Forbidden, Invalid, NotFound
-from bigmind.core.pagination import Page, page_of
-from bigmind.core.screening import find_secrets
-from bigmind.core.text import digest, one_line
-from bigmind.core.token_counts import count_tokens
+from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.pagination import Page, page_of
+from bigmind.privacy.screening import find_secrets
+from bigmind.text.hygiene import digest, one_line
+from bigmind.text.token_counts import count_tokens
 from curation.argument_types import (
     CONTENT_TOKENS,
     TITLE_CHARS,
@@ -31,18 +31,17 @@ from curation.argument_types import (
 )
 from curation.decisions.deciding import approve_at_once
 from curation.decisions.history import WAITING, entry_to_change, no_such_entry, record
+from curation.decisions.overlaps import note_contradictions
+from curation.decisions.screening import suspicions_about
 from curation.decisions.who_may_decide import is_personal
 from curation.models import Action
 from curation.upstream.outgoing_proposals import queue_dispatch
 from knowledge.anchors.grammar import Anchors
 from knowledge.argument_types import CompanyCategoryName, SessionId, Topics, Triggers
+from knowledge.conversation.current_sessions import session_of_write
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind, Origin, Session, Status
 from knowledge.search.passages import note_writings
-from knowledge.services.current_sessions import session_of_write
-
-from .overlaps import note_contradictions
-from .screening import suspicions_about
 
 _LOCK = 7707
 

@@ -13,11 +13,11 @@ from django.db.models.functions import Cast, Coalesce
 
 from accounts.actor import Actor
 from accounts.people.sharing import lets_curators_see_told
-from bigmind.core.rls import rls_scope
+from bigmind.database.rls import rls_scope
 from curation.decisions.who_may_decide import may_decide
+from knowledge.exposures.sent_lines import lines_until
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind
-from knowledge.services.sent_lines import lines_until
 
 THINGS_SHOWN = 100
 LINES_READ = 2_000

@@ -31,22 +31,22 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.argument_types import Cursor, Limit, Name, Offset, Project, Query
-from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.load_once import load_once
-from bigmind.core.pagination import Page, page_of
-from bigmind.core.postgresql.kept_plans import Repeated
-from bigmind.core.rls import rls_bypass
 from bigmind.core.word_filters import has_words
+from bigmind.database.fixed_queries import FixedQuery
+from bigmind.database.pagination import Page, page_of
+from bigmind.database.postgresql.kept_plans import Repeated
+from bigmind.database.rls import rls_bypass
+from curation.decisions.overlaps import list_overlapping, list_unused, open_pairs, with_relations
 from curation.decisions.who_may_decide import is_personal, waits_for_others
 from curation.models import Comment
 from knowledge.argument_types import CompanyCategoryName
+from knowledge.exposures.feedback import open_complaints
 from knowledge.models import CompanyEntry, Kind, Status
 from knowledge.models.company import CompanyEntryQuerySet
 from knowledge.references.editing import open_drifts
-from knowledge.services.feedback import open_complaints
 
 from .claims import claimer_of
-from .overlaps import list_overlapping, list_unused, open_pairs, with_relations
 
 Why = Annotated[
     Literal["proposed", "reported", "overlapping", "unused", "due"],

@@ -15,18 +15,18 @@ from accounts.actor import Actor
 from bigmind.core.argument_types import Cursor, Limit, Offset, SharedLongText
 from bigmind.core.choices import OneOf
 from bigmind.core.handles import handle_of
-from bigmind.core.pagination import Page, page_of
 from bigmind.core.private_row_numbers import number_in
-from bigmind.core.screening.policy import NoSecrets
-from bigmind.core.text import check_content, one_line
+from bigmind.database.pagination import Page, page_of
+from bigmind.privacy.screening.policy import NoSecrets
+from bigmind.text.hygiene import check_content, one_line
 from curation.decisions.history import record
 from curation.models import Action
 from knowledge.anchors.grammar import TOLD_CHARS, parse_anchor, read_anchor
 from knowledge.anchors.judging import AnchorVerdict
+from knowledge.exposures.feedback import give_feedback
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind
 from knowledge.models.verification import STALE_AFTER_REVIEW
-from knowledge.services.feedback import give_feedback
 from knowledge.shapes.anchors import AnchoredItemShape, AnchorReportShape
 
 MOST_RESULTS = 500

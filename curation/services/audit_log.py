@@ -14,8 +14,8 @@ from django.db.models.functions import Cast, Concat
 
 from accounts.actor import Actor
 from accounts.models import AuditEvent
-from bigmind.core.pagination import Page
 from bigmind.core.translation import gettext_lazy
+from bigmind.database.pagination import Page
 from curation.models import Review
 
 from .audit_words import EVENT_KINDS, AuditSubject, say_decision, say_event, subjects_of

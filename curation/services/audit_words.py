@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from bigmind.core.text import echo
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.environment.listing import title_of
+from bigmind.text.hygiene import echo
 from curation.models import Action
 from knowledge.models import CompanyEntry
 

@@ -14,15 +14,15 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.argument_types import Moment
-from bigmind.core.columns import ColumnCopy
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.export_section import ExportSection
-from bigmind.core.rls import rls_bypass
-from bigmind.core.text import digest
+from bigmind.database.columns import ColumnCopy
+from bigmind.database.rls import rls_bypass
+from bigmind.text.hygiene import digest
 from curation.decisions.history import WAITING, find_broken_seals, record
 from curation.models import Action, Comment, Review
+from knowledge.kb.company import index_company_entry
 from knowledge.models import CompanyEntry, Session
-from knowledge.services.company import index_company_entry
 
 _WAITS = "Imported: what was approved elsewhere is decided about here."
 PEOPLE = ("proposed_by", "owner", "endorsed_by", "decided_by")

@@ -18,8 +18,8 @@ from curation.decisions.who_may_decide import may_decide
 from curation.models import Action, Notice
 from curation.notifications.notices import notices_of
 from curation.proposals.queue import waiting
+from knowledge.exposures.gaps import ShownGap, list_open_gaps
 from knowledge.models import CompanyEntry, Fact, Hypothesis, Status
-from knowledge.services.gaps import ShownGap, list_open_gaps
 
 SHOWN = 5
 """Of each group; its own page has the rest."""

@@ -14,7 +14,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from accounts.services.usage import parts_for
 from curation.models import Action, Review
-from knowledge.services.insights import Days, Whose
+from knowledge.exposures.insights import Days, Whose
 
 STEPS = 10
 """At most so many, about: a day has too few decisions for a median."""

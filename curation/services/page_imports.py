@@ -15,16 +15,16 @@ from pydantic import ValidationError
 from accounts.actor import Actor
 from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Forbidden, Invalid
-from bigmind.core.repositories import SourcePlace, place_of
-from bigmind.core.text import cut, one_line
+from bigmind.text.hygiene import cut, one_line
 from knowledge.argument_types import ReferenceKind
+from knowledge.kb.entry_sources import delete_removed, import_source
+from knowledge.kb.source_identity import HALF, require_consent
 from knowledge.models import ReferenceCollection
 from knowledge.parsers.entries import KEY_CHARS, SourceEntry, slug
+from knowledge.parsers.repositories import SourcePlace, place_of
 from knowledge.references.arguments import SLUG_CHARS
 from knowledge.references.imports import ImportedReferences, import_placed
 from knowledge.references.readers.reference_drafts import ReferenceDraft
-from knowledge.services.entry_sources import delete_removed, import_source
-from knowledge.services.source_identity import HALF, require_consent
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.readers.formats import DESTINATIONS, ImportFormat
 from knowledge.transfer.readers.memory_drafts import PageDraft, PageSource, Reading

@@ -14,16 +14,16 @@ from accounts.models import Agent, User
 from accounts.people.profiles import get_profile
 from accounts.people.sharing import NOTHING, Shared, sections_for, sharing_of
 from bigmind.core.errors import NotFound
-from bigmind.core.profile_sections import ProfileSection
-from bigmind.core.rls import rls_scope
-from bigmind.core.text import mention
 from bigmind.core.translation import gettext_lazy
+from bigmind.database.rls import rls_scope
+from bigmind.environment.profile_sections import ProfileSection
+from bigmind.text.hygiene import mention
 from curation.models import Action, Review
+from knowledge.kb.company import select_approved_entries
+from knowledge.memory.activity import HeatMap, activity_of
+from knowledge.memory.upkeep import get_stats
 from knowledge.models import CompanyEntry, Fact, Session, ShownHeadline
-from knowledge.services.activity import HeatMap, activity_of
-from knowledge.services.company import select_approved_entries
-from knowledge.services.people_index import topics_of, visible_headlines
-from knowledge.services.upkeep import get_stats
+from knowledge.people.people_index import topics_of, visible_headlines
 from knowledge.shapes.directory import TopicShape
 from knowledge.shapes.upkeep import StatsShape
 

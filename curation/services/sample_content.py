@@ -14,13 +14,13 @@ from accounts.models import Agent, User
 from bigmind.core.errors import Conflict
 from curation.decisions.forgetting import forget_source
 from knowledge.argument_types import CategoryName
+from knowledge.context.sessions import end_session
+from knowledge.conversation.current_sessions import begin_session
+from knowledge.memory.facts import store_fact
+from knowledge.memory.hypotheses import add_hypothesis
+from knowledge.memory.notes import set_note
 from knowledge.models import Writing
-from knowledge.services.current_sessions import begin_session
-from knowledge.services.facts import store_fact
-from knowledge.services.first_steps import SAMPLES
-from knowledge.services.hypotheses import add_hypothesis
-from knowledge.services.notes import set_note
-from knowledge.services.sessions import end_session
+from knowledge.people.first_steps import SAMPLES
 
 FACTS: tuple[tuple[CategoryName, str], ...] = (
     ("decision", "Sample: We chose PostgreSQL for the orders service, because refunds must be atomic with payments."),

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from bigmind.core.pagination import ListShape
+from bigmind.database.pagination import ListShape
 from knowledge.shapes.base import Shape
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BeforeValidator, Field
 
-from bigmind.core.pagination import ListShape
+from bigmind.database.pagination import ListShape
 from knowledge.shapes.base import Shape
 from knowledge.shapes.company import CompanyEntryShape
 from knowledge.shapes.counts import CountsShape

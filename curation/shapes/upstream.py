@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from bigmind.core.argument_types import Importance, Moment, Project, RowId, Tag, UnscreenedContent
-from bigmind.core.text import check_content, clean_name
+from bigmind.text.hygiene import check_content, clean_name
 from curation.argument_types import TITLE_CHARS
 from knowledge.anchors.grammar import Anchors
 from knowledge.argument_types import CompanyCategoryName, TeamName, TriggerLevelName, Triggers

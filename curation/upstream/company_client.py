@@ -18,10 +18,10 @@ from django.conf import settings
 from pydantic import BaseModel, ValidationError
 
 from bigmind import __version__
-from bigmind.core.addresses import is_packed
-from bigmind.core.http_clients import Exchange, client_for, deadline
-from bigmind.core.screening import redact
-from bigmind.core.text import one_line, show_hidden
+from bigmind.network.addresses import is_packed
+from bigmind.network.http_clients import Exchange, client_for, deadline
+from bigmind.privacy.screening import redact
+from bigmind.text.hygiene import one_line, show_hidden
 from curation.shapes.upstream import UpstreamAnchorReport, UpstreamPage, UpstreamRegistration, UpstreamReply
 
 TIMEOUT = httpx.Timeout(15.0, connect=5.0)

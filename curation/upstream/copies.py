@@ -12,16 +12,16 @@ from pydantic import ValidationError
 
 from accounts.actor import Actor
 from accounts.models import User
-from bigmind.core.advisory_locks import wait_for_turn
-from bigmind.core.change_notifications import Change, tell_of_change
-from bigmind.core.columns import ColumnCopy
-from bigmind.core.text import digest
+from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.change_notifications import Change, tell_of_change
+from bigmind.database.columns import ColumnCopy
+from bigmind.text.hygiene import digest
 from curation.decisions.history import record
 from curation.models import Action
 from curation.shapes.upstream import UpstreamEntry
+from knowledge.kb.company import index_company_entry
 from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Kind, Status
 from knowledge.search.passages import Indexed, erase_passages, index_new
-from knowledge.services.company import index_company_entry
 
 BATCH = 500
 _LOCK = 7709

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from accounts.actor import Actor
 from bigmind.core.background import after_commit
 from bigmind.core.errors import Conflict, NotFound
-from bigmind.core.read_only import is_read_only
+from bigmind.database.read_only import is_read_only
 from curation.argument_types import CompanyEntryId
 from curation.notifications.notices import tell_proposer
 from curation.shapes.upstream import UpstreamProposal

@@ -16,7 +16,7 @@ from accounts.models import Agent
 from bigmind import __version__
 from bigmind.core.background import after_commit
 from bigmind.core.errors import Conflict
-from bigmind.core.live_settings import live
+from bigmind.environment.live_settings import live
 from knowledge.models import CompanyEntry, CompanyServer, Dispatch, Entry, Fact, Note, Session
 
 from .company_client import Away, CompanyWire, TurnedDown

@@ -9,9 +9,9 @@ from django.http import HttpRequest
 
 from accounts.authentication import actor_of
 from bigmind.core.translation import _, gettext_lazy
+from curation.decisions.overlaps import open_pairs
 from curation.models import Action
 from curation.proposals.briefing import Briefing, gather_briefing
-from curation.proposals.overlaps import open_pairs
 from curation.templatetags.curation import past
 from knowledge.models import CompanyEntry
 

@@ -13,8 +13,8 @@ from bigmind.web.pages import own_page, read_number
 from curation.decisions.deciding import approve_global
 from curation.proposals.blast_radius import blast_radius
 from curation.proposals.decision_trials import ACTIONS
+from knowledge.memory.trigger_counts import try_triggers
 from knowledge.models import CompanyEntry
-from knowledge.services.trigger_counts import try_triggers
 
 from .deciding import read_selection
 

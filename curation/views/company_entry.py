@@ -10,9 +10,9 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
-from bigmind.core.rls import rls_bypass
-from bigmind.core.token_counts import count_tokens
 from bigmind.core.translation import _
+from bigmind.database.rls import rls_bypass
+from bigmind.text.token_counts import count_tokens
 from bigmind.web.forms import OperationForm
 from bigmind.web.pages import own_page, read_number, tell
 from bigmind.web.words import choices_in_words
@@ -24,9 +24,9 @@ from curation.decisions.who_may_decide import is_own, may_decide
 from curation.notifications.notices import mark_read
 from curation.proposals.proposer_context import grounds_of
 from curation.templatetags.curation import past
+from knowledge.exposures.exposures import counts_of
+from knowledge.exposures.feedback import give_feedback, open_complaints
 from knowledge.models import CompanyEntry, Feedback, Kind, TriggerLevel
-from knowledge.services.exposures import counts_of
-from knowledge.services.feedback import give_feedback, open_complaints
 from knowledge.views.triggers import triggers_of
 
 from .differences import changes_since, steps_since

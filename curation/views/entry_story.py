@@ -15,18 +15,18 @@ from django.utils.formats import date_format
 
 from accounts.actor import Actor
 from accounts.services.usage import COLLEAGUES, may_be_told
-from bigmind.core.rls import rls_bypass
 from bigmind.core.translation import _, gettext_lazy, ngettext, write_number
+from bigmind.database.rls import rls_bypass
 from bigmind.web.words import word_of
 from curation.decisions.entry_details import CompanyEntryDetail
 from curation.decisions.who_may_decide import may_decide
 from curation.models import Action, Review
 from curation.templatetags.curation import past
+from knowledge.exposures.exposures import count_said
 from knowledge.kinds import KINDS
+from knowledge.memory.trigger_counts import count_firings_by_level
 from knowledge.models import CompanyEntry, Feedback, Kind, Serving, TriggerLevel
 from knowledge.models.feedback import COMPLAINTS
-from knowledge.services.exposures import count_said
-from knowledge.services.trigger_counts import count_firings_by_level
 
 from .differences import FieldChange, changes_in
 

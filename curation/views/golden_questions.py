@@ -18,8 +18,7 @@ from bigmind.core.operations import carry_out
 from bigmind.core.translation import _, format_lazy, gettext_lazy
 from bigmind.web.forms import OperationForm, choice, form_data
 from bigmind.web.pages import offset_in, own_page, tell
-from curation.models import GoldenQuestion
-from curation.services.golden_questions import (
+from curation.decisions.golden_questions import (
     LOOKED_AT,
     check_golden_questions,
     items_of,
@@ -27,6 +26,7 @@ from curation.services.golden_questions import (
     pin_golden_question,
     unpin_golden_question,
 )
+from curation.models import GoldenQuestion
 from knowledge.kinds import KINDS
 
 from .company import sections_for

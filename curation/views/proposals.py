@@ -10,8 +10,8 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict
 from bigmind.core.operations import carry_out
-from bigmind.core.token_counts import count_tokens
 from bigmind.core.translation import _, gettext_lazy
+from bigmind.text.token_counts import count_tokens
 from bigmind.web.forms import Question, choice, form_data
 from bigmind.web.pages import own_page, read_number, tell
 from curation.argument_types import CONTENT_TOKENS

@@ -11,16 +11,16 @@ from django.utils.functional import SimpleLazyObject
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Forbidden
-from bigmind.core.live_settings import live
-from bigmind.core.pagination import Page
-from bigmind.core.token_counts import count_tokens
+from bigmind.database.pagination import Page
+from bigmind.environment.live_settings import live
+from bigmind.text.token_counts import count_tokens
 from bigmind.web.pages import read_number
 from curation.argument_types import CONTENT_TOKENS
+from curation.decisions.neighbours import Neighbour
 from curation.decisions.who_may_decide import needs_second_approval, require_may_approve
 from curation.models import Action, Claim, Review
 from curation.proposals.briefing import Briefing, gather_briefing, last_decisions_of
 from curation.proposals.claims import look_at
-from curation.proposals.neighbours import Neighbour
 from curation.proposals.proposer_context import grounds_of
 from curation.proposals.queue import QueueItem
 from knowledge.models import CompanyEntry

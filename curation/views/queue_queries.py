@@ -11,8 +11,8 @@ from django.urls import reverse
 
 from accounts.actor import Actor
 from bigmind.core.argument_checks import validate_arguments
-from bigmind.core.pagination import Page
 from bigmind.core.translation import gettext_lazy
+from bigmind.database.pagination import Page
 from bigmind.web.forms import Question, choice, search_field
 from bigmind.web.pages import Tab
 from curation.proposals.queue import QueueItem, QueueSummary, list_queue, read_around, read_following

@@ -8,9 +8,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from bigmind.core.repositories import plain_repository
-from bigmind.core.screening.policy import NoSecrets
-from bigmind.core.text import check_content, echo
+from bigmind.privacy.screening.policy import NoSecrets
+from bigmind.text.hygiene import check_content, echo
+from knowledge.parsers.repositories import plain_repository
 
 ANCHOR_CHARS = 300
 MOST_ANCHORS = 20

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import IO
 
 from bigmind.core.errors import Invalid
-from bigmind.core.git import run_git
-from bigmind.core.repositories import plain_repository
-from bigmind.core.text import echo
+from bigmind.text.hygiene import echo
+from knowledge.parsers.git import run_git
+from knowledge.parsers.repositories import plain_repository
 
 SECONDS = 60
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"

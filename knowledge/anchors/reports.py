@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from difflib import unified_diff
 from typing import Any
 
-from bigmind.core.text import one_line, quote, show_hidden
+from bigmind.text.hygiene import one_line, quote, show_hidden
 
 from .judging import AnchorFinding, AnchorVerdict
 from .verifying import EntryResult, Verification

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat
 
 from bigmind.core.argument_types import SharedLongText, SharedTags
-from bigmind.core.columns import ColumnCopy
 from bigmind.core.limits import TITLE_CHARS
-from bigmind.core.screening.policy import NoSecrets, refuse_secrets_in_json
-from bigmind.core.text import check_content, clean_name, echo
+from bigmind.database.columns import ColumnCopy
+from bigmind.privacy.screening.policy import NoSecrets, refuse_secrets_in_json
+from bigmind.text.hygiene import check_content, clean_name, echo
 from knowledge.models.app_maps import ID_CHARS, SERVER_CHARS, AmbiguousName, App, AppEntity, AppTable, AppWorkflow
 
 TABLES, ENTITIES, WORKFLOWS, FIELDS, APPS = 500, 2_000, 200, 500, 200

@@ -2,9 +2,9 @@
 
 from django.db import transaction
 
-from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import Conflict, NotFound
-from bigmind.core.text import echo, fold_name, mention, mention_all
+from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.text.hygiene import echo, fold_name, mention, mention_all
 from knowledge.app_maps.connectors import connector_called
 from knowledge.app_maps.connectors.contract import Connector
 from knowledge.app_maps.files.text import file_names

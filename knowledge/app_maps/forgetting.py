@@ -12,7 +12,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.core.text import echo, fold_name, mention, mention_all
+from bigmind.text.hygiene import echo, fold_name, mention, mention_all
 from knowledge.app_maps.argument_types import AmbiguousChoice, AnApp, AnEntity, ATable, AWorkflow, LookedUp
 from knowledge.app_maps.finding import app_called, entities_called, entity_of, lock, table_of, take_turn
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, AppWorkflow, Kind

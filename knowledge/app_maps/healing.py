@@ -10,7 +10,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import Agent, User
 from bigmind.core.errors import Invalid
-from bigmind.core.text import echo, fold_name, mention, one_line
+from bigmind.text.hygiene import echo, fold_name, mention, one_line
 from knowledge.app_maps.argument_types import AnApp, AnEntity, ATable, Fields, OutsideId
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredRow
 from knowledge.app_maps.finding import (

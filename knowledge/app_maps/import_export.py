@@ -10,8 +10,7 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from bigmind.core.export_section import ExportSection
-from bigmind.core.separate_process import ProcessBudget, perform_apart
-from bigmind.core.text import check_content, fold_name
+from bigmind.text.hygiene import check_content, fold_name
 from knowledge.app_maps.argument_types import AmbiguousChoice, AppMap
 from knowledge.app_maps.connectors import connector_at
 from knowledge.app_maps.files.archives import unpack
@@ -22,6 +21,7 @@ from knowledge.app_maps.forgetting import remember_choices
 from knowledge.app_maps.learning import Learnt, merge_map
 from knowledge.app_maps.reading import ambiguous_names, map_of
 from knowledge.models import App
+from knowledge.parsers.separate_process import ProcessBudget, perform_apart
 
 SMALL_BYTES = 64 * 1024
 BUDGET = ProcessBudget()

@@ -12,8 +12,8 @@ from django.utils import timezone
 from pydantic import Field, ValidationError
 
 from accounts.actor import Actor
-from bigmind.core.screening.policy import refuse_secrets_in_json
-from bigmind.core.text import fold_name, one_line, show_hidden
+from bigmind.privacy.screening.policy import refuse_secrets_in_json
+from bigmind.text.hygiene import fold_name, one_line, show_hidden
 from knowledge.app_maps.argument_types import (
     APPS,
     FIELDS,

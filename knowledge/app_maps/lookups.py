@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from rapidfuzz import fuzz, process
 
 from accounts.actor import Actor
-from bigmind.core.live_settings import live
-from bigmind.core.text import fold_name
+from bigmind.environment.live_settings import live
+from bigmind.text.hygiene import fold_name
 from knowledge.app_maps.argument_types import LearntEntity, map_told
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredRow, RequestRefusedError
 from knowledge.app_maps.finding import connector_of

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from bigmind.core.argument_types import Cursor, Limit, Offset
-from bigmind.core.pagination import Page, page_of
+from bigmind.database.pagination import Page, page_of
 from knowledge.app_maps.argument_types import (
     AmbiguousChoice,
     AnApp,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from rapidfuzz import fuzz
 
 from accounts.actor import Actor
-from bigmind.core.text import echo, fold_name, mention, one_line
+from bigmind.text.hygiene import echo, fold_name, mention, one_line
 from knowledge.app_maps.argument_types import AnApp, LookedUp, Request
 from knowledge.app_maps.connectors import available_connectors
 from knowledge.app_maps.finding import apps_called, connector_of, entities_called

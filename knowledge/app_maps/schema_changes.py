@@ -7,7 +7,7 @@ from typing import Any
 
 from rapidfuzz import fuzz
 
-from bigmind.core.text import fold_name, mention
+from bigmind.text.hygiene import fold_name, mention
 from knowledge.app_maps.learning import index_table, index_workflow
 from knowledge.models import App, AppTable, AppWorkflow
 

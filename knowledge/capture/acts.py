@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.actor import Actor
-from bigmind.core.triggers import TRIGGER_CHARS
+from bigmind.triggers import TRIGGER_CHARS
 from knowledge.models import Act, ActRecord, CapturePolicy, Firing, Kind, TriggerLevel
 from knowledge.models.conversations import KEEP_DAYS
 

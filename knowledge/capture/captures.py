@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from accounts.actor import Actor
+from knowledge.exposures.sent_lines import texts_by_id
 from knowledge.kinds import KINDS
 from knowledge.models import CapturePolicy, Chunk, Conversation, Fact, HookEvent, HookEventName, HookHealth, Serving
-from knowledge.services.sent_lines import texts_by_id
 
 from .policies import policy_of
 

@@ -7,7 +7,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from accounts.actor import Actor
-from bigmind.core.text import digest
+from bigmind.text.hygiene import digest
 from knowledge.models import Conversation, Session, ToolUse
 
 from .reports import HookReport

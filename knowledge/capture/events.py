@@ -17,8 +17,16 @@ from django.utils import timezone
 
 from accounts.actor import Actor, acts
 from bigmind.core.agent_rules import WRITING, Writing
-from bigmind.core.text import cut, one_line
+from bigmind.text.hygiene import cut, one_line
 from knowledge.argument_types import ONE_LINER_CHARS
+from knowledge.context.other_agents import others_at_work
+from knowledge.context.sessions import StartedSession, count_beside, end_session, keep_as_told, open_with_context
+from knowledge.context.start_context import build_context
+from knowledge.conversation.chunks import add_chunk
+from knowledge.conversation.current_sessions import begin_session
+from knowledge.conversation.projects import canonical_project
+from knowledge.exposures.exposures import MEASURED, Exposure, serve
+from knowledge.exposures.sent_lines import LineOwner, keep_texts
 from knowledge.kinds import KINDS
 from knowledge.models import (
     CAPTURED,
@@ -34,14 +42,6 @@ from knowledge.models import (
     Summary,
 )
 from knowledge.search.passages import erase_passages
-from knowledge.services.chunks import add_chunk
-from knowledge.services.context import build_context
-from knowledge.services.current_sessions import begin_session
-from knowledge.services.exposures import MEASURED, Exposure, serve
-from knowledge.services.other_agents import others_at_work
-from knowledge.services.projects import canonical_project
-from knowledge.services.sent_lines import LineOwner, keep_texts
-from knowledge.services.sessions import StartedSession, count_beside, end_session, keep_as_told, open_with_context
 
 from .conversations import (
     SOURCES_OF_FORKS,

@@ -12,12 +12,12 @@ from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.argument_types import RowId
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.limits import QUERY_CHARS
+from knowledge.context.sessions import erase_session
+from knowledge.exposures.recent_questions import forget_prompts
 from knowledge.models import Act, CapturePolicy, Chunk, Conversation, HookEvent, Kind, ReceiptText
 from knowledge.models.base import delete_keeping_id
 from knowledge.models.conversations import KEEP_DAYS
 from knowledge.search.passages import erase_passages
-from knowledge.services.recent_questions import forget_prompts
-from knowledge.services.sessions import erase_session
 
 from .acts import forget_old_acts
 from .policies import is_within, plain_folder, set_policy

@@ -8,8 +8,8 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from bigmind.core.errors import Forbidden
-from bigmind.core.fixed_queries import FixedQuery
-from bigmind.core.text import check_content, echo
+from bigmind.database.fixed_queries import FixedQuery
+from bigmind.text.hygiene import check_content, echo
 from knowledge.models import Act, ActRecord, CaptureMode, CapturePolicy, Firing
 
 ModeName = Annotated[

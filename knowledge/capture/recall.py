@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 from accounts.actor import Actor
 from bigmind.core.limits import QUERY_CHARS
-from bigmind.core.text import inline, quote
-from bigmind.core.token_counts import count_tokens, cut_to_tokens
+from bigmind.text.hygiene import inline, quote
+from bigmind.text.token_counts import count_tokens, cut_to_tokens
+from knowledge.exposures.recent_questions import keep_question
 from knowledge.kinds import SEARCHED
 from knowledge.models import AskedForm, Conversation, HookEvent, HookEventName, Kind
+from knowledge.recall.episodes import answer_episode
+from knowledge.recall.hits import Hit, findings, hits_of
+from knowledge.recall.question_periods import find_then
+from knowledge.recall.visibility import visible_things
 from knowledge.search.abstention import best_score, is_answered, is_near, may_answer
 from knowledge.search.findings import Finding, Findings
-from knowledge.services.episodes import answer_episode
-from knowledge.services.hits import Hit, findings, hits_of
-from knowledge.services.question_periods import find_then
-from knowledge.services.recent_questions import keep_question
-from knowledge.services.statement_parsing import word_set
-from knowledge.services.visibility import visible_things
+from knowledge.truth.statement_parsing import word_set
 
 PROMPT_TOKENS = 300
 LINE_TOKENS = 90

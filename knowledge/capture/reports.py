@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from bigmind.core.screening import drop_private, find_secrets, redact
-from bigmind.core.text import REFUSED
+from bigmind.privacy.screening import drop_private, find_secrets, redact
+from bigmind.text.hygiene import REFUSED
 from knowledge.models import HookEventName
 
 SAID_CHARS = 8_000

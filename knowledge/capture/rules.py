@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.agent_rules import AgentRules
+from knowledge.conversation.write_modes import writing_of
 from knowledge.models import Conversation
-from knowledge.services.write_modes import writing_of
 
 HOOKS_SEEN_WITHIN = timedelta(days=14)
 

@@ -17,11 +17,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
-from bigmind.core.text import fold_name
-from bigmind.core.triggers import compile_trigger
+from bigmind.text.hygiene import fold_name
+from bigmind.triggers import compile_trigger
 from knowledge.kinds import KINDS
+from knowledge.memory.trigger_levels import level_of
 from knowledge.models import ActRecord, CompanyEntry, Entry, Fact, Kind, TriggerLevel
-from knowledge.services.trigger_levels import level_of
 
 from .policies import policy_of
 

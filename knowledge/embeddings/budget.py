@@ -9,8 +9,8 @@ from math import ceil
 
 from django.db import connection
 
-from bigmind.core.live_settings import live
-from bigmind.core.token_counts import count_tokens
+from bigmind.environment.live_settings import live
+from bigmind.text.token_counts import count_tokens
 from knowledge.embeddings.providers import Embedder, EmbedderError
 from knowledge.models import EmbeddingDay
 

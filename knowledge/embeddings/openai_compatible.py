@@ -17,7 +17,7 @@ from openai import (
 )
 from openai.types import CreateEmbeddingResponse
 
-from bigmind.core.addresses import retry_after
+from bigmind.network.addresses import retry_after
 from knowledge.embeddings.providers import EmbedderBroken, EmbedderDown, TextsRefused, Vectors, check_vectors
 
 BATCH_SECONDS = 30.0

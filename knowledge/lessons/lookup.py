@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 from accounts.actor import Actor
 from accounts.services.usage import COLLEAGUES, may_be_told
 from bigmind.core.argument_types import Content
-from bigmind.core.read_only import is_read_only
+from bigmind.database.read_only import is_read_only
 from knowledge.lessons.fingerprints import SAYS_NOTHING, SeenError, error_in
 from knowledge.lessons.fixes import fix_in
 from knowledge.lessons.normalization import COLOURS, words_of

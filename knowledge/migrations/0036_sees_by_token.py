@@ -7,7 +7,7 @@ serve: that is the row with an empty key.
 
 from django.db import migrations
 
-from bigmind.core.rls import key_statements, use_tokens
+from bigmind.database.rls import key_statements, use_tokens
 
 OWNED = (
     "accounts_keptreply",

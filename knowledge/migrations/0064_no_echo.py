@@ -8,7 +8,7 @@ their fixed words. The prompts themselves stay where they are, on the pages of t
 from django.db import migrations
 from django.db.models import Q
 
-from bigmind.core.rls import rls_bypass
+from bigmind.database.rls import rls_bypass
 
 MACHINE = Q(flag_reason="captured") | Q(flag_reason__contains=" of an imported conversation")
 ASKS = Q(role="user") | Q(content__endswith="?") | Q(content__endswith="？") | Q(content__endswith="؟")

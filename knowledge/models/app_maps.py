@@ -7,7 +7,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Agent, User
-from bigmind.core.text import fold_name
+from bigmind.text.hygiene import fold_name
 
 from .injection_signs import SharedKnowledge
 

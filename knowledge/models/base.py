@@ -4,7 +4,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Agent, ApiKey, User
-from bigmind.core.masking import PrivateModel
+from bigmind.privacy.masking import PrivateModel
 
 
 class CanBeSetAside(PrivateModel):

@@ -8,7 +8,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.formats import date_format
 
-from bigmind.core.addresses import linkable
+from bigmind.network.addresses import linkable
 
 from .company import UNDECIDED, CompanyEntry, Status
 

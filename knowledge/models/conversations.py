@@ -8,8 +8,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from accounts.models import User
-from bigmind.core.masking import PrivateModel
 from bigmind.core.private_row_numbers import HasNumber
+from bigmind.privacy.masking import PrivateModel
 
 from .sessions import Session
 

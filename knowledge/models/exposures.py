@@ -5,7 +5,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Agent, User
-from bigmind.core.masking import PrivateModel
+from bigmind.privacy.masking import PrivateModel
 
 from .company import CompanyEntry
 from .sessions import Session

@@ -9,8 +9,8 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from accounts.models import User
-from bigmind.core.masking import PrivateModel
 from bigmind.core.private_row_numbers import HasNumber
+from bigmind.privacy.masking import PrivateModel
 
 from .anchors import Anchored
 from .sessions import Session

@@ -5,7 +5,7 @@ from django.utils import timezone
 from pgvector.django import HalfVectorField
 
 from accounts.models import User
-from bigmind.core.masking import PrivateModel
+from bigmind.privacy.masking import PrivateModel
 
 from .embeddings import EmbeddingSpace
 

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import F
 
 from accounts.models import User
-from bigmind.core.masking import PrivateModel
+from bigmind.privacy.masking import PrivateModel
 
 from .sessions import Session
 

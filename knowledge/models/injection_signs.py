@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from bigmind.core.injections import find_warnings
+from bigmind.privacy.injections import find_warnings
 
 SHARED_TEXTS = ("title", "name", "summary", "content", "lesson", "fix", "evidence", "source_story", "source_file")
 """The texts of a shared thing that everyone's agents receive, wherever it has them."""

@@ -9,8 +9,8 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from accounts.models import User
-from bigmind.core.masking import PrivateModel
 from bigmind.core.translation import gettext_lazy
+from bigmind.privacy.masking import PrivateModel
 
 
 class Kind(models.TextChoices):

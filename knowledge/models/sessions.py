@@ -9,13 +9,13 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Agent, ApiKey, User
-from bigmind.core.masking import PrivateModel
 from bigmind.core.private_row_numbers import HasNumber
+from bigmind.privacy.masking import PrivateModel
 
 from .base import CanBeSetAside
 
 STALE_AFTER = timedelta(hours=24)
-"""After so long a session that nobody ended is closed, by `knowledge/services/closing_sessions.py`."""
+"""After so long a session that nobody ended is closed, by `knowledge/conversation/closing_sessions.py`."""
 AUTO_CLOSED = "[auto-closed — session exceeded 24h]"
 
 

@@ -9,8 +9,8 @@ from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
 from accounts.models import User
-from bigmind.core.masking import PrivateModel
-from bigmind.core.triggers import TRIGGER_CHARS
+from bigmind.privacy.masking import PrivateModel
+from bigmind.triggers import TRIGGER_CHARS
 
 
 class ActMoment(models.TextChoices):

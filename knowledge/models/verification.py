@@ -5,7 +5,7 @@ from datetime import date, datetime, timedelta
 from django.db.models import Q, TextChoices
 from django.utils import timezone
 
-from bigmind.core.live_settings import live
+from bigmind.environment.live_settings import live
 
 STALE_AFTER_REVIEW = timedelta(days=30)
 

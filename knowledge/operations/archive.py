@@ -1,7 +1,7 @@
 """What is offered about taking things out of sight and back."""
 
 from bigmind.core.operations import Operation
-from knowledge.services import archive as asides
+from knowledge.memory import archive as asides
 from knowledge.shapes.upkeep import RememberedShape
 
 OPERATIONS = (

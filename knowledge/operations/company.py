@@ -1,7 +1,8 @@
 """What is offered to read company knowledge, and to say what it was worth."""
 
 from bigmind.core.operations import Operation
-from knowledge.services import company, feedback
+from knowledge.exposures import feedback
+from knowledge.kb import company
 from knowledge.shapes.company import CompanyEntriesShape, CompanyHitsShape, ToldFeedbackShape
 
 OPERATIONS = (

@@ -1,7 +1,7 @@
 """What is offered to find people, and the BigMinds that they run."""
 
 from bigmind.core.operations import Operation
-from knowledge.services import directory, expertise, instances
+from knowledge.people import directory, expertise, instances
 from knowledge.shapes.directory import DirectoryShape, ExpertsShape
 from knowledge.shapes.instances import InstanceShape, InstancesShape, RegistrationShape
 

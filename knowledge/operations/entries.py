@@ -1,8 +1,8 @@
 """What is offered about the knowledge base."""
 
 from bigmind.core.operations import Operation
-from knowledge.services import entries, entry_imports, entry_reading
-from knowledge.services import re_embedding as rebuilding
+from knowledge.indexing import re_embedding as rebuilding
+from knowledge.kb import entries, entry_imports, entry_reading
 from knowledge.shapes.entries import (
     AddedEntryShape,
     EntriesShape,

@@ -1,7 +1,7 @@
 """What is offered about facts."""
 
 from bigmind.core.operations import Operation
-from knowledge.services import facts, trigger_levels
+from knowledge.memory import facts, trigger_levels
 from knowledge.shapes.facts import CorrectedFactShape, FactShape, FactsShape, StoredFactShape
 
 OPERATIONS = (

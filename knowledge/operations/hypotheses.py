@@ -1,7 +1,7 @@
 """What is offered about hypotheses."""
 
 from bigmind.core.operations import Operation
-from knowledge.services import hypotheses
+from knowledge.memory import hypotheses
 from knowledge.shapes.hypotheses import HypothesesShape, HypothesisShape
 
 OPERATIONS = (

@@ -1,7 +1,7 @@
 """What is offered about notes."""
 
 from bigmind.core.operations import Operation
-from knowledge.services import notes
+from knowledge.memory import notes
 from knowledge.shapes.notes import NoteShape, NotesShape
 
 OPERATIONS = (

@@ -1,7 +1,7 @@
 """What is offered to find what is known, whatever its kind."""
 
 from bigmind.core.operations import Operation
-from knowledge.services import recall, semantic_search
+from knowledge.recall import recall, semantic_search
 from knowledge.shapes.recall import HitsShape, RecallShape, RecollectionsShape
 
 OPERATIONS = (

@@ -1,8 +1,9 @@
 """What is offered about sessions, chunks and the context."""
 
 from bigmind.core.operations import Operation
-from knowledge.services import chunks, sessions
-from knowledge.services.context import get_context
+from knowledge.context import sessions
+from knowledge.context.start_context import get_context
+from knowledge.conversation import chunks
 from knowledge.shapes.sessions import (
     ChunkShape,
     ContextReplyShape,

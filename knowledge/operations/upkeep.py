@@ -2,7 +2,7 @@
 
 from bigmind.core.operations import Effect, Operation
 from knowledge.capture.rules import get_instructions
-from knowledge.services import upkeep
+from knowledge.memory import upkeep
 from knowledge.shapes.upkeep import HealthShape, InstructionsShape, ProfilePageShape, PrunedShape
 
 OPERATIONS = (

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from bigmind.core.text import one_line
+from bigmind.text.hygiene import one_line
 from knowledge.parsers.entries import SourceEntry, make_entry, slug
 from knowledge.parsers.markdown import infer_tags
 from knowledge.parsers.outline import Outline, OutlineSection, read_outline, text_of, words_of

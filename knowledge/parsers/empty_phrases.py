@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import zip_longest
 
-from bigmind.core.text import one_line
+from bigmind.text.hygiene import one_line
 from knowledge.parsers.outline import words_of
 
 SHORT_WORDS = 14

@@ -26,8 +26,8 @@ from bigmind.core.argument_checks import refusal
 from bigmind.core.argument_types import Confidence, Content, Project, Tags
 from bigmind.core.errors import Invalid
 from bigmind.core.limits import CONTENT_BYTES
-from bigmind.core.screening import drop_private_in
-from bigmind.core.text import check_content, clean_name, digest
+from bigmind.privacy.screening import drop_private_in
+from bigmind.text.hygiene import check_content, clean_name, digest
 
 EntryType = Literal["fact", "summary", "template"]
 Role = Literal["pm", "dev", "qa", "all"]

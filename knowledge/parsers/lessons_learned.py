@@ -7,7 +7,7 @@ from datetime import date, datetime
 
 from markdown_it.tree import SyntaxTreeNode
 
-from bigmind.core.screening import find_secrets
+from bigmind.privacy.screening import find_secrets
 from knowledge.parsers.empty_phrases import leave_out
 from knowledge.parsers.entries import Keys, Role, SourceEntry, first_words, make_entry, slug
 from knowledge.parsers.markdown import Statement, infer_tags, label_of, statements, tags_of_document, tags_of_heading

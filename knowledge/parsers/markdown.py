@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from markdown_it.tree import SyntaxTreeNode
 
 from bigmind.core.limits import CONTENT_BYTES, TAG_CHARS
-from bigmind.core.text import one_line
+from bigmind.text.hygiene import one_line
 from knowledge.parsers.empty_phrases import leave_out, row_says_nothing, says_nothing
 from knowledge.parsers.entries import Keys, SourceEntry, make_entry, slug
 from knowledge.parsers.outline import (

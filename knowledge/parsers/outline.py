@@ -10,7 +10,7 @@ from markdown_it.tree import SyntaxTreeNode
 
 from bigmind.core.errors import Invalid
 from bigmind.core.limits import BoundedTokens
-from bigmind.core.text import one_line
+from bigmind.text.hygiene import one_line
 from knowledge.parsers.yaml_nodes import read_yaml
 
 LINES = 100_000

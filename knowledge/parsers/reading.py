@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from bigmind.core.errors import Invalid
-from bigmind.core.text import check_content
+from bigmind.text.hygiene import check_content
 
 FILE_BYTES = 4 * 1024 * 1024
 ARCHIVES = {

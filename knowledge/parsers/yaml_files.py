@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Invalid
-from bigmind.core.text import echo, one_line, show_hidden
+from bigmind.text.hygiene import echo, one_line, show_hidden
 from knowledge.parsers.entries import Changes, SourceEntry, changes, rewordings
 from knowledge.parsers.reading import decode_text, read_text, replace_text
 from knowledge.parsers.yaml_nodes import INTEGER, NUMBER, WORDS, YamlNode, read_yaml

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from bigmind.core.errors import Invalid
-from bigmind.core.text import echo
+from bigmind.text.hygiene import echo
 
 DEPTH = 64
 NODES = 300_000

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJs
 
 from bigmind.core.argument_types import Name, SharedLongText, SharedTags, Tag
 from bigmind.core.handles import Handle
-from bigmind.core.screening.policy import NoSecrets, refuse_secrets_in_json
-from bigmind.core.text import check_content, clean_name
+from bigmind.privacy.screening.policy import NoSecrets, refuse_secrets_in_json
+from bigmind.text.hygiene import check_content, clean_name
 from knowledge.argument_types import Completeness, ReferenceKind
 from knowledge.references.readers.commands import name_in
 from knowledge.references.readers.reference_drafts import ReferenceDraft

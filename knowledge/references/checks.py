@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from accounts.actor import Actor
-from bigmind.core.text import echo_code
+from bigmind.text.hygiene import echo_code
 from knowledge.argument_types import Completeness, ReferenceKind
 from knowledge.models import Reference, ReferenceType
 from knowledge.references.arguments import CheckedText, CollectionName

@@ -13,9 +13,9 @@ from accounts.actor import Actor
 from accounts.services.usage import may_be_told
 from bigmind.core.argument_types import Offset
 from bigmind.core.errors import NotFound
-from bigmind.core.pagination import Page, page_of
-from bigmind.core.rls import rls_bypass
-from bigmind.core.text import mention
+from bigmind.database.pagination import Page, page_of
+from bigmind.database.rls import rls_bypass
+from bigmind.text.hygiene import mention
 from knowledge.argument_types import CAN_BE_COMPLETE, Completeness, ReferenceKind, Risk, least_complete
 from knowledge.models import (
     Feedback,

@@ -15,8 +15,9 @@ from accounts.actor import Actor
 from accounts.services.usage import COLLEAGUES
 from bigmind.core.argument_types import Cursor, Offset, RowId, SharedContent, SharedLongText
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.core.pagination import Page, page_of
-from bigmind.core.text import echo_code
+from bigmind.database.pagination import Page, page_of
+from bigmind.text.hygiene import echo_code
+from knowledge.exposures.gaps import note_gap
 from knowledge.models import Reference, ReferenceDrift, ReferenceType
 from knowledge.models.person_digests import digest_of_person
 from knowledge.references.arguments import (
@@ -35,7 +36,6 @@ from knowledge.references.lookup import commands_in, find_endpoints, nearest_ref
 from knowledge.references.texts import Text, text_of, write_text
 from knowledge.search.findings import Findings
 from knowledge.search.typed_names import Request, request_in
-from knowledge.services.gaps import note_gap
 
 _COUNT = """
 INSERT INTO knowledge_referenceuse AS known (reference_id, asked, last_asked_at, people)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from bigmind.core.columns import ColumnCopy
 from bigmind.core.export_section import ExportSection
+from bigmind.database.columns import ColumnCopy
 from knowledge.argument_types import Completeness, ReferenceKind
 from knowledge.models import Reference, ReferenceType
 from knowledge.references.collections import completeness_of

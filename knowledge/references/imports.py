@@ -16,11 +16,19 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.argument_types import Moment, SharedLongText
-from bigmind.core.bulk_copy import copy_in, copy_new
 from bigmind.core.errors import Invalid
-from bigmind.core.repositories import SourcePlace
-from bigmind.core.text import REFUSED, echo
+from bigmind.database.bulk_copy import copy_in, copy_new
+from bigmind.text.hygiene import REFUSED, echo
 from knowledge.argument_types import Completeness
+from knowledge.kb.source_identity import (
+    HALF,
+    MOST,
+    WouldReplace,
+    earlier_names,
+    is_bare_name_of,
+    remember_place,
+    require_consent,
+)
 from knowledge.models import (
     Kind,
     Reference,
@@ -32,6 +40,7 @@ from knowledge.models import (
     ReferenceVersion,
 )
 from knowledge.models.references import NAME_CHARS
+from knowledge.parsers.repositories import SourcePlace
 from knowledge.references.arguments import (
     CollectionName,
     Declared,
@@ -58,15 +67,6 @@ from knowledge.references.texts import (
     write_text,
 )
 from knowledge.search.passages import Indexed, forget_passages, index_new
-from knowledge.services.source_identity import (
-    HALF,
-    MOST,
-    WouldReplace,
-    earlier_names,
-    is_bare_name_of,
-    remember_place,
-    require_consent,
-)
 
 BATCH = 500
 MOST_PROBLEMS = 1_000

@@ -9,7 +9,7 @@ from django.db.models import Case, Count, IntegerField, QuerySet, Value, When
 from rapidfuzz import fuzz, process
 
 from bigmind.core.errors import NotFound
-from bigmind.core.text import echo, mention
+from bigmind.text.hygiene import echo, mention
 from knowledge.models import Reference, ReferenceCollection, ReferenceName, ReferenceType
 from knowledge.models.references import ReferenceQuerySet
 from knowledge.references.texts import PLAIN_VERBS

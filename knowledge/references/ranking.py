@@ -20,7 +20,7 @@ from django.db.models import Case, When
 from django.db.models.fields.json import KeyTextTransform
 
 from bigmind.core.load_once import load_once
-from bigmind.core.replicas import read_cursor
+from bigmind.database.replicas import read_cursor
 from knowledge.models import Reference, ReferenceType
 from knowledge.models.references import ReferenceQuerySet
 from knowledge.search.findings import Findings

@@ -11,9 +11,10 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from bigmind.core.limits import QUERY_CHARS
-from bigmind.core.rls import rls_bypass
-from bigmind.core.text import check_content
+from bigmind.database.rls import rls_bypass
+from bigmind.text.hygiene import check_content
 from knowledge.argument_types import Relevance
+from knowledge.exposures.gaps import note_gap
 from knowledge.models import Feedback, Kind, Reference, Usefulness
 from knowledge.models.references import ReferenceQuerySet
 from knowledge.references.arguments import CategoryName, CollectionName, TypeName
@@ -44,7 +45,6 @@ from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search
 from knowledge.search.synonyms import Synonyms
 from knowledge.search.typed_names import Request, request_in
-from knowledge.services.gaps import note_gap
 
 RANKED = 20
 """How many hits are read before feedback reorders them: feedback may lift one from beyond the page."""

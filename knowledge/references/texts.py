@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from bigmind.core.columns import ColumnCopy
 from bigmind.core.limits import CONTENT_BYTES, TAG_CHARS, TITLE_CHARS
-from bigmind.core.screening import find_secrets, redact
-from bigmind.core.text import REFUSED, one_line
+from bigmind.database.columns import ColumnCopy
+from bigmind.privacy.screening import find_secrets, redact
+from bigmind.text.hygiene import REFUSED, one_line
 from knowledge.models import Reference, ReferenceName, ReferenceType
 from knowledge.models.references import NAME_CHARS
 from knowledge.references.readers.reference_drafts import ReferenceDraft

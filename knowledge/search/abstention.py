@@ -16,7 +16,7 @@ from math import exp
 from operator import mul
 from statistics import fmean, median
 
-from bigmind.core.languages import ENGLISH
+from bigmind.text.languages import ENGLISH
 from knowledge.argument_types import Relevance
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.languages import language_of

@@ -9,7 +9,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import QuerySet
 
-from bigmind.core.periods import Period
+from bigmind.text.periods import Period
 from knowledge.models import Kind, Passage
 from knowledge.search.indexes import Scope
 

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from pgvector import HalfVector
 
-from bigmind.core.periods import Period
-from bigmind.core.replicas import read_cursor
+from bigmind.database.replicas import read_cursor
+from bigmind.text.periods import Period
 from knowledge.embeddings.providers import TokenSigns
 from knowledge.models import EmbeddingSpace
 from knowledge.search.candidates import Found

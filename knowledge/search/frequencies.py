@@ -10,7 +10,7 @@ from math import log
 from time import monotonic
 from uuid import UUID
 
-from bigmind.core.replicas import read_cursor
+from bigmind.database.replicas import read_cursor
 from knowledge.models.passages import SAMPLE
 from knowledge.search.filters import scope_of
 from knowledge.search.indexes import Scope

@@ -18,7 +18,7 @@ from datetime import datetime
 from statistics import median
 from typing import NamedTuple
 
-from bigmind.core.live_settings import live
+from bigmind.environment.live_settings import live
 
 Scores = Mapping[int, float]
 Place = tuple[object, int]

@@ -10,7 +10,7 @@ from django.db import connections, transaction
 
 from accounts.models import User
 from bigmind.core.metrics import FOUND, SEARCH_SECONDS, SEARCHES
-from bigmind.core.replicas import read_alias, read_cursor
+from bigmind.database.replicas import read_alias, read_cursor
 from knowledge.search.candidates import Found, find_candidates
 from knowledge.search.filters import Filters, Sql
 from knowledge.search.findings import Findings, read_findings

@@ -12,8 +12,8 @@ from django.db.models.functions import Now
 
 from accounts.models import TaskTally, User
 from accounts.services.task_statistics import last_error
-from bigmind.core.read_only import is_read_only
-from bigmind.core.roles import NotOwner, owner, require_owner
+from bigmind.database.read_only import is_read_only
+from bigmind.database.roles import NotOwner, owner, require_owner
 from knowledge.models import EmbeddingSpace, Kind
 
 # Autovacuum looks once a minute at most. Right after an import of 10,000 facts PostgreSQL took the tables for empty,

@@ -18,8 +18,8 @@ from django.conf import settings
 from py3langid import __version__
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-from bigmind.core.languages import CODES, ENGLISH
 from bigmind.core.load_once import load_once
+from bigmind.text.languages import CODES, ENGLISH
 
 SURE = 10.0
 """By how much, in units of the logarithm of likelihood, another language must exceed the usual one. Identifiers, names

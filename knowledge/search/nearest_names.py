@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 from rapidfuzz import fuzz, process
 
-from bigmind.core.common_words import is_common
-from bigmind.core.text import mention_all
+from bigmind.text.common_words import is_common
+from bigmind.text.hygiene import mention_all
 
 SUGGESTIONS = 3
 SUGGEST_FROM = 2_000

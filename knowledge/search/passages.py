@@ -10,9 +10,9 @@ from django.utils import timezone
 from accounts.actor import acting
 from accounts.models import User
 from bigmind.core.background import after_commit
-from bigmind.core.bulk_copy import copy_in
-from bigmind.core.fixed_queries import FixedQuery
-from bigmind.core.text import digest
+from bigmind.database.bulk_copy import copy_in
+from bigmind.database.fixed_queries import FixedQuery
+from bigmind.text.hygiene import digest
 from knowledge.models import CachedVector, Kind, Passage, Writing
 from knowledge.models.passages import COMPARED, FORM
 from knowledge.search.filters import scope_of

@@ -10,8 +10,8 @@ import structlog
 from pgvector import HalfVector
 
 from accounts.models import User
-from bigmind.core.fixed_queries import FixedQuery
-from bigmind.core.periods import Period
+from bigmind.database.fixed_queries import FixedQuery
+from bigmind.text.periods import Period
 from knowledge.embeddings.providers import EmbedderError, TokenSigns, provider
 from knowledge.embeddings.retry import embed_query
 from knowledge.models import EmbeddingSpace

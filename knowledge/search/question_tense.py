@@ -10,7 +10,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from bigmind.core.periods import Period, find_period
+from bigmind.text.periods import Period, find_period
 
 
 def _set(words: str) -> frozenset[str]:

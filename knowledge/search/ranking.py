@@ -13,9 +13,9 @@ from django.db.models.functions import Left, Length, Right
 from django.utils import timezone
 
 from accounts.models import User
-from bigmind.core.fixed_queries import FixedQuery
-from bigmind.core.periods import Period
-from bigmind.core.replicas import read_cursor
+from bigmind.database.fixed_queries import FixedQuery
+from bigmind.database.replicas import read_cursor
+from bigmind.text.periods import Period
 from knowledge.models import Chunk, Fact, Kind, Passage
 from knowledge.search.candidates import Found
 from knowledge.search.fusion import (

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from pgvector import HalfVector
 
-from bigmind.core.languages import ENGLISH
-from bigmind.core.replicas import read_cursor
+from bigmind.database.replicas import read_cursor
+from bigmind.text.languages import ENGLISH
 from knowledge.models import EmbeddingSpace
 from knowledge.models.passages import in_parts
 from knowledge.search.filters import Filters, Sql, of_scopes, scope_of

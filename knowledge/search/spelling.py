@@ -9,8 +9,8 @@ from pgvector import HalfVector
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from bigmind.core.common_words import is_common
-from bigmind.core.replicas import read_cursor
+from bigmind.database.replicas import read_cursor
+from bigmind.text.common_words import is_common
 from knowledge.embeddings.providers import EmbedderError, provider
 from knowledge.embeddings.retry import embed_query
 from knowledge.models.passages import SAMPLE

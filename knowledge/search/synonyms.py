@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from bigmind.core.load_once import load_once
-from bigmind.core.replicas import read_cursor
+from bigmind.database.replicas import read_cursor
 
 BUILT_IN: dict[str, tuple[str, ...]] = {
     "get": ("list", "show", "view", "display", "retrieve", "fetch"),

@@ -8,7 +8,7 @@ from math import prod
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from bigmind.core.addresses import path_in
+from bigmind.network.addresses import path_in
 from knowledge.models.references import NAME_CHARS
 
 PARAMETER = "{}"

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from bigmind.core.pagination import ListShape
+from bigmind.database.pagination import ListShape
 from knowledge.shapes.base import Shape
 
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from bigmind.core.pagination import ListShape
+from bigmind.database.pagination import ListShape
 from knowledge.shapes.base import Shape
 
 

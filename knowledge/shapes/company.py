@@ -6,8 +6,8 @@ from uuid import UUID
 
 from pydantic import AliasChoices, Field
 
-from bigmind.core.pagination import ListShape
 from bigmind.core.private_row_numbers import NumberText
+from bigmind.database.pagination import ListShape
 from knowledge.argument_types import Relevance
 from knowledge.shapes.base import Shape, SharedShape
 

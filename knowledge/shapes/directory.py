@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from bigmind.core.pagination import ListShape, PageShape
+from bigmind.database.pagination import ListShape, PageShape
 from knowledge.shapes.base import Shape
 from knowledge.shapes.instances import InstanceShape
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field, field_validator
 
-from bigmind.core.pagination import ListShape
+from bigmind.database.pagination import ListShape
 from knowledge.argument_types import Relevance
 from knowledge.shapes.base import Shape, SharedShape
 

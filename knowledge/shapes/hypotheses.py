@@ -5,8 +5,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from bigmind.core.pagination import ListShape
 from bigmind.core.private_row_numbers import Number
+from bigmind.database.pagination import ListShape
 from knowledge.shapes.base import Shape
 
 

@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from bigmind.core.pagination import ListShape
 from bigmind.core.private_row_numbers import Number
+from bigmind.database.pagination import ListShape
 from knowledge.shapes.base import Shape
 
 

@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import Field, computed_field
 
-from bigmind.core.pagination import PageShape
 from bigmind.core.private_row_numbers import NumberText
+from bigmind.database.pagination import PageShape
 from knowledge.argument_types import Relevance
 from knowledge.shapes.base import Shape, SharedShape
 

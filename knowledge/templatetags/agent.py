@@ -6,11 +6,11 @@ from typing import Any
 
 from django import template
 
-from bigmind.core import text as texts
 from bigmind.core.handles import handle_of
-from bigmind.core.injections import has_warnings
-from bigmind.core.text import Told
-from bigmind.core.token_counts import cut_to_tokens
+from bigmind.privacy.injections import has_warnings
+from bigmind.text import hygiene as texts
+from bigmind.text.hygiene import Told
+from bigmind.text.token_counts import cut_to_tokens
 from knowledge.app_maps.files.text import write_reply
 from knowledge.kinds import KINDS, UNTITLED
 from knowledge.models.injection_signs import signs_of

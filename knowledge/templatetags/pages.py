@@ -10,9 +10,9 @@ from django.utils.formats import number_format
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
-from bigmind.core.injections import why_of
 from bigmind.core.private_row_numbers import number_of
 from bigmind.core.translation import gettext_lazy
+from bigmind.privacy.injections import why_of
 from bigmind.web.markdown import render_markdown
 from knowledge.models.injection_signs import signs_of
 from knowledge.search.excerpts import words_like

@@ -11,20 +11,20 @@ from django.utils import timezone
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from accounts.actor import Actor
-from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.argument_types import Content, RowId
 from bigmind.core.errors import BigMindError, Conflict, Invalid, NotFound
 from bigmind.core.handles import id_in
 from bigmind.core.operations import carry_out
 from bigmind.core.private_row_numbers import number_in
+from bigmind.database.advisory_locks import wait_for_turn
 from knowledge.argument_types import ONE_LINER_CHARS
+from knowledge.context.sessions import correct_session
 from knowledge.kinds import index_own, lock_own
+from knowledge.memory.archive import restore, set_aside
+from knowledge.memory.facts import bring_back_fact, deprecate_fact, own_fact
+from knowledge.memory.hypotheses import reopen_hypothesis, resolve_hypothesis
 from knowledge.models import AUTO_CLOSED, Concern, Fact, Summary, TidyingAnswer, Verdict
-from knowledge.services.archive import restore, set_aside
-from knowledge.services.fact_succession import replace_facts
-from knowledge.services.facts import bring_back_fact, deprecate_fact, own_fact
-from knowledge.services.hypotheses import reopen_hypothesis, resolve_hypothesis
-from knowledge.services.sessions import correct_session
+from knowledge.truth.fact_succession import replace_facts
 
 from .suggestions import KEY_CHARS, KINDS_OF_CONCERNS, Suggestion, suggestions_for
 

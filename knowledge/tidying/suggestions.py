@@ -17,9 +17,10 @@ from django.utils import timezone
 from accounts.models import User
 from bigmind.core.handles import handle_of
 from bigmind.core.private_row_numbers import number_in
-from bigmind.core.text import digest
 from bigmind.core.translation import gettext_lazy
+from bigmind.text.hygiene import digest
 from knowledge.kinds import KIND_OF_WORD, KINDS
+from knowledge.memory.archive import KindName
 from knowledge.models import (
     AUTO_CLOSED,
     Category,
@@ -32,7 +33,6 @@ from knowledge.models import (
     Session,
     TidyingAnswer,
 )
-from knowledge.services.archive import KindName
 
 UNUSED_AFTER = timedelta(days=180)
 UNUSED_CATEGORIES = (Category.CODEBASE, Category.DECISION)

@@ -22,10 +22,10 @@ from accounts.actor import Actor
 from accounts.models import Profile, Sharing, User
 from accounts.people.profiles import get_profile
 from bigmind.core.argument_types import LongText, Moment
-from bigmind.core.columns import ColumnCopy
 from bigmind.core.private_row_numbers import NumberWritten, number_in
-from bigmind.core.profile_sections import ProfileSection
-from bigmind.core.text import check_content
+from bigmind.database.columns import ColumnCopy
+from bigmind.environment.profile_sections import ProfileSection
+from bigmind.text.hygiene import check_content
 from knowledge.models import Chunk, Feedback, Session, ShownHeadline, Summary, Usefulness
 from knowledge.transfer.columns import (
     ChunkColumns,

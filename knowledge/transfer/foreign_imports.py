@@ -17,17 +17,17 @@ from django.utils import timezone
 from accounts.actor import Actor, acts
 from accounts.models import Agent, Profile
 from accounts.people.profiles import get_profile
-from bigmind.core.advisory_locks import wait_for_turn
-from bigmind.core.columns import ColumnCopy
 from bigmind.core.private_row_numbers import number_of
-from bigmind.core.text import digest, one_line, show_hidden
+from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.columns import ColumnCopy
+from bigmind.text.hygiene import digest, one_line, show_hidden
+from knowledge.context.sessions import index_session
+from knowledge.conversation.chunks import head_of, text_of
+from knowledge.memory.hypotheses import index_hypothesis
+from knowledge.memory.notes import index_note
+from knowledge.memory.trigger_levels import level_brought
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
 from knowledge.search.passages import Indexed, index_new
-from knowledge.services.chunks import head_of, text_of
-from knowledge.services.hypotheses import index_hypothesis
-from knowledge.services.notes import index_note
-from knowledge.services.sessions import index_session
-from knowledge.services.trigger_levels import level_brought
 from knowledge.transfer.columns import (
     ChunkColumns,
     FactColumns,

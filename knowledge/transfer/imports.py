@@ -14,15 +14,15 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import Profile
 from accounts.people.profiles import get_profile
-from bigmind.core.advisory_locks import wait_for_turn
-from bigmind.core.rls import rls_bypass
-from bigmind.core.text import digest
+from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.rls import rls_bypass
+from bigmind.text.hygiene import digest
+from knowledge.context.sessions import index_session
+from knowledge.conversation.chunks import index_chunk
+from knowledge.memory.hypotheses import index_hypothesis
+from knowledge.memory.notes import index_note
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Session, Summary
-from knowledge.services.chunks import index_chunk
-from knowledge.services.fact_index import index_fact
-from knowledge.services.hypotheses import index_hypothesis
-from knowledge.services.notes import index_note
-from knowledge.services.sessions import index_session
+from knowledge.truth.fact_index import index_fact
 
 from .columns import FactColumns, HypothesisColumns, NoteColumns, ProfileColumns, SessionColumns
 from .exports import (

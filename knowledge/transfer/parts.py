@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.argument_types import Moment
-from bigmind.core.columns import ColumnCopy
+from bigmind.database.columns import ColumnCopy
 from knowledge.kinds import LISTED, MemoryKind
 from knowledge.models import Session
 from knowledge.transfer.import_receipts import MovedIn

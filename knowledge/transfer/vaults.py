@@ -19,12 +19,12 @@ from rapidfuzz import fuzz
 from accounts.models import User
 from bigmind.core.argument_checks import refusal
 from bigmind.core.limits import TITLE_CHARS
-from bigmind.core.repositories import SourcePlace, read_place
-from bigmind.core.text import one_line
+from bigmind.text.hygiene import one_line
+from knowledge.kb.source_identity import FEW, HALF, MOST, earlier_names, remember_place, require_consent
+from knowledge.memory.notes import index_note
 from knowledge.models import Kind, Note
+from knowledge.parsers.repositories import SourcePlace, read_place
 from knowledge.search.passages import erase_passages
-from knowledge.services.notes import index_note
-from knowledge.services.source_identity import FEW, HALF, MOST, earlier_names, remember_place, require_consent
 from knowledge.transfer.readers.memory_drafts import NoteDraft, PageDraft, PageSource
 from knowledge.transfer.readers.obsidian import MARK
 from knowledge.transfer.readers.provenance import fingerprint

@@ -14,9 +14,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.core.operations import carry_out
-from bigmind.core.pagination import Page, page_of
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy, write_number
+from bigmind.database.pagination import Page, page_of
 from bigmind.web.forms import OperationForm, TextField, choice, form_data
 from bigmind.web.pages import offset_in, own_page, tell
 from knowledge.app_maps.argument_types import AmbiguousChoice

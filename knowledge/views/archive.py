@@ -14,12 +14,12 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict
 from bigmind.core.operations import carry_out
-from bigmind.core.pagination import Page
 from bigmind.core.translation import _, gettext_lazy
+from bigmind.database.pagination import Page
 from bigmind.web.forms import OperationForm, TextField, form_data
 from bigmind.web.pages import offset_in, own_page, tell, way_back
 from knowledge.kinds import OWN, erase_own
-from knowledge.services.archive import restore, set_aside
+from knowledge.memory.archive import restore, set_aside
 from knowledge.views.pages import Within, address_of, form_page, list_route_of, memory_page, own_thing, things_set_aside
 
 ASIDES_SHOWN = 50

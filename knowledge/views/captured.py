@@ -7,16 +7,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.authentication import actor_of
-from bigmind.core.pagination import page_of
 from bigmind.core.translation import _, gettext_lazy
+from bigmind.database.pagination import page_of
 from bigmind.web.forms import Lines, OperationForm, form_data
 from bigmind.web.pages import offset_in, own_page, tell
 from bigmind.web.words import choices_in_words
 from knowledge.capture.captures import events_of, list_conversations, read_status
 from knowledge.capture.forgetting import exclude_folder, forget_conversation, forget_event, own_conversation
 from knowledge.capture.policies import policy_of, set_policy
+from knowledge.memory.trigger_counts import list_own_firings
 from knowledge.models import Act, ActRecord, CaptureMode, HookEventName
-from knowledge.services.trigger_counts import list_own_firings
 from knowledge.views.pages import Within, form_page
 
 CONVERSATIONS_SHOWN = 30

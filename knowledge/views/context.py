@@ -11,13 +11,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.authentication import actor_of
 from accounts.models import Profile
 from accounts.people.profiles import get_profile, update_profile
-from bigmind.core.token_counts import count_tokens
 from bigmind.core.translation import _, gettext_lazy
+from bigmind.text.token_counts import count_tokens
 from bigmind.web.forms import Lines, OperationForm, TextField, form_data
 from bigmind.web.pages import own_page, tell
-from knowledge.services.context import get_context, whole_profile
-from knowledge.services.context_budget import INDEX_TOKENS, PROFILE_TOKENS, TOTAL_TOKENS
-from knowledge.services.context_receipts import show_lines
+from knowledge.context.budget import INDEX_TOKENS, PROFILE_TOKENS, TOTAL_TOKENS
+from knowledge.context.start_context import get_context, whole_profile
+from knowledge.exposures.context_receipts import show_lines
 from knowledge.views.pages import ProjectQuestion, memory_page
 
 PROFILE_BEGINS = ("### 👤", "### 📌")

@@ -9,8 +9,8 @@ from accounts.people.sharing import invite_to_share, nobody_to_find, people_show
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, search_field
 from bigmind.web.pages import own_page, tell
-from knowledge.services.directory import list_directory
-from knowledge.services.expertise import search_directory
+from knowledge.people.directory import list_directory
+from knowledge.people.expertise import search_directory
 
 PEOPLE_SHOWN = 24
 

@@ -12,10 +12,10 @@ from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict
 from bigmind.core.translation import _
 from bigmind.web.pages import own_page, tell
+from knowledge.indexing.embedding import retry_failed, stop_rebuild, stop_waiting
+from knowledge.indexing.embedding_status import pipeline_state
+from knowledge.indexing.re_embedding import rebuild_embeddings
 from knowledge.models import EmbeddingSpace
-from knowledge.services.embedding import retry_failed, stop_rebuild, stop_waiting
-from knowledge.services.embedding_status import pipeline_state
-from knowledge.services.re_embedding import rebuild_embeddings
 
 
 def _with_an_embedder(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

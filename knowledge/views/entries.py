@@ -20,9 +20,9 @@ from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Question, choice, form_data, search_field
 from bigmind.web.pages import own_page, tell
 from bigmind.web.words import choices_in_words
-from knowledge.models import Entry, Kind, TriggerLevel
-from knowledge.services.entries import add_entry, delete_entry, may_change
-from knowledge.services.entry_reading import (
+from knowledge.exposures.exposures import counts_of
+from knowledge.kb.entries import add_entry, delete_entry, may_change
+from knowledge.kb.entry_reading import (
     HITS,
     EntryListing,
     browse_entries,
@@ -30,9 +30,9 @@ from knowledge.services.entry_reading import (
     get_related_entries,
     projects_with_entries,
 )
-from knowledge.services.exposures import counts_of
-from knowledge.services.found_entries import FoundEntry
-from knowledge.services.trigger_levels import set_entry_trigger_level
+from knowledge.kb.found_entries import FoundEntry
+from knowledge.memory.trigger_levels import set_entry_trigger_level
+from knowledge.models import Entry, Kind, TriggerLevel
 from knowledge.views.entry_forms import EntryCorrection, NewEntryForm, correct, initial_of, readable
 from knowledge.views.triggers import triggers_of
 

@@ -11,8 +11,8 @@ from bigmind.core.argument_checks import validate_arguments
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Names, OperationForm, TextField, choice
+from knowledge.kb.entries import update_entry
 from knowledge.models import Entry
-from knowledge.services.entries import update_entry
 from knowledge.views.corrections import CorrectionForm, StaleCorrection, was_seen
 from knowledge.views.pages import anchors_field, confidence_field, project_field
 from knowledge.views.triggers import triggers_field

@@ -20,11 +20,11 @@ from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import OperationForm, TextField, choice, form_data, search_field
 from bigmind.web.pages import own_page, tell
 from bigmind.web.words import choices_in_words
+from knowledge.exposures.exposures import counts_of
+from knowledge.memory.facts import correct_fact, list_facts, store_fact
+from knowledge.memory.trigger_counts import list_own_firings, try_triggers
+from knowledge.memory.trigger_levels import set_fact_triggers
 from knowledge.models import Fact, Kind, TriggerLevel
-from knowledge.services.exposures import counts_of
-from knowledge.services.facts import correct_fact, list_facts, store_fact
-from knowledge.services.trigger_counts import list_own_firings, try_triggers
-from knowledge.services.trigger_levels import set_fact_triggers
 from knowledge.views.pages import (
     CATEGORIES,
     ProjectQuestion,

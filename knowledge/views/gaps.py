@@ -7,14 +7,14 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import actor_of
-from bigmind.core.live_settings import live
 from bigmind.core.operations import carry_out
-from bigmind.core.pagination import Page
 from bigmind.core.translation import _, gettext_lazy
+from bigmind.database.pagination import Page
+from bigmind.environment.live_settings import live
 from bigmind.web.forms import Question, choice
 from bigmind.web.pages import own_page, tell, way_back
-from knowledge.services.asking_again import Titles, titles_of
-from knowledge.services.gaps import ShownGap, forget_question, list_gaps, reopen_question, settle_gap
+from knowledge.exposures.gaps import ShownGap, forget_question, list_gaps, reopen_question, settle_gap
+from knowledge.recall.asking_again import Titles, titles_of
 from knowledge.views.insights import sections_for
 from knowledge.views.pages import AnswerDrafts, answer_drafts
 

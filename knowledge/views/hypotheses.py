@@ -10,9 +10,9 @@ from accounts.authentication import actor_of
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import OperationForm, TextField, choice, form_data
 from bigmind.web.pages import own_page, tell
+from knowledge.memory.calibration import track_records
+from knowledge.memory.hypotheses import add_hypothesis, correct_hypothesis, list_hypotheses, resolve_hypothesis
 from knowledge.models import Hypothesis, Verdict
-from knowledge.services.calibration import track_records
-from knowledge.services.hypotheses import add_hypothesis, correct_hypothesis, list_hypotheses, resolve_hypothesis
 from knowledge.views.pages import (
     ProjectQuestion,
     Within,

@@ -16,12 +16,12 @@ from accounts.models import User
 from bigmind.core.translation import _, write_number
 from bigmind.web.pages import own_page
 from bigmind.web.words import word_of
+from knowledge.context.budget import TOTAL_TOKENS
+from knowledge.context.start_context import get_context
+from knowledge.exposures.insights import DayOfGrowth, growth_of_memory
 from knowledge.kinds import KIND_OF_WORD, KINDS, LISTED, OWN
+from knowledge.memory.upkeep import check_health
 from knowledge.models import Fact, Hypothesis, Session
-from knowledge.services.context import get_context
-from knowledge.services.context_budget import TOTAL_TOKENS
-from knowledge.services.insights import DayOfGrowth, growth_of_memory
-from knowledge.services.upkeep import check_health
 from knowledge.shapes.upkeep import FindingShape
 from knowledge.transfer.passport import export_memory, files_for, pack_files
 from knowledge.views.pages import address_of, memory_page

@@ -16,8 +16,8 @@ from bigmind.core.argument_checks import validate_arguments
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import OperationForm, Question, TextField, choice, form_data
 from bigmind.web.pages import own_page, tell
+from knowledge.memory.notes import get_notes, note_domains, rename_note, set_note
 from knowledge.models import Note
-from knowledge.services.notes import get_notes, note_domains, rename_note, set_note
 from knowledge.views.pages import Within, form_page, memory_page, own_thing, project_field
 
 NOTES_SHOWN = 50

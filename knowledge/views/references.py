@@ -22,13 +22,13 @@ from bigmind.web.differences import TextChange, compare_lines
 from bigmind.web.forms import Names, OperationForm, Question, TextField, choice, form_data, search_field
 from bigmind.web.pages import own_page, tell
 from knowledge.argument_types import ReferenceKind
+from knowledge.exposures.feedback import give_feedback
 from knowledge.models import Feedback, Kind, Reference, ReferenceDrift
 from knowledge.references.collections import CollectionPage, browse_references, cover, list_collections
 from knowledge.references.editing import decide_drift, differences, read_reference, see_drift, update_reference
 from knowledge.references.imports import require_documentarian
 from knowledge.references.search import search_knowledge, voices_of
 from knowledge.references.texts import text_of
-from knowledge.services.feedback import give_feedback
 from knowledge.views.corrections import CorrectionForm, StaleCorrection, was_seen
 from knowledge.views.entries import Facet, risk_choice
 

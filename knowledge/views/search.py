@@ -14,17 +14,17 @@ from django.views.decorators.http import require_safe
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.models import User
-from bigmind.core.pagination import Page
 from bigmind.core.translation import _, gettext_lazy
+from bigmind.database.pagination import Page
 from bigmind.web.forms import Question, choice, search_field
 from bigmind.web.pages import own_page
 from bigmind.web.words import lazy_word, word_of
+from knowledge.conversation.projects import projects_of
+from knowledge.kb.entry_reading import projects_with_entries
 from knowledge.kinds import KINDS, SEARCHED
-from knowledge.services.entry_reading import projects_with_entries
-from knowledge.services.explanations import explain_search
-from knowledge.services.faceted_search import MINE, FoundPage, find_for_page
-from knowledge.services.hits import Hit
-from knowledge.services.projects import projects_of
+from knowledge.recall.explanations import explain_search
+from knowledge.recall.faceted_search import MINE, FoundPage, find_for_page
+from knowledge.recall.hits import Hit
 from knowledge.views.pages import answer_drafts
 
 NEAREST = 3

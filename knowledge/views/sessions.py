@@ -8,15 +8,15 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.authentication import actor_of
 from bigmind.core.limits import PAGE_ROWS
-from bigmind.core.pagination import page_of
 from bigmind.core.translation import _, gettext_lazy
+from bigmind.database.pagination import page_of
 from bigmind.web.forms import Lines, Names, OperationForm, TextField, form_data, search_field
 from bigmind.web.pages import offset_in, own_page, tell
+from knowledge.context.sessions import correct_session, end_session, list_sessions
+from knowledge.conversation.chunks import correct_chunk
+from knowledge.exposures.context_receipts import receipt_of
 from knowledge.models import Chunk, Session
-from knowledge.services.chunks import correct_chunk
-from knowledge.services.context_receipts import receipt_of
-from knowledge.services.recall_receipts import recalls_of
-from knowledge.services.sessions import correct_session, end_session, list_sessions
+from knowledge.recall.recall_receipts import recalls_of
 from knowledge.views.pages import ProjectQuestion, Within, form_page, memory_page, own_thing, project_field
 
 SESSIONS_SHOWN = 50

@@ -15,7 +15,7 @@ from bigmind.web.forms import choice
 from bigmind.web.pages import own_page
 from bigmind.web.words import lazy_word
 from knowledge.kinds import NO_HEADLINE
-from knowledge.services.timeline import KINDS_OF_EVENTS, Event, Timeline, see_timeline
+from knowledge.memory.timeline import KINDS_OF_EVENTS, Event, Timeline, see_timeline
 from knowledge.views.pages import ProjectQuestion, address_of, label_for, memory_page, word_for
 
 LABELS = {

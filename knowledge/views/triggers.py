@@ -8,8 +8,8 @@ from accounts.people.users import team_names
 from bigmind.core.translation import gettext_lazy
 from bigmind.web.forms import Lines
 from bigmind.web.words import word_of
-from knowledge.services.trigger_counts import count_firings, list_own_firings, try_triggers
-from knowledge.services.trigger_levels import level_of
+from knowledge.memory.trigger_counts import count_firings, list_own_firings, try_triggers
+from knowledge.memory.trigger_levels import level_of
 
 FIRINGS_SHOWN = 5
 HINT = gettext_lazy(

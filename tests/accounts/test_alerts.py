@@ -17,7 +17,7 @@ from accounts.services.key_warnings import warn_of_ending_keys
 from accounts.tasks import warn_of_ending_keys as task
 from curation.models import Frequency
 from curation.notifications.deliveries import deliver_pending
-from curation.notifications.digests import send_digests, subscribe
+from curation.services.digests import send_digests, subscribe
 from tests.factories import make_key, make_user
 
 pytestmark = pytest.mark.django_db

@@ -18,9 +18,9 @@ from accounts.connecting.server_config import ServerConfig
 from accounts.keys import revoke_key
 from accounts.models import ApiKey, User
 from accounts.services.agents import note_agent
-from bigmind.core.token_counts import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE, operations_for
+from bigmind.text.token_counts import count_tokens
 from bigmind.toolsets import DEFAULT_TOOLSETS, TOOLSETS
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import list_tools, tool_of

@@ -13,13 +13,13 @@ from accounts.connecting.clients import find_clients
 from accounts.models import Alert, Sharing, User
 from accounts.people.sharing import asks_what_to_share
 from accounts.sign_in.links import make_sign_in_link
-from bigmind.core.profile_sections import ProfileSection
+from bigmind.environment.profile_sections import ProfileSection
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from knowledge.services.directory import list_directory
-from knowledge.services.expertise import search_directory
-from knowledge.services.first_steps import first_steps_of
-from knowledge.services.people_index import change_sharing
+from knowledge.people.directory import list_directory
+from knowledge.people.expertise import search_directory
+from knowledge.people.first_steps import first_steps_of
+from knowledge.people.people_index import change_sharing
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_fact, make_session
 

@@ -14,8 +14,8 @@ from accounts.keys import create_key, digest_of, find_key, is_well_formed, new_k
 from accounts.models import ApiKey, Role, User
 from accounts.services.known_keys import KNOWN_KEYS
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from knowledge.services.facts import store_fact
-from knowledge.services.sessions import start_session
+from knowledge.context.sessions import start_session
+from knowledge.memory.facts import store_fact
 from knowledge.transfer.passport import export_memory
 from tests.commands import run
 from tests.factories import make_actor, make_key, make_user

@@ -10,7 +10,7 @@ from accounts.people.invitations import accept_invitation, invite
 from accounts.people.names import is_reserved, require_own_name
 from accounts.people.users import add_user, fresh_username
 from bigmind.core.errors import Conflict, Invalid
-from knowledge.services.first_steps import change_name
+from knowledge.people.first_steps import change_name
 from tests.factories import make_actor, make_user
 
 pytestmark = pytest.mark.django_db

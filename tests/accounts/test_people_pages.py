@@ -11,8 +11,8 @@ from accounts.authentication import BadKey, authenticate_key
 from accounts.models import Invitation, Role, SignInTry, User
 from accounts.people.users import role_matrix
 from accounts.sign_in.attempts import TRIES, TRIES_OF_AN_ADDRESS, count_try
+from knowledge.memory.facts import store_fact
 from knowledge.models import Fact
-from knowledge.services.facts import store_fact
 from tests.factories import make_actor, make_agent, make_key, make_user, rest_for_an_hour
 
 pytestmark = pytest.mark.django_db

@@ -12,11 +12,11 @@ from accounts.actor import Actor
 from accounts.models import Role, Sharing, User
 from accounts.people.profiles import update_profile
 from accounts.services.agents import note_agent
-from bigmind.core.profile_sections import ProfileSection
+from bigmind.environment.profile_sections import ProfileSection
+from knowledge.memory.facts import store_fact
+from knowledge.memory.upkeep import get_profile_url
 from knowledge.models import Session
-from knowledge.services.facts import store_fact
-from knowledge.services.people_index import change_sharing
-from knowledge.services.upkeep import get_profile_url
+from knowledge.people.people_index import change_sharing
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_session

@@ -11,10 +11,10 @@ from accounts.oauth import app_tokens, client_documents, connected_apps
 from accounts.people import invitations
 from accounts.services import private_rows
 from accounts.sign_in import attempts, links
-from bigmind.core.key_text import ALPHABET, PREFIX, RANDOM_CHARS
 from bigmind.embedded.web import IGNORED_BYTES
 from bigmind.environment import Environment
 from bigmind.settings import AUTH_PASSWORD_VALIDATORS
+from bigmind.text.key_text import ALPHABET, PREFIX, RANDOM_CHARS
 from bigmind.transports.web import STRANGERS_BYTES
 
 SECURITY = " ".join((Path(__file__).parents[2] / "SECURITY.md").read_text().split())

@@ -22,7 +22,7 @@ from accounts.sign_in.links import make_sign_in_link
 from accounts.sign_in.second_factors import check_code, has_second_factor, reset_second_factor
 from bigmind.core.errors import Invalid
 from curation.models import Delivery
-from curation.notifications.digests import send_digests
+from curation.services.digests import send_digests
 from tests.accounts.codes import code_of, enrol, secret_on, with_second_factor
 from tests.factories import make_actor, make_key, make_user
 

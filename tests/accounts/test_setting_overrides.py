@@ -17,9 +17,9 @@ from accounts.models import AuditEvent, SettingOverride
 from accounts.services.setting_overrides import change_setting, follow_overrides, list_settings, load_overrides
 from accounts.services.setting_overrides import reset_setting as reset
 from bigmind.core.errors import Conflict, Forbidden, Invalid
-from bigmind.core.live_settings import live
 from bigmind.environment import Environment, environment
 from bigmind.environment.changeable import live_name
+from bigmind.environment.live_settings import live
 from tests.factories import make_actor, make_user, rest_for_an_hour
 
 pytestmark = pytest.mark.django_db

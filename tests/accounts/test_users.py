@@ -21,9 +21,9 @@ from accounts.people.first_run import first_run
 from accounts.people.user_deletion import delete_user
 from accounts.people.users import add_user, adopt_orphan_keys, link_key, set_role, unlink_key
 from bigmind.core.errors import Conflict, Invalid
+from knowledge.context.sessions import start_session
+from knowledge.memory.facts import list_facts, store_fact
 from knowledge.models import Fact, Passage, Session
-from knowledge.services.facts import list_facts, store_fact
-from knowledge.services.sessions import start_session
 from tests.commands import run
 from tests.factories import make_actor, make_key, make_user
 

@@ -3,8 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from bigmind.core.profile_sections import ProfileSection
 from bigmind.environment import Environment
+from bigmind.environment.profile_sections import ProfileSection
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from pytest_django.plugin import DjangoDbBlocker
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.backup.making import Backup, make_backup
-from bigmind.core.roles import grant_to_application
+from bigmind.database.roles import grant_to_application
 from bigmind.embedded.database import hang_up, prepare_database
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.entries import add_entry
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_key
 from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session

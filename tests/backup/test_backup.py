@@ -28,13 +28,13 @@ from bigmind.backup.restoring import restore_backup, verify_backup
 from bigmind.backup.retention import Retention
 from bigmind.backup.routine import BackupPlan, back_up_when_due
 from bigmind.core.errors import Conflict, Invalid
-from bigmind.core.rls import KEY_TABLE
+from bigmind.database.rls import KEY_TABLE
 from bigmind.embedded.database import pending_migrations
 from bigmind.environment import environment
 from curation.decisions.history import find_broken_seals
 from curation.models import Review
 from knowledge.models import Fact, PassageVector
-from knowledge.services.semantic_search import semantic_search
+from knowledge.recall.semantic_search import semantic_search
 from knowledge.transfer.passport import export_memory
 from tests.backup.conftest import TOPICS, database, on_database
 from tests.factories import make_user

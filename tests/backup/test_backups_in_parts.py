@@ -20,10 +20,10 @@ from bigmind.backup.retention import Retention
 from bigmind.backup.routine import BackupPlan, back_up_when_due
 from bigmind.backup.runs import KEPT, note_run, report_backups
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.core.rls import rls_bypass
+from bigmind.database.rls import rls_bypass
 from bigmind.environment import environment
 from bigmind.environment.storage import BackupSettings
-from bigmind.scrub.notes import FILE, read_notes
+from bigmind.privacy.scrub.notes import FILE, read_notes
 from bigmind.tasks import back_up, back_up_now, rehearse_now
 from curation.models import Scrub
 from tests.factories import make_user

@@ -15,18 +15,18 @@ from accounts.actor import Actor
 from accounts.keys import create_key
 from accounts.models import Call, Role, User
 from accounts.people.invitations import invite
-from bigmind.core.profile_sections import ProfileSection
+from bigmind.environment.profile_sections import ProfileSection
 from curation.decisions.entry_details import comment
-from curation.proposals.overlaps import compare_proposals
+from curation.decisions.overlaps import compare_proposals
+from knowledge.conversation.chunks import index_chunk
+from knowledge.exposures.exposures import tally_servings
+from knowledge.exposures.feedback import give_feedback
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.company import search_global
+from knowledge.kb.entries import add_entry
 from knowledge.models import Chunk, CompanyEntry, Entry, Fact, Hypothesis, Note, Reference, Session
+from knowledge.people.people_index import change_sharing
 from knowledge.references.imports import import_references
-from knowledge.services.chunks import index_chunk
-from knowledge.services.company import search_global
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry
-from knowledge.services.exposures import tally_servings
-from knowledge.services.feedback import give_feedback
-from knowledge.services.people_index import change_sharing
 from tests.curation.factories import decide_at_latest, propose
 from tests.factories import make_agent, make_user
 from tests.knowledge.factories import make_chunk, make_draft, make_fact, make_hypothesis, make_note

@@ -11,11 +11,11 @@ from playwright.sync_api import Page, expect
 from accounts.actor import Actor
 from accounts.people.user_deletion import delete_user
 from curation.decisions.entry_details import comment
+from curation.decisions.golden_questions import pin_golden_question
 from curation.models import Channel, Delivery, GoldenQuestion
-from curation.services.golden_questions import pin_golden_question
+from knowledge.exposures.feedback import give_feedback
+from knowledge.indexing.embedding import embed_pending
 from knowledge.models import CompanyEntry
-from knowledge.services.embedding import embed_pending
-from knowledge.services.feedback import give_feedback
 from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.curation.factories import approved_entry, decide_at_latest, propose

@@ -9,12 +9,12 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from accounts.models import Role
-from bigmind.core.profile_sections import ProfileSection
+from bigmind.environment.profile_sections import ProfileSection
 from curation.proposals.proposals import promote_to_global
 from curation.upstream.server import sync_now
 from knowledge.models import CompanyCopy
-from knowledge.services.instances import register_instance
-from knowledge.services.people_index import change_sharing
+from knowledge.people.instances import register_instance
+from knowledge.people.people_index import change_sharing
 from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.curation.company import Company, answering

@@ -15,9 +15,9 @@ from curation.decisions.entry_details import comment
 from curation.models import Claim, Overlap
 from curation.proposals.claims import claim_entry
 from curation.proposals.proposals import revise_proposal
+from knowledge.exposures.feedback import give_feedback
+from knowledge.indexing.embedding import embed_pending
 from knowledge.models import CompanyEntry, Status
-from knowledge.services.embedding import embed_pending
-from knowledge.services.feedback import give_feedback
 from tests.browser.axe import findings
 from tests.browser.conftest import PATIENCE_MS, Visits
 from tests.curation.factories import approved_entry, propose

@@ -11,9 +11,9 @@ from playwright.sync_api import expect
 from accounts.actor import Actor
 from accounts.models import User
 from accounts.people.profiles import update_profile
-from bigmind.core.profile_sections import ProfileSection
+from bigmind.environment.profile_sections import ProfileSection
 from knowledge.models import Session
-from knowledge.services.people_index import change_sharing
+from knowledge.people.people_index import change_sharing
 from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.curation.factories import approved_entry

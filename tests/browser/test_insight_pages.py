@@ -7,12 +7,12 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from accounts.models import Role, User
+from knowledge.context.sessions import end_session, start_session
+from knowledge.exposures.exposures import tally_servings
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.company import search_global
+from knowledge.kb.entries import add_entry
 from knowledge.models import Gap
-from knowledge.services.company import search_global
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry
-from knowledge.services.exposures import tally_servings
-from knowledge.services.sessions import end_session, start_session
 from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.browser.fernwood import make_weeks_of_use

@@ -12,9 +12,9 @@ from playwright.sync_api import Page, expect
 from accounts.actor import Actor
 from accounts.models import Role
 from knowledge.embeddings.circuit import FAILURES, Circuit
+from knowledge.indexing.embedding import AGAIN, active_space, embed_pending, progress
+from knowledge.kb.entries import add_entry, update_entry
 from knowledge.models import Entry, PassageVector
-from knowledge.services.embedding import AGAIN, active_space, embed_pending, progress
-from knowledge.services.entries import add_entry, update_entry
 from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.factories import make_actor, make_user

@@ -11,10 +11,10 @@ from playwright.sync_api import Page, expect
 
 from accounts.actor import Actor
 from accounts.people.profiles import update_profile
+from knowledge.conversation.closing_sessions import close_sessions
+from knowledge.memory.facts import correct_fact
+from knowledge.memory.hypotheses import resolve_hypothesis
 from knowledge.models import Chunk, Conversation, Fact, HookEvent, HookHealth, Hypothesis, Session
-from knowledge.services.closing_sessions import close_sessions
-from knowledge.services.facts import correct_fact
-from knowledge.services.hypotheses import resolve_hypothesis
 from knowledge.tidying.answers import SentAnswer, tidy
 from tests.browser.axe import findings, scrolls_sideways
 from tests.browser.conftest import Visits

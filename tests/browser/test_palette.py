@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from knowledge.services.embedding import embed_pending
+from knowledge.indexing.embedding import embed_pending
 from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.factories import make_actor

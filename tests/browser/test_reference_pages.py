@@ -5,11 +5,11 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from accounts.actor import Actor
+from knowledge.indexing.embedding import embed_pending
 from knowledge.models import Reference, ReferenceDrift
 from knowledge.references.editing import update_reference
 from knowledge.references.imports import import_references
 from knowledge.references.readers.reference_drafts import CommandForm, Example, Option
-from knowledge.services.embedding import embed_pending
 from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.factories import make_actor

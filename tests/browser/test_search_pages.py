@@ -5,8 +5,8 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from accounts.actor import Actor
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.entries import add_entry
 from tests.browser.axe import findings, scrolls_sideways
 from tests.browser.conftest import Visits
 from tests.factories import make_actor

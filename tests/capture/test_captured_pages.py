@@ -14,9 +14,9 @@ from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.capture.forgetting import exclude_folder, forget_old_captures
 from knowledge.capture.policies import set_policy
+from knowledge.context.sessions import end_session
+from knowledge.memory.facts import store_fact
 from knowledge.models import CapturePolicy, Chunk, Conversation, Fact, HookEvent, HookHealth, Passage, Session
-from knowledge.services.facts import store_fact
-from knowledge.services.sessions import end_session
 from tests.capture.hooking import HookedClient, choose_mode
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact

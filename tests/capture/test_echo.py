@@ -9,12 +9,12 @@ from django.urls import reverse
 
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from knowledge.context.sessions import index_session_and_chunks
+from knowledge.context.start_context import get_context
+from knowledge.indexing.embedding import embed_pending
+from knowledge.indexing.index_gaps import find_gaps
 from knowledge.models import Chunk, Passage, Session
-from knowledge.services.context import get_context
-from knowledge.services.embedding import embed_pending
-from knowledge.services.index_gaps import find_gaps
-from knowledge.services.recall import recall
-from knowledge.services.sessions import index_session_and_chunks
+from knowledge.recall.recall import recall
 from tests.capture.hooking import HookedClient
 from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import make_fact

@@ -12,15 +12,15 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from bigmind.core.text import digest
+from bigmind.text.hygiene import digest
+from knowledge.context.sessions import end_session, start_session
+from knowledge.context.start_context import get_context
+from knowledge.conversation.closing_sessions import close_sessions
+from knowledge.exposures.sent_lines import read_texts
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.facts import erase_fact
+from knowledge.memory.notes import set_note
 from knowledge.models import CapturePolicy, Chunk, Conversation, HookEvent, Note, Passage, Session
-from knowledge.services.closing_sessions import close_sessions
-from knowledge.services.context import get_context
-from knowledge.services.embedding import embed_pending
-from knowledge.services.facts import erase_fact
-from knowledge.services.notes import set_note
-from knowledge.services.sent_lines import read_texts
-from knowledge.services.sessions import end_session, start_session
 from tests.capture.hooking import HookedClient, choose_mode, context_in
 from tests.factories import make_actor, make_key, make_user
 from tests.knowledge.factories import make_fact

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from bigmind.core.text import digest
-from bigmind.core.token_counts import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from bigmind.text.hygiene import digest
+from bigmind.text.token_counts import count_tokens
+from knowledge.context.sessions import end_session, start_session
+from knowledge.conversation.chunks import append_chunk
+from knowledge.memory.notes import set_note
 from knowledge.models import Note
-from knowledge.services.chunks import append_chunk
-from knowledge.services.notes import set_note
-from knowledge.services.sessions import end_session, start_session
 from tests.capture.hooking import HookedClient
 from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import make_fact

@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from knowledge.capture import events
+from knowledge.memory.facts import store_fact
 from knowledge.models import Chunk, Conversation, Fact, HookEvent, HookHealth
-from knowledge.services.facts import store_fact
 from tests.capture.hooking import HookedClient, context_in
 from tests.factories import make_actor, make_key
 

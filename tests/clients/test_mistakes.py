@@ -11,8 +11,8 @@ from accounts.keys import NewKey
 from accounts.models import Call
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.tools import tool_of
-from knowledge.services.facts import store_fact
-from knowledge.services.sessions import start_session
+from knowledge.context.sessions import start_session
+from knowledge.memory.facts import store_fact
 from tests.clients.dialects import Step
 from tests.clients.installed import RealClient
 from tests.serving import eventually

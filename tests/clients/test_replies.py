@@ -13,10 +13,10 @@ from mcp.client.streamable_http import streamable_http_client
 from accounts.actor import Actor
 from accounts.connecting.server_config import ServerConfig
 from accounts.keys import NewKey
-from bigmind.core.token_counts import count_tokens
 from bigmind.operations import CATALOGUE
+from bigmind.text.token_counts import count_tokens
 from bigmind.transports.mcp.server import server_instructions
-from knowledge.services.sessions import end_session, start_session
+from knowledge.context.sessions import end_session, start_session
 from tests.clients.conftest import new_client
 from tests.clients.dialects import Step
 from tests.clients.installed import ClaudeCode, RealClient

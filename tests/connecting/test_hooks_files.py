@@ -324,7 +324,7 @@ def test_the_program_imports_nothing_that_windows_does_not_have() -> None:
         node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "os"
     }
 
-    assert imported <= {*ON_EVERY_SYSTEM, "__future__", "collections.abc", "typing", "bigmind.core.screening"}
+    assert imported <= {*ON_EVERY_SYSTEM, "__future__", "collections.abc", "typing", "bigmind.privacy.screening"}
     assert not of_os & {"fork", "getuid", "geteuid", "kill", "mkfifo", "chown", "setsid", "sync"}
 
 

@@ -16,7 +16,7 @@ from accounts.connecting.act_program import sign
 from accounts.connecting.hook_files import HookConfig, HookFolder
 from accounts.connecting.hook_program import AWAY, BACK, LATE, REFUSED, choose
 from accounts.connecting.hooks import ACT_FILE, PROGRAM_FILE
-from bigmind.core.screening import redact
+from bigmind.privacy.screening import redact
 from tests.connecting.hook_server import HookServer
 from tests.core.secret_corpus import secrets_in_context
 

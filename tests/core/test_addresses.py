@@ -5,7 +5,7 @@ import time
 import httpx
 import pytest
 
-from bigmind.core.addresses import AddressRefused, fetch
+from bigmind.network.addresses import AddressRefused, fetch
 from tests.dribbling import dribbling
 
 

@@ -7,9 +7,9 @@ from django.db import connection
 
 from accounts.models import User
 from accounts.services.audit import audit, find_broken_events
-from bigmind.core.batches import in_batches
-from bigmind.scrub.matching import needles_of
-from bigmind.scrub.rows import find_places
+from bigmind.database.batches import in_batches
+from bigmind.privacy.scrub.matching import needles_of
+from bigmind.privacy.scrub.rows import find_places
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +40,7 @@ def test_every_row_comes_once_in_the_order_of_its_key(count: int) -> None:
 
 
 def test_a_text_is_looked_for_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bigmind.scrub.rows.READ_AT_ONCE", 2)
+    monkeypatch.setattr("bigmind.privacy.scrub.rows.READ_AT_ONCE", 2)
     users = [make_user(display_name="The orange lighthouse") for _ in range(5)]
     read = MostRows()
 

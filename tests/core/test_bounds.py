@@ -15,13 +15,13 @@ from django.utils import timezone
 
 from accounts.actor import acts
 from accounts.models import Alert, Call, User
-from bigmind.core.text import digest
 from bigmind.observability import bounds
 from bigmind.observability.bounds import FEW, FOR_GOOD, KNOWLEDGE, LEDGERS, PARTS, delete_past_bounds, say_bound
 from bigmind.tasks import delete_past_bounds as delete_task
+from bigmind.text.hygiene import digest
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.facts import erase_fact, store_fact
 from knowledge.models import CachedVector, EmbeddingDay, Writing
-from knowledge.services.embedding import embed_pending
-from knowledge.services.facts import erase_fact, store_fact
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_fact
 

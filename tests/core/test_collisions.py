@@ -15,7 +15,7 @@ from psycopg.errors import DeadlockDetected
 from accounts.actor import Actor
 from bigmind.core.background import BackgroundTask
 from bigmind.core.collisions import TRIES, retry_collisions
-from bigmind.core.rls import rls_bypass
+from bigmind.database.rls import rls_bypass
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from tests.factories import make_actor
@@ -27,13 +27,13 @@ ONE_ROW = {
     "accounts/sign_in/second_factors.py": "the authenticator of one user",
     "knowledge/capture/conversations.py": "one conversation, by its digest",
     "knowledge/references/editing.py": "one reference, by its id",
-    "knowledge/services/chunks.py": "one chunk, by its id",
-    "knowledge/services/current_sessions.py": "the session of one conversation",
-    "knowledge/services/embedding.py": "one space",
-    "knowledge/services/entry_reading.py": "one entry, by its id",
-    "knowledge/services/facts.py": "one fact, by its id",
-    "knowledge/services/notes.py": "one note, by its key",
-    "knowledge/services/sessions.py": "one session, by its id",
+    "knowledge/conversation/chunks.py": "one chunk, by its id",
+    "knowledge/conversation/current_sessions.py": "the session of one conversation",
+    "knowledge/indexing/embedding.py": "one space",
+    "knowledge/kb/entry_reading.py": "one entry, by its id",
+    "knowledge/memory/facts.py": "one fact, by its id",
+    "knowledge/memory/notes.py": "one note, by its key",
+    "knowledge/context/sessions.py": "one session, by its id",
 }
 """Where what is locked is narrowed to one row in another statement."""
 

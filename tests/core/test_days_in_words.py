@@ -8,8 +8,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from bigmind.core.argument_types import From, Since, Until
 from bigmind.core.errors import Invalid
-from bigmind.core.periods import read_period
 from bigmind.operations import CATALOGUE
+from bigmind.text.periods import read_period
 
 SINCE, FROM, UNTIL = TypeAdapter(Since), TypeAdapter(From), TypeAdapter(Until)
 

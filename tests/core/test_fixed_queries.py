@@ -9,8 +9,8 @@ from django.db.models import Func, Q, TextField, Value
 from django.utils import timezone
 
 from accounts.models import User
-from bigmind.core.fixed_queries import FixedQuery
-from bigmind.core.pagination import FixedList, page_of
+from bigmind.database.fixed_queries import FixedQuery
+from bigmind.database.pagination import FixedList, page_of
 from knowledge.models import Fact
 from tests.factories import make_actor, make_user
 

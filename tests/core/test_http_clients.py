@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from bigmind.core.addresses import fetch, post
-from bigmind.core.http_clients import client_for, deadline
+from bigmind.network.addresses import fetch, post
+from bigmind.network.http_clients import client_for, deadline
 from knowledge.embeddings.openai_compatible import OpenAICompatible
 from tests.embedded.instance import ROOT
 from tests.local_server import serve_http
@@ -142,7 +142,7 @@ def test_nothing_that_is_asked_often_makes_a_client_of_its_own() -> None:
     assert found == {
         "accounts/connecting/hook_trials.py",
         "accounts/connecting/snippets.py",
-        "bigmind/core/http_clients.py",
+        "bigmind/network/http_clients.py",
         "bigmind/embedded/doctor_checks.py",
         "bigmind/transports/rest/reference_pages.py",
     }

@@ -6,8 +6,8 @@ from time import process_time
 
 import pytest
 
-from bigmind.core import injections
-from bigmind.core.injections import SIGNS, find_injections, has_warnings
+from bigmind.privacy import injections
+from bigmind.privacy.injections import SIGNS, find_injections, has_warnings
 from tests.core.benign_corpus import SENTENCES, ordinary_texts
 from tests.core.patterns import examples_of
 

@@ -10,9 +10,9 @@ from django.db.models import Func, QuerySet, TextField, Value
 from structlog.testing import capture_logs
 
 from accounts.models import User
-from bigmind.core.fixed_queries import FixedQuery, pad
-from bigmind.core.postgresql.kept_plans import Repeated
-from bigmind.core.rls import deny_by_default, rls_bypass, rls_scope
+from bigmind.database.fixed_queries import FixedQuery, pad
+from bigmind.database.postgresql.kept_plans import Repeated
+from bigmind.database.rls import deny_by_default, rls_bypass, rls_scope
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.models import Fact

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bigmind.core.screening.secret_formats import PREFIXES, compile_format
+from bigmind.privacy.screening.secret_formats import PREFIXES, compile_format
 from tests.core.patterns import PACKAGES, Applied, every_pattern, hostile_texts
 from tests.pathological import bank, meet
 from tests.processor_time import KIB, SECONDS, holds_too_long, seconds_of
@@ -22,10 +22,10 @@ TRIES = 3
 FINDITER = frozenset({"finditer"})
 # Whose callers cut what they give to it, and to how many characters.
 BOUNDED = {
-    "bigmind.core.screening.secret_formats._BEFORE": 100,
-    "bigmind.core.screening.labelled_secrets._ASSIGNED": 1_200,
-    "bigmind.core.screening.labelled_secrets._FOLLOWING": 1_200,
-    "bigmind.core.screening.labelled_secrets._SPOKEN": 1_200,
+    "bigmind.privacy.screening.secret_formats._BEFORE": 100,
+    "bigmind.privacy.screening.labelled_secrets._ASSIGNED": 1_200,
+    "bigmind.privacy.screening.labelled_secrets._FOLLOWING": 1_200,
+    "bigmind.privacy.screening.labelled_secrets._SPOKEN": 1_200,
     "knowledge.references.readers.console.help_texts._ROW": 400,
     "knowledge.references.readers.help.usage._TOKEN": 2_000,
     "knowledge.lessons.normalization.STEPS": 500,
@@ -34,9 +34,9 @@ BOUNDED = {
 
 # Applied at one place of a text, by a function that is handed the pattern.
 MATCHED = {
-    "bigmind.core.screening.labelled_secrets._ASSIGNED",
-    "bigmind.core.screening.labelled_secrets._FOLLOWING",
-} | {"bigmind.core.screening.labelled_secrets._SPOKEN"}
+    "bigmind.privacy.screening.labelled_secrets._ASSIGNED",
+    "bigmind.privacy.screening.labelled_secrets._FOLLOWING",
+} | {"bigmind.privacy.screening.labelled_secrets._SPOKEN"}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from django.utils import timezone
 
-from bigmind.core.periods import find_period, read_period
+from bigmind.text.periods import find_period, read_period
 
 
 @pytest.fixture(autouse=True)

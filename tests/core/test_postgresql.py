@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from django.db import DataError, OperationalError, connection, transaction
 
-from bigmind.core.postgresql import base
+from bigmind.database.postgresql import base
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from django.urls import reverse
 
 from accounts.connecting.hook_program import clean as clean_in_hook
 from bigmind.core.errors import Invalid
-from bigmind.core.screening import drop_private
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from bigmind.privacy.screening import drop_private
 from knowledge.models import Chunk, Entry, Fact, HookEvent, Note
 from knowledge.parsers.entries import SourceEntry
 from knowledge.transfer.readers.memory_drafts import DraftRow, FactDraft, read_rows

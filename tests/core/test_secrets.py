@@ -9,8 +9,8 @@ import pytest
 from bigmind.core.argument_checks import arguments_of, validate_arguments
 from bigmind.core.argument_types import Content, Lines, LongText, Query, SharedContent, Tags
 from bigmind.core.errors import Invalid
-from bigmind.core.screening import find_secrets, redact
-from bigmind.core.screening.policy import collect_notices
+from bigmind.privacy.screening import find_secrets, redact
+from bigmind.privacy.screening.policy import collect_notices
 from tests.core.benign_corpus import ordinary_texts
 from tests.core.secret_corpus import Maker, secrets_in_context
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bigmind.core.errors import Conflict, Invalid
-from bigmind.core.separate_process import ProcessBudget, perform_apart
+from knowledge.parsers.separate_process import ProcessBudget, perform_apart
 
 QUICK = ProcessBudget(processor_seconds=1, seconds=3, megabytes=64)
 # The kernel counts processor time in whole seconds; that of a clock may be as short.

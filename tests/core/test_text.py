@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from bigmind.core.text import (
+from bigmind.text.hygiene import (
     check_content,
     clean_name,
     digest,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bigmind.core.common_words import is_common
-from bigmind.core.token_counts import COSTS, ELLIPSIS, PieceCosts, count_tokens, cut_to_tokens
+from bigmind.text.common_words import is_common
+from bigmind.text.token_counts import COSTS, ELLIPSIS, PieceCosts, count_tokens, cut_to_tokens
 
 REFERENCE = json.loads(Path(__file__).with_name("token_reference.json").read_text(encoding="utf-8"))
 PROSE = "Deploys to production happen on Tuesdays, before noon, and never on a Friday afternoon."

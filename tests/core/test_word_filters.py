@@ -3,8 +3,8 @@
 import pytest
 
 from curation.proposals.queue import list_queue
-from knowledge.services.facts import list_facts, store_fact
-from knowledge.services.sessions import end_session, list_sessions, start_session
+from knowledge.context.sessions import end_session, list_sessions, start_session
+from knowledge.memory.facts import list_facts, store_fact
 from tests.curation.factories import propose
 from tests.factories import make_actor
 

@@ -10,8 +10,8 @@ from curation.decisions.history import derive_from_text, make_review, snapshot
 from curation.decisions.preconditions import fields_of_approval
 from curation.models import Action, Review
 from curation.proposals.proposals import promote_to_global
+from knowledge.kb.company import index_company_entry
 from knowledge.models import CompanyEntry
-from knowledge.services.company import index_company_entry
 from tests.factories import make_actor
 
 _NUMBERS = count(1)

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from django.db import connection
 
-from bigmind.core.rls import rls_bypass
+from bigmind.database.rls import rls_bypass
 
 _COLUMNS = """
 SELECT relation.relname, attribute.attname

@@ -9,11 +9,11 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.actor import Actor
+from curation.decisions.overlaps import compare_proposals
 from curation.models import Review
-from curation.proposals.overlaps import compare_proposals
 from curation.proposals.proposals import revise_proposal
+from knowledge.context.sessions import start_session
 from knowledge.models import CompanyEntry
-from knowledge.services.sessions import start_session
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_user
 

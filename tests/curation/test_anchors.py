@@ -25,16 +25,16 @@ from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from curation.proposals.proposals import promote_to_global
 from curation.proposals.queue import waiting
+from curation.services.anchor_client import AnchorServer
 from curation.services.anchor_reports import AnchorResult, list_anchors, report_anchors
-from curation.upstream.anchor_client import AnchorServer
 from curation.upstream.company_client import Away, CompanyWire
 from knowledge.anchors.grammar import join_anchors
 from knowledge.anchors.verifying import read_entries
 from knowledge.capture.triggers import renew_triggers
+from knowledge.kb.entries import add_entry, update_entry
+from knowledge.memory.facts import correct_fact, store_fact
+from knowledge.memory.trigger_levels import set_fact_triggers
 from knowledge.models import CompanyEntry, Fact
-from knowledge.services.entries import add_entry, update_entry
-from knowledge.services.facts import correct_fact, store_fact
-from knowledge.services.trigger_levels import set_fact_triggers
 from tests.curation.company import Company, answering
 from tests.curation.factories import approved_entry, decide_at_latest
 from tests.factories import make_actor, make_key, make_user

@@ -7,20 +7,20 @@ from django.urls import reverse
 from django.utils import timezone
 
 from bigmind.core.errors import Forbidden
-from bigmind.core.rls import rls_scope
+from bigmind.database.rls import rls_scope
 from bigmind.observability.bounds import delete_past_bounds
+from curation.decisions.golden_questions import pin_golden_question
 from curation.proposals.blast_radius import blast_radius
 from curation.proposals.briefing import brief
 from curation.proposals.decision_trials import try_decision
-from curation.services.golden_questions import pin_golden_question
 from knowledge.capture.forgetting import erase_captured
 from knowledge.capture.recall import recall_for
+from knowledge.context.sessions import start_session
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.company import search_global
 from knowledge.models import Act, AskedQuestion, CompanyEntry, Conversation, HookEvent, Passage
-from knowledge.services.company import search_global
-from knowledge.services.embedding import embed_pending
-from knowledge.services.recall import recall
-from knowledge.services.semantic_search import semantic_search
-from knowledge.services.sessions import start_session
+from knowledge.recall.recall import recall
+from knowledge.recall.semantic_search import semantic_search
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_fact

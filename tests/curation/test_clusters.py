@@ -8,8 +8,8 @@ from django.test import Client
 from django.urls import reverse
 
 from curation.decisions.deciding import decide_many
+from curation.decisions.overlaps import compare_proposals, open_pairs
 from curation.models import Review
-from curation.proposals.overlaps import compare_proposals, open_pairs
 from knowledge.models import CompanyEntry, Status
 from tests.curation.factories import propose
 from tests.factories import make_actor

@@ -13,12 +13,12 @@ from accounts.actor import Actor
 from curation.decisions.entry_details import comment
 from curation.models import Action
 from curation.proposals.proposals import promote_to_global, revise_proposal
+from knowledge.context.sessions import end_session, start_session
+from knowledge.exposures.feedback import give_feedback
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.entries import add_entry
+from knowledge.memory.hypotheses import add_hypothesis
 from knowledge.models import CompanyEntry, Feedback, Status
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry
-from knowledge.services.feedback import give_feedback
-from knowledge.services.hypotheses import add_hypothesis
-from knowledge.services.sessions import end_session, start_session
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_chunk, make_fact, make_session

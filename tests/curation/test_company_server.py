@@ -32,11 +32,11 @@ from curation.proposals.queue import queue_summary
 from curation.upstream import company_client as company_wire
 from curation.upstream.outgoing_proposals import send_to_company
 from curation.upstream.server import Synced, sync_if_due, sync_now
+from knowledge.context.sessions import start_session
+from knowledge.context.start_context import get_context
+from knowledge.exposures.feedback import give_feedback
+from knowledge.kb.company import list_global, search_global
 from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Dispatch, Passage, Status
-from knowledge.services.company import list_global, search_global
-from knowledge.services.context import get_context
-from knowledge.services.feedback import give_feedback
-from knowledge.services.sessions import start_session
 from tests.curation.company import Company, answering, as_entry
 from tests.curation.factories import decide_at_latest
 from tests.dribbling import dribbling

@@ -17,8 +17,8 @@ from curation.decisions.history import find_broken_seals, snapshot
 from curation.models import Action, Review
 from curation.proposals.proposals import revise_proposal
 from curation.proposals.queue import list_queue
+from knowledge.exposures.feedback import give_feedback
 from knowledge.models import CompanyEntry, Kind, Passage, Status
-from knowledge.services.feedback import give_feedback
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
 

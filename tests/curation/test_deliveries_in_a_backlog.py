@@ -13,9 +13,9 @@ from django.core.cache import cache
 from bigmind.celery import app as ours
 from bigmind.embedded.up import worker_command
 from curation.models import Delivery
+from knowledge.indexing.embedding import progress
 from knowledge.models import Kind, PassageVector
 from knowledge.search.passages import Indexed, index_new
-from knowledge.services.embedding import progress
 from tests.curation.factories import propose
 from tests.curation.test_notices import Hook, hook  # noqa: F401
 from tests.knowledge.embeddings.endpoint import Answer, Endpoint

@@ -8,11 +8,11 @@ from django.urls import reverse
 
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from curation.decisions import neighbours
 from curation.decisions.deciding import decide_many
-from curation.proposals import neighbours
+from curation.decisions.neighbours import neighbours_of
+from curation.decisions.overlaps import list_overlapping
 from curation.proposals.briefing import brief
-from curation.proposals.neighbours import neighbours_of
-from curation.proposals.overlaps import list_overlapping
 from curation.proposals.proposals import promote_to_global
 from knowledge.models import CompanyEntry, Status
 from tests.curation.factories import approved_entry, decide_at_latest, propose

@@ -23,13 +23,13 @@ from bigmind.operations import CATALOGUE
 from curation.decisions.forgetting import forget_source
 from curation.decisions.history import find_broken_seals
 from curation.models import Notice
+from knowledge.context.reply_notices import hear_notices
+from knowledge.context.sessions import end_session, erase_session, start_session
+from knowledge.context.start_context import get_context
+from knowledge.exposures.context_receipts import ShownLine, receipt_of
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.facts import erase_fact
 from knowledge.models import CompanyEntry, Session
-from knowledge.services.context import get_context
-from knowledge.services.context_receipts import ShownLine, receipt_of
-from knowledge.services.embedding import embed_pending
-from knowledge.services.facts import erase_fact
-from knowledge.services.reply_notices import hear_notices
-from knowledge.services.sessions import end_session, erase_session, start_session
 from tests.curation.factories import approved_entry, decide_at_latest
 from tests.curation.scanning import columns, places_of
 from tests.factories import make_actor, make_agent, make_key, make_user

@@ -8,11 +8,11 @@ from accounts.actor import Actor
 from accounts.models import SCOPES
 from bigmind.core.errors import NotFound
 from curation.proposals.queue import list_queue
+from knowledge.exposures.feedback import give_feedback
+from knowledge.kb.entries import add_entry
+from knowledge.memory.facts import store_fact
 from knowledge.models import Entry, Feedback
 from knowledge.references.search import voices_of
-from knowledge.services.entries import add_entry
-from knowledge.services.facts import store_fact
-from knowledge.services.feedback import give_feedback
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_agent, make_key, make_user
 from tests.knowledge.factories import make_reference

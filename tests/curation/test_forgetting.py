@@ -14,11 +14,11 @@ from bigmind.core.errors import Invalid, NotFound
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from curation.decisions.forgetting import forget_source
+from knowledge.context.start_context import get_context
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.facts import store_fact
 from knowledge.models import CachedVector, CompanyEntry, Entry, Fact, Note, Passage, Reference, Session, Writing
 from knowledge.references.editing import update_reference
-from knowledge.services.context import get_context
-from knowledge.services.embedding import embed_pending
-from knowledge.services.facts import store_fact
 from knowledge.transfer.passport import export_memory
 from tests.curation.factories import decide_at_latest, propose
 from tests.factories import make_actor, make_key, make_user

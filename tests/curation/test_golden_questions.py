@@ -5,18 +5,18 @@ from django.urls import reverse
 
 from bigmind.core.errors import Conflict, Forbidden, NotFound
 from bigmind.core.operations import carry_out
-from curation.models import GoldenQuestion, Review
-from curation.proposals.proposals import promote_to_global
-from curation.services.golden_questions import (
+from curation.decisions.golden_questions import (
     check_golden_questions,
     list_golden_questions,
     pin_golden_question,
     unpin_golden_question,
 )
+from curation.models import GoldenQuestion, Review
+from curation.proposals.proposals import promote_to_global
 from curation.tasks import check_golden_questions as check_in_background
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.entries import add_entry
 from knowledge.models import CompanyEntry
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
 from tests.meanwhile import meanwhile

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from curation.models import Channel, Delivery, Frequency, Notice
-from curation.notifications.digests import subscription_of
 from curation.notifications.notices import count_unseen
+from curation.services.digests import subscription_of
 from knowledge.models import CompanyEntry, Fact
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_user

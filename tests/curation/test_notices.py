@@ -19,13 +19,13 @@ from pydantic import ValidationError
 
 from accounts.people.invitations import invite
 from accounts.services.mail import mail_invitation
-from bigmind.core.addresses import AddressRefused, Fetched, public_address
 from bigmind.environment import Environment
+from bigmind.network.addresses import AddressRefused, Fetched, public_address
 from curation.decisions.entry_details import comment
 from curation.models import Delivery, Frequency, Notice
 from curation.notifications.deliveries import PAUSES, deliver_pending, send_again
-from curation.notifications.digests import send_digests, subscribe
 from curation.notifications.notices import choose_reasons, mark_seen, notices_of
+from curation.services.digests import send_digests, subscribe
 from tests.curation.factories import decide_at_latest, propose
 from tests.factories import make_actor, make_user
 

@@ -6,8 +6,8 @@ import pytest
 from django.test import override_settings
 from django.utils import timezone
 
+from curation.decisions.overlaps import find_overlaps
 from curation.models import Overlap
-from curation.proposals.overlaps import find_overlaps
 from curation.proposals.queue import list_queue, queue_summary
 from knowledge.models import CompanyEntry, Proof
 from tests.curation.factories import approved_entry, decide_at_latest

@@ -11,13 +11,13 @@ from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from curation.decisions.entry_details import comment, get_company_entry
 from curation.proposals.proposals import list_my_proposals, promote_to_global, revise_proposal, withdraw_proposal
+from knowledge.context.sessions import start_session
+from knowledge.context.start_context import get_context
+from knowledge.kb.company import list_global, search_global
+from knowledge.kb.entries import add_entry
+from knowledge.memory.facts import store_fact
 from knowledge.models import CompanyEntry, Kind, Passage
-from knowledge.services.company import list_global, search_global
-from knowledge.services.context import get_context
-from knowledge.services.entries import add_entry
-from knowledge.services.facts import store_fact
-from knowledge.services.semantic_search import semantic_search
-from knowledge.services.sessions import start_session
+from knowledge.recall.semantic_search import semantic_search
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
 

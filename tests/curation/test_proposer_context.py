@@ -13,18 +13,18 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.models import Role, Sharing
 from accounts.people.profiles import update_profile
-from bigmind.core.rls import deny_by_default, rls_scope
+from bigmind.database.rls import deny_by_default, rls_scope
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from curation.decisions.deciding import approve_global
 from curation.decisions.entry_details import get_company_entry
 from curation.proposals.briefing import brief
 from curation.proposals.proposer_context import OWN, SHARED, ProposalGrounds, grounds_of
+from knowledge.exposures.sent_lines import forget_old_texts
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.facts import erase_fact
 from knowledge.models import CompanyEntry, HookEvent, Kind, Receipt, ReceiptText
-from knowledge.services.embedding import embed_pending
-from knowledge.services.facts import erase_fact
-from knowledge.services.people_index import change_sharing
-from knowledge.services.sent_lines import forget_old_texts
+from knowledge.people.people_index import change_sharing
 from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_fact, make_hypothesis

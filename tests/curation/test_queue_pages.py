@@ -13,20 +13,20 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.errors import Conflict
-from bigmind.core.text import digest
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from bigmind.text.hygiene import digest
 from curation.decisions.entry_details import comment
+from curation.decisions.overlaps import compare_proposals
 from curation.models import Claim, Review
 from curation.proposals.claims import claim_entry
-from curation.proposals.overlaps import compare_proposals
 from curation.proposals.proposals import revise_proposal, withdraw_proposal
 from curation.proposals.queue import list_queue, read_around
 from curation.templatetags.curation import _unused_filters
+from knowledge.context.start_context import get_context
+from knowledge.exposures.feedback import give_feedback
 from knowledge.models import CompanyEntry, Status
-from knowledge.services.context import get_context
-from knowledge.services.feedback import give_feedback
-from knowledge.services.people_index import change_sharing
+from knowledge.people.people_index import change_sharing
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_fact

@@ -12,10 +12,10 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.errors import Conflict
 from curation.services.sample_content import add_samples, has_samples, remove_samples
+from knowledge.context.start_context import get_context
+from knowledge.memory.facts import list_facts
 from knowledge.models import Fact, Hypothesis, Note, Session
-from knowledge.services.context import get_context
-from knowledge.services.facts import list_facts
-from knowledge.services.first_steps import first_steps_of
+from knowledge.people.first_steps import first_steps_of
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact
 

@@ -10,8 +10,8 @@ from bigmind.operations import CATALOGUE
 from curation.proposals.briefing import brief
 from curation.proposals.proposals import promote_to_global
 from curation.proposals.queue import list_queue
-from knowledge.services.context import get_context
-from knowledge.services.facts import store_fact
+from knowledge.context.start_context import get_context
+from knowledge.memory.facts import store_fact
 from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor
 

@@ -16,9 +16,9 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from bigmind.core.background import WOKEN_BY
-from bigmind.core.text import digest
 from bigmind.embedded import cluster
 from bigmind.embedded.programs import programs_for
+from bigmind.text.hygiene import digest
 from knowledge.embeddings.hashing import Hashing
 from knowledge.models.passages import FORM
 from tests.drill.proxies import Proxy

@@ -63,7 +63,7 @@ django.setup()
 from django.conf import settings
 from django.db import connections
 import accounts, bigmind, curation, knowledge
-from bigmind.core.rls import first_sees
+from bigmind.database.rls import first_sees
 handler = [signal.getsignal(number) for number in signal.valid_signals()]
 state = lambda: {
     "databases": sorted(settings.DATABASES),

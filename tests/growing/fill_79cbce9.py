@@ -31,8 +31,8 @@ from bigmind.api.examples import example_arguments
 from bigmind.backup.programs import run
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from knowledge.services.embedding import embed_pending
-from knowledge.services.people_index import change_sharing
+from knowledge.indexing.embedding import embed_pending
+from knowledge.people.people_index import change_sharing
 
 NAME = "79cbce9"
 ROLES = {"ada": Role.MEMBER, "ben": Role.MEMBER, "cora": Role.CURATOR, "dora": Role.ADMIN}

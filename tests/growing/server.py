@@ -10,7 +10,7 @@ from urllib.parse import quote
 import psycopg
 import yaml
 
-from bigmind.core.rls import EVERYBODY, SETTING
+from bigmind.database.rls import EVERYBODY, SETTING
 from bigmind.embedded.cluster import NAME, Cluster
 from bigmind.embedded.home import prepare_home
 from bigmind.embedded.processes import end_servers, postmaster_of

@@ -16,9 +16,9 @@ from pytest_django.plugin import DjangoDbBlocker
 from accounts.actor import Actor
 from accounts.models import Call, User
 from bigmind.core.errors import BigMindError
-from bigmind.core.masking import PrivateModel
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from bigmind.privacy.masking import PrivateModel
 from knowledge.models import PassageVector, Serving, Writing
 from tests.factories import make_actor
 from tests.growing.plans import Asked, Keys, PlanReader
@@ -75,13 +75,13 @@ BY_ANYTHING = {
     "curation.proposals.queue: Feedback": "what everybody said of company entries",
     "knowledge.capture.forgetting: ReceiptText": "by the thing that is forgotten; the caller knows the owner",
     "knowledge.search.passages: Passage": "by the things that are written; the caller knows the owner",
-    "knowledge.services.calibration: Writing": "by a hypothesis, whose owner is known",
-    "knowledge.services.directory: Session": "counts of everybody who shares them",
-    "knowledge.services.embedding: PassageVector": "the progress of a whole space",
-    "knowledge.services.people_index: Session": "the topics of everybody who shares them",
-    "knowledge.services.upkeep: Passage": "by a fact, whose owner is known",
-    "knowledge.services.withdrawals: ReceiptText": "who was told what is withdrawn: everybody",
-    "knowledge.services.withdrawals: Serving": "who was told what is withdrawn: everybody",
+    "knowledge.memory.calibration: Writing": "by a hypothesis, whose owner is known",
+    "knowledge.people.directory: Session": "counts of everybody who shares them",
+    "knowledge.indexing.embedding: PassageVector": "the progress of a whole space",
+    "knowledge.people.people_index: Session": "the topics of everybody who shares them",
+    "knowledge.memory.upkeep: Passage": "by a fact, whose owner is known",
+    "knowledge.exposures.withdrawals: ReceiptText": "who was told what is withdrawn: everybody",
+    "knowledge.exposures.withdrawals: Serving": "who was told what is withdrawn: everybody",
     "knowledge.transfer.imports: Session": "whether anybody else has sessions",
 }
 """Which module asks which table across owners or past them: what is of everybody asks all machines in any case."""

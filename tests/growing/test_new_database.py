@@ -17,7 +17,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from bigmind.backup.programs import run
-from bigmind.core.rls import use_tokens
+from bigmind.database.rls import use_tokens
 from bigmind.embedded.database import hang_up
 from bigmind.management.commands import migrate
 from tests.backup.conftest import database, on_database

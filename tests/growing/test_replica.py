@@ -24,8 +24,8 @@ ASKED = {"fact": "Ada goes on.", "category": "decision"}
 UNFILTERED = """
 import json
 from accounts.models import User
-from bigmind.core.replicas import answer_read
-from bigmind.core.rls import NOBODY, begin_seeing, rls_bypass, rls_scope
+from bigmind.database.replicas import answer_read
+from bigmind.database.rls import NOBODY, begin_seeing, rls_bypass, rls_scope
 from knowledge.models import Fact
 
 def texts():
@@ -48,7 +48,7 @@ ENDED = """
 import json
 from uuid import uuid4
 from django.db import OperationalError
-from bigmind.core.replicas import answer_read, note_failure, read_alias, read_cursor
+from bigmind.database.replicas import answer_read, note_failure, read_alias, read_cursor
 
 def read():
     asked.append(read_alias())
@@ -71,7 +71,7 @@ SHARE = """
 from accounts.actor import Actor
 from accounts.models import User
 from accounts.people.profiles import update_profile
-from knowledge.services.people_index import change_sharing
+from knowledge.people.people_index import change_sharing
 
 ada = Actor.of(User.objects.get(username="ada"))
 update_profile(ada, role="Keeper of the lighthouse", preferences="", pinned_facts=[])

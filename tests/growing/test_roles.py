@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.errors import InsufficientPrivilege
 
-from bigmind.core.roles import ONLY_GROWS
+from bigmind.database.roles import ONLY_GROWS
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments
 from knowledge.search.indexes import LARGE
@@ -30,7 +30,7 @@ SERVES = {
     "asgi": f"""
 import asyncio, os
 from bigmind.asgi import lifespan
-from bigmind.core.roles import owner
+from bigmind.database.roles import owner
 {ASK}
 async def serve():
     async with lifespan(None):
@@ -40,7 +40,7 @@ asyncio.run(serve())
     "wsgi": f"""
 import os
 from django.test import RequestFactory
-from bigmind.core.roles import owner
+from bigmind.database.roles import owner
 from bigmind.wsgi import application
 {ASK}
 application(RequestFactory().get("/healthz").environ, lambda *_: None)

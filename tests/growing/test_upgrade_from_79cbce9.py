@@ -19,8 +19,8 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.routes import path_parameters
+from knowledge.indexing import embedding
 from knowledge.models import Session
-from knowledge.services import embedding
 from knowledge.tasks import embed_pending, find_missing_signs, index_people, index_replaced_facts, rewrite_passages
 from tests.backup.conftest import database, on_database
 from tests.growing.revision_79cbce9 import Before, restore

@@ -8,17 +8,17 @@ from typing import Any
 from django.db.models import Model
 
 from accounts.actor import Actor
-from bigmind.core.text import digest, normalise
+from bigmind.text.hygiene import digest, normalise
+from knowledge.context.sessions import begin_session, end_session, start_session
+from knowledge.conversation.chunks import append_chunk
+from knowledge.kb.entry_imports import NewEntry, import_entries
+from knowledge.memory.facts import store_fact
+from knowledge.memory.hypotheses import add_hypothesis
+from knowledge.memory.notes import set_note
 from knowledge.models import Chunk, CompanyEntry, Fact, Hypothesis, Kind, Note, Reference, Session
 from knowledge.references.imports import import_references
 from knowledge.references.readers.reference_drafts import CommandForm, EndpointForm, ReferenceDraft
 from knowledge.search.passages import Indexed, index_new
-from knowledge.services.chunks import append_chunk
-from knowledge.services.entry_imports import NewEntry, import_entries
-from knowledge.services.facts import store_fact
-from knowledge.services.hypotheses import add_hypothesis
-from knowledge.services.notes import set_note
-from knowledge.services.sessions import begin_session, end_session, start_session
 from tests.factories import make_actor
 
 _numbers = count(1)

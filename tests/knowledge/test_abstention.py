@@ -11,16 +11,16 @@ from pytest_django.plugin import DjangoDbBlocker
 from accounts.actor import Actor
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from knowledge.context.sessions import end_session, start_session
+from knowledge.conversation.chunks import append_chunk
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.company import search_global
+from knowledge.kb.entries import add_entry
+from knowledge.kb.entry_reading import search_entries
+from knowledge.recall.recall import NEAREST, recall, search_chunks, search_notes
+from knowledge.recall.semantic_search import semantic_search
 from knowledge.references.search import search_knowledge
 from knowledge.search.nearest_names import suggest_words
-from knowledge.services.chunks import append_chunk
-from knowledge.services.company import search_global
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry
-from knowledge.services.entry_reading import search_entries
-from knowledge.services.recall import NEAREST, recall, search_chunks, search_notes
-from knowledge.services.semantic_search import semantic_search
-from knowledge.services.sessions import end_session, start_session
 from knowledge.shapes.company import CompanyHitsShape
 from knowledge.shapes.entries import EntryHitsShape
 from knowledge.shapes.recall import HitsShape

@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.utils import timezone
 
+from knowledge.memory.activity import activity_of, heat_map, longest_streak
+from knowledge.memory.archive import set_aside
 from knowledge.models import Session
-from knowledge.services.activity import activity_of, heat_map, longest_streak
-from knowledge.services.archive import set_aside
 from tests.factories import make_actor
 from tests.knowledge.factories import make_chunk, make_fact, make_session
 

@@ -10,13 +10,13 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from bigmind.core.operations import carry_out
-from bigmind.core.separate_process import ProcessBudget
 from knowledge.app_maps import import_export
 from knowledge.app_maps.files.archives import pack
 from knowledge.app_maps.healing import report_failure
 from knowledge.app_maps.import_export import export_maps
 from knowledge.app_maps.learning import learn_app
 from knowledge.models import AmbiguousName, App, AppEntity, AppRun, AppTable, AppWorkflow
+from knowledge.parsers.separate_process import ProcessBudget
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

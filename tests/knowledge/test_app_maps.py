@@ -16,7 +16,7 @@ from knowledge.app_maps.reading import MAP_BYTES, get_app, list_apps
 from knowledge.app_maps.resolving import resolve_name
 from knowledge.app_maps.runs import bootstrap_apps, rebuild_app
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, Healing, Passage
-from knowledge.services.semantic_search import semantic_search
+from knowledge.recall.semantic_search import semantic_search
 from tests.factories import make_actor
 from tests.lock_waits import wait_until_someone_waits
 

@@ -3,9 +3,9 @@
 import pytest
 from django.urls import reverse
 
+from knowledge.memory.archive import set_aside
+from knowledge.memory.facts import correct_fact
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Passage, Session
-from knowledge.services.archive import set_aside
-from knowledge.services.facts import correct_fact
 from tests.factories import make_actor
 from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session
 

@@ -3,14 +3,14 @@
 import pytest
 
 from bigmind.core.errors import Invalid, NotFound
-from knowledge.services.archive import restore, set_aside
-from knowledge.services.chunks import flag_important
-from knowledge.services.context import get_context
-from knowledge.services.facts import list_facts, store_fact
-from knowledge.services.hypotheses import add_hypothesis, list_hypotheses
-from knowledge.services.notes import get_notes, set_note
-from knowledge.services.recall import search_chunks, search_notes
-from knowledge.services.sessions import end_session, list_sessions, start_session
+from knowledge.context.sessions import end_session, list_sessions, start_session
+from knowledge.context.start_context import get_context
+from knowledge.conversation.chunks import flag_important
+from knowledge.memory.archive import restore, set_aside
+from knowledge.memory.facts import list_facts, store_fact
+from knowledge.memory.hypotheses import add_hypothesis, list_hypotheses
+from knowledge.memory.notes import get_notes, set_note
+from knowledge.recall.recall import search_chunks, search_notes
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

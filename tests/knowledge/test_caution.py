@@ -13,14 +13,14 @@ from bigmind.core.operations import carry_out
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool
 from knowledge.app_maps.learning import learn_app
+from knowledge.indexing.embedding import embed_pending
+from knowledge.indexing.injection_signs import find_missing_signs
+from knowledge.kb.entries import add_entry, update_entry
+from knowledge.kb.entry_reading import list_entries
 from knowledge.kinds import KINDS
 from knowledge.models import App, Entry
 from knowledge.models.injection_signs import SharedKnowledge
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry, update_entry
-from knowledge.services.entry_reading import list_entries
-from knowledge.services.hits import Hit
-from knowledge.services.injection_signs import find_missing_signs
+from knowledge.recall.hits import Hit
 from knowledge.templatetags.agent import hit_label
 from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor, make_user

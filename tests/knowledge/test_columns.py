@@ -12,14 +12,16 @@ from django.utils import timezone
 
 from accounts.models import Profile
 from accounts.people.profiles import update_profile
-from bigmind.core.columns import ColumnCopy, column_names
-from bigmind.core.fixed_queries import FixedQuery
 from bigmind.core.operations import carry_out
+from bigmind.database.columns import ColumnCopy, column_names
+from bigmind.database.fixed_queries import FixedQuery
 from curation.decisions import history
 from curation.services import company_exports
 from curation.upstream import copies
 from curation.views import forms as curation_forms
 from knowledge.app_maps import argument_types
+from knowledge.kb import entry_exports, entry_imports
+from knowledge.memory.facts import correct_fact
 from knowledge.models import (
     Chunk,
     CompanyEntry,
@@ -34,12 +36,11 @@ from knowledge.models import (
 )
 from knowledge.references import exports as reference_exports
 from knowledge.references import texts
-from knowledge.services import entry_exports, entry_imports, fact_succession
-from knowledge.services.facts import correct_fact
 from knowledge.transfer import exports, foreign_imports
 from knowledge.transfer.imports import import_memory
 from knowledge.transfer.parts import memory_parts
 from knowledge.transfer.passport import export_memory
+from knowledge.truth import fact_succession
 from knowledge.views import entry_forms, references
 from tests.curation.factories import approved_entry, decide_at_latest
 from tests.factories import make_actor

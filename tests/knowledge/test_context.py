@@ -8,15 +8,15 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.people.profiles import update_profile
-from bigmind.core.text import digest, normalise
-from bigmind.core.token_counts import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from bigmind.text.hygiene import digest, normalise
+from bigmind.text.token_counts import count_tokens
+from knowledge.context.budget import TOTAL_TOKENS
+from knowledge.context.sessions import end_session, start_session
+from knowledge.context.start_context import get_context
+from knowledge.memory.facts import store_fact
 from knowledge.models import Fact, Session
-from knowledge.services.context import get_context
-from knowledge.services.context_budget import TOTAL_TOKENS
-from knowledge.services.facts import store_fact
-from knowledge.services.sessions import end_session, start_session
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

@@ -9,14 +9,14 @@ import pytest
 from django.utils import timezone
 
 from accounts.people.profiles import update_profile
-from bigmind.core.token_counts import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from bigmind.text.token_counts import count_tokens
+from knowledge.context.budget import TOTAL_TOKENS
+from knowledge.memory.facts import store_fact
+from knowledge.memory.hypotheses import add_hypothesis
+from knowledge.memory.notes import set_note
 from knowledge.models import Fact, Recall, Session
-from knowledge.services.context_budget import TOTAL_TOKENS
-from knowledge.services.facts import store_fact
-from knowledge.services.hypotheses import add_hypothesis
-from knowledge.services.notes import set_note
 from tests.capture.hooking import HookedClient
 from tests.curation.factories import approved_entry
 from tests.factories import make_agent, make_key, make_user

@@ -7,9 +7,9 @@ from django.urls import reverse
 from django.utils.html import escape, strip_tags
 
 from accounts.people.profiles import get_profile, update_profile
-from bigmind.core.token_counts import count_tokens
-from knowledge.services.context import get_context
-from knowledge.services.sessions import start_session
+from bigmind.text.token_counts import count_tokens
+from knowledge.context.sessions import start_session
+from knowledge.context.start_context import get_context
 from knowledge.views.context import tokens_by_tier
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_session

@@ -10,15 +10,15 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.people.profiles import update_profile
-from bigmind.core.text import digest
-from bigmind.core.token_counts import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from bigmind.text.hygiene import digest
+from bigmind.text.token_counts import count_tokens
+from knowledge.context.budget import TOTAL_TOKENS
+from knowledge.context.sessions import end_session
+from knowledge.context.start_context import Context, get_context
+from knowledge.memory.facts import store_fact
 from knowledge.models import AUTO_CLOSED, CompanyEntry, Fact, Hypothesis, Session
-from knowledge.services.context import Context, get_context
-from knowledge.services.context_budget import TOTAL_TOKENS
-from knowledge.services.facts import store_fact
-from knowledge.services.sessions import end_session
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor
 from tests.knowledge.factories import make_company, make_fact

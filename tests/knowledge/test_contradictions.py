@@ -5,7 +5,7 @@ from time import process_time
 import pytest
 
 from benchmarks.truth.pairs import HELD_OUT, RULES, TUNED, Pair, read_pairs
-from knowledge.services.contradictions import MOST_HINTS, contradictions
+from knowledge.truth.contradictions import MOST_HINTS, contradictions
 
 LEAST_FOUND = 0.85
 MOST_FALSE = 0.1

@@ -12,14 +12,14 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.models import Agent, Sharing, User
 from accounts.people.profiles import update_profile
-from bigmind.core.profile_sections import ProfileSection
+from bigmind.environment.profile_sections import ProfileSection
+from knowledge.context.sessions import correct_session, end_session, erase_session, start_session
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.archive import restore, set_aside
 from knowledge.models import Kind, Passage, Session
-from knowledge.services.archive import restore, set_aside
-from knowledge.services.directory import list_directory
-from knowledge.services.embedding import embed_pending
-from knowledge.services.expertise import search_directory
-from knowledge.services.people_index import change_sharing, index_people
-from knowledge.services.sessions import correct_session, end_session, erase_session, start_session
+from knowledge.people.directory import list_directory
+from knowledge.people.expertise import search_directory
+from knowledge.people.people_index import change_sharing, index_people
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_session

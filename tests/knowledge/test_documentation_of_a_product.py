@@ -14,13 +14,13 @@ import pytest
 from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.actor import Actor
+from knowledge.indexing.embedding import embed_pending
 from knowledge.references.checks import check_command
 from knowledge.references.editing import get_api_endpoint, get_command, list_commands
 from knowledge.references.imports import import_references
 from knowledge.references.readers.curated import generate
 from knowledge.references.readers.registry import Source
 from knowledge.references.search import search_knowledge
-from knowledge.services.embedding import embed_pending
 from tests.factories import make_actor
 from tests.knowledge.factories import make_draft
 from tests.worlds import keep_world

@@ -10,11 +10,11 @@ from django.core.cache import cache
 
 from knowledge.embeddings import circuit
 from knowledge.embeddings import retry as patience
+from knowledge.indexing import embedding
+from knowledge.indexing.embedding import embed_pending, progress
+from knowledge.memory.facts import store_fact
 from knowledge.models import CachedVector, PassageVector
-from knowledge.services import embedding
-from knowledge.services.embedding import embed_pending, progress
-from knowledge.services.facts import store_fact
-from knowledge.services.semantic_search import semantic_search
+from knowledge.recall.semantic_search import semantic_search
 from tests.factories import make_actor
 from tests.knowledge.embeddings.endpoint import Answer, Endpoint
 

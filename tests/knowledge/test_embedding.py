@@ -9,10 +9,10 @@ from django.core.cache import cache
 from django.db import connection
 from django.utils import timezone
 
+from knowledge.context.sessions import start_session
+from knowledge.conversation.chunks import append_chunk
 from knowledge.embeddings.providers import Embedded
-from knowledge.models import EmbeddingSpace, PassageVector
-from knowledge.services.chunks import append_chunk
-from knowledge.services.embedding import (
+from knowledge.indexing.embedding import (
     AGAIN,
     active_space,
     embed_pending,
@@ -21,10 +21,10 @@ from knowledge.services.embedding import (
     start_again,
     stop_rebuild,
 )
-from knowledge.services.facts import deprecate_fact, store_fact
-from knowledge.services.notes import set_note
-from knowledge.services.semantic_search import semantic_search
-from knowledge.services.sessions import start_session
+from knowledge.memory.facts import deprecate_fact, store_fact
+from knowledge.memory.notes import set_note
+from knowledge.models import EmbeddingSpace, PassageVector
+from knowledge.recall.semantic_search import semantic_search
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
@@ -192,7 +192,7 @@ def test_what_was_begun_for_a_model_that_was_given_up_is_dropped(settings, monke
 
     embed_pending()
     still_built = EmbeddingSpace.objects.count()
-    monkeypatch.setattr("knowledge.services.embedding._BEGAN", timezone.now())  # All are started again.
+    monkeypatch.setattr("knowledge.indexing.embedding._BEGAN", timezone.now())  # All are started again.
     embed_pending()
 
     assert still_built == 2
@@ -250,7 +250,7 @@ def test_a_worker_does_not_wait_for_what_is_being_forgotten(monkeypatch):
         locked.enter_context(_locked(PassageVector.objects.first()))
         return Embedded(embedder.embed(texts))
 
-    monkeypatch.setattr("knowledge.services.embedding.embed_batch", embed_batch)
+    monkeypatch.setattr("knowledge.indexing.embedding.embed_batch", embed_batch)
 
     with locked:
         made = embed_pending()

@@ -6,13 +6,13 @@ import pytest
 
 from bigmind.core.errors import Conflict, Forbidden, NotFound
 from bigmind.core.operations import carry_out
+from knowledge.indexing.embedding import embed_pending
+from knowledge.indexing.re_embedding import rebuild_embeddings
+from knowledge.kb.entries import add_entry, delete_entry, update_entry
+from knowledge.kb.entry_imports import import_entries
+from knowledge.kb.entry_reading import entry_stats, get_entry, get_related_entries, list_entries, search_entries
+from knowledge.memory.trigger_levels import set_entry_trigger_level
 from knowledge.models import CachedVector, Entry, Passage, PassageVector
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry, delete_entry, update_entry
-from knowledge.services.entry_imports import import_entries
-from knowledge.services.entry_reading import entry_stats, get_entry, get_related_entries, list_entries, search_entries
-from knowledge.services.re_embedding import rebuild_embeddings
-from knowledge.services.trigger_levels import set_entry_trigger_level
 from tests.factories import make_actor
 from tests.lock_waits import meanwhile
 

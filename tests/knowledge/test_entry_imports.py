@@ -10,14 +10,14 @@ from uuid import uuid4
 import pytest
 from django.core.management import CommandError, call_command
 
-from bigmind.core.bulk_copy import copy_new
 from bigmind.core.errors import BigMindError
 from bigmind.core.operations import carry_out
+from bigmind.database.bulk_copy import copy_new
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.entries import add_entry, update_entry
+from knowledge.kb.entry_imports import import_entries
+from knowledge.kb.entry_reading import get_entry, search_entries
 from knowledge.models import Entry, Passage, PassageVector
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry, update_entry
-from knowledge.services.entry_imports import import_entries
-from knowledge.services.entry_reading import get_entry, search_entries
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

@@ -7,9 +7,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.entries import add_entry, update_entry
 from knowledge.models import Entry
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry, update_entry
 from tests.factories import make_actor, make_user
 from tests.knowledge.factories import make_chunk, make_entries, make_fact, make_note
 

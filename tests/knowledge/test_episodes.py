@@ -7,18 +7,18 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Profile
-from bigmind.core.periods import find_period_and_words
-from bigmind.core.token_counts import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from bigmind.text.periods import find_period_and_words
+from bigmind.text.token_counts import count_tokens
 from knowledge.capture.recall import recall_for
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.facts import store_fact
 from knowledge.models import Chunk, Conversation, Hypothesis, Session, Summary
-from knowledge.services.embedding import embed_pending
-from knowledge.services.episode_questions import read_episode_question
-from knowledge.services.episodes import answer_episode
-from knowledge.services.faceted_search import find_for_page
-from knowledge.services.facts import store_fact
-from knowledge.services.recall import recall
+from knowledge.recall.episode_questions import read_episode_question
+from knowledge.recall.episodes import answer_episode
+from knowledge.recall.faceted_search import find_for_page
+from knowledge.recall.recall import recall
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
@@ -177,7 +177,7 @@ def test_decisions_about_a_topic_come_first(actor, question):
 def test_it_is_said_when_something_was_last_talked_about(actor):
     for made in Session.objects.of(actor.user):
         Chunk.objects.create(session=made, user=actor.user, content=made.one_liner, seq=1)
-    from knowledge.services.sessions import index_session_and_chunks
+    from knowledge.context.sessions import index_session_and_chunks
 
     for made in Session.objects.of(actor.user):
         index_session_and_chunks(made)

@@ -8,8 +8,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from bigmind.core.separate_process import ProcessBudget
 from knowledge.models import Fact, Session
+from knowledge.parsers.separate_process import ProcessBudget
 from knowledge.transfer.readers import uploads
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_note, make_session

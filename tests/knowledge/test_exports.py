@@ -13,18 +13,18 @@ from django.utils import timezone
 from accounts.people.profiles import update_profile
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
-from bigmind.core.profile_sections import ProfileSection
-from bigmind.core.screening.policy import collect_notices
+from bigmind.environment.profile_sections import ProfileSection
+from bigmind.privacy.screening.policy import collect_notices
+from knowledge.context.sessions import end_session, start_session
+from knowledge.conversation.chunks import append_chunk
+from knowledge.exposures.feedback import give_feedback
+from knowledge.memory.archive import set_aside
+from knowledge.memory.facts import correct_fact, store_fact
+from knowledge.memory.hypotheses import add_hypothesis, resolve_hypothesis
+from knowledge.memory.notes import set_note
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Session
-from knowledge.services.archive import set_aside
-from knowledge.services.chunks import append_chunk
-from knowledge.services.facts import correct_fact, store_fact
-from knowledge.services.feedback import give_feedback
-from knowledge.services.hypotheses import add_hypothesis, resolve_hypothesis
-from knowledge.services.notes import set_note
-from knowledge.services.people_index import change_sharing
-from knowledge.services.recall import search_chunks
-from knowledge.services.sessions import end_session, start_session
+from knowledge.people.people_index import change_sharing
+from knowledge.recall.recall import search_chunks
 from knowledge.transfer.imports import import_memory
 from knowledge.transfer.passport import ProgramName, export_memory
 from tests.factories import make_actor

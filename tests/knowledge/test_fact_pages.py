@@ -3,8 +3,8 @@
 import pytest
 from django.urls import reverse
 
+from knowledge.memory.facts import correct_fact, deprecate_fact
 from knowledge.models import Fact
-from knowledge.services.facts import correct_fact, deprecate_fact
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_facts, make_session
 

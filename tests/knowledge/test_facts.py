@@ -6,12 +6,12 @@ import pytest
 from django.db import connection
 
 from bigmind.core.errors import Conflict, NotFound
+from knowledge.context.sessions import start_session
+from knowledge.context.start_context import get_context
+from knowledge.memory.facts import correct_fact, deprecate_fact, erase_fact, list_facts, restore_fact, store_fact
 from knowledge.models import Fact, Passage
-from knowledge.services import near_duplicates
-from knowledge.services.context import get_context
-from knowledge.services.facts import correct_fact, deprecate_fact, erase_fact, list_facts, restore_fact, store_fact
-from knowledge.services.near_duplicates import load_models
-from knowledge.services.sessions import start_session
+from knowledge.truth import near_duplicates
+from knowledge.truth.near_duplicates import load_models
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

@@ -10,14 +10,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.errors import Forbidden, NotFound
-from knowledge.models import Gap, Kind, UnansweredQuestion
-from knowledge.search.passages import erase_passages
-from knowledge.services import asking_again
-from knowledge.services.company import search_global
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry
-from knowledge.services.entry_reading import search_entries
-from knowledge.services.gaps import (
+from knowledge.exposures.gaps import (
     forget_old_questions,
     forget_question,
     list_gaps,
@@ -27,8 +20,15 @@ from knowledge.services.gaps import (
     see_gap,
     settle_gap,
 )
-from knowledge.services.recall import search_chunks
-from knowledge.services.semantic_search import semantic_search
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.company import search_global
+from knowledge.kb.entries import add_entry
+from knowledge.kb.entry_reading import search_entries
+from knowledge.models import Gap, Kind, UnansweredQuestion
+from knowledge.recall import asking_again
+from knowledge.recall.recall import search_chunks
+from knowledge.recall.semantic_search import semantic_search
+from knowledge.search.passages import erase_passages
 from knowledge.tasks import embed_pending as embed_pending_task
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user

@@ -10,10 +10,10 @@ from django.utils import timezone
 from accounts.models import Alert
 from curation.models import Channel, Delivery
 from curation.services.inbox import inbox_of
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.archive import set_aside
 from knowledge.models import CompanyEntry, Hypothesis
-from knowledge.services.archive import set_aside
-from knowledge.services.embedding import embed_pending
-from knowledge.services.semantic_search import semantic_search
+from knowledge.recall.semantic_search import semantic_search
 from tests.curation.factories import decide_at_latest, propose
 from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session

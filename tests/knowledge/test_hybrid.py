@@ -5,12 +5,12 @@ from dataclasses import asdict
 import pytest
 from django.db import connection
 
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.entries import add_entry
+from knowledge.kb.entry_reading import search_entries
 from knowledge.models import Fact, PassageVector
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry
-from knowledge.services.entry_reading import search_entries
-from knowledge.services.hits import Hits
-from knowledge.services.semantic_search import semantic_search
+from knowledge.recall.hits import Hits
+from knowledge.recall.semantic_search import semantic_search
 from tests.factories import make_actor
 from tests.knowledge.factories import make_entries, make_fact, make_facts, make_note
 

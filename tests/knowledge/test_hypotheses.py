@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from accounts.actor import Actor, acts
 from bigmind.core.errors import Conflict
+from knowledge.memory.calibration import track_records
+from knowledge.memory.hypotheses import add_hypothesis, correct_hypothesis, list_hypotheses, resolve_hypothesis
 from knowledge.models import Hypothesis
-from knowledge.services.calibration import track_records
-from knowledge.services.hypotheses import add_hypothesis, correct_hypothesis, list_hypotheses, resolve_hypothesis
 from tests.factories import make_actor, make_agent, make_user
 
 pytestmark = pytest.mark.django_db

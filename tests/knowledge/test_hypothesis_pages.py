@@ -3,8 +3,8 @@
 import pytest
 from django.urls import reverse
 
+from knowledge.memory.hypotheses import resolve_hypothesis
 from knowledge.models import Hypothesis
-from knowledge.services.hypotheses import resolve_hypothesis
 from tests.factories import make_actor
 from tests.knowledge.factories import make_hypothesis
 

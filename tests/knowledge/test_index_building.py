@@ -8,11 +8,11 @@ from django.utils import timezone
 
 from accounts.models import TaskTally
 from accounts.services.task_statistics import tally_task
+from knowledge.indexing.embedding import embed_pending, progress, start_again
 from knowledge.models import Kind, PassageVector
 from knowledge.search import indexes
 from knowledge.search.filters import Filters
 from knowledge.search.indexes import scope_of_owner
-from knowledge.services.embedding import embed_pending, progress, start_again
 from tests.factories import make_actor
 from tests.knowledge.test_search_at_scale import large_from, remember, share_found
 

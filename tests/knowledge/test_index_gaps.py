@@ -12,13 +12,13 @@ from django.utils import timezone
 from accounts.models import TaskTally
 from accounts.services.task_statistics import tally_task
 from bigmind.observability import health
+from knowledge.context.sessions import correct_session, start_session
+from knowledge.indexing.embedding import embed_pending
+from knowledge.indexing.index_gaps import check_index, find_gaps
 from knowledge.kinds import KINDS
+from knowledge.memory.upkeep import check_health
 from knowledge.models import STALE_AFTER, Fact, IndexGap, Kind, Passage, PassageVector, Session
-from knowledge.services.embedding import embed_pending
-from knowledge.services.index_gaps import check_index, find_gaps
-from knowledge.services.semantic_search import semantic_search
-from knowledge.services.sessions import correct_session, start_session
-from knowledge.services.upkeep import check_health
+from knowledge.recall.semantic_search import semantic_search
 from tests.everything import make_one_of_everything
 from tests.factories import make_actor
 from tests.knowledge.factories import make_chunk, make_fact

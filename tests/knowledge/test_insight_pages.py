@@ -5,9 +5,9 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Call, Role
+from knowledge.context.sessions import end_session, start_session
 from knowledge.models import Gap, UnansweredQuestion
-from knowledge.services.semantic_search import semantic_search
-from knowledge.services.sessions import end_session, start_session
+from knowledge.recall.semantic_search import semantic_search
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_fact

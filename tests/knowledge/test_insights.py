@@ -11,13 +11,13 @@ from accounts.actor import Actor
 from accounts.models import Call
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
-from bigmind.core.token_counts import count_tokens
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from bigmind.text.token_counts import count_tokens
+from knowledge.context.sessions import end_session, start_session
+from knowledge.exposures.insights import look_at_knowledge, look_at_use
+from knowledge.kb.company import search_global
 from knowledge.models import Fact
-from knowledge.services.company import search_global
-from knowledge.services.insights import look_at_knowledge, look_at_use
-from knowledge.services.sessions import end_session, start_session
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_fact

@@ -13,19 +13,13 @@ from accounts.actor import Actor
 from accounts.models import Instance
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.operations import carry_out
-from bigmind.core.profile_sections import ProfileSection
+from bigmind.environment.profile_sections import ProfileSection
 from bigmind.gate import perform
 from bigmind.observability.bounds import delete_past_bounds
 from bigmind.operations import CATALOGUE
-from knowledge.services.directory import list_directory
-from knowledge.services.instances import (
-    MOST_EACH,
-    Registration,
-    forget_instance,
-    list_instances,
-    register_instance,
-)
-from knowledge.services.people_index import change_sharing
+from knowledge.people.directory import list_directory
+from knowledge.people.instances import MOST_EACH, Registration, forget_instance, list_instances, register_instance
+from knowledge.people.people_index import change_sharing
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor, make_user
 

@@ -15,8 +15,8 @@ from bigmind.core.export_section import ExportSection
 from curation.decisions.forgetting import Forgotten
 from knowledge.capture.triggers import _sources
 from knowledge.kinds import KIND_OF_WORD, KINDS, LISTED, OWN, erase_own
+from knowledge.memory.upkeep import Stats
 from knowledge.models import Kind
-from knowledge.services.upkeep import Stats
 from knowledge.transfer.exports import MemoryDocument
 from knowledge.transfer.parts import MemoryPart
 from tests.factories import make_actor

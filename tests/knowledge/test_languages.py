@@ -3,12 +3,12 @@
 import pytest
 from django.db import connection
 
+from knowledge.indexing.passage_rewriting import read_languages
+from knowledge.kb.entry_imports import NewEntry, import_entries
 from knowledge.models import Passage
+from knowledge.recall.semantic_search import semantic_search
 from knowledge.search import languages
 from knowledge.search.languages import language_of
-from knowledge.services.entry_imports import NewEntry, import_entries
-from knowledge.services.passage_rewriting import read_languages
-from knowledge.services.semantic_search import semantic_search
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact
 

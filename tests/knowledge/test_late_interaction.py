@@ -5,12 +5,12 @@ import pytest
 
 from knowledge.embeddings.minilm import MiniLM
 from knowledge.embeddings.providers import provider
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.facts import store_fact
 from knowledge.models import CachedVector, Kind
 from knowledge.search.filters import Filters
 from knowledge.search.hybrid import search
 from knowledge.search.late_interaction import PassageTokens, similarities, weigh_tokens
-from knowledge.services.embedding import embed_pending
-from knowledge.services.facts import store_fact
 from tests.factories import make_actor
 
 

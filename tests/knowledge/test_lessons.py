@@ -13,13 +13,13 @@ from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.entries import add_entry, delete_entry, update_entry
+from knowledge.kb.entry_imports import import_entries
 from knowledge.lessons.lookup import lesson_for
+from knowledge.memory.facts import store_fact
 from knowledge.models import EntryFingerprint, LessonAsked
 from knowledge.models.person_digests import DIGEST_CHARS, digest_of_person
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry, delete_entry, update_entry
-from knowledge.services.entry_imports import import_entries
-from knowledge.services.facts import store_fact
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

@@ -10,11 +10,11 @@ import pytest
 from django.db import connection
 
 from accounts.actor import Actor
-from bigmind.core.rls import rls_bypass
+from bigmind.database.rls import rls_bypass
+from knowledge.indexing import embedding
+from knowledge.indexing.embedding import embed_pending
 from knowledge.models import EmbeddingSpace, Fact, Kind, Passage, PassageVector
-from knowledge.services import embedding
-from knowledge.services.embedding import embed_pending
-from knowledge.services.near_duplicates import compare_next
+from knowledge.truth.near_duplicates import compare_next
 from tests.factories import make_actor
 from tests.knowledge.factories import make_facts
 

@@ -6,8 +6,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from knowledge.memory.archive import set_aside
 from knowledge.models import Note
-from knowledge.services.archive import set_aside
 from tests.factories import make_actor
 from tests.knowledge.factories import make_note
 

@@ -8,10 +8,10 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.keys import create_key, rotate_key
 from bigmind.core.errors import Conflict, Invalid, NotFound
+from knowledge.memory.archive import set_aside
+from knowledge.memory.notes import delete_note, get_notes, note_domains, rename_note, set_note
 from knowledge.models import Note, Passage
-from knowledge.services.archive import set_aside
-from knowledge.services.notes import delete_note, get_notes, note_domains, rename_note, set_note
-from knowledge.services.recall import search_notes
+from knowledge.recall.recall import search_notes
 from knowledge.tasks import forget_expired_notes
 from tests.factories import make_actor
 from tests.lock_waits import meanwhile

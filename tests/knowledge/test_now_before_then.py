@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 import pytest
 from django.utils import timezone
 
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.facts import store_fact
 from knowledge.models import Fact, Passage
-from knowledge.services.embedding import embed_pending
-from knowledge.services.facts import store_fact
-from knowledge.services.question_periods import find_then
-from knowledge.services.semantic_search import semantic_search
+from knowledge.recall.question_periods import find_then
+from knowledge.recall.semantic_search import semantic_search
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

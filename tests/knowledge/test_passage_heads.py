@@ -4,14 +4,14 @@ from datetime import UTC, datetime
 
 import pytest
 
+from knowledge.context.sessions import end_session
+from knowledge.conversation.chunks import index_chunk
+from knowledge.indexing.embedding import AGAIN, embed_pending
+from knowledge.indexing.passage_rewriting import rewrite_passages
+from knowledge.kb.entries import add_entry
 from knowledge.models import Chunk, Kind, Passage, PassageVector
+from knowledge.recall.semantic_search import semantic_search
 from knowledge.search.passage_splitting import heads_of, split_text
-from knowledge.services.chunks import index_chunk
-from knowledge.services.embedding import AGAIN, embed_pending
-from knowledge.services.entries import add_entry
-from knowledge.services.passage_rewriting import rewrite_passages
-from knowledge.services.semantic_search import semantic_search
-from knowledge.services.sessions import end_session
 from tests.factories import make_actor
 from tests.knowledge.factories import make_chunk, make_fact, make_session
 

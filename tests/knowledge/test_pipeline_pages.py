@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from knowledge.embeddings.circuit import FAILURES, Circuit
 from knowledge.embeddings.pace import note_pace
+from knowledge.indexing.embedding import AGAIN, active_space, embed_pending, progress, start_again, stop_rebuild
+from knowledge.kb.entries import add_entry
 from knowledge.models import CachedVector, EmbeddingSpace, Kind, Passage, PassageVector
 from knowledge.search.passages import Indexed, index_new
-from knowledge.services.embedding import AGAIN, active_space, embed_pending, progress, start_again, stop_rebuild
-from knowledge.services.entries import add_entry
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_facts
 

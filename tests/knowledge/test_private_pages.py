@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 import bigmind.urls  # noqa: F401 - it registers the converters that these routes use
+from knowledge.kb.entries import add_entry
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Passage, Session
-from knowledge.services.entries import add_entry
 from knowledge.urls import urlpatterns
 from tests.factories import make_actor
 from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session

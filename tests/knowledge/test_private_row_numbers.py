@@ -10,12 +10,12 @@ from accounts.actor import Actor
 from accounts.people.user_deletion import delete_user
 from bigmind.core.errors import NotFound
 from bigmind.core.private_row_numbers import NumberRows, number_of
-from bigmind.core.text import digest
+from bigmind.text.hygiene import digest
 from knowledge.kinds import KINDS
+from knowledge.memory.facts import erase_fact, list_facts, own_fact, store_fact
+from knowledge.memory.hypotheses import add_hypothesis
+from knowledge.memory.notes import set_note
 from knowledge.models import Fact
-from knowledge.services.facts import erase_fact, list_facts, own_fact, store_fact
-from knowledge.services.hypotheses import add_hypothesis
-from knowledge.services.notes import set_note
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

@@ -11,10 +11,10 @@ from django.db import connection
 
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
+from knowledge.context.sessions import start_session
+from knowledge.kb.entries import add_entry, delete_entry, update_entry
+from knowledge.kb.entry_imports import import_entries
 from knowledge.models import Entry, Session
-from knowledge.services.entries import add_entry, delete_entry, update_entry
-from knowledge.services.entry_imports import import_entries
-from knowledge.services.sessions import start_session
 from knowledge.transfer.imports import import_memory
 from knowledge.transfer.passport import export_memory
 from tests.factories import make_actor

@@ -12,15 +12,15 @@ from accounts.actor import Actor
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.private_row_numbers import number_in
-from bigmind.core.token_counts import count_tokens
+from bigmind.text.token_counts import count_tokens
+from knowledge.context.sessions import end_session
+from knowledge.conversation.chunks import append_chunk
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.entries import add_entry
 from knowledge.models import Fact, Note, Session
+from knowledge.recall.recall import search_chunks, search_notes
+from knowledge.recall.semantic_search import semantic_search
 from knowledge.search.excerpts import excerpt_of
-from knowledge.services.chunks import append_chunk
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry
-from knowledge.services.recall import search_chunks, search_notes
-from knowledge.services.semantic_search import semantic_search
-from knowledge.services.sessions import end_session
 from knowledge.shapes.recall import RecollectionsShape
 from knowledge.templatetags.agent import hit_label
 from tests.factories import make_actor

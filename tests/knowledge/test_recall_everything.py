@@ -10,16 +10,16 @@ from django.utils import timezone
 from pgvector import HalfVector
 
 from accounts.actor import Actor
-from bigmind.core.text import digest
-from bigmind.core.token_counts import count_tokens
+from bigmind.text.hygiene import digest
+from bigmind.text.token_counts import count_tokens
 from curation.proposals.proposals import promote_to_global
+from knowledge.context.sessions import end_session, start_session
 from knowledge.embeddings.providers import provider
+from knowledge.indexing.embedding import embed_pending, space_of
+from knowledge.kb.entries import add_entry
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import Fact, Kind, Passage, PassageVector, Reference, ReferenceCollection, UnansweredQuestion
-from knowledge.services.embedding import embed_pending, space_of
-from knowledge.services.entries import add_entry
-from knowledge.services.recall import GROUPS, Recollections, recall
-from knowledge.services.sessions import end_session, start_session
+from knowledge.recall.recall import GROUPS, Recollections, recall
 from knowledge.shapes.recall import RecallShape
 from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import (

@@ -5,17 +5,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
+from knowledge.context.sessions import start_session
+from knowledge.conversation.chunks import append_chunk, index_chunk
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.facts import store_fact
 from knowledge.models import Chunk, Fact, Kind
+from knowledge.recall.semantic_search import semantic_search
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import forget_statistics
 from knowledge.search.hybrid import search
 from knowledge.search.spelling import forget_vocabularies
-from knowledge.services.chunks import append_chunk, index_chunk
-from knowledge.services.embedding import embed_pending
-from knowledge.services.fact_index import index_fact
-from knowledge.services.facts import store_fact
-from knowledge.services.semantic_search import semantic_search
-from knowledge.services.sessions import start_session
+from knowledge.truth.fact_index import index_fact
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_note
 

@@ -4,6 +4,8 @@ import pytest
 
 from bigmind.core.errors import Forbidden, Invalid, NotFound
 from bigmind.core.operations import carry_out
+from knowledge.exposures.feedback import give_feedback
+from knowledge.indexing.embedding import embed_pending
 from knowledge.models import Reference
 from knowledge.references.checks import check_command
 from knowledge.references.editing import (
@@ -16,8 +18,6 @@ from knowledge.references.editing import (
 from knowledge.references.imports import import_references
 from knowledge.references.readers.reference_drafts import CommandForm, Option, ReferenceDraft
 from knowledge.references.search import search_knowledge
-from knowledge.services.embedding import embed_pending
-from knowledge.services.feedback import give_feedback
 from tests.factories import make_actor
 from tests.knowledge.factories import make_draft, make_reference
 from tests.worlds import keep_world
@@ -359,7 +359,7 @@ def test_what_people_say_moves_the_order_a_bounded_amount_and_is_told(actor):
 
 
 def test_references_are_found_by_the_search_over_everything(actor):
-    from knowledge.services.semantic_search import semantic_search
+    from knowledge.recall.semantic_search import semantic_search
 
     embed_pending()
 

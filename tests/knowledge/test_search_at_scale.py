@@ -11,9 +11,12 @@ from django.db import connection, transaction
 from pgvector import HalfVector
 
 from accounts.models import User
-from bigmind.core.text import digest
+from bigmind.text.hygiene import digest
 from knowledge.embeddings.hashing import Hashing
 from knowledge.embeddings.providers import provider
+from knowledge.indexing.embedding import space_of
+from knowledge.kb.entries import add_entry
+from knowledge.kb.entry_reading import search_entries
 from knowledge.models import EmbeddingSpace, Entry, Kind, Passage, PassageVector
 from knowledge.search import filters, indexes
 from knowledge.search import retrievers as arms
@@ -22,9 +25,6 @@ from knowledge.search.frequencies import count_words, forget_statistics, selecti
 from knowledge.search.indexes import scope_of_owner
 from knowledge.search.retrievers import retrieve_by_meaning, retrieve_by_words
 from knowledge.search.spelling import forget_vocabularies
-from knowledge.services.embedding import space_of
-from knowledge.services.entries import add_entry
-from knowledge.services.entry_reading import search_entries
 from tests.conftest import _empty_database
 from tests.factories import make_actor
 

@@ -7,11 +7,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from bigmind.core.text import digest
+from bigmind.text.hygiene import digest
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.company import index_company_entry
+from knowledge.kb.entries import add_entry
 from knowledge.models import CompanyEntry, Fact, Status
-from knowledge.services.company import index_company_entry
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry
 from tests.factories import make_actor, make_user
 from tests.knowledge.factories import make_chunk, make_fact, make_facts, make_note, make_session
 

@@ -11,9 +11,9 @@ from django.core.management import CommandError, call_command
 from django.core.management.base import OutputWrapper
 
 from bigmind.management.base import ProgressBar
+from knowledge.kb.entries import add_entry, update_entry
+from knowledge.kb.entry_reading import search_entries
 from knowledge.models import Entry
-from knowledge.services.entries import add_entry, update_entry
-from knowledge.services.entry_reading import search_entries
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

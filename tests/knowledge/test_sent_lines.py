@@ -14,13 +14,13 @@ from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from curation.decisions.forgetting import forget_source
 from curation.decisions.withdrawn_sources import quarantine
+from knowledge.context.sessions import end_session, erase_session, start_session
+from knowledge.context.start_context import get_context
+from knowledge.exposures.sent_lines import ERASED, forget_old_texts
 from knowledge.kinds import KINDS
+from knowledge.memory.facts import correct_fact, erase_fact
+from knowledge.memory.hypotheses import add_hypothesis, erase_hypothesis
 from knowledge.models import Fact, Receipt, ReceiptText, Session
-from knowledge.services.context import get_context
-from knowledge.services.facts import correct_fact, erase_fact
-from knowledge.services.hypotheses import add_hypothesis, erase_hypothesis
-from knowledge.services.sent_lines import ERASED, forget_old_texts
-from knowledge.services.sessions import end_session, erase_session, start_session
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import make_fact, make_facts, make_session

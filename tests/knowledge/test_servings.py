@@ -9,17 +9,17 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.models import SCOPES
 from bigmind.core.errors import Invalid, NotFound
+from knowledge.context.company import most_relevant
+from knowledge.context.sessions import end_session, erase_session, start_session
+from knowledge.context.start_context import get_context
+from knowledge.exposures.context_receipts import GONE, receipt_of
+from knowledge.exposures.exposures import CITING, PEOPLE_ASKED, SESSIONS_ASKED, UseCounts, counts_of, tally_servings
+from knowledge.exposures.feedback import give_feedback
+from knowledge.exposures.insights import look_at_knowledge
+from knowledge.kb.company import search_global
+from knowledge.memory.facts import erase_fact
 from knowledge.models import CompanyEntry, Feedback, Proof, Receipt, Serving, Session
-from knowledge.services.company import search_global
-from knowledge.services.context import get_context
-from knowledge.services.context_company import most_relevant
-from knowledge.services.context_receipts import GONE, receipt_of
-from knowledge.services.exposures import CITING, PEOPLE_ASKED, SESSIONS_ASKED, UseCounts, counts_of, tally_servings
-from knowledge.services.facts import erase_fact
-from knowledge.services.feedback import give_feedback
-from knowledge.services.insights import look_at_knowledge
-from knowledge.services.semantic_search import semantic_search
-from knowledge.services.sessions import end_session, erase_session, start_session
+from knowledge.recall.semantic_search import semantic_search
 from tests.curation.factories import approved_entry, decide_at_latest
 from tests.factories import make_actor, make_agent, make_key, make_user
 from tests.knowledge.factories import make_company, make_fact, make_facts, make_session

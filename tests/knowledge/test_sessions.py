@@ -9,13 +9,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from bigmind.core.errors import NotFound
-from bigmind.core.screening.policy import collect_notices
-from knowledge.models import AUTO_CLOSED, Passage, Session
-from knowledge.services.chunks import append_chunk, flag_important
-from knowledge.services.context import get_context
-from knowledge.services.facts import store_fact
-from knowledge.services.recall import search_chunks
-from knowledge.services.sessions import (
+from bigmind.privacy.screening.policy import collect_notices
+from knowledge.context.sessions import (
     correct_session,
     end_session,
     erase_session,
@@ -23,6 +18,11 @@ from knowledge.services.sessions import (
     list_sessions,
     start_session,
 )
+from knowledge.context.start_context import get_context
+from knowledge.conversation.chunks import append_chunk, flag_important
+from knowledge.memory.facts import store_fact
+from knowledge.models import AUTO_CLOSED, Passage, Session
+from knowledge.recall.recall import search_chunks
 from knowledge.tasks import close_stale_sessions
 from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import make_session

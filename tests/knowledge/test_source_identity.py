@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from bigmind.core.repositories import place_of, plain_repository, read_place
+from knowledge.kb.entry_sources import import_source
 from knowledge.models import Entry
 from knowledge.parsers.entries import SourceEntry
-from knowledge.services.entry_sources import import_source
+from knowledge.parsers.repositories import place_of, plain_repository, read_place
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

@@ -5,13 +5,13 @@ from django.db import connection, transaction
 from pgvector import HalfVector
 
 from knowledge.embeddings.providers import provider
+from knowledge.indexing.embedding import embed_pending, space_of
+from knowledge.kb.entry_imports import NewEntry, import_entries
 from knowledge.models import Kind
 from knowledge.search import indexes
 from knowledge.search.filters import Filters
 from knowledge.search.indexes import keep_statistics, scope_of_owner
 from knowledge.search.retrievers import retrieve_by_meaning
-from knowledge.services.embedding import embed_pending, space_of
-from knowledge.services.entry_imports import NewEntry, import_entries
 from tests.factories import make_actor
 
 IMPORTED = 350
@@ -27,7 +27,7 @@ def known_to_be_empty(transactional_db, monkeypatch):
 
 def test_vectors_are_compared_without_reading_all_of_them_for_each_passage(known_to_be_empty, monkeypatch):
     # Pointing asks for each entry anew, so long that PostgreSQL has looked by itself.
-    monkeypatch.setattr("knowledge.services.embedding.compare_next", lambda space, most: 0)
+    monkeypatch.setattr("knowledge.indexing.embedding.compare_next", lambda space, most: 0)
     _import(IMPORTED)
     embed_pending()
     vector = HalfVector([1.0] * provider().dimensions)

@@ -7,9 +7,9 @@ import pytest
 from accounts.people.profiles import update_profile
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from knowledge.services.context import get_context
-from knowledge.services.doubtful_facts import why_doubtful
-from knowledge.services.facts import store_fact
+from knowledge.context.start_context import get_context
+from knowledge.memory.facts import store_fact
+from knowledge.truth.doubtful_facts import why_doubtful
 from tests.factories import make_actor
 
 

@@ -4,12 +4,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.facts import deprecate_fact, store_fact
 from knowledge.models import Kind
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import forget_statistics
 from knowledge.search.hybrid import cosines_each, search_each
-from knowledge.services.embedding import embed_pending
-from knowledge.services.facts import deprecate_fact, store_fact
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor
 from tests.knowledge.factories import make_facts

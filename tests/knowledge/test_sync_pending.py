@@ -8,8 +8,8 @@ import pytest
 import yaml
 from django.core.management import CommandError, call_command
 
+from knowledge.kb.entries import add_entry
 from knowledge.models import Entry
-from knowledge.services.entries import add_entry
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

@@ -9,12 +9,12 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.operations import carry_out
+from knowledge.context.sessions import start_session
+from knowledge.conversation.chunks import flag_important
+from knowledge.conversation.closing_sessions import close_sessions
+from knowledge.memory.facts import deprecate_fact
+from knowledge.memory.hypotheses import add_hypothesis
 from knowledge.models import AUTO_CLOSED, Fact, Hypothesis, Passage, Session, TidyingAnswer
-from knowledge.services.chunks import flag_important
-from knowledge.services.closing_sessions import close_sessions
-from knowledge.services.facts import deprecate_fact
-from knowledge.services.hypotheses import add_hypothesis
-from knowledge.services.sessions import start_session
 from knowledge.tidying.answers import Answered, Tidying, tidy
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_session

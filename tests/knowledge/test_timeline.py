@@ -8,10 +8,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from bigmind.core.operations import carry_out
+from knowledge.memory.facts import correct_fact
+from knowledge.memory.hypotheses import resolve_hypothesis
+from knowledge.memory.timeline import see_timeline
 from knowledge.models import Fact
-from knowledge.services.facts import correct_fact
-from knowledge.services.hypotheses import resolve_hypothesis
-from knowledge.services.timeline import see_timeline
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_facts, make_hypothesis, make_note, make_session

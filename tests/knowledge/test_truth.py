@@ -5,13 +5,13 @@ import pytest
 from bigmind.core.errors import Conflict
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from knowledge.context.start_context import get_context
 from knowledge.embeddings.hashing import Hashing
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.entries import add_entry
+from knowledge.memory.facts import correct_fact, deprecate_fact, restore_fact, store_fact
 from knowledge.models import Fact
-from knowledge.services.context import get_context
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry
-from knowledge.services.facts import correct_fact, deprecate_fact, restore_fact, store_fact
-from knowledge.services.recall import recall
+from knowledge.recall.recall import recall
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor
 
@@ -251,8 +251,8 @@ def test_what_was_said_to_hold_beside_it_is_not_labelled_when_the_vectors_are_ma
 
 
 def test_with_a_remote_model_a_worker_labels_what_it_finds(monkeypatch):
-    monkeypatch.setattr("knowledge.services.near_duplicates.provider", lambda: Hashing(is_local=False))
-    monkeypatch.setattr("knowledge.services.near_duplicates.retrieve_by_words", _find_nothing)
+    monkeypatch.setattr("knowledge.truth.near_duplicates.provider", lambda: Hashing(is_local=False))
+    monkeypatch.setattr("knowledge.truth.near_duplicates.retrieve_by_words", _find_nothing)
     actor = make_actor()
     old, new = store(actor, TUESDAY).fact, store(actor, THURSDAY)
     assert new.similar == []

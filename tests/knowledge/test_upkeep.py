@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from knowledge.context.sessions import end_session, get_session_detail, start_session
+from knowledge.conversation.chunks import append_chunk
+from knowledge.memory.facts import deprecate_fact, store_fact
+from knowledge.memory.upkeep import check_health, get_profile_url, get_stats, open_profile, vacuum
 from knowledge.models import Chunk, Fact, Passage
-from knowledge.services.chunks import append_chunk
-from knowledge.services.facts import deprecate_fact, store_fact
-from knowledge.services.sessions import end_session, get_session_detail, start_session
-from knowledge.services.upkeep import check_health, get_profile_url, get_stats, open_profile, vacuum
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

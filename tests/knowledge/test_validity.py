@@ -9,23 +9,16 @@ from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from knowledge.context.start_context import get_context
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.facts import correct_fact, deprecate_fact, erase_fact, list_facts, restore_fact, store_fact
 from knowledge.models import Fact, Passage
-from knowledge.services.context import get_context
-from knowledge.services.embedding import embed_pending
-from knowledge.services.fact_index import index_replaced_facts
-from knowledge.services.facts import (
-    correct_fact,
-    deprecate_fact,
-    erase_fact,
-    list_facts,
-    restore_fact,
-    store_fact,
-)
-from knowledge.services.recall import recall
-from knowledge.services.semantic_search import semantic_search
+from knowledge.recall.recall import recall
+from knowledge.recall.semantic_search import semantic_search
 from knowledge.tidying.answers import tidy
 from knowledge.transfer.imports import import_memory
 from knowledge.transfer.passport import export_memory
+from knowledge.truth.fact_index import index_replaced_facts
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

@@ -7,11 +7,11 @@ from django.utils import timezone
 
 from accounts.models import User
 from knowledge.embeddings.hashing import Hashing
+from knowledge.indexing.embedding import AGAIN, _claim, embed_pending, progress
+from knowledge.kb.entries import add_entry
+from knowledge.memory.facts import store_fact
 from knowledge.models import EmbeddingSpace, Kind, PassageVector
 from knowledge.search.passages import Indexed, index_new
-from knowledge.services.embedding import AGAIN, _claim, embed_pending, progress
-from knowledge.services.entries import add_entry
-from knowledge.services.facts import store_fact
 from tests.factories import make_actor
 
 WAITING = 1_500

@@ -32,14 +32,19 @@ from bigmind.core.signed_documents import SignatureVerdict
 from bigmind.gate import perform
 from bigmind.observability import health
 from bigmind.operations import CATALOGUE
-from bigmind.scrub import files, notes
-from bigmind.scrub.matching import describe_needles, needles_of, read_needles, replace_in
-from bigmind.scrub.rows import models_to_scrub, text_columns, why_kept
-from bigmind.scrub.scrubbing import preview_scrub, scrub_text
+from bigmind.privacy.scrub import files, notes
+from bigmind.privacy.scrub.matching import describe_needles, needles_of, read_needles, replace_in
+from bigmind.privacy.scrub.rows import models_to_scrub, text_columns, why_kept
+from bigmind.privacy.scrub.scrubbing import preview_scrub, scrub_text
 from curation.decisions.history import find_broken_seals
+from curation.decisions.overlaps import compare
 from curation.models import Comparison, Review
-from curation.proposals.overlaps import compare
 from knowledge.capture.triggers import renew_triggers
+from knowledge.context.sessions import start_session
+from knowledge.exposures.withdrawals import hear_recalls
+from knowledge.indexing.embedding import embed_pending
+from knowledge.kb.entries import add_entry
+from knowledge.memory.facts import store_fact
 from knowledge.models import (
     AskedQuestion,
     CachedVector,
@@ -52,11 +57,6 @@ from knowledge.models import (
     PassageVector,
     UnansweredQuestion,
 )
-from knowledge.services.embedding import embed_pending
-from knowledge.services.entries import add_entry
-from knowledge.services.facts import store_fact
-from knowledge.services.sessions import start_session
-from knowledge.services.withdrawals import hear_recalls
 from knowledge.transfer.passport import ProgramName, export_memory
 from tests.backup.conftest import on_database
 from tests.browser.planting import _let_histories_be_changed, _with_text
@@ -89,7 +89,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     own = notes.environment().model_copy(update={"home": tmp_path / "home"})
     for folder in files.FOLDERS:
         (own.home / folder).mkdir(parents=True)
-    for module in ("bigmind.scrub.notes", "bigmind.scrub.files", "bigmind.backup.restoring"):
+    for module in ("bigmind.privacy.scrub.notes", "bigmind.privacy.scrub.files", "bigmind.backup.restoring"):
         monkeypatch.setattr(f"{module}.environment", lambda: own)
     return Path(own.home)
 
@@ -265,7 +265,7 @@ def redis(tmp_path, monkeypatch, settings):
     """A Redis of its own, which the cache and the queue use."""
     with RedisServer(tmp_path) as server:
         own = files.environment().model_copy(update={"redis_url": SecretStr(server.url)})
-        monkeypatch.setattr("bigmind.scrub.files.environment", lambda: own)
+        monkeypatch.setattr("bigmind.privacy.scrub.files.environment", lambda: own)
         settings.CACHES = {"default": {"BACKEND": "bigmind.cache.ForgivingRedisCache", "LOCATION": server.url}}
         with Redis.from_url(server.url) as client:
             yield client

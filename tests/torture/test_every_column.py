@@ -16,7 +16,7 @@ from accounts.actor import Actor
 from accounts.models import Profile
 from accounts.people.profiles import update_profile
 from bigmind.core.operations import carry_out
-from bigmind.core.text import digest
+from bigmind.text.hygiene import digest
 from knowledge.app_maps.argument_types import LearntEntity
 from knowledge.app_maps.learning import learn_app
 from knowledge.models import (

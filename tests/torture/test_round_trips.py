@@ -12,9 +12,9 @@ from accounts.models import User
 from bigmind.backup.making import make_backup
 from bigmind.backup.restoring import restore_backup
 from curation.services.foreign_imports import import_bundle
+from knowledge.indexing.embedding import embed_pending
 from knowledge.models import Fact
-from knowledge.services.embedding import embed_pending
-from knowledge.services.semantic_search import semantic_search
+from knowledge.recall.semantic_search import semantic_search
 from knowledge.transfer.passport import export_memory
 from knowledge.transfer.readers.bundles import bundle_of
 from tests.backup.conftest import fresh, on_database  # noqa: F401 - a fixture

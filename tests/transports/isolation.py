@@ -17,12 +17,18 @@ from accounts.models import ApiKey, Instance, Profile, Sharing, User
 from accounts.oauth.app_tokens import let_in, oauth_address
 from accounts.oauth.connected_apps import introduce_app
 from accounts.people.profiles import update_profile
-from bigmind.core.profile_sections import ProfileSection
+from bigmind.environment.profile_sections import ProfileSection
+from curation.decisions.golden_questions import pin_golden_question
 from curation.models import Claim, Comment, GoldenQuestion
 from curation.proposals.proposals import promote_to_global
-from curation.services.golden_questions import pin_golden_question
 from knowledge.app_maps.argument_types import LearntEntity
 from knowledge.app_maps.learning import learn_app
+from knowledge.context.sessions import end_session, start_session
+from knowledge.conversation.chunks import append_chunk
+from knowledge.kb.entries import add_entry
+from knowledge.memory.facts import deprecate_fact, store_fact
+from knowledge.memory.hypotheses import add_hypothesis
+from knowledge.memory.notes import set_note
 from knowledge.models import (
     Act,
     AmbiguousName,
@@ -52,14 +58,8 @@ from knowledge.models import (
     TidyingAnswer,
     UnansweredQuestion,
 )
-from knowledge.services.chunks import append_chunk
-from knowledge.services.entries import add_entry
-from knowledge.services.facts import deprecate_fact, store_fact
-from knowledge.services.hypotheses import add_hypothesis
-from knowledge.services.instances import register_instance
-from knowledge.services.notes import set_note
-from knowledge.services.people_index import change_sharing
-from knowledge.services.sessions import end_session, start_session
+from knowledge.people.instances import register_instance
+from knowledge.people.people_index import change_sharing
 from knowledge.tidying.suggestions import suggestions_for
 from knowledge.transfer.passport import export_memory
 from tests.curation.factories import decide_at_latest

@@ -18,17 +18,17 @@ from bigmind.core.operations import Operation
 from bigmind.management.commands.op import CLIENT
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.examples import example_arguments
+from curation.decisions.golden_questions import pin_golden_question
 from curation.proposals.proposals import promote_to_global
-from curation.services.golden_questions import pin_golden_question
 from knowledge.app_maps.learning import learn_app
+from knowledge.context.sessions import end_session, start_session
+from knowledge.conversation.chunks import append_chunk
+from knowledge.kb.entries import add_entry
+from knowledge.memory.facts import deprecate_fact, store_fact
+from knowledge.memory.hypotheses import add_hypothesis
+from knowledge.memory.notes import set_note
 from knowledge.models import Conversation
-from knowledge.services.chunks import append_chunk
-from knowledge.services.entries import add_entry
-from knowledge.services.facts import deprecate_fact, store_fact
-from knowledge.services.hypotheses import add_hypothesis
-from knowledge.services.instances import register_instance
-from knowledge.services.notes import set_note
-from knowledge.services.sessions import end_session, start_session
+from knowledge.people.instances import register_instance
 from tests.curation.factories import approved_entry
 from tests.factories import make_key, make_user
 from tests.knowledge.factories import make_reference

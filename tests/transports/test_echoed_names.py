@@ -18,8 +18,8 @@ from accounts.actor import Actor
 from accounts.models import SCOPES, Role, User
 from bigmind.core.errors import BigMindError
 from bigmind.core.operations import Operation, carry_out
-from bigmind.core.text import echo, echo_code, mention
 from bigmind.operations import CATALOGUE
+from bigmind.text.hygiene import echo, echo_code, mention
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool
 from bigmind.transports.rest.examples import example_arguments
@@ -43,7 +43,7 @@ CALL = "The call put right: "
 INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u200b\u202e]")
 PACKAGES = ("bigmind", "accounts", "knowledge", "curation")
 MADE_HARMLESS = {
-    "bigmind/core/text.py": ["line.translate(INNER_QUOTES)", "shown.translate(INNER_QUOTES)"],
+    "bigmind/text/hygiene.py": ["line.translate(INNER_QUOTES)", "shown.translate(INNER_QUOTES)"],
     "knowledge/templatetags/agent.py": [
         "shown",
         "cut_to_tokens(text[1:-1], budget)",
@@ -51,8 +51,8 @@ MADE_HARMLESS = {
     ],
     # Words alone: their pattern takes no quotation mark.
     "knowledge/lessons/normalization.py": ["inner"],
-    "knowledge/services/statement_parsing.py": ["text if len(text) <= QUOTED_CHARS else text[:QUOTED_CHARS - 1] + '…'"],
-    "knowledge/services/contradictions.py": [
+    "knowledge/truth/statement_parsing.py": ["text if len(text) <= QUOTED_CHARS else text[:QUOTED_CHARS - 1] + '…'"],
+    "knowledge/truth/contradictions.py": [
         "here.words[here.stems.index(one)]",
         "there.words[there.stems.index(other)]",
         "name",

@@ -6,10 +6,10 @@ import pytest
 
 from accounts.actor import Actor
 from bigmind.operations import CATALOGUE
+from knowledge.context.sessions import end_session
+from knowledge.conversation.current_sessions import begin_session
 from knowledge.kinds import KINDS
 from knowledge.models import Feedback, Kind, Session
-from knowledge.services.current_sessions import begin_session
-from knowledge.services.sessions import end_session
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db

@@ -18,10 +18,10 @@ from kombu.exceptions import OperationalError as BrokerError
 from bigmind.embedded.doctor_checks import Check, check_readiness, guard
 from bigmind.observability import health
 from bigmind.observability.system import system_state
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.facts import store_fact
+from knowledge.memory.upkeep import check_health
 from knowledge.models import EmbeddingSpace, PassageVector
-from knowledge.services.embedding import embed_pending
-from knowledge.services.facts import store_fact
-from knowledge.services.upkeep import check_health
 from tests.factories import make_actor
 from tests.knowledge.embeddings.endpoint import Endpoint
 

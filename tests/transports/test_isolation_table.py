@@ -16,7 +16,7 @@ from accounts.keys import revoke_key
 from accounts.models import SCOPES, Role, User
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.routes import ROOT, path_parameters
-from knowledge.services.people_index import change_sharing
+from knowledge.people.people_index import change_sharing
 from tests.factories import make_actor, make_key, make_user
 from tests.transports.isolation import (
     ATTEMPTS,

@@ -24,11 +24,11 @@ from accounts.actor import Actor
 from accounts.connecting.clients import CLIENTS
 from accounts.models import User
 from accounts.people.invitations import invite
-from bigmind.core.injections import SIGNS
 from bigmind.core.sentences import CONTEXT, MOST_TRIED, SentenceTemplate, in_language, templates_in
 from bigmind.management.sentences import sentences, words_of_tables
+from bigmind.privacy.injections import SIGNS
+from curation.decisions.overlaps import compare_proposals
 from curation.models import Notice, Overlap
-from curation.proposals.overlaps import compare_proposals
 from curation.proposals.proposals import promote_to_global
 from curation.templatetags import curation as queue_tags
 from tests.browser.fernwood import make_fernwood

@@ -11,16 +11,16 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.actor import Actor
 from accounts.people.profiles import update_profile
-from bigmind.core.reply_parts import REPLY_TOKENS
-from bigmind.core.token_counts import count_tokens
 from bigmind.gate import PART
 from bigmind.operations import CATALOGUE
+from bigmind.reply_parts import REPLY_TOKENS
+from bigmind.text.token_counts import count_tokens
 from bigmind.transports.mcp.prompts import PROMPTS, get_prompt
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.resources import read_resource
 from bigmind.transports.mcp.tools import call_tool
+from knowledge.context.sessions import end_session, start_session
 from knowledge.models import Chunk, CompanyEntry, Entry, Fact, Hypothesis, Note, Reference, Session, Summary
-from knowledge.services.sessions import end_session, start_session
 from tests.factories import make_actor
 from tests.transports.person import Person, arguments_for, make_person
 from tests.worlds import keep_world

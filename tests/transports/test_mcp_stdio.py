@@ -13,7 +13,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 from accounts.keys import revoke_key
 from accounts.models import Agent, Role
 from knowledge.capture.policies import set_policy
-from knowledge.services.trigger_levels import set_fact_triggers
+from knowledge.memory.trigger_levels import set_fact_triggers
 from tests.copies import command_of_a_copy
 from tests.factories import make_actor, make_key, make_user
 from tests.knowledge.factories import make_fact

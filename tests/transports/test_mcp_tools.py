@@ -9,8 +9,8 @@ from jsonschema import validate  # type: ignore[import-untyped]
 
 from accounts.keys import rotate_key
 from accounts.models import SCOPES, Call, Role
-from bigmind.core.token_counts import count_tokens
 from bigmind.operations import CATALOGUE, nearest_names
+from bigmind.text.token_counts import count_tokens
 from bigmind.toolsets import TOOLSETS
 from bigmind.transports.mcp.server import server_instructions
 from knowledge.models import Fact

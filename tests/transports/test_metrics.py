@@ -18,8 +18,8 @@ from bigmind.gate import perform
 from bigmind.observability.metrics import FIGURES_OF_THE_INSTANCE
 from bigmind.operations import CATALOGUE
 from curation.models import Delivery
+from knowledge.indexing.embedding import embed_pending
 from knowledge.models import AppRun
-from knowledge.services.embedding import embed_pending
 from tests.curation.factories import propose
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact

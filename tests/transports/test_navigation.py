@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Role
-from knowledge.services.entries import add_entry
+from knowledge.kb.entries import add_entry
 from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor, make_user
 from tests.knowledge.factories import make_reference

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from mcp import MCPError, types
 
-from bigmind.core.corrected_calls import correct
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE
+from bigmind.transports.corrected_calls import correct
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool
 from bigmind.transports.rest.examples import example_arguments

@@ -9,10 +9,11 @@ from django.test import Client
 from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[import-untyped]
 from openapi_spec_validator import validate
 
-from bigmind.core import argument_types, text
+from bigmind.core import argument_types
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import Operation
 from bigmind.operations import CATALOGUE
+from bigmind.text import hygiene as text
 from bigmind.transports.rest.examples import ARGUMENTS, example_arguments, example_reply
 from bigmind.transports.rest.json_schema import INSTEAD, LIMITS, schema_of
 from bigmind.transports.rest.openapi_document import openapi

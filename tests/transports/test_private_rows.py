@@ -17,7 +17,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.models import Alert, AuditEvent, Role, User
 from accounts.services import private_rows
-from bigmind.core.masking import HIDDEN, Mask, MaskedRow, PrivateModel, masking
+from bigmind.privacy.masking import HIDDEN, Mask, MaskedRow, PrivateModel, masking
 from bigmind.web.admin import ReadOnlyAdmin
 from curation.models import Delivery
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Passage, Session, Summary

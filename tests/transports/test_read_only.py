@@ -14,7 +14,7 @@ from mcp import types
 from accounts.models import ApiKey, Call
 from bigmind.core.errors import BigMindError, ReadOnly
 from bigmind.core.operations import Effect
-from bigmind.core.read_only import is_read_only
+from bigmind.database.read_only import is_read_only
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.request_context import RequestContext

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 
 from accounts.people.first_run import first_run
-from knowledge.services.embedding import embed_pending
+from knowledge.indexing.embedding import embed_pending
 from tests.first_conversation import missing_from
 
 PAGE = (Path(__file__).parents[2] / "docs" / "recipes.md").read_text()

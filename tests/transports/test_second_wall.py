@@ -11,8 +11,8 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.test import Client
 
 from accounts.models import User
-from bigmind.core.fixed_queries import FixedQuery
-from bigmind.core.rls import EVERYBODY, NOBODY, SETTING, rls_bypass, rls_scope, token_of
+from bigmind.database.fixed_queries import FixedQuery
+from bigmind.database.rls import EVERYBODY, NOBODY, SETTING, rls_bypass, rls_scope, token_of
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.kinds import KINDS
@@ -217,7 +217,7 @@ def test_every_table_with_an_owner_stands_behind_the_wall_or_says_why_not():
 
 def _first_sees(serving: dict[str, str]) -> dict[str, str]:
     """Begin each in a copy of a process that has loaded the settings and is connected to nothing."""
-    ask = f"import os, django; django.setup()\nfrom bigmind.core.rls import SETTING\n{_WHOM}"
+    ask = f"import os, django; django.setup()\nfrom bigmind.database.rls import SETTING\n{_WHOM}"
     for name, begins in serving.items():
         inner = begins.replace("\n", "\n  ")
         ask += f"if os.fork() == 0:\n  ask = lambda: print('{name}', whom(), flush=True)\n  {inner}\n  os._exit(0)\n"

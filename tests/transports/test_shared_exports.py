@@ -13,10 +13,10 @@ from curation.decisions.history import find_broken_seals
 from curation.models import Comment, Review
 from knowledge.app_maps.argument_types import LearntEntity
 from knowledge.app_maps.learning import learn_app
+from knowledge.kb.entries import add_entry
 from knowledge.models import App, CompanyEntry, Entry, Passage, ReferenceCollection
 from knowledge.references.imports import import_references
 from knowledge.references.readers.reference_drafts import CommandForm, EndpointForm, Example, Option
-from knowledge.services.entries import add_entry
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
 from tests.knowledge.factories import make_draft, make_session

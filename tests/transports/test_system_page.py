@@ -15,7 +15,7 @@ from bigmind.core.errors import NotFound, TooMany
 from bigmind.gate import perform
 from bigmind.observability.logging import begin_request
 from bigmind.operations import CATALOGUE
-from knowledge.services.embedding import embed_pending
+from knowledge.indexing.embedding import embed_pending
 from tests.factories import make_actor, make_key
 from tests.knowledge.factories import make_fact
 

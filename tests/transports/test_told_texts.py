@@ -21,7 +21,7 @@ from bigmind.transports.mcp.prompts import PROMPTS, get_prompt
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.resources import list_resources, read_resource
 from bigmind.transports.mcp.tools import call_tool
-from knowledge.services.embedding import embed_pending
+from knowledge.indexing.embedding import embed_pending
 from tests.browser import planting
 from tests.capture.hooking import HookedClient
 from tests.factories import make_actor, make_key, make_user

@@ -15,20 +15,20 @@ from pytest_django.plugin import DjangoDbBlocker
 from accounts.actor import Actor
 from accounts.models import SCOPES, User
 from bigmind.core.private_row_numbers import ids_in
-from bigmind.core.text import digest
 from bigmind.operations import CATALOGUE
+from bigmind.text.hygiene import digest
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool
 from bigmind.transports.rest.routes import ROOT, path_parameters
 from curation.services.anchor_reports import AnchorResult, report_anchors
+from knowledge.context.sessions import end_session, start_session
+from knowledge.indexing.embedding import embed_pending
+from knowledge.memory.facts import store_fact
+from knowledge.memory.trigger_levels import set_fact_triggers
 from knowledge.models import Act, Chunk, Fact, Firing, Hypothesis, Kind, Note
+from knowledge.people.people_index import change_sharing
+from knowledge.recall.recall import recall
 from knowledge.search.passages import Indexed, index_new
-from knowledge.services.embedding import embed_pending
-from knowledge.services.facts import store_fact
-from knowledge.services.people_index import change_sharing
-from knowledge.services.recall import recall
-from knowledge.services.sessions import end_session, start_session
-from knowledge.services.trigger_levels import set_fact_triggers
 from tests.factories import make_actor, make_agent, make_key
 from tests.transports import isolation
 from tests.transports.isolation import (

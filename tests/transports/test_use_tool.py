@@ -3,8 +3,8 @@
 import pytest
 
 from accounts.models import SCOPES, Call, Role
-from bigmind.core.token_counts import count_tokens
 from bigmind.operations import CATALOGUE, OTHER_NAMES, operations_for, rank_operations
+from bigmind.text.token_counts import count_tokens
 from knowledge.models import Note
 from tests.factories import make_actor, make_key, make_user
 from tests.serving import Served

@@ -11,7 +11,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from knowledge.services.embedding import embed_pending
+from knowledge.indexing.embedding import embed_pending
 from tests.factories import make_actor
 from tests.transports.isolation import SHARED, approve_company_knowledge, own_everything, share_entries
 

@@ -13,9 +13,9 @@ from bigmind.observability.health import parts
 from curation.decisions.trigger_levels import set_trigger_level
 from knowledge.capture import triggers
 from knowledge.capture.triggers import UNDECIDED_OF_AUTHOR, renew_triggers
+from knowledge.memory.facts import store_fact
+from knowledge.memory.trigger_levels import set_fact_triggers
 from knowledge.models import Entry, Fact
-from knowledge.services.facts import store_fact
-from knowledge.services.trigger_levels import set_fact_triggers
 from tests.capture.hooking import HookedClient
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_key, make_user

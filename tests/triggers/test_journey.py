@@ -20,18 +20,18 @@ from accounts.connecting.act_program import FRESH_SECONDS, OLD_SECONDS, TriggerS
 from accounts.connecting.hook_files import HookConfig, HookFolder
 from accounts.connecting.hooks import ACT_FILE
 from accounts.models import User
-from bigmind.core.triggers import ERROR, AgentAct, act_of, compile_trigger
-from bigmind.core.triggers.shell import read_commands
+from bigmind.triggers import ERROR, AgentAct, act_of, compile_trigger
+from bigmind.triggers.shell import read_commands
 from curation.decisions.deciding import approve_global
 from curation.decisions.trigger_levels import set_trigger_level
 from curation.proposals.proposals import promote_to_global
 from knowledge.capture.forgetting import forget_old_captures
 from knowledge.capture.policies import set_policy
 from knowledge.capture.triggers import renew_triggers
+from knowledge.memory.facts import store_fact
+from knowledge.memory.trigger_counts import count_firings, try_triggers
+from knowledge.memory.trigger_levels import set_fact_triggers
 from knowledge.models import Act, CapturePolicy, CompanyEntry, Conversation, Fact, Firing, HookEvent, Kind
-from knowledge.services.facts import store_fact
-from knowledge.services.trigger_counts import count_firings, try_triggers
-from knowledge.services.trigger_levels import set_fact_triggers
 from tests.capture.hooking import HookedClient
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_key, make_user

@@ -11,8 +11,8 @@ from accounts.models import AuditEvent, AuditHead, ErasureReport
 from accounts.services.audit import events_without_key, find_broken_events, head_in
 from accounts.services.erasure_reports import as_file, check_report
 from bigmind.backup.making import backups_in
-from bigmind.core.batches import in_batches
 from bigmind.core.signed_documents import SignatureVerdict
+from bigmind.database.batches import in_batches
 from bigmind.management.base import OperatorCommand, Refused
 
 READ_AT_ONCE = 100

@@ -47,7 +47,7 @@ from accounts.views.keys import default_lifetime, ends_after
 from bigmind import __version__
 from bigmind.core.agent_rules import WRITING
 from bigmind.core.errors import BigMindError
-from bigmind.core.rls import rls_scope
+from bigmind.database.rls import rls_scope
 from bigmind.management.base import Refused, usage_error
 from bigmind.management.connections import (
     ConnectionCommand,

@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from bigmind.core.repositories import place_of
 from bigmind.management.base import OperatorCommand, ProgressBar, Refused, argument, usage_error
 from knowledge.parsers.entries import SourceEntry
+from knowledge.parsers.repositories import place_of
 from knowledge.parsers.sources import ParsedSource, RefusedSource, SourceKind, find_sources, in_one, parse, parse_folder
 from knowledge.parsers.yaml_files import EntryFile, read_entries, refresh, write_entries, write_entry_file
 

@@ -18,8 +18,8 @@ from accounts.models import Role, User
 from accounts.services.agents import note_agent
 from accounts.services.setting_overrides import follow_in_background, load_overrides
 from bigmind.core.errors import Invalid
-from bigmind.core.rls import deny_by_default
-from bigmind.core.roles import forget_owner
+from bigmind.database.rls import deny_by_default
+from bigmind.database.roles import forget_owner
 from bigmind.embedded.home import start_command
 from bigmind.toolsets import parse_toolsets
 from bigmind.transports.fair_pool import finish_work

@@ -19,9 +19,9 @@ from django.db.models import Index, Model
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from bigmind.core.errors import BigMindError
-from bigmind.core.new_database import is_new, make_tables
-from bigmind.core.read_only import is_refused_write
-from bigmind.core.roles import grant_to_application, migrating, owner_alias, require_owner
+from bigmind.database.new_database import is_new, make_tables
+from bigmind.database.read_only import is_refused_write
+from bigmind.database.roles import grant_to_application, migrating, owner_alias, require_owner
 from bigmind.embedded.database import install_vector, one_at_a_time, wait_for_database
 from bigmind.embedded.home import CannotStart
 from bigmind.embedded.waiting import Wait

@@ -5,15 +5,15 @@ from typing import Any
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
-from bigmind.core.repositories import SourcePlace
 from bigmind.management.base import DRY_RUN, NAMED, REPLACE, OperatorCommand, ProgressBar, argument, usage_error
 from bigmind.management.people import actor_for
 from bigmind.management.sources import source_arguments, sources_of
+from knowledge.kb.source_identity import WouldReplace
+from knowledge.parsers.repositories import SourcePlace
 from knowledge.references.arguments import plain_completeness
 from knowledge.references.imports import ImportedReferences, import_placed
 from knowledge.references.readers.reference_drafts import Generated
 from knowledge.references.readers.registry import Source, generator_for
-from knowledge.services.source_identity import WouldReplace
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,49}")
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from bigmind.backup.programs import running_database
 from bigmind.management.base import DRY_RUN, OperatorCommand, Refused
+from knowledge.indexing.index_gaps import find_gaps, mend_gaps
 from knowledge.kinds import KINDS
-from knowledge.services.index_gaps import find_gaps, mend_gaps
 
 
 class Command(OperatorCommand):

@@ -8,10 +8,10 @@ from django.db import connection
 
 from accounts.people.users import find_user
 from bigmind.backup.programs import running_database
-from bigmind.core.roles import owner, require_owner
+from bigmind.database.roles import owner, require_owner
 from bigmind.management.base import DRY_RUN, YES, OperatorCommand, argument, usage_error
-from bigmind.scrub.notes import as_json, missing_notes, note_of, secret_keys
-from bigmind.scrub.scrubbing import NOT_REACHED, Scrubbed, preview_scrub, scrub_again, scrub_text
+from bigmind.privacy.scrub.notes import as_json, missing_notes, note_of, secret_keys
+from bigmind.privacy.scrub.scrubbing import NOT_REACHED, Scrubbed, preview_scrub, scrub_again, scrub_text
 from curation.models import Scrub
 
 ALWAYS = ("knowledge_passage", "knowledge_passagevector", "knowledge_cachedvector", "knowledge_receipttext")

@@ -7,8 +7,8 @@ from typing import Any
 from bigmind.core.errors import Invalid
 from bigmind.management.base import DRY_RUN, OperatorCommand, ProgressBar, Refused, argument, usage_error
 from bigmind.management.people import actor_for
+from knowledge.kb.learnings import SyncedFile, sync_learnings
 from knowledge.parsers.sources import find_sources
-from knowledge.services.learnings import SyncedFile, sync_learnings
 
 NAMES = {"learnings.yaml", "learnings.yml"}
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from django.conf import settings
 
-from bigmind.core.repositories import plain_repository
 from bigmind.management.base import OperatorCommand, Refused, argument, usage_error
-from curation.upstream.anchor_client import AnchorServer
+from curation.services.anchor_client import AnchorServer
 from curation.upstream.company_client import Away, CompanyWire, TurnedDown
 from knowledge.anchors import reports
 from knowledge.anchors.history import EMPTY_TREE, Repository
 from knowledge.anchors.judging import AnchorVerdict
 from knowledge.anchors.verifying import AnchoredEntry, Verification, read_anchor_set, verify
+from knowledge.parsers.repositories import plain_repository
 
 FORMATS = {"text": reports.as_text, "github": reports.as_annotations, "markdown": reports.as_markdown}
 

@@ -8,8 +8,8 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from bigmind.core.text import REFUSED
 from bigmind.operations import CATALOGUE
+from bigmind.text.hygiene import REFUSED
 from bigmind.transports.hooks.dialects import Dialect
 from bigmind.transports.mcp.conversations import CONVERSATION_ARGUMENT
 from knowledge.capture.acts import NotedAct, NotedFiring

@@ -20,11 +20,11 @@ from accounts.people.time_zones import zone_of
 from accounts.services.rate_limits import count_against_limit, limit_of
 from bigmind.core.errors import BigMindError, NotFound, ReadOnly, TooMany
 from bigmind.core.operations import Effect
-from bigmind.core.read_only import is_read_only
-from bigmind.core.rls import rls_scope
-from bigmind.core.text import echo
+from bigmind.database.read_only import is_read_only
+from bigmind.database.rls import rls_scope
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from bigmind.text.hygiene import echo
 from bigmind.transports.hooks.dialects import DIALECTS, Dialect, body_of, body_of_arguments, with_settings
 from bigmind.transports.hooks.payloads import (
     Payload,

@@ -19,7 +19,7 @@ from accounts.services.agents import note_agent
 from accounts.services.known_keys import KNOWN_KEYS
 from accounts.sign_in.attempts import count_guess
 from bigmind.core.errors import Invalid, TooMany
-from bigmind.core.text import echo
+from bigmind.text.hygiene import echo
 from bigmind.toolsets import parse_toolsets
 from bigmind.transports.fair_pool import People, share_of
 from bigmind.transports.mcp.authentication import Guard

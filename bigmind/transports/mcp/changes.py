@@ -1,6 +1,6 @@
 """Change events: sent to the open `subscriptions/listen` streams of the user whose memory changed, and to no others.
 
-Each change is sent to all processes (`bigmind/core/change_notifications.py`). A process in which a stream is open
+Each change is sent to all processes (`bigmind/database/change_notifications.py`). A process in which a stream is open
 listens on a connection of its own, on which nothing else is asked.
 """
 
@@ -28,9 +28,9 @@ from mcp.server.subscriptions import (
 
 from accounts.actor import Actor
 from accounts.models import ApiKey, User
-from bigmind.core.change_notifications import ANY, CHANNEL, Change, listening_parameters
 from bigmind.core.metrics import STREAMS
 from bigmind.core.operations import Operation
+from bigmind.database.change_notifications import ANY, CHANNEL, Change, listening_parameters
 from bigmind.operations import CATALOGUE, may_call
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.resources import CONTEXT, NOTES, notes_uri

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from accounts.actor import Actor
-from bigmind.core.rls import rls_scope
-from bigmind.core.text import digest
+from bigmind.database.rls import rls_scope
+from bigmind.text.hygiene import digest
 from bigmind.transports.mcp.request_context import Caller
 from knowledge.capture.conversations import digest_of_id, find_by_tool_use
 

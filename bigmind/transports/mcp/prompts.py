@@ -7,7 +7,7 @@ from django.template.loader import render_to_string
 from mcp import MCPError, types
 
 from bigmind.core.agent_rules import AgentRules
-from bigmind.core.rls import rls_scope
+from bigmind.database.rls import rls_scope
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.request_context import RequestContext

@@ -8,7 +8,7 @@ from accounts.authentication import BadKey
 from bigmind.core.errors import BigMindError, ReadOnly, TooMany
 from bigmind.core.full_disk import is_disk_full
 from bigmind.core.metrics import DATABASE_ERRORS
-from bigmind.core.read_only import is_refused_write
+from bigmind.database.read_only import is_refused_write
 from bigmind.observability.health import is_full_disk_behind
 
 log = structlog.get_logger()

@@ -6,13 +6,13 @@ from typing import Any
 from django.template.loader import render_to_string
 from mcp import types
 
-from bigmind.core.corrected_calls import correct
 from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.operations import Operation
 from bigmind.gate import Outcome
 from bigmind.operations import USE_TOOL
+from bigmind.transports.corrected_calls import correct
 from bigmind.transports.mcp.request_context import RequestContext
-from knowledge.services.reply_notices import hear_notices
+from knowledge.context.reply_notices import hear_notices
 
 BUDGETED = {"memory_start_session", "memory_get_context"}
 """Operations whose whole reply has a budget of tokens, so that nothing is added to it."""

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
-from bigmind.core.text import echo
+from bigmind.text.hygiene import echo
 
 AGENT_HOST_HEADER = "X-Agent-Host"
 CONVERSATION_HEADER = "BigMind-Conversation"

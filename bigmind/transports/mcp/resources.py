@@ -6,12 +6,12 @@ from mcp import MCPError, types
 
 from bigmind.core.errors import NotFound
 from bigmind.core.limits import PAGE_ROWS
-from bigmind.core.rls import rls_scope
-from bigmind.core.text import echo
+from bigmind.database.rls import rls_scope
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE, may_call
+from bigmind.text.hygiene import echo
 from bigmind.transports.mcp.request_context import RequestContext
-from knowledge.services.notes import note_domains
+from knowledge.memory.notes import note_domains
 
 CONTEXT = "bigmind://context"
 INSTRUCTIONS = "bigmind://instructions"

@@ -12,7 +12,7 @@ from mcp.server.lowlevel import Server
 
 from bigmind import __version__
 from bigmind.core.agent_rules import AWAY, AgentRules, introduce
-from bigmind.core.rls import rls_scope
+from bigmind.database.rls import rls_scope
 from bigmind.toolsets import DEFAULT_TOOLSETS, TOOLSETS
 from bigmind.transports.fair_pool import share_of
 from bigmind.transports.mcp import changes, prompts, resources, tools

@@ -7,11 +7,9 @@ from typing import Any
 from mcp import MCPError, types
 
 from accounts.services.agents import note_listing
-from bigmind.core.corrected_calls import correct
 from bigmind.core.errors import BigMindError, Invalid
 from bigmind.core.load_once import load_once
 from bigmind.core.operations import Effect, Operation
-from bigmind.core.text import mention
 from bigmind.gate import PART, perform
 from bigmind.operations import (
     CATALOGUE,
@@ -22,6 +20,8 @@ from bigmind.operations import (
     operation_to_perform,
     operations_for,
 )
+from bigmind.text.hygiene import mention
+from bigmind.transports.corrected_calls import correct
 from bigmind.transports.mcp.conversations import bind_call
 from bigmind.transports.mcp.replies import performer_for, refusal_of, reply_of
 from bigmind.transports.mcp.request_context import RequestContext

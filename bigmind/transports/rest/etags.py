@@ -10,10 +10,10 @@ from rest_framework.request import Request
 
 from accounts.actor import Actor
 from accounts.models import KeptReply, User
-from bigmind.core.advisory_locks import wait_for_turn
 from bigmind.core.errors import BigMindError, NotFound
 from bigmind.core.operations import Operation, carry_out
-from bigmind.core.rls import rls_scope
+from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.rls import rls_scope
 from bigmind.gate import Outcome
 from bigmind.transports.rest.authentication import actor_of
 from bigmind.transports.rest.problems import StaleCopy

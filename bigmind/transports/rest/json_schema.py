@@ -13,7 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import AfterValidatorFunctionSchema, BeforeValidatorFunctionSchema
 
 from bigmind.core.limits import CONTENT_BYTES
-from bigmind.core.text import HIDDEN
+from bigmind.text.hygiene import HIDDEN
 
 Mode = Literal["validation", "serialization"]
 _COMPONENT = {"serialization": "#/components/schemas/{model}", "validation": "#/components/schemas/{model}Input"}

@@ -17,8 +17,8 @@ from django.utils.safestring import SafeString
 from django.views.decorators.csrf import csrf_exempt
 
 from bigmind.core.limits import CONTENT_BYTES, JSON_DEPTH
-from bigmind.core.live_settings import live
 from bigmind.core.operations import Operation
+from bigmind.environment.live_settings import live
 from bigmind.operation_search import rank_operations
 from bigmind.operations import CATALOGUE
 from bigmind.toolsets import TOOLSETS

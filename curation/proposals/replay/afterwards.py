@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from django.db import IntegrityError, transaction
 from pgvector import HalfVector
 
-from bigmind.core.text import digest
+from bigmind.text.hygiene import digest
 from knowledge.embeddings.providers import EmbedderError, provider
 from knowledge.embeddings.retry import embed_batch
 from knowledge.models import CachedVector, CompanyEntry, EmbeddingSpace, Kind, Passage, PassageVector

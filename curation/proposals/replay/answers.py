@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bigmind.core.token_counts import count_tokens
+from bigmind.text.token_counts import count_tokens
 from knowledge.capture.recall import HEADING, PROMPT_TOKENS, SHOWN, is_elsewhere, worth_sending
 from knowledge.models import AskedForm, Kind
+from knowledge.recall.recall import COMPANY_GROUP, GROUPS, NEAREST, join_groups, nearest, take_turns
 from knowledge.search.abstention import is_answered
 from knowledge.search.findings import Finding, Findings
-from knowledge.services.recall import COMPANY_GROUP, GROUPS, NEAREST, join_groups, nearest, take_turns
 
 from .passages import CompanyPassage, PassageIndex, Scores
 from .questions import Asked, ReplayedQuestion, make_finding

@@ -8,7 +8,7 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from bigmind.core.token_counts import count_tokens
+from bigmind.text.token_counts import count_tokens
 from knowledge.capture.recall import LINE_TOKENS
 from knowledge.models import EmbeddingSpace
 from knowledge.search.late_interaction import PassageTokens

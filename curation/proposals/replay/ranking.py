@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bigmind.core.live_settings import live
+from bigmind.environment.live_settings import live
 from knowledge.models import AskedForm
 from knowledge.search.abstention import ALL_WORDS, FLOOR, WORDS_COUNT
 from knowledge.search.fusion import LATE, MEANING, WORDS, fuse

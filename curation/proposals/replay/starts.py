@@ -8,10 +8,10 @@ from uuid import UUID
 
 from django.db import connection
 
+from knowledge.context.company import ENTRIES_SHOWN, READ_PER_GROUP, company_line, relevance_to
+from knowledge.exposures.exposures import find_demoted
+from knowledge.kb.company import select_approved_entries
 from knowledge.models import CompanyEntry
-from knowledge.services.company import select_approved_entries
-from knowledge.services.context_company import ENTRIES_SHOWN, READ_PER_GROUP, company_line, relevance_to
-from knowledge.services.exposures import find_demoted
 
 from .afterwards import EntryChange
 from .questions import MOST, read_outline

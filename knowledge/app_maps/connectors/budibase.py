@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from django.conf import settings
 
-from bigmind.core.text import mention
+from bigmind.text.hygiene import mention
 from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredApp, DiscoveredRow, DiscoveredTable
 from knowledge.app_maps.connectors.web_api import WebApi
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import httpx
 
-from bigmind.core.addresses import is_packed, retry_after
-from bigmind.core.http_clients import client_for, deadline
 from bigmind.core.load_once import load_once
+from bigmind.network.addresses import is_packed, retry_after
+from bigmind.network.http_clients import client_for, deadline
 from knowledge.app_maps.connectors.contract import ConnectorError, RequestRefusedError
 
 PAUSES = (1.0, 2.0, 4.0)

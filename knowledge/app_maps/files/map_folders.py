@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from bigmind.core.argument_checks import refusal
 from bigmind.core.errors import Invalid
-from bigmind.core.text import echo, fold_name, mention
+from bigmind.text.hygiene import echo, fold_name, mention
 from knowledge.app_maps.argument_types import (
     AmbiguousChoice,
     AppMap,

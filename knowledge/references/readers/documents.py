@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import yaml
 
 from bigmind.core.errors import Invalid
-from bigmind.core.text import REFUSED, echo
+from bigmind.text.hygiene import REFUSED, echo
 from knowledge.parsers.yaml_nodes import Loader, invalid_yaml, plain_scalar
 
 DEPTH = 100

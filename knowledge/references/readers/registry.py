@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 from django.utils.module_loading import import_string
 
 from bigmind.core.errors import Invalid
-from bigmind.core.live_settings import live
-from bigmind.core.repositories import SourcePlace, place_of
+from bigmind.environment.live_settings import live
 from knowledge.parsers.reading import decode_text, read_bytes
+from knowledge.parsers.repositories import SourcePlace, place_of
 from knowledge.references.readers.reference_drafts import Generated
 
 STDIN = "-"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
 from bigmind.core.limits import CONTENT_BYTES, TITLE_CHARS
-from bigmind.core.text import echo
+from bigmind.text.hygiene import echo
 from knowledge.argument_types import ReferenceKind
 from knowledge.references.readers.openapi import open_document
 from knowledge.references.readers.openapi.operations import PLACEHOLDER, WEBHOOKS, ApiEndpoint, endpoints_of

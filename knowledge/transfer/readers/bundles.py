@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
 
 from bigmind.core.errors import Invalid
-from bigmind.core.text import echo
+from bigmind.text.hygiene import echo
 from knowledge.parsers.sources import LEFT_ALONE
 
 MEMBERS = 10_000

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from bigmind.core.text import cut
+from bigmind.text.hygiene import cut
 
 from .bundles import Bundle
 from .concepts import WRITTEN, any_concept, concept, concept_rows

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bigmind.core.screening import drop_private
+from bigmind.privacy.screening import drop_private
 
 from .bundles import Bundle
 from .json_rows import lines_of, mapping

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from bigmind.core.text import cut
+from bigmind.text.hygiene import cut
 
 from .memory_drafts import DraftRow, SessionDraft
 from .words import title_of

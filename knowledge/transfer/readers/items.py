@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from bigmind.core.text import digest
+from bigmind.text.hygiene import digest
 from knowledge.parsers.entries import slug
 
 from .memory_drafts import (

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bigmind.core.limits import CONTENT_BYTES
-from bigmind.core.screening.policy import add_notice
-from bigmind.core.text import split_to_bytes
+from bigmind.privacy.screening.policy import add_notice
+from bigmind.text.hygiene import split_to_bytes
 
 
 def split_long_messages(messages: Sequence[Any]) -> list[Any]:

@@ -25,9 +25,9 @@ from pydantic import (
 from bigmind.core.argument_checks import refusal
 from bigmind.core.argument_types import Content, Importance, Moment, Tags
 from bigmind.core.errors import Invalid
-from bigmind.core.screening import drop_private_in
-from bigmind.core.screening.policy import Screened, arriving, collect_notices, screen
-from bigmind.core.text import REFUSED, check_content, digest, one_line, show_hidden, texts_in
+from bigmind.privacy.screening import drop_private_in
+from bigmind.privacy.screening.policy import Screened, arriving, collect_notices, screen
+from bigmind.text.hygiene import REFUSED, check_content, digest, one_line, show_hidden, texts_in
 from knowledge.argument_types import CompanyCategoryName, Domain, Key
 from knowledge.parsers.entries import KEY_CHARS
 from knowledge.transfer.columns import (

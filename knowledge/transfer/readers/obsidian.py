@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bigmind.core.errors import Invalid
-from bigmind.core.text import show_hidden
+from bigmind.text.hygiene import show_hidden
 
 from .bundles import Bundle, text_in
 from .front_matter import ENDINGS, without_front_matter

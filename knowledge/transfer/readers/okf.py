@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bigmind import __version__
-from bigmind.core.text import cut
+from bigmind.text.hygiene import cut
 
 from .bundles import Bundle
 from .concepts import WRITTEN, any_concept, concept, concept_rows

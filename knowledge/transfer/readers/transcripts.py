@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
-from bigmind.core.text import cut
+from bigmind.text.hygiene import cut
 from knowledge.models.lessons import FIXED_ERROR
 
 from .bundles import Bundle

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bigmind.core.errors import Invalid
-from bigmind.core.separate_process import ProcessBudget, perform_apart
+from knowledge.parsers.separate_process import ProcessBudget, perform_apart
 from knowledge.transfer.readers.bundles import FilesInMemory
 
 from .bundles import bundle_from

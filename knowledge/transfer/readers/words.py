@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from bigmind.core.limits import TAG_CHARS, TAGS
-from bigmind.core.text import REFUSED, SPELLED_OR_HIDDEN, cut, one_line
+from bigmind.text.hygiene import REFUSED, SPELLED_OR_HIDDEN, cut, one_line
 
 HEADLINE_CHARS = 120
 PART_BYTES = 60_000

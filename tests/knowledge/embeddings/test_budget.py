@@ -7,7 +7,7 @@ import pytest
 from django.core.cache import cache
 from django.db import connection
 
-from bigmind.core.token_counts import count_tokens
+from bigmind.text.token_counts import count_tokens
 from knowledge.embeddings import budget
 from knowledge.embeddings.budget import BudgetSpent, spend, tokens_today
 from knowledge.embeddings.hashing import Hashing

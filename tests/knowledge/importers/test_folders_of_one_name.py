@@ -10,8 +10,8 @@ import pytest
 from accounts.actor import Actor
 from curation.services.foreign_imports import import_bundle
 from curation.services.page_imports import PageChoice
+from knowledge.kb.source_identity import WouldReplace
 from knowledge.models import Entry, Note, Reference
-from knowledge.services.source_identity import WouldReplace
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.readers.bundles import Archive, Folder
 from tests.factories import make_actor

@@ -13,8 +13,8 @@ from accounts.models import Agent
 from accounts.people.profiles import get_profile
 from curation.decisions.forgetting import forget_source
 from curation.services.foreign_imports import import_bundle, import_reading
+from knowledge.memory.facts import deprecate_fact
 from knowledge.models import Chunk, CompanyEntry, Fact, Hypothesis, Note, Passage, Session
-from knowledge.services.facts import deprecate_fact
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.passport import export_memory
 from knowledge.transfer.readers.bundles import bundle_of

@@ -8,10 +8,10 @@ from pydantic import BaseModel
 
 from curation.decisions.who_may_decide import is_personal
 from curation.services.foreign_imports import import_bundle
+from knowledge.kb.entry_imports import NewEntry
 from knowledge.models import CompanyEntry, Passage
 from knowledge.parsers.sources import SourceEntry
 from knowledge.references.readers.reference_drafts import ReferenceDraft
-from knowledge.services.entry_imports import NewEntry
 from knowledge.transfer import exports
 from knowledge.transfer.readers.bundles import bundle_of
 from knowledge.transfer.readers.formats import FORMATS

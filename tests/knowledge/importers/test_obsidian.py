@@ -8,9 +8,9 @@ import pytest
 from curation.decisions.forgetting import forget_source
 from curation.services.foreign_imports import import_bundle
 from curation.services.page_imports import PageChoice
+from knowledge.kb.entries import update_entry
+from knowledge.memory.notes import set_note
 from knowledge.models import Entry, Note, Reference
-from knowledge.services.entries import update_entry
-from knowledge.services.notes import set_note
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.imports import import_memory
 from knowledge.transfer.passport import export_memory

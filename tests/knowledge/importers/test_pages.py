@@ -8,8 +8,8 @@ from bigmind.core.errors import Forbidden, Invalid
 from curation.decisions.forgetting import forget_source
 from curation.services.foreign_imports import import_bundle
 from curation.services.page_imports import PageChoice
+from knowledge.kb.entries import update_entry
 from knowledge.models import Entry, Reference
-from knowledge.services.entries import update_entry
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.readers.bundles import bundle_of
 from tests.factories import make_actor

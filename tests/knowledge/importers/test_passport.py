@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from accounts.models import Profile
 from bigmind.core.errors import Invalid
-from bigmind.core.screening.policy import collect_notices
 from bigmind.core.signed_documents import sign
+from bigmind.privacy.screening.policy import collect_notices
 from curation.services.foreign_imports import import_bundle
+from knowledge.memory.facts import deprecate_fact
 from knowledge.models import Fact, Hypothesis, Note, Session, Summary
-from knowledge.services.facts import deprecate_fact
 from knowledge.transfer.foreign_imports import COLUMNS
 from knowledge.transfer.import_receipts import KEPT_NAMED, MovedIn
 from knowledge.transfer.imports import Imported, import_memory

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bigmind.core.errors import Invalid
-from bigmind.core.text import REFUSED
+from bigmind.text.hygiene import REFUSED
 from knowledge.parsers.entries import SourceEntry, changes
 from knowledge.parsers.reading import replace_text
 from knowledge.parsers.sources import PARSERS, ParsedSource, RefusedSource, kind_for, parse, parse_folder, parse_text

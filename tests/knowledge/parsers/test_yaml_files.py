@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from bigmind.core.errors import Invalid
-from bigmind.core.text import REFUSED
+from bigmind.text.hygiene import REFUSED
 from knowledge.parsers.entries import SourceEntry, make_entry
 from knowledge.parsers.lessons_learned import parse_lessons
 from knowledge.parsers.yaml_files import (

@@ -15,17 +15,17 @@ from django.urls import reverse
 from accounts.actor import Actor, acts
 from accounts.people.user_deletion import delete_user, describe_deletion
 from bigmind.core.errors import Invalid, NotFound
-from bigmind.core.rls import rls_bypass, rls_scope
+from bigmind.database.rls import rls_bypass, rls_scope
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from bigmind.scrub.scrubbing import scrub_text
+from bigmind.privacy.scrub.scrubbing import scrub_text
 from bigmind.views.imports import _count_phrase
 from knowledge.capture.events import _has_stored
+from knowledge.exposures.insights import growth_of_memory, look_at_knowledge
+from knowledge.indexing.index_gaps import find_gaps, mend_gaps
 from knowledge.kinds import erase_own
+from knowledge.memory.timeline import see_timeline
 from knowledge.models import CompanyEntry, Feedback, Passage, ReceiptText, Serving
-from knowledge.services.index_gaps import find_gaps, mend_gaps
-from knowledge.services.insights import growth_of_memory, look_at_knowledge
-from knowledge.services.timeline import see_timeline
 from tests.factories import make_actor, make_key, make_user
 from tests.knowledge.factories import make_session
 

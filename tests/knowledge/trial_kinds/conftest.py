@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from bigmind.core.private_row_numbers import NumberRows
-from bigmind.core.roles import grant_to_application
+from bigmind.database.roles import grant_to_application
 
 
 @pytest.fixture(scope="session")

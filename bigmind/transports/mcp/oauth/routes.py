@@ -24,7 +24,7 @@ from accounts.oauth.client_documents import is_document_address, must_be_read, r
 from accounts.oauth.connected_apps import keep_document
 from accounts.sign_in.attempts import count_exchange, count_guess
 from bigmind.core.errors import BigMindError, ReadOnly, TooMany
-from bigmind.core.read_only import is_refused_write
+from bigmind.database.read_only import is_refused_write
 from bigmind.observability.logging import HEADER, begin_request
 from bigmind.transports.mcp.admission import RequestRefused, address_of, require_our_host
 from bigmind.transports.mcp.oauth.metadata import REGISTRATION, of_the_resource, of_the_server

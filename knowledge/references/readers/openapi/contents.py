@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from bigmind.core.limits import CONTENT_BYTES
-from bigmind.core.text import inline
+from bigmind.text.hygiene import inline
 from knowledge.references.readers.openapi.operations import (
     PLACEHOLDER,
     ApiEndpoint,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from bigmind.core.addresses import path_in
+from bigmind.network.addresses import path_in
 from knowledge.references.readers.openapi.json_references import ApiDocument
 from knowledge.references.readers.openapi.schemas import Schemas
 from knowledge.references.readers.openapi.values import line, listing, mapping, prose, text, texts

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from bigmind.core.text import inline
+from bigmind.text.hygiene import inline
 from knowledge.references.readers.openapi.json_references import HOPS, ApiDocument, name_in
 from knowledge.references.readers.openapi.values import line, listing, mapping, texts
 

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from bigmind.core.text import one_line, show_hidden
+from bigmind.text.hygiene import one_line, show_hidden
 
 CUT = "…"
 # The elements that product documents write into their descriptions; anything else is left alone.

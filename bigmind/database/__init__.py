@@ -1,0 +1,1 @@
+"""PostgreSQL: its backend, row-level security, roles, replicas, locks, pages of rows."""

@@ -1,0 +1,1 @@
+"""Calls to other servers: which addresses may be called, over which connections."""

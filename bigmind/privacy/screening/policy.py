@@ -1,0 +1,106 @@
+"""Policy: a text that gives a secret away is stored with a notice, stored without the secret, or refused."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from pydantic import AfterValidator, ValidationInfo
+from pydantic_core import PydanticCustomError
+
+from bigmind.environment.live_settings import live
+
+from . import Secret, find_secrets, redact
+
+NOTICES = 10
+ERROR = "secret"
+"""How pydantic calls a text that is refused for a secret."""
+_ARRIVES: ContextVar[bool] = ContextVar("arrives", default=False)
+_NOTICES: ContextVar[list[str] | None] = ContextVar("notices", default=None)
+
+
+@contextmanager
+def arriving() -> Iterator[None]:
+    """Screen the personal texts that are validated meanwhile: they come from outside and are about to be stored."""
+    token = _ARRIVES.set(True)
+    try:
+        yield
+    finally:
+        _ARRIVES.reset(token)
+
+
+@contextmanager
+def collect_notices() -> Iterator[list[str]]:
+    """Collect notices for the caller about texts that are screened inside this block. ASCII, to fit into headers."""
+    notices: list[str] = []
+    token = _NOTICES.set(notices)
+    try:
+        yield notices
+    finally:
+        _NOTICES.reset(token)
+
+
+def screen(text: str, info: ValidationInfo) -> str:
+    """Return a personal text as BIGMIND_SECRETS wants it stored.
+
+    Raises:
+        ValueError: it gives a secret away, and the policy is `block`.
+    """
+    if not _ARRIVES.get() or not (secrets := find_secrets(text)):
+        return text
+    field = info.field_name or "A text"
+    if live.SECRETS_POLICY == "block":
+        raise _refusal(secrets)
+    if live.SECRETS_POLICY == "redact":
+        add_notice(f"{field} held what looks like a secret ({_kinds(secrets)}). It was removed before it was stored.")
+        return redact(text)
+    add_notice(
+        f"{field} holds what looks like a secret ({_kinds(secrets)}). It was stored as it is. If it is real, correct "
+        "or erase what you stored, and say where the secret is kept instead."
+    )
+    return text
+
+
+def refuse_secrets(text: str) -> str:
+    """Return a text that others will read, unchanged.
+
+    Raises:
+        ValueError: it gives a secret away; the message says of what kind, and what to do.
+    """
+    if secrets := find_secrets(text):
+        raise _refusal(secrets)
+    return text
+
+
+def refuse_secrets_in_json(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a JSON object that others will read, unchanged.
+
+    Raises:
+        ValueError: it gives a secret away, under whatever name.
+    """
+    refuse_secrets(json.dumps(value, ensure_ascii=False))
+    return value
+
+
+Screened = AfterValidator(screen)
+"""Marks a personal text that is stored."""
+
+NoSecrets = AfterValidator(refuse_secrets)
+"""Marks a text that others will read."""
+
+
+def _refusal(secrets: Sequence[Secret]) -> PydanticCustomError:
+    advice = "holds what looks like a secret ({kinds}). Leave it out, and say where it is kept instead"
+    return PydanticCustomError(ERROR, advice, {"kinds": _kinds(secrets)})
+
+
+def _kinds(secrets: Sequence[Secret]) -> str:
+    return ", ".join(list(dict.fromkeys(secret.kind for secret in secrets))[:5])
+
+
+def add_notice(sentence: str) -> None:
+    """Add a notice for the caller about what was sent. ASCII, because REST sends notices in a header."""
+    notices = _NOTICES.get()
+    if notices is not None and sentence not in notices and len(notices) < NOTICES:
+        notices.append(sentence)

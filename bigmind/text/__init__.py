@@ -1,0 +1,1 @@
+"""Text: what every text that is stored or shown goes through; tokens, periods and languages of texts."""

@@ -1,0 +1,227 @@
+"""Neighbours: the approved entries and proposals that are similar to an entry, and those it may contradict."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from django.core.cache import cache
+from django.db import connection
+from pgvector import HalfVector
+
+from curation.models import Comparison
+from knowledge.embeddings.providers import EmbedderError, provider
+from knowledge.embeddings.retry import embed_query
+from knowledge.models import UNDECIDED, CompanyEntry, Kind
+from knowledge.truth.contradictions import contradictions, differs_in_a_word, may_say_same
+
+NEAR_FROM = 0.5
+"""The similarity from which two texts are about the same. Less similar ones are neither shown nor compared.
+Decision 28."""
+SAME_MEANING, SAME_WORDS = 0.75, 0.8
+"""The similarity from which a proposal may say the same as another, if neither denies the other or has other numbers.
+What is approved is compared more strictly (`overlaps.SAME_FROM`): nobody is asked about it without a reason."""
+SAME_BUT_A_WORD = 0.9
+"""The same for two that differ in one word in one place, which may name two things."""
+FEW_WORDS = 5
+"""A content of fewer words says too little by itself, and is compared together with its title."""
+NEAREST = 3
+MOST = 8
+CANDIDATES = 12
+WAITING_COMPARED = 300
+"""How many of the newest proposals are compared: opening an entry must not take longer the more there are."""
+KEPT_SECONDS = 3600
+NEAR = "near:"
+"""How the keys of kept vectors begin: removing a text from everything deletes them all."""
+
+# In one statement, because every entry that a curator opens asks it: what is approved and near in meaning or words, the
+# proposals that are near in meaning, the newest proposals; and of each the share of the words of the shorter text that
+# the longer one has, too. The row without a number says whether there was a vector to compare with.
+_NEAREST = """
+WITH space AS (SELECT id FROM knowledge_embeddingspace WHERE name = %(space)s AND active_since IS NOT NULL),
+asked AS (
+    SELECT tsvector_to_array(to_tsvector('english', %(text)s)) AS words,
+        replace(plainto_tsquery('english', %(text)s)::text, ' & ', ' | ')::tsquery AS any_word
+),
+approved AS MATERIALIZED (
+    SELECT passage.source_id::integer AS id, 1 - (vector.vector <=> %(vector)s::halfvec) AS cosine,
+        ts_rank(passage.lexemes, (SELECT any_word FROM asked)) AS rank
+    FROM knowledge_passage AS passage LEFT JOIN knowledge_passagevector AS vector
+        ON vector.passage_id = passage.id AND vector.space_id = (SELECT id FROM space)
+    WHERE passage.owner_id IS NULL AND passage.kind = %(kind)s AND NOT passage.past
+),
+near AS (
+    (SELECT id, cosine FROM approved ORDER BY cosine DESC NULLS LAST LIMIT %(candidates)s)
+    UNION ALL
+    (SELECT id, cosine FROM approved ORDER BY rank DESC LIMIT %(candidates)s)
+    UNION ALL
+    (SELECT entry_id, 1 - (vector <=> %(own_vector)s::halfvec)
+     FROM curation_comparison JOIN knowledge_companyentry AS entry ON entry.id = entry_id
+     WHERE status = ANY(%(waiting)s) AND space = %(own_space)s AND vector IS NOT NULL
+     ORDER BY vector <=> %(own_vector)s::halfvec LIMIT %(candidates)s)
+    UNION ALL
+    (SELECT id, NULL FROM knowledge_companyentry
+     WHERE status = ANY(%(waiting)s) ORDER BY created_at DESC LIMIT %(most)s)
+),
+compared AS (SELECT id, max(cosine) AS cosine FROM near WHERE id <> %(entry)s GROUP BY id),
+theirs AS (
+    SELECT id, compared.cosine, tsvector_to_array(to_tsvector('english', entry.title || ' ' || entry.content)) AS words
+    FROM knowledge_companyentry AS entry JOIN compared USING (id)
+),
+counted AS (
+    SELECT id, cosine, least(cardinality(asked.words), cardinality(theirs.words)) AS shorter,
+        cardinality(ARRAY(SELECT unnest(asked.words) INTERSECT SELECT unnest(theirs.words))) AS shared
+    FROM theirs, asked
+)
+SELECT id, coalesce(cosine, 0), CASE WHEN shared > 1 THEN shared::float / shorter ELSE 0 END FROM counted
+UNION ALL
+SELECT NULL, count(*), 0 FROM space
+"""
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A similar entry, by meaning or by words, and hints on what the two may disagree."""
+
+    entry: CompanyEntry
+    similarity: float
+    by_meaning: bool
+    contradictions: list[str]
+
+    says_same: bool = False
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether a curator should decide about both together."""
+        return self.says_same or bool(self.contradictions)
+
+    @property
+    def percent(self) -> int:
+        """The similarity in percent."""
+        return round(self.similarity * 100)
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Similar entries, the most similar first. `fallback`: without vectors, only words were compared."""
+
+    approved: list[Neighbour]
+    waiting: list[Neighbour]
+    fallback: bool
+    compared: Comparison
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """The similarity of other entries, in meaning and words, by their numbers: those similar enough to show."""
+
+    entry: CompanyEntry
+    cosines: Mapping[int, float]
+    words: Mapping[int, float]
+    fallback: bool
+    compared: Comparison
+
+    def describe(self, others: Iterable[CompanyEntry]) -> Neighbours:
+        """Return the nearest of these entries, and all that the entry may contradict or repeat."""
+        near = [
+            _neighbour(self.entry, other, self.cosines[other.pk], self.words[other.pk])
+            for other in others
+            if other.pk in self.cosines
+        ]
+        near.sort(key=lambda neighbour: (-neighbour.similarity, -neighbour.entry.pk))
+        return Neighbours(
+            approved=_pick_shown([one for one in near if one.entry.is_approved]),
+            waiting=_pick_shown([one for one in near if one.entry.is_undecided]),
+            fallback=self.fallback,
+            compared=self.compared,
+        )
+
+
+def neighbours_of(entry: CompanyEntry) -> Neighbours:
+    """Return the entries most similar to one, approved and pending, and all that it may contradict."""
+    near = measure_nearness(entry)
+    return near.describe(CompanyEntry.objects.filter(pk__in=near.cosines).select_related("proposed_by", "owner"))
+
+
+def contradicting(entry: CompanyEntry) -> list[Neighbour]:
+    """Return the approved entries that may contradict one."""
+    return [neighbour for neighbour in neighbours_of(entry).approved if neighbour.contradictions]
+
+
+def measure_nearness(entry: CompanyEntry) -> Nearness:
+    """Return which entries are near to one, and how near."""
+    own = _comparison_of(entry)
+    vector = own.titled_vector
+    parameters: dict[str, Any] = {
+        "text": entry.text,
+        "entry": entry.pk or 0,
+        "kind": Kind.COMPANY,
+        "space": provider().space if vector is not None else "",
+        "vector": _as_text(vector),
+        "own_space": own.space,
+        "own_vector": _as_text(own.vector),
+        "waiting": list(UNDECIDED),
+        "candidates": CANDIDATES,
+        "most": WAITING_COMPARED,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_NEAREST, parameters)
+        found = {number: scores for number, *scores in cursor.fetchall()}
+    spaces, _ = found.pop(None)
+    near = {number: scores for number, scores in found.items() if max(scores) >= NEAR_FROM}
+    cosines, words = ({number: scores[part] for number, scores in near.items()} for part in (0, 1))
+    return Nearness(entry, cosines, words, fallback=not spaces, compared=own)
+
+
+def _pick_shown(neighbours: Sequence[Neighbour]) -> list[Neighbour]:
+    rest = [neighbour for neighbour in neighbours[NEAREST:] if neighbour.is_pair]
+    return [*neighbours[:NEAREST], *rest][:MOST]
+
+
+def _neighbour(entry: CompanyEntry, other: CompanyEntry, by_vector: float, by_words: float) -> Neighbour:
+    similarity = round(min(1.0, max(by_vector, by_words)), 3)
+    by_meaning = by_vector >= by_words
+    # An entry of one project neither contradicts nor repeats an entry of another one.
+    if entry.project and other.project and entry.project != other.project:
+        return Neighbour(other, similarity, by_meaning, [])
+    hints = contradictions(entry.text, other.text)
+    is_near = by_vector >= SAME_MEANING or by_words >= SAME_WORDS
+    is_same = is_near and not hints and may_say_same(entry.content, other.content)
+    if is_same and by_vector < SAME_BUT_A_WORD and differs_in_a_word(entry.content, other.content):
+        is_same = False
+    return Neighbour(other, similarity, by_meaning, hints, is_same)
+
+
+def _comparison_of(entry: CompanyEntry) -> Comparison:
+    """Return the vectors by which an entry is compared: with proposals that of its content, with what is approved that
+    of title and content. The stored ones if they are of this text."""
+    known: Comparison | None = getattr(entry, "comparison", None)
+    if known and known.revision == entry.revision and known.vector and known.space == provider().space:
+        known.titled_vector = known.titled_vector or _embed(entry.text)
+        return known
+    made = Comparison(entry=entry, revision=entry.revision, titled_vector=_embed(entry.text))
+    # Without the title, which words the subject differently, two texts that say the same are more similar.
+    made.vector = _embed(entry.content if len(entry.content.split()) >= FEW_WORDS else entry.text)
+    made.space = provider().space if made.vector else ""
+    return made
+
+
+def _as_text(vector: HalfVector | list[float] | None) -> str | None:
+    if vector is None:
+        return None
+    return (vector if isinstance(vector, HalfVector) else HalfVector(vector)).to_text()
+
+
+def _embed(text: str) -> list[float] | None:
+    """Return the vector of a text; None where the embedder fails: then words alone are compared.
+
+    It is kept for an hour, because a page that is read ahead, opened and decided on asks for it each time.
+    """
+    key = f"{NEAR}{provider().space}:{sha256(text.encode()).hexdigest()}"
+    vector: list[float] | None = cache.get(key)
+    if vector is None:
+        with suppress(EmbedderError):
+            vector = embed_query(provider(), text).vectors[0].tolist()
+            cache.set(key, vector, KEPT_SECONDS)
+    return vector

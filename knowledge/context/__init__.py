@@ -1,0 +1,1 @@
+"""Context: sessions from their start, and what an agent reads first."""

@@ -1,0 +1,206 @@
+"""What a start tells of company knowledge: which entries, in which order, and decisions since the last session."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+
+from accounts.actor import Actor
+from bigmind.database.fixed_queries import FixedQuery, pad
+from bigmind.text.hygiene import inline, quote
+from bigmind.text.token_counts import count_tokens, cut_to_tokens
+from knowledge.context.budget import COMPANY_ITEM_TOKENS, COMPANY_TOKENS, HEADING_TOKENS, PART_BUDGETS
+from knowledge.context.facts import ITEM_CHARS, line_start, name_project
+from knowledge.context.lines import ContextLine, ContextPart
+from knowledge.exposures.context_receipts import why_company
+from knowledge.exposures.exposures import comes_behind
+from knowledge.kb.company import ORDERS
+from knowledge.models import CompanyEntry, Dispatch, Status
+from knowledge.models.company import CompanyEntryQuerySet
+
+ENTRIES_SHOWN = 5
+READ_PER_GROUP = 40
+DECISIONS_READ = 5
+
+
+@dataclass(frozen=True)
+class CompanyLine:
+    """One company entry as agents read it: with the handle to cite it by, and whether it was verified lately."""
+
+    id: int
+    handle: str
+    category: str
+    title: str
+    content: str
+    freshness: str
+    source: str = ""
+
+    @property
+    def labels(self) -> str:
+        """Whether it was verified lately, and where it comes from if that is another BigMind."""
+        return f"{self.freshness}, {self.source}" if self.source else self.freshness
+
+    @property
+    def opening(self) -> str:
+        """What precedes its content."""
+        return f"- **[{self.category}]** [{self.handle}] ({self.labels}) {quote(self.title)}: "
+
+    @property
+    def markdown(self) -> str:
+        """The line as the agent reads it."""
+        return f"{self.opening}{self.content}"
+
+    @property
+    def tokens(self) -> int:
+        """What the line costs."""
+        return count_tokens(f"{self.markdown}\n")
+
+
+def company_parts(actor: Actor, project: str, topics: Sequence[str]) -> tuple[dict[str, ContextPart], int]:
+    """Return the parts of company knowledge and of decisions to tell, and how many entries are approved."""
+    relevant = most_relevant(project, topics)
+    known = len(relevant) if len(relevant) < READ_PER_GROUP else CompanyEntry.objects.approved().count()
+    entries = [_company_item(entry, project, topics) for entry in relevant[:ENTRIES_SHOWN]]
+    decisions = [
+        _decision(entry, entry.get_status_display(), str(entry.decided_by or "a curator"), entry.decision_notes)
+        for entry in decisions_to_tell(actor, most=DECISIONS_READ)
+    ]
+    decisions += [_decision_elsewhere(dispatch) for dispatch in company_decisions_to_tell(actor)[:DECISIONS_READ]]
+    most = COMPANY_TOKENS - HEADING_TOKENS
+    parts = {
+        "company": ContextPart("G", entries, *PART_BUDGETS["company"], most=most),
+        "decisions": ContextPart("G", decisions, *PART_BUDGETS["decisions"]),
+    }
+    return parts, known
+
+
+def _company_item(entry: CompanyEntry, project: str, topics: Sequence[str]) -> ContextLine:
+    line, elsewhere = company_line(entry), name_project(entry.project, project)
+    content, why = line_start(entry.content), why_company(entry, project, topics)
+    after = f" ({elsewhere})" if elsewhere else ""
+    return ContextLine("company", str(line.id), line.opening, content, after, why, shown=line.content)
+
+
+def _decision(entry: CompanyEntry, status: str, by: str, notes: str, *, is_elsewhere: bool = False) -> ContextLine:
+    title, who = quote(cut_to_tokens(entry.title, 30)), quote(cut_to_tokens(by, 15))
+    text = f"- [{entry.handle}] {title}: {status.lower()} by {who}" + (": " if notes else "")
+    why = "decided since the last session"
+    return ContextLine("decision", str(entry.pk), text, line_start(notes), why=why, is_elsewhere=is_elsewhere)
+
+
+def _decision_elsewhere(dispatch: Dispatch) -> ContextLine:
+    """Return the company server's decision about a proposal that was sent to it."""
+    host = dispatch.server.host
+    if dispatch.refused_at:
+        return _decision(dispatch.entry, "not taken", host, dispatch.trouble, is_elsewhere=True)
+    by = f"{dispatch.decided_by or 'a curator'} at {host}"
+    return _decision(dispatch.entry, dispatch.get_status_display(), by, dispatch.decision_notes, is_elsewhere=True)
+
+
+def company_lines(entries: Iterable[CompanyEntry]) -> list[CompanyLine]:
+    """Return those of the first five entries that always fit: 500 tokens for all of them, less the headings."""
+    kept, left = [], COMPANY_TOKENS - 2 * HEADING_TOKENS
+    for line in map(company_line, islice(entries, ENTRIES_SHOWN)):
+        if line.tokens <= left:
+            kept.append(line)
+            left -= line.tokens
+    return kept
+
+
+def company_line(entry: CompanyEntry) -> CompanyLine:
+    """Return an entry as agents read it: one line of up to about 100 tokens, safe to show."""
+    return CompanyLine(
+        id=entry.pk,
+        handle=entry.handle,
+        category=entry.category,
+        title=inline(entry.title),
+        content=cut_to_tokens(inline(entry.content[:ITEM_CHARS]), COMPANY_ITEM_TOKENS - 40),
+        freshness=entry.freshness,
+        source=inline(entry.source),
+    )
+
+
+def most_relevant(project: str, topics: Sequence[str]) -> list[CompanyEntry]:
+    """Return approved entries in the order in which a session of this project and these topics should get them.
+
+    Those about the project or the topics come first, then by importance, then the most recently verified. Three indexed
+    reads at any size: the most important of all, of the project, and of the topics.
+    """
+    return by_relevance(_RELEVANT(project, *pad(topics)), project, topics)
+
+
+def _relevant_entries(project: str, *topics: str) -> CompanyEntryQuerySet:
+    # Where a copy comes from is shown, and nobody's name: joining those takes PostgreSQL longer to plan than to read.
+    found = CompanyEntry.objects.approved().select_related("copy__server", "proof")
+    return found.filter(pk__in=relevant_numbers(project, topics)).order_by(*ORDERS["importance"])
+
+
+_RELEVANT = FixedQuery(_relevant_entries)
+
+
+def relevant_numbers(project: str, topics: Sequence[str], *, also: Sequence[int] = ()) -> QuerySet[Any, Any]:
+    """Return the numbers of the entries from which a session of this project and these topics gets the best.
+
+    Args:
+        also: Further entries that the caller reads in the same statement, whatever their status is.
+    """
+    ranked = CompanyEntry.objects.approved().order_by(*ORDERS["importance"]).values("pk")
+    groups = [*([Q(project=project)] if project else []), *([Q(topics__overlap=list(topics))] if topics else [])]
+    parts = [ranked.filter(group)[:READ_PER_GROUP] for group in groups]
+    if also:
+        parts.append(CompanyEntry.objects.filter(pk__any_of=also).order_by().values("pk"))
+    return ranked[:READ_PER_GROUP].union(*parts) if parts else ranked[:READ_PER_GROUP]
+
+
+def by_relevance(entries: Iterable[CompanyEntry], project: str, topics: Sequence[str]) -> list[CompanyEntry]:
+    """Put entries in the order in which a session of this project and these topics should get them.
+
+    Entries sent often and hardly ever cited come last; they stay, and search finds them as before.
+    """
+    ranked = sorted(entries, key=relevance_to(project, topics))
+    return sorted(ranked, key=lambda entry: comes_behind(getattr(entry, "proof", None)))
+
+
+def relevance_to(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry], tuple[int, int, float, int]]:
+    """Return the sort key of entries for a session of this project and these topics."""
+    wanted = {topic.casefold() for topic in topics}
+
+    def key(entry: CompanyEntry) -> tuple[int, int, float, int]:
+        about = {topic.casefold() for topic in entry.topics}
+        words = f" {entry.text} ".casefold()
+        named = any(topic in words for topic in wanted)
+        relevance = 2 * bool(project and entry.project == project) + bool(wanted & about or named)
+        elsewhere = bool(entry.project and entry.project != project)
+        fresh = entry.verified_at.timestamp() if entry.verified_at else 0.0
+        return elsewhere - relevance, -entry.importance, -fresh, entry.pk or 0
+
+    return key
+
+
+def decisions_to_tell(actor: Actor, *, most: int) -> list[CompanyEntry]:
+    """Return the first of the actor's decided proposals of which none of their agents was notified yet."""
+    return _DECISIONS(actor.user.pk, (most,))
+
+
+def _decisions(user_id: UUID, most: tuple[int]) -> QuerySet[CompanyEntry]:
+    decided = CompanyEntry.objects.proposed_by(user_id).filter(told_at=None, decided_at__isnull=False)
+    # What the proposer decided in person is no news.
+    others = decided.exclude(status=Status.PENDING).exclude(decided_by=user_id)
+    # The limit comes in a tuple, because it is part of the statement and not one of its values (`FixedQuery`).
+    return others.select_related("decided_by", "superseded_by").order_by("decided_at")[: most[0]]
+
+
+_DECISIONS = FixedQuery(_decisions)
+
+
+def company_decisions_to_tell(actor: Actor) -> QuerySet[Dispatch]:
+    """What the company server said of the actor's proposals, and none of their agents has heard yet."""
+    if not settings.COMPANY_URL:
+        return Dispatch.objects.none()
+    answered = Q(decided_at__isnull=False) | Q(refused_at__isnull=False)
+    mine = Dispatch.objects.filter(answered, entry__proposed_by=actor.user, told_at=None)
+    return mine.select_related("entry", "server").order_by("decided_at", "pk")

@@ -1,0 +1,240 @@
+"""The facts of a start context: which are sent, by class and by usefulness.
+
+Identity, instructions and preferences apply to every task and are chosen by class; facts about the work compete by what
+they help this session.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime
+from functools import cached_property, partial, reduce
+from operator import or_
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.contrib.postgres.search import SearchQuery
+from django.db.models import BigIntegerField, BooleanField, F, Func, QuerySet, Value
+from django.db.models.functions import Cast, Left
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.models import Profile
+from bigmind.core.private_row_numbers import number_of
+from bigmind.database.fixed_queries import FixedQuery, pad
+from bigmind.text.hygiene import inline, normalise, quote
+from bigmind.text.token_counts import cut_to_tokens
+from knowledge.context.budget import PART_BUDGETS
+from knowledge.context.line_ranking import DIRECTIVES, LineRanking, RankedText, tells_to
+from knowledge.context.lines import ContextLine, ContextPart
+from knowledge.models import Category, Fact, Kind, Passage, say_validity
+from knowledge.truth.doubtful_facts import why_doubtful
+
+FACTS_READ_PER_GROUP = 110
+TOPIC_WORDS = 24
+PROJECT_TOKENS = 12
+ITEM_CHARS = 2_000
+MOST_LINES = 110
+"""Lines of one part that compete with those of the others: more would never fit."""
+DATED = {Category.DECISION, Category.CODEBASE}
+"""Categories that age, so their facts carry a date; identity and preferences do not age."""
+STANDING = (Category.IDENTITY, Category.CONSTRAINT, Category.PREFERENCE)
+"""Categories that apply to every task. Chosen by category, since no task's topics match “always answer in German”."""
+
+WORK = "work"
+TASTE_AND_RULE = (Category.CONSTRAINT, Category.PREFERENCE)
+FACT_PARTS = ("identity", "constraint", "preference", WORK)
+
+
+def line_start(text: str, chars: int = ITEM_CHARS, shown: Callable[[str], str] = inline) -> str:
+    """Return as much of a text as could ever be shown: counting the tokens of megabytes would take seconds."""
+    return shown(text[:chars]) + ("…" if len(text) > chars else "")
+
+
+def distance(of: str, project: str) -> int:
+    """Return the sort key of a project: this one first, none second, another one last."""
+    return 0 if project and of == project else 2 if of else 1
+
+
+def name_project(of: str, project: str) -> str:
+    """Return the name of another project, as a line about it carries it; empty for this one and for none."""
+    return f"project {quote(cut_to_tokens(inline(of), PROJECT_TOKENS))}" if of and of != project else ""
+
+
+class ContextFact(NamedTuple):
+    """A candidate fact, with as much of its text as could ever fit."""
+
+    pk: int
+    category: str
+    project: str
+    created_at: datetime
+    similar_to_id: int | None
+    contradicted_by_id: int | None
+    valid_from: datetime | None
+    valid_until: datetime | None
+    replaced_from: datetime | None
+    is_false: bool
+    start: str
+
+    @property
+    def validity(self) -> str:
+        """When it holds, where that is known."""
+        ends = [day for day in (self.valid_until, self.replaced_from) if day]
+        return say_validity(self.valid_from, min(ends, default=None))
+
+
+def fact_parts(
+    facts: Sequence[ContextFact],
+    ranking: LineRanking,
+    *,
+    cited: Collection[str],
+    profile: Profile,
+) -> dict[str, ContextPart]:
+    """Return the facts by class: those that always apply have their own parts, so that work cannot displace them.
+
+    What the profile says in the same words is left out, unless there is nothing else.
+
+    Args:
+        cited: The ids of facts that sessions said they used.
+    """
+    against = _find_pairs(facts)
+    said = {normalise(line.lstrip("-* ")) for line in (*profile.pinned_facts, *profile.preferences.splitlines())}
+    of_part: dict[str, list[ContextFact]] = {name: [] for name in FACT_PARTS}
+    for fact in (said and [fact for fact in facts if normalise(fact.start) not in said]) or facts:
+        of_part[_class_of(fact, ranking.project)].append(fact)
+    ordered = {name: _standing(found, ranking.project) for name, found in of_part.items()}
+    ordered[WORK] = _by_usefulness(of_part[WORK], ranking, cited)
+    parts = {}
+    for name in FACT_PARTS:
+        facts = ordered[name][:MOST_LINES]
+        lines = [
+            FactLine(fact, ranking.project, against.get(fact.pk, ()), partial(_why, fact, name, ranking, cited))
+            for fact in facts
+        ]
+        parts[name] = ContextPart("1", lines, *PART_BUDGETS[name])
+    return parts
+
+
+def _find_pairs(facts: Iterable[ContextFact]) -> dict[int, list[int]]:
+    """Return for each fact which others of these it may contradict."""
+    pairs: dict[int, list[int]] = {fact.pk: [] for fact in facts}
+    for fact in facts:
+        if fact.contradicted_by_id in pairs:
+            pairs[fact.pk].append(fact.contradicted_by_id)
+            pairs[fact.contradicted_by_id].append(fact.pk)
+    return pairs
+
+
+def _class_of(fact: ContextFact, project: str) -> str:
+    """Return the class of a fact. A preference that reads like an instruction is one."""
+    if distance(fact.project, project) == 2 or fact.category not in STANDING:
+        return WORK
+    # Agents store both as preferences, and instructions have the larger share.
+    if fact.category == Category.PREFERENCE and tells_to(fact.start) == 2:
+        return str(Category.CONSTRAINT)
+    return str(fact.category)
+
+
+def _standing(facts: Iterable[ContextFact], project: str) -> list[ContextFact]:
+    """Put facts that always apply in order: of this project first, then what reads like an instruction, then by age."""
+    newest = sorted(facts, key=lambda fact: (fact.created_at, fact.pk), reverse=True)
+    return sorted(newest, key=lambda fact: (distance(fact.project, project), -tells_to(fact.start)))
+
+
+def _by_usefulness(facts: Sequence[ContextFact], ranking: LineRanking, cited: Collection[str]) -> list[ContextFact]:
+    outdated = {fact.similar_to_id for fact in facts}
+    weighed = [
+        RankedText(fact.start, fact.project, fact.created_at, str(fact.pk) in cited, fact.pk in outdated)
+        for fact in facts
+    ]
+    return [facts[at] for at in ranking.rank(weighed)]
+
+
+class FactLine(ContextLine):
+    """The line of a fact. Most of hundreds are never looked at, so its words are put together when they are."""
+
+    def __init__(self, fact: ContextFact, project: str, against: Iterable[int], why: Callable[[], str]) -> None:
+        self._fact, self._against, self._why = fact, against, why
+        self._elsewhere = name_project(fact.project, project)
+        self._doubt = why_doubtful(fact.start)
+        label = f"- **[{fact.category}]** "
+        super().__init__("fact", str(fact.pk), label, "", is_spare=bool(self._doubt))
+        # As attributes of the object they would hide the cached properties below.
+        del self.text, self.after, self.why
+
+    @cached_property
+    def text(self) -> str:  # type: ignore[override]
+        """The fact in one line."""
+        return line_start(self._fact.start)
+
+    @cached_property
+    def after(self) -> str:  # type: ignore[override]
+        """Its handle, another project, its date, and what it may contradict."""
+        fact = self._fact
+        dated = f"{fact.created_at:%Y-%m-%d}" if fact.category in DATED and not fact.valid_from else ""
+        stale = "stale: its code changed" if fact.is_false else ""
+        against = [f"may contradict F{number_of(pk)}" for pk in self._against]
+        about = (f"F{number_of(fact.pk)}", self._elsewhere, dated, fact.validity, stale, self._doubt, *against)
+        return f" ({', '.join(filter(None, about))})"
+
+    @cached_property
+    def why(self) -> str:  # type: ignore[override]
+        """Why it was chosen."""
+        return self._why()
+
+
+def _why(fact: ContextFact, part: str, ranking: LineRanking, cited: Collection[str]) -> str:
+    reasons = {
+        f"about the project {ranking.project}": bool(ranking.project) and fact.project == ranking.project,
+        "applies to every task": part != WORK and not fact.project,
+        "has words of the topics": part == WORK and ranking.is_named_in(fact.start),
+        "used by an earlier session": str(fact.pk) in cited,
+    }
+    return ", ".join(reason for reason, holds in reasons.items() if holds) or f"among the newest of {fact.category}"
+
+
+def read_facts(actor: Actor, project: str, topics: Sequence[str]) -> list[ContextFact]:
+    """Return the newest facts of each category and of the project; older ones that instruct, or are about the topics.
+
+    One UNION of limited queries, each answered by an index: sorting all facts by usefulness in the database would read
+    every one of them.
+    """
+    words = [word for topic in topics for word in topic.split()][:TOPIC_WORDS]
+    return list(map(ContextFact._make, _FACTS_TO_TELL(actor.user.pk, timezone.now(), project, *pad(words))))
+
+
+_FALSE_IN_CODE = Func(
+    F("anchor_checks"),
+    Value('$.* ? (@.verdict == "false")'),
+    function="jsonb_path_exists",
+    template="%(function)s(%(expressions)s::jsonpath)",
+    output_field=BooleanField(),
+)
+
+
+def _facts_to_tell(user_id: UUID, now: datetime, project: str, *words: str) -> QuerySet[Any, Any]:
+    current = (
+        Fact.objects.of(user_id)
+        .current()
+        .without_past(now)
+        .annotate(
+            start=Left("fact", ITEM_CHARS + 1), replaced_from=F("superseded_by__valid_from"), is_false=_FALSE_IN_CODE
+        )
+    )
+    groups = [current.filter(category=category) for category in Category.values]
+    # If a person has more preferences than are read here, those that instruct come first, whatever their age.
+    instructions = _ids_with_words(user_id, DIRECTIVES, config="simple")
+    groups.append(current.filter(category=Category.PREFERENCE, pk__in=instructions))
+    if project:
+        groups.append(current.filter(project=project))
+    if words:
+        groups.append(current.filter(pk__in=_ids_with_words(user_id, words, config="english")[:FACTS_READ_PER_GROUP]))
+    rows = [group.newest_first().values_list(*ContextFact._fields)[:FACTS_READ_PER_GROUP] for group in groups]
+    return rows[0].union(*rows[1:])
+
+
+_FACTS_TO_TELL = FixedQuery(_facts_to_tell)
+
+
+def _ids_with_words(user_id: UUID, words: Iterable[str], *, config: str) -> "QuerySet[Passage, Any]":
+    query = reduce(or_, (SearchQuery(word, config=config, search_type="plain") for word in words))
+    found = Passage.objects.filter(owner=user_id, kind=Kind.FACT, lexemes=query)
+    return found.values_list(Cast("source_id", BigIntegerField()))

@@ -1,0 +1,434 @@
+"""The start context: what an agent reads first, within a fixed budget of tokens, whatever is stored.
+
+Each part has a floor, so that none falls to nothing, and a ceiling that applies while another part has further lines;
+what is left over goes to the parts that have more. What did not fit is counted, with the call that shows it. The
+number of queries does not depend on how much is stored.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
+from django.template.loader import render_to_string
+from django.utils import timezone
+from pydantic import Field
+
+from accounts.actor import Actor
+from accounts.models import Profile, User
+from accounts.people.profiles import get_profile
+from bigmind.core.argument_types import Project
+from bigmind.core.errors import NotFound
+from bigmind.core.handles import Handle
+from bigmind.database.fixed_queries import FixedQuery
+from bigmind.environment.live_settings import live
+from bigmind.text.hygiene import inline, markdown_lines
+from bigmind.text.token_counts import count_tokens, cut_to_tokens
+from knowledge.argument_types import SESSION_NAME, Topics
+from knowledge.context.budget import (
+    FRAME_TOKENS,
+    HEADING_TOKENS,
+    ITEM_TOKENS,
+    PART_BUDGETS,
+    ROUNDING_TOKENS,
+    TOTAL_TOKENS,
+)
+from knowledge.context.company import company_parts
+from knowledge.context.facts import (
+    FACT_PARTS,
+    TASTE_AND_RULE,
+    distance,
+    fact_parts,
+    line_start,
+    name_project,
+    read_facts,
+)
+from knowledge.context.line_ranking import LineRanking, tells_to
+from knowledge.context.lines import ContextLine, ContextPart, choose, spend_rest
+from knowledge.conversation.current_sessions import own_session
+from knowledge.exposures.context_receipts import ReceiptLine, ShownLine, receipt_of
+from knowledge.exposures.sent_lines import LineOwner
+from knowledge.models import (
+    AUTO_CLOSED,
+    Fact,
+    Hypothesis,
+    Kind,
+    Serving,
+    Session,
+    Summary,
+)
+from knowledge.models.hypotheses import HypothesisQuerySet
+
+HYPOTHESES_READ = 100
+HYPOTHESES_DUE_READ = 20
+PREFERENCES_CHARS = 8_000
+LONG_LINE_CHARS = 300
+SENTENCE_END = re.compile(r"(?<=[^\d\s][.!?]) +(?=\S)")
+OPEN_SESSIONS_SHOWN = 3
+RECENT_SESSIONS = 3
+"""Recent sessions of the project whose topics count a little."""
+CITED_DAYS = 180
+CITED_READ = 200
+SESSIONS_READ = 50
+IN_PROGRESS = "in progress"
+COUNTED = ("facts", "standing", "sessions", "hypotheses")
+
+SessionsShown = Annotated[int, Field(ge=0, le=50, description="Closed sessions to list. Default: as many as fit.")]
+ToldSessionId = Annotated[
+    str,
+    Handle("session"),
+    Field(pattern=SESSION_NAME, description="Read this session's start context instead."),
+]
+
+
+@dataclass
+class Context:
+    """What an agent reads at the start, already safe to show, and how much did not fit."""
+
+    loaded_at: datetime
+    project: str = ""
+    parts: dict[str, ContextPart] = field(default_factory=dict)
+    known: dict[str, int] = field(default_factory=dict)
+    """How many rows there are, for parts of which only the best are read."""
+    told: str = ""
+    """The whole as the agent reads it, once its lines are chosen: several ask for it."""
+
+    @property
+    def chosen(self) -> dict[str, list[ContextLine]]:
+        """The chosen lines of each part, and under `facts` those of all parts of facts together."""
+        chosen = {name: part.chosen for name, part in self.parts.items()}
+        return chosen | {
+            "facts": [fact for name in FACT_PARTS for fact in chosen.get(name, [])],
+            "standing": [fact for name in TASTE_AND_RULE for fact in chosen.get(name, [])],
+        }
+
+    @property
+    def left(self) -> dict[str, int]:
+        """How many lines of each part did not fit."""
+        chosen = self.chosen
+        read = {name: len(part.items) for name, part in self.parts.items()}
+        return {name: known - len(chosen[name]) for name, known in (read | self.known).items()}
+
+    @property
+    def facts(self) -> list[ContextLine]:
+        """The chosen facts: those that always apply first, then those about the work."""
+        return self.chosen["facts"]
+
+    @property
+    def facts_left(self) -> int:
+        """How many current facts did not fit."""
+        return self.left["facts"]
+
+    @property
+    def closed_shown(self) -> int:
+        """How many of the chosen sessions have ended."""
+        return sum(session.why != IN_PROGRESS for session in self.parts["sessions"].kept)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is remembered yet."""
+        return not any(part.kept for part in self.parts.values())
+
+    @property
+    def receipt(self) -> list[ReceiptLine]:
+        """The chosen lines with their costs and reasons."""
+        return [line for name, part in self.parts.items() if part.kept for line in _receipt_of(name, part)]
+
+    @property
+    def owners(self) -> dict[str, LineOwner]:
+        """What each of the chosen lines is of."""
+        lines = [line for part in self.parts.values() for line in part.kept]
+        return {line.markdown: LineOwner(line.kind, line.id) for line in lines if line.markdown}
+
+    @property
+    def room_for_company(self) -> int:
+        """How many tokens company knowledge had, or would have had if there had been more of it.
+
+        `keep_start` keeps it, so that decisions can be tried on this start.
+        """
+        part = self.parts["company"]
+        if part.left:
+            return part.spent
+        ceiling = PART_BUDGETS["company"].ceiling
+        return max(part.spent, ceiling) if any(one.left for one in self.parts.values()) else part.most
+
+    @property
+    def markdown(self) -> str:
+        """The context as the agent reads it."""
+        return self.told or render_to_string("agent/context.md", {"context": self}, using="agent").strip() + "\n"
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens the whole context costs, by the conservative counter."""
+        return self._tokens_told if self.told else count_tokens(self.markdown)
+
+    @cached_property
+    def _tokens_told(self) -> int:
+        return count_tokens(self.told)
+
+
+@dataclass(frozen=True)
+class ContextAsTold:
+    """What an earlier session received at its start, without what was erased since; each item as it is now."""
+
+    markdown: str
+    lines: list[ShownLine]
+    facts_left: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it costs."""
+        return count_tokens(self.markdown)
+
+
+def get_context(
+    actor: Actor,
+    *,
+    project: Project = "",
+    topics: Topics | None = None,
+    sessions: SessionsShown | None = None,
+    session_id: ToldSessionId | None = None,
+) -> Context | ContextAsTold:
+    """Read what BigMind remembers, without opening a session: profile, facts, recent and open sessions.
+
+    Call this in mid-conversation to recover your memory. Returns markdown of at most 1,300 tokens.
+    """
+    if session_id:
+        return _as_told(actor, session_id)
+    return build_context(actor, project=project, topics=topics or [], sessions=sessions)
+
+
+def _as_told(actor: Actor, session_id: str) -> ContextAsTold:
+    session = own_session(actor, session_id)
+    receipt = receipt_of(session)
+    if receipt is None or not receipt.texts:
+        hint = f"Starts are kept word for word for {live.KEEP_TOLD_DAYS} days (BIGMIND_KEEP_TOLD_DAYS)."
+        raise NotFound(f"What session {session.handle} was told at its start is not kept.", hint=hint)
+    return ContextAsTold(receipt.as_told, receipt.lines)
+
+
+def build_context(
+    actor: Actor,
+    *,
+    project: str,
+    topics: Sequence[str],
+    sessions: int | None = None,
+    beside: int = 0,
+) -> Context:
+    """Build the context: at most 1,300 tokens, including what stands beside it.
+
+    Company knowledge gets at most 500 of them: what others decided must not displace one's own memory. The profile
+    (300) and the sessions and facts (800) get more when others leave some.
+
+    Args:
+        sessions: How many closed sessions to list; by default as many as fit.
+        beside: Tokens of what stands beside the context, within the same budget.
+    """
+    context = Context(timezone.now(), cut_to_tokens(inline(project), ITEM_TOKENS // 2))
+    profile = get_profile(actor)
+    context.known, cited = _count_what_is_known(actor, project)
+    found = _sessions_to_tell(actor, project, shown=sessions)
+    ranking = LineRanking.of(project, topics, _recent_topics(found, project))
+    company, context.known["company"] = company_parts(actor, project, topics)
+    context.parts = (
+        company
+        | profile_parts(profile)
+        | fact_parts(read_facts(actor, project, topics), ranking, cited=cited, profile=profile)
+        | {"hypotheses": _hypotheses(actor, project), "sessions": _session_part(found, project)}
+    )
+    _fill(context, TOTAL_TOKENS - beside)
+    context.told = context.markdown
+    return context
+
+
+def _count_what_is_known(actor: Actor, project: str) -> tuple[dict[str, int], set[str]]:
+    """Return how much of each kind is stored, and the ids of the facts that sessions cited lately: one statement."""
+    [(*counts, ids)] = _KNOWN(actor.user.pk, timezone.now(), project)
+    return {name: count or 0 for name, count in zip(COUNTED, counts, strict=True)}, set(ids)
+
+
+def _rows_known(user_id: UUID, now: datetime, project: str) -> QuerySet[Any, Any]:
+    facts = Fact.objects.of(user_id).current().filter(Q(valid_until=None) | Q(valid_until__gt=now))
+    standing = facts.filter(category__in=TASTE_AND_RULE, project__in={"", project})
+    rows: list[QuerySet[Any]] = [facts, standing, Session.objects.of(user_id).in_view(), _open_hypotheses(user_id)]
+    since = now - timedelta(days=CITED_DAYS)
+    cited = Serving.objects.filter(user=user_id, kind=Kind.FACT, cited=True, at__gte=since).order_by("-at")
+    return User.objects.filter(pk=user_id).values_list(
+        *(Subquery(of.order_by().values("user").annotate(n=Count("pk")).values("n")) for of in rows),
+        ArraySubquery(cited.values("source_id")[:CITED_READ]),
+    )
+
+
+_KNOWN = FixedQuery(_rows_known)
+
+
+def whole_profile(profile: Profile) -> Context:
+    """Return a context of the profile alone, without a limit: what it would cost if all of it were shown."""
+    parts = profile_parts(profile)
+    choose(parts.values(), 100 * TOTAL_TOKENS)
+    return Context(timezone.now(), parts=parts)
+
+
+def profile_parts(profile: Profile) -> dict[str, ContextPart]:
+    """Return the parts of a profile. Preferences keep their markdown, line by line."""
+    shorter = "\n".join(map(_by_sentences, profile.preferences.splitlines()))
+    role = [ContextLine("profile", "role", "**Role:** ", inline(profile.role))] if profile.role else []
+    preferences = [
+        ContextLine("profile", "preferences", *_opening(line), is_first=tells_to(line) == 2)
+        for line in markdown_lines(shorter)
+    ]
+    pinned = [ContextLine("profile", "pinned", "- Pinned: ", line_start(fact)) for fact in profile.pinned_facts]
+    return {
+        "role": ContextPart("0", role, *PART_BUDGETS["role"]),
+        "preferences": ContextPart("0", preferences, *PART_BUDGETS["preferences"], in_order=True),
+        "pinned_facts": ContextPart("0", pinned, *PART_BUDGETS["pinned_facts"]),
+    }
+
+
+def _by_sentences(line: str) -> str:
+    """Break a long line after its sentences, so that whole sentences can be chosen: in markdown it reads the same."""
+    return SENTENCE_END.sub("\n", line) if len(line) > LONG_LINE_CHARS else line
+
+
+def _opening(line: str) -> tuple[str, str]:
+    """Split a line into its opening, which quotes it and is never shortened, and its text.
+
+    The bar is markdown's quotation in another sign: Gemini CLI shows its model `>` as `&gt;`.
+    """
+    text = line.lstrip()
+    gap = "\n" if line.startswith("\n") else ""
+    indent = line[: len(line) - len(text)].removeprefix("\n")
+    return f"{gap}│ {indent}", line_start(text, PREFERENCES_CHARS, shown=str)
+
+
+def _fill(context: Context, limit: int) -> None:
+    """Choose the lines. Headings are estimated first; once it is known what they really cost, the rest is spent."""
+    parts = context.parts.values()
+    # All facts stand under one heading; another line says how many preferences and constraints did not fit.
+    headings = sum(HEADING_TOKENS for name, part in context.parts.items() if part.items and name not in FACT_PARTS[1:])
+    choose(parts, limit - FRAME_TOKENS - headings - HEADING_TOKENS * bool(context.known["standing"]))
+    spend_rest(parts, limit - context.tokens - ROUNDING_TOKENS)
+
+
+def _receipt_of(name: str, part: ContextPart) -> list[ReceiptLine]:
+    if part.tier == "0":
+        title = name.replace("_", " ").capitalize()
+        return [ReceiptLine("0", "profile", title, _cost(*part.kept), "told to every session")]
+    return [ReceiptLine(part.tier, item.kind, item.id, _cost(item), item.why) for item in part.chosen]
+
+
+def _cost(*items: ContextLine) -> int:
+    return count_tokens("".join(f"{item.markdown}\n" for item in items))
+
+
+def _hypotheses(actor: Actor, project: str) -> ContextPart:
+    """Return the open hypotheses, those of this project first, and of them those that are due."""
+    beliefs = _BELIEFS(actor.user.pk, timezone.now())
+    ordered = sorted(beliefs, key=lambda belief: (distance(belief.project, project), not belief.is_due))
+    items = [
+        ContextLine(
+            "hypothesis",
+            str(belief.pk),
+            "- ",
+            line_start(belief.hypothesis),
+            f" (H{belief.number}, {belief.confidence:.0%} sure, {belief.created_at:%Y-%m-%d}"
+            f"{', '.join(['', *filter(None, [name_project(belief.project, project)])])}"
+            f"{', due: did it turn out so?' if belief.is_due else ''})",
+            "due" if belief.is_due else "not resolved yet",
+            is_spare=distance(belief.project, project) == 2 and bool(project),
+        )
+        for belief in ordered
+    ]
+    return ContextPart("1", items, *PART_BUDGETS["hypotheses"])
+
+
+def _beliefs(user_id: UUID, now: datetime) -> QuerySet[Hypothesis]:
+    newest = _open_hypotheses(user_id).order_by("-created_at", "-pk")[:HYPOTHESES_READ]
+    return newest.union(_open_hypotheses(user_id).due(now)[:HYPOTHESES_DUE_READ]).order_by("-created_at", "-id")
+
+
+_BELIEFS = FixedQuery(_beliefs)
+
+
+def _open_hypotheses(user_id: UUID) -> HypothesisQuerySet:
+    return Hypothesis.objects.of(user_id).filter(status="open", set_aside_at=None)
+
+
+def _sessions_to_tell(actor: Actor, project: str, *, shown: int | None) -> list[Session]:
+    """Return the open sessions, then the newest of this project, then the newest of all."""
+    most = SESSIONS_READ if shown is None else shown
+    found = {session.pk: session for session in _SESSIONS(actor.user.pk, project, (most,))}.values()
+    newest = sorted(found, key=lambda session: (session.started_at, session.pk), reverse=True)
+    ordered = sorted(newest, key=lambda session: (not session.is_open, distance(session.project, project) > 0))
+    is_open = sum(session.is_open for session in ordered)
+    return ordered[: is_open + most]
+
+
+def _sessions(user_id: UUID, project: str, limit: tuple[int]) -> QuerySet[Session]:
+    mine = (
+        Session.objects.of(user_id)
+        .in_view()
+        .annotate(has_summary=Exists(Summary.objects.filter(session=OuterRef("pk"))))
+        .newest_first()
+    )
+    # In a tuple, because a limit is part of the statement and not one of its values (`FixedQuery`).
+    closed, [most] = mine.exclude(ended_at=None), limit
+    groups = [mine.open()[:OPEN_SESSIONS_SHOWN], closed[:most]]
+    if project:
+        groups.append(closed.filter(project=project)[:most])
+    return groups[0].union(*groups[1:])
+
+
+_SESSIONS = FixedQuery(_sessions)
+
+
+def _recent_topics(sessions: Iterable[Session], project: str) -> list[str]:
+    ours = [session for session in sessions if project and session.project == project]
+    return [topic for session in ours[:RECENT_SESSIONS] for topic in session.topics]
+
+
+def _session_part(sessions: Iterable[Session], project: str) -> ContextPart:
+    """Return the sessions by date. Those of other projects wait for room if this one has its own."""
+    newest = sorted(sessions, key=lambda session: (session.started_at, session.pk), reverse=True)
+    has_own = any(distance(session.project, project) == 0 for session in newest)
+    items = [SessionLine(session, project) for session in newest]
+    for item, session in zip(items, newest, strict=True):
+        item.is_spare = has_own and distance(session.project, project) == 2
+    return ContextPart("1", items, *PART_BUDGETS["sessions"])
+
+
+class SessionLine(ContextLine):
+    """The row of a session. Most of fifty are never looked at, so its words are put together when they are."""
+
+    def __init__(self, session: Session, project: str) -> None:
+        self._session, self._elsewhere = session, name_project(session.project, project)
+        if session.is_open:
+            super().__init__("session", str(session.pk), "", "", why=IN_PROGRESS)
+        else:
+            super().__init__("session", str(session.pk), "", "", " |", "among the last")
+        # As attributes of the object they would hide the cached properties below.
+        del self.before, self.text
+
+    @cached_property
+    def before(self) -> str:  # type: ignore[override]
+        """Its day, its headline and its topics."""
+        session = self._session
+        day, topics = f"{session.started_at:%Y-%m-%d}", cut_to_tokens(inline(",".join(session.topics[:6])), 30) or "—"
+        elsewhere = f" ({self._elsewhere})" if self._elsewhere else ""
+        if session.is_open:
+            return (
+                f"| {day} | 🟡 **[in progress]** `{session.handle}`{elsewhere} | {topics} | (session not yet closed) |"
+            )
+        headline = AUTO_CLOSED if session.one_liner == AUTO_CLOSED else inline(session.one_liner) or "(no headline)"
+        mark = f" 📄 `{session.handle}`" if getattr(session, "has_summary", False) else ""
+        return f"| {day} | {cut_to_tokens(headline, ITEM_TOKENS)}{mark}{elsewhere} | {topics} | "
+
+    @cached_property
+    def text(self) -> str:  # type: ignore[override]
+        """Its outcome."""
+        return "" if self._session.is_open else line_start(self._session.outcome) or "—"

@@ -1,0 +1,1 @@
+"""Exposures: what agents were sent, cited and called misleading; unanswered questions; insights."""

@@ -1,0 +1,285 @@
+"""Exposures: what each session was shown, what it says it used, and what that proves about company knowledge."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Count, Max, Q, QuerySet
+from django.utils import timezone
+
+from accounts.actor import Actor
+from accounts.models import User
+from accounts.services.usage import COLLEAGUES, may_be_told
+from bigmind.core.errors import Invalid
+from bigmind.core.handles import read_handle
+from bigmind.core.private_row_numbers import number_in
+from bigmind.database.fixed_queries import FixedQuery
+from bigmind.database.read_only import is_read_only
+from bigmind.database.rls import rls_bypass
+from bigmind.text.hygiene import echo
+from knowledge.conversation.current_sessions import session_of_agent
+from knowledge.exposures.feedback import id_of_visible, open_complaints, record_feedback
+from knowledge.kinds import KINDS
+from knowledge.models import CompanyEntry, Kind, Proof, Serving, Session
+
+SESSIONS_ASKED = 20
+PEOPLE_ASKED = 4 * COLLEAGUES
+"""An entry that so many sessions of so many people received, of whom fewer than `CITING` named it when they said what
+they used, comes last in the start context. Who proposed or owns it does not count. With fewer its place would tell
+that one of them cited it; so that four who cite it are few, twelve must have received it. In personal mode one person,
+the proposer, is enough for all of it."""
+CITING = COLLEAGUES + 1
+MOST_OF_ONE = -(-SESSIONS_ASKED // PEOPLE_ASKED)
+"""Sessions of one person that count among these: else two others who say anything would be enough."""
+
+MEASURED = frozenset({Kind.COMPANY, Kind.ENTRY, Kind.FACT})
+"""Kinds whose exposures are counted."""
+
+CITED = {kind for kind, row in KINDS.items() if row.takes_feedback}
+"""Kinds with a handle that a session can cite."""
+
+# What a session says of its exposures is added at once; the sweep recomputes every entry. In a team what was cited
+# waits for the sweep, which knows how many people cited it.
+_ADD = """
+INSERT INTO knowledge_proof (entry_id, served, answered, people, cited, misled, last_cited_at, tallied_at)
+SELECT id, 1, 1, 1, (NOT misled)::int, misled::int, CASE WHEN NOT misled THEN now() END, now()
+FROM unnest(%s::bigint[], %s::boolean[]) AS told(id, misled) ORDER BY id
+ON CONFLICT (entry_id) DO UPDATE SET
+    cited = knowledge_proof.cited + excluded.cited,
+    misled = knowledge_proof.misled + excluded.misled,
+    last_cited_at = coalesce(excluded.last_cited_at, knowledge_proof.last_cited_at)
+"""
+_TALLY = """
+INSERT INTO knowledge_proof (entry_id, served, answered, people, cited, misled, last_cited_at, tallied_at)
+SELECT entry.id, sum(told.served), sum(least(told.answered, %(most)s)), count(*) FILTER (WHERE told.answered > 0),
+    CASE WHEN count(*) FILTER (WHERE counts) >= %(citing)s THEN sum(told.cited) FILTER (WHERE counts) ELSE 0 END,
+    sum(told.misled),
+    CASE WHEN count(*) FILTER (WHERE counts) >= %(citing)s THEN max(told.last_cited_at) FILTER (WHERE counts) END, now()
+FROM (
+    SELECT source_id, serving.user_id, count(*) AS served, count(*) FILTER (WHERE answered) AS answered,
+        count(*) FILTER (WHERE cited) AS cited, count(*) FILTER (WHERE misled) AS misled,
+        max(session.ended_at) FILTER (WHERE cited) AS last_cited_at
+    FROM knowledge_serving AS serving JOIN knowledge_session AS session ON session.id = serving.session_id
+    WHERE kind = 'company' GROUP BY source_id, serving.user_id
+) AS told JOIN knowledge_companyentry AS entry ON entry.id = told.source_id::bigint,
+LATERAL (SELECT told.cited > 0 AND (%(is_personal)s OR (told.user_id IS DISTINCT FROM entry.proposed_by_id
+    AND told.user_id IS DISTINCT FROM entry.owner_id)) AS counts) AS voice
+GROUP BY entry.id ORDER BY entry.id
+ON CONFLICT (entry_id) DO UPDATE SET
+    served = excluded.served, answered = excluded.answered, people = excluded.people, cited = excluded.cited,
+    misled = excluded.misled, last_cited_at = excluded.last_cited_at, tallied_at = excluded.tallied_at
+"""
+
+# Each a moment after the one before, for lists that begin with the newest.
+_SERVE = """
+INSERT INTO knowledge_serving (session_id, user_id, kind, source_id, at, answered, cited, misled)
+SELECT %s, %s, kind, id, %s + place * interval '1 microsecond', false, false, false
+FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS shown(kind, id, place) ORDER BY kind, id
+ON CONFLICT DO NOTHING
+"""
+
+log = structlog.get_logger()
+
+
+class Exposure(NamedTuple):
+    """One thing that a session was shown."""
+
+    kind: str
+    source_id: str
+
+
+def serve(session: Session, exposures: Iterable[Exposure]) -> None:
+    """Record what a session is shown: one row for each thing, however often it is shown."""
+    if shown := list(exposures):
+        kinds, ids = [str(one.kind) for one in shown], [str(one.source_id) for one in shown]
+        with connection.cursor() as cursor:
+            cursor.execute(_SERVE, [session.pk, session.user_id, timezone.now(), kinds, ids])
+
+
+def serve_found(actor: Actor, exposures: Iterable[Exposure]) -> None:
+    """Record what a search showed to the agent's open session. A person's page counts nothing."""
+    session = None if is_read_only() else session_of_agent(actor)
+    if session is None:
+        return
+    try:
+        with transaction.atomic():
+            serve(session, [one for one in exposures if one.kind in MEASURED])
+    except DatabaseError as error:  # The search is answered; a failure to count must not fail it.
+        log.warning("The exposures of a search were not counted.", error=error)
+
+
+def note_use(actor: Actor, session: Session, *, used: Sequence[str] | None, misleading: Sequence[str] | None) -> None:
+    """Record what a session used and what misled it. Company knowledge that misled goes back to the curators.
+
+    Raises:
+        Invalid: a handle cannot be read.
+        NotFound: a handle names nothing that the actor may see.
+    """
+    if used is None and misleading is None:
+        return
+    known = {
+        Exposure(kind, number_in(id)): Exposure(kind, id)
+        for kind, id in Serving.objects.filter(session=session).values_list("kind", "source_id")
+    }
+    misled = {_parse_handle(actor, "misleading", handle, known) for handle in misleading or []}
+    # What both helped and misled counts as misleading.
+    cited = {_parse_handle(actor, "used", handle, known) for handle in used or []} - misled
+    # A session may cite what it found in another way, such as on a page: that counts as an exposure, too.
+    serve(session, (cited | misled) - {*known.values()})
+    rows = list(Serving.objects.filter(session=session))
+    for row in rows:
+        one = Exposure(row.kind, row.source_id)
+        row.answered, row.cited, row.misled = True, one in cited, one in misled
+    Serving.objects.bulk_update(rows, ["answered", "cited", "misled"])
+    _add(cited, misled)
+    for one in sorted(misled):
+        _complain(actor, one)
+
+
+def read_last_citations(reader: User, entry_ids: Iterable[int]) -> dict[int, datetime]:
+    """Return when each of these entries was last cited: in the reader's own sessions, or in anyone's if enough others
+    cited it. With fewer, the time would reveal when one of them worked, and on what.
+    """
+    mine = Q(user=reader)
+    with rls_bypass():
+        rows = (
+            Serving.objects.filter(kind=Kind.COMPANY, source_id__in=list(map(str, entry_ids)), cited=True)
+            .order_by()
+            .values("source_id")
+            .annotate(
+                others=Count("user", filter=~mine, distinct=True),
+                own=Max("session__ended_at", filter=mine),
+                last=Max("session__ended_at"),
+            )
+        )
+        found = {int(row["source_id"]): row["last" if row["others"] >= COLLEAGUES else "own"] for row in rows}
+    return {id: moment for id, moment in found.items() if moment}
+
+
+def count_said(said: str, reader: User) -> dict[str, Count]:
+    """Return what `number_told` needs of servings to tell a reader how many sessions said so: `cited` or `misled`."""
+    mine, by = Q(user=reader), Q(**{said: True})
+    return {
+        f"all_{said}": Count("pk", filter=by),
+        f"my_{said}": Count("pk", filter=by & mine),
+        f"others_{said}": Count("user", filter=by & ~mine, distinct=True),
+    }
+
+
+def number_told(row: Mapping[str, Any], said: str) -> int:
+    """Return how many sessions said so: everyone's if enough others did, else the reader's own."""
+    number: int = row[f"all_{said}"] if may_be_told(row[f"others_{said}"]) else row[f"my_{said}"]
+    return number
+
+
+class UseCounts(NamedTuple):
+    """How many sessions received something, cited it, and were misled by it."""
+
+    served: int
+    cited: int
+    misled: int
+
+
+def counts_of(actor: Actor, kind: str, id: object) -> UseCounts | None:
+    """Return what sessions said of something that they received; None where too few people received it.
+
+    Of what is shared everybody's sessions are counted, of facts the actor's own.
+    """
+    servings = Serving.objects.filter(kind=kind, source_id=str(id))
+    is_shared = kind != Kind.FACT
+    with rls_bypass():
+        row = (servings if is_shared else servings.filter(user=actor.user)).aggregate(
+            served=Count("pk"),
+            others=Count("user", filter=~Q(user=actor.user), distinct=True),
+            **count_said("cited", actor.user),
+            **count_said("misled", actor.user),
+        )
+    is_disclosed = _is_personal() or not is_shared or row["others"] >= COLLEAGUES
+    if not (row["served"] and is_disclosed):
+        return None
+    return UseCounts(row["served"], number_told(row, "cited"), number_told(row, "misled"))
+
+
+def find_demoted(entry_ids: Iterable[int | None]) -> set[int]:
+    """Return those of these entries that were shown often enough and hardly ever cited."""
+    ids = [pk for pk in entry_ids if pk is not None]
+    return {proof.entry_id for proof in _UNCITED(ids) if comes_behind(proof)} if ids else set()
+
+
+_UNCITED = FixedQuery(lambda ids: Proof.objects.filter(pk__any_of=ids, cited=0))
+
+
+def list_uncited() -> QuerySet[Proof, int]:
+    """Return the numbers of all entries that were shown often enough and hardly ever cited."""
+    people = 1 if _is_personal() else PEOPLE_ASKED
+    often = Proof.objects.filter(cited=0, answered__gte=SESSIONS_ASKED, people__gte=people)
+    return often.values_list("entry_id", flat=True)
+
+
+def comes_behind(proof: Proof | None) -> bool:
+    """Return whether hardly anyone cited an entry although enough sessions of enough people said what they used."""
+    if proof is None:
+        return False
+    people = 1 if _is_personal() else PEOPLE_ASKED
+    return not proof.cited and proof.answered >= SESSIONS_ASKED and proof.people >= people
+
+
+def tally_servings() -> int:
+    """Recompute the figures of every company entry; return how many were ever shown.
+
+    What `_add` counted at once is corrected, and what erased sessions said is dropped.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout TO 0")
+        # What belonged to sessions that were erased since no longer counts.
+        cursor.execute(
+            "DELETE FROM knowledge_proof WHERE NOT EXISTS (SELECT 1 FROM knowledge_serving"
+            " WHERE kind = 'company' AND source_id = entry_id::text)"
+        )
+        most, citing = (SESSIONS_ASKED, 1) if _is_personal() else (MOST_OF_ONE, CITING)
+        cursor.execute(_TALLY, {"is_personal": _is_personal(), "most": most, "citing": citing})
+        return int(cursor.rowcount)
+
+
+def _parse_handle(actor: Actor, argument: str, handle: str, known: Mapping[Exposure, Exposure]) -> Exposure:
+    """Return what a handle names: `C142`, `F12`, or kind and id as a search returned them, such as `note:7`."""
+    found = read_handle(handle)
+    if found is None or found[0] not in CITED:
+        raise Invalid.of(
+            argument,
+            f"has {echo(handle)}, which is no handle",
+            hint="Write C142 or F12 as you were told it, or kind:id as a search returned: note:7.",
+        )
+    kind, id = found
+    named = Exposure(kind, id.lstrip("0") if id.isdecimal() else id.lower())
+    return known.get(named) or Exposure(kind, id_of_visible(actor, kind, id))
+
+
+def _is_personal() -> bool:
+    return bool(settings.BIGMIND_MODE == "personal")
+
+
+def _add(cited: Iterable[Exposure], misled: Iterable[Exposure]) -> None:
+    verdicts = {int(one.source_id): False for one in cited if _is_shared(one) and _is_personal()}
+    verdicts |= {int(one.source_id): True for one in misled if _is_shared(one)}
+    if verdicts:
+        with connection.cursor() as cursor:
+            cursor.execute(_ADD, [list(verdicts), list(verdicts.values())])
+
+
+def _complain(actor: Actor, one: Exposure) -> None:
+    """Report it to the curators, unless the person has an open complaint, which may have a reason."""
+    complaints = open_complaints(Kind.COMPANY).filter(user=actor.user, source_id=one.source_id)
+    if (
+        _is_shared(one)
+        and CompanyEntry.objects.approved().filter(pk=one.source_id).exists()
+        and not complaints.exists()
+    ):
+        record_feedback(actor, kind="company", id=one.source_id, verdict="wrong")
+
+
+def _is_shared(one: Exposure) -> bool:
+    return one.kind == Kind.COMPANY

@@ -1,0 +1,388 @@
+"""Gaps: unanswered questions, grouped by meaning, and what becomes of them.
+
+A person's questions are their own. One is disclosed only when three people other than the reader asked it, and of
+questions in other words only the words that three of them used. The reader does not count: otherwise their own list of
+guesses would show which of them a colleague asked. Below that, nothing shown depends on what others asked: neither
+counts nor groups.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Literal
+
+import structlog
+from django.db import DatabaseError, transaction
+from django.db.models import Count, Max, Q, QuerySet
+from django.utils import timezone
+from pgvector.django import CosineDistance
+from pydantic import Field
+from rapidfuzz import fuzz
+
+from accounts.actor import Actor
+from accounts.models import User
+from bigmind.core.argument_types import Offset, RowId
+from bigmind.core.errors import NotFound
+from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.pagination import Page
+from bigmind.database.read_only import is_read_only
+from bigmind.database.rls import rls_bypass
+from bigmind.environment.live_settings import live
+from bigmind.privacy.screening import find_secrets
+from bigmind.text.hygiene import digest, one_line
+from knowledge.kinds import SHARED
+from knowledge.models import QUESTION_CHARS, Gap, GapState, Passage, UnansweredQuestion
+from knowledge.search.abstention import WORDS_ALONE, WORDS_COUNT
+from knowledge.search.findings import Finding, Findings
+
+_TURNS = 7704
+FAR = 0.25
+"""Cosine and words of the nearest item, below which a question becomes a gap. Most answers in other words score more:
+decision 75 has both error rates. Whether recall is certain of an answer is another question."""
+SAME_MEANING = 0.6
+"""Cosine of two questions that ask the same in other words."""
+SAME_WORDS = 75.0
+"""Of 100, where there is no vector to compare."""
+COMPARED = 500
+PEOPLE_ASKING = 3
+"""How many people besides the reader."""
+
+StateName = Annotated[Literal["open", "answered", "dismissed"], Field(description="What became of it.")]
+GapId = Annotated[RowId, Field(description="The number of the gap.")]
+
+_WORD = re.compile(r"[^\W_][\w.+#-]*[^\W_]|[^\W_]")
+_TELLING_NOTHING = frozenset(
+    """a an and any are as at be by can could did do does for from had has have how i if in into is it its me my not of
+    on one or our should so than that the their them there they this to us use used using was we were what when where
+    which who why will with would you your
+    hello hey hi just say thank thanks ok okay yes no please go continue hallo danke bitte ja nein weiter""".split()  # noqa: SIM905 (a list of a hundred quotes reads worse)
+)
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class ShownGap:
+    """A gap as one person may see it, or a question of their own that is not disclosed to them with those of others.
+
+    `wordings`: the questions that are theirs, or that three others asked in the same words. `name`: the newest that
+    three others asked, else the words that three others used; of a question of their own, its words. `question` is one
+    of the wordings, by which it can be compared. `answer` is the kind and the id of what was stored since and answers.
+    """
+
+    id: int
+    name: str
+    wordings: list[str]
+    own: list[UnansweredQuestion]
+    people: int
+    times: int
+    last_asked: datetime
+    state: str
+    question: int | None
+    is_private: bool = False
+    answer: tuple[str, str] | None = None
+
+
+def note_gap(actor: Actor, query: str, found: Findings) -> None:
+    """Keep an agent's question that came near nothing. No answer waits for this or fails because of it."""
+    if is_read_only() or not live.GAPS or not actor.is_agent or not is_far(found):
+        return
+    text = one_line(query).strip()[:QUESTION_CHARS]
+    if not telling_words(text) or find_secrets(query):
+        return
+    try:
+        with transaction.atomic():
+            _keep(actor, text, found)
+    except DatabaseError as error:
+        log.warning("A question that found nothing was not kept.", error=error)
+
+
+def is_far(found: Findings) -> bool:
+    """Return whether even the nearest of what was found is far from the question."""
+    return not any(_is_near(item) for item in found.items)
+
+
+def _is_near(item: Finding) -> bool:
+    words = item.keyword or 0.0
+    return words >= WORDS_ALONE if item.vector is None else item.vector + WORDS_COUNT * words >= FAR
+
+
+def was_asked_in_vain(actor: Actor, query: str, *, since: datetime) -> bool:
+    """Whether the user's agents asked this since then, in these words, and found nothing."""
+    asked = UnansweredQuestion.objects.filter(
+        user=actor.user, digest=_digest_of(query), last_asked__gte=since, answered_at=None
+    )
+    return asked.exists()
+
+
+def list_gaps(
+    actor: Actor,
+    *,
+    state: StateName = "open",
+    limit: Annotated[int, Field(ge=1, le=50)] = 20,
+    offset: Offset = 0,
+) -> Page[ShownGap]:
+    """List what is not known here, what most people asked first: as much of it as the actor may see."""
+    shown = [gap for gap in _gaps_shown_to(actor) if gap.state == state]
+    most_asked = sorted(shown, key=lambda gap: (gap.people, gap.times, gap.last_asked), reverse=True)
+    return Page(most_asked[offset : offset + limit], len(shown), limit, offset)
+
+
+def list_open_gaps(actor: Actor) -> list[ShownGap]:
+    """Return all that is not known here and that the actor may see, in no order."""
+    return [gap for gap in _gaps_shown_to(actor) if gap.state == GapState.OPEN]
+
+
+def see_gap(actor: Actor, *, gap_id: GapId) -> ShownGap:
+    """Return one gap that the actor may see.
+
+    Raises:
+        NotFound: there is none, or too few others asked.
+    """
+    shown = next((gap for gap in _gaps_shown_to(actor) if gap.id == gap_id and not gap.is_private), None)
+    if shown is None:
+        raise NotFound(f"There is no gap {gap_id} that you can see.")
+    return shown
+
+
+@transaction.atomic
+def settle_gap(actor: Actor, *, gap_id: GapId, state: StateName) -> ShownGap:
+    """Say that a gap is answered, that it is none, or that it is open after all. Curators do."""
+    actor.require("curate")
+    shown = see_gap(actor, gap_id=gap_id)
+    is_settled = GapState(state) is not GapState.OPEN
+    Gap.objects.filter(pk=gap_id).update(
+        state=state,
+        settled_by=actor.user if is_settled else None,
+        settled_at=timezone.now() if is_settled else None,
+    )
+    if not is_settled:
+        with rls_bypass():
+            reopen(UnansweredQuestion.objects.filter(gap=gap_id, kind__in=SHARED))
+    return shown
+
+
+@transaction.atomic
+def reopen_question(actor: Actor, *, question_id: RowId) -> str:
+    """Say that what seemed to answer a question of the actor's own does not; return its words.
+
+    Raises:
+        NotFound: there is none, or it is someone else's.
+    """
+    question = _own_question(actor, question_id)
+    reopen(UnansweredQuestion.objects.filter(pk=question.pk))
+    return question.text
+
+
+def reopen(questions: "QuerySet[UnansweredQuestion]") -> None:
+    """Let questions wait for an answer again: for something that is stored from now on."""
+    questions.update(answered_at=None, kind="", source_id="", asked_up_to=newest_passage())
+
+
+@transaction.atomic
+def forget_question(actor: Actor, *, question_id: RowId) -> str:
+    """Erase a question of the actor's own; return its words.
+
+    Raises:
+        NotFound: there is none, or it is someone else's.
+    """
+    question = _own_question(actor, question_id)
+    question.delete()
+    _name_anew(Gap.objects.filter(pk=question.gap_id))
+    return question.text
+
+
+def _own_question(actor: Actor, question_id: int) -> UnansweredQuestion:
+    question = UnansweredQuestion.objects.filter(user=actor.user, pk__in=actor.user.ids_of(question_id)).first()
+    if question is None:
+        raise NotFound(f"You have no question {question_id}.")
+    return question
+
+
+def questions_asked(user: User, *, since: datetime | None, until: datetime | None) -> "QuerySet[UnansweredQuestion]":
+    """Return someone's unanswered questions of a period."""
+    asked = UnansweredQuestion.objects.filter(user=user)
+    asked = asked.filter(last_asked__gte=since) if since else asked
+    return asked.filter(first_asked__lte=until) if until else asked
+
+
+def forget_questions(questions: "QuerySet[UnansweredQuestion]") -> None:
+    """Erase questions, and the names that their gaps have from them."""
+    gaps = list(questions.values_list("gap", flat=True).distinct())
+    questions.delete()
+    _name_anew(Gap.objects.filter(pk__in=gaps))
+
+
+def forget_old_questions() -> int:
+    """Delete what nobody has asked for half a year; return how many questions.
+
+    Names are recomputed, because people who asked may have been erased.
+    """
+    before = timezone.now() - timedelta(days=live.KEEP_QUESTIONS_DAYS)
+    gone, _ = UnansweredQuestion.objects.filter(last_asked__lt=before).delete()
+    _name_anew(Gap.objects.all())
+    return gone
+
+
+def _keep(actor: Actor, text: str, found: Findings) -> None:
+    # Two people who ask the same at once would each make a gap for it.
+    wait_for_turn(_TURNS, "gaps")
+    key, now = _digest_of(text), timezone.now()
+    mine = UnansweredQuestion.objects.filter(user=actor.user, digest=key).select_related("gap").first()
+    if mine is None:
+        gap = _same_words(key) or _same_meaning(text, found) or Gap.objects.create()
+        mine = UnansweredQuestion(user=actor.user, gap=gap, text=text, digest=key, times=0)
+        mine.space, mine.vector = found.space, found.vector
+    mine.times, mine.last_asked, mine.asked_up_to = mine.times + 1, now, newest_passage()
+    mine.answered_at, mine.kind, mine.source_id = None, "", ""
+    mine.save()
+    _name_anew(Gap.objects.filter(pk=mine.gap_id))
+    # The person who marked it as answered will want to know that agents do not find the answer.
+    Gap.objects.filter(pk=mine.gap_id, state=GapState.ANSWERED).update(state=GapState.OPEN)
+
+
+@rls_bypass()
+def newest_passage() -> int:
+    """Return the number of the newest passage: what is stored later has a larger one."""
+    return Passage.objects.aggregate(newest=Max("pk"))["newest"] or 0
+
+
+def _digest_of(query: str) -> str:
+    return digest(" ".join(_words(one_line(query).strip()[:QUESTION_CHARS])))
+
+
+@rls_bypass()
+def _same_words(key: str) -> Gap | None:
+    same = UnansweredQuestion.objects.filter(digest=key).select_related("gap").order_by("pk").first()
+    return same.gap if same else None
+
+
+@rls_bypass()
+def _same_meaning(text: str, found: Findings) -> Gap | None:
+    """The gap of the question that is nearest, if it is near enough: by meaning, or without vectors by words."""
+    others = UnansweredQuestion.objects.select_related("gap")
+    if found.vector is not None:
+        near = others.filter(space=found.space).annotate(distance=CosineDistance("vector", found.vector))
+        nearest = near.filter(distance__lte=1 - SAME_MEANING).order_by("distance", "pk").first()
+        return nearest.gap if nearest else None
+    newest = others.order_by("-last_asked")[:COMPARED]
+    alike = max(newest, key=lambda other: _likeness(text, other.text), default=None)
+    return alike.gap if alike and _likeness(text, alike.text) >= SAME_WORDS else None
+
+
+@rls_bypass()
+def _gaps_shown_to(actor: Actor) -> list[ShownGap]:
+    """What is disclosed to the actor, and their own questions apart from it: each alone, whatever others asked."""
+    others = Count("questions__user", filter=~Q(questions__user=actor.user), distinct=True)
+    asked_by_many = Gap.objects.annotate(others=others).filter(others__gte=PEOPLE_ASKING).values("pk")
+    asked = UnansweredQuestion.objects.filter(Q(gap__in=asked_by_many) | Q(user=actor.user))
+    questions: dict[Gap, list[UnansweredQuestion]] = {}
+    for question in asked.select_related("gap").defer("vector").order_by("-last_asked", "-pk"):
+        questions.setdefault(question.gap, []).append(question)
+    return [gap for each in questions.items() for gap in _as_seen(actor, *each)]
+
+
+def _as_seen(actor: Actor, gap: Gap, questions: Sequence[UnansweredQuestion]) -> list[ShownGap]:
+    """What one gap is to the actor: the questions that wait, and those that something stored since answers."""
+    waiting = [one for one in questions if one.answered_at is None]
+    # What answered a colleague's question in their own memory is nobody else's business.
+    answered = [one for one in questions if one.answered_at and (one.user_id == actor.user.pk or one.kind in SHARED)]
+    return [seen for part in (waiting, answered) for seen in _show_part(actor, gap, part)]
+
+
+def _show_part(actor: Actor, gap: Gap, questions: Sequence[UnansweredQuestion]) -> list[ShownGap]:
+    disclosed = _disclose(actor, gap, questions)
+    return [disclosed] if disclosed else [_private(one) for one in questions if one.user_id == actor.user.pk]
+
+
+def _disclose(actor: Actor, gap: Gap, questions: Sequence[UnansweredQuestion]) -> ShownGap | None:
+    own = [question for question in questions if question.user_id == actor.user.pk]
+    others = [question for question in questions if question.user_id != actor.user.pk]
+    same, name = _same_wordings(others, PEOPLE_ASKING), _name_of(others, PEOPLE_ASKING)
+    if not name:
+        return None
+    return ShownGap(
+        id=gap.pk,
+        name=name,
+        wordings=list(dict.fromkeys(question.text for question in (*own, *same))),
+        own=own,
+        people=len({question.user_id for question in questions}),
+        times=sum(question.times for question in questions),
+        last_asked=max(question.last_asked for question in questions),
+        state=GapState.ANSWERED if questions[0].answered_at else gap.state,
+        question=next((question.pk for question in (*own, *same)), None),
+        answer=next((answer for question in (*own, *questions) if (answer := _answer_of(question))), None),
+    )
+
+
+def _private(question: UnansweredQuestion) -> ShownGap:
+    return ShownGap(
+        id=question.gap_id,
+        name=question.text,
+        wordings=[question.text],
+        own=[question],
+        people=1,
+        times=question.times,
+        last_asked=question.last_asked,
+        state=GapState.ANSWERED if question.answered_at else GapState.OPEN,
+        question=question.pk,
+        is_private=True,
+        answer=_answer_of(question),
+    )
+
+
+def _answer_of(question: UnansweredQuestion) -> tuple[str, str] | None:
+    return (question.kind, question.source_id) if question.kind else None
+
+
+@rls_bypass()
+def _name_anew(gaps: "QuerySet[Gap]") -> None:
+    """Give gaps a name that anyone may read, no matter who asked, and drop those without questions."""
+    gaps.filter(questions=None).delete()
+    rows = list(gaps)
+    questions = _questions_of(rows)
+    for gap in rows:
+        # One more than `_disclose` asks for: any of those who asked may read the name, and does not count then.
+        gap.name = _name_of(questions[gap.pk], PEOPLE_ASKING + 1)
+    Gap.objects.bulk_update(rows, ["name"], batch_size=500)
+
+
+def _name_of(questions: Sequence[UnansweredQuestion], people: int) -> str:
+    """Return the newest question that so many people asked in the same words, else the words that so many used."""
+    if same := _same_wordings(questions, people):
+        return same[0].text
+    users_of: dict[str, set[object]] = {}
+    for question in questions:
+        for word in telling_words(question.text):
+            users_of.setdefault(word, set()).add(question.user_id)
+    return " · ".join(word for word, users in users_of.items() if len(users) >= people)[:QUESTION_CHARS]
+
+
+def _same_wordings(questions: Iterable[UnansweredQuestion], people: int) -> list[UnansweredQuestion]:
+    """Of the questions that so many people asked in the same words, the newest of each."""
+    asked: dict[str, dict[object, UnansweredQuestion]] = {}
+    for question in questions:
+        asked.setdefault(question.digest, {})[question.user_id] = question
+    return [next(iter(each.values())) for each in asked.values() if len(each) >= people]
+
+
+def _questions_of(gaps: Sequence[Gap]) -> dict[int, list[UnansweredQuestion]]:
+    """The questions of each gap, the newest first."""
+    questions: dict[int, list[UnansweredQuestion]] = {gap.pk: [] for gap in gaps}
+    for question in UnansweredQuestion.objects.filter(gap__in=gaps).defer("vector").order_by("-last_asked", "-pk"):
+        questions[question.gap_id].append(question)
+    return questions
+
+
+def _likeness(one: str, other: str) -> float:
+    return fuzz.token_sort_ratio(" ".join(telling_words(one)), " ".join(telling_words(other)))
+
+
+def _words(text: str) -> list[str]:
+    return [found.group().casefold() for found in _WORD.finditer(text)]
+
+
+def telling_words(text: str) -> list[str]:
+    """The words of a question that say what it is about, each once."""
+    return [word for word in dict.fromkeys(_words(text)) if word not in _TELLING_NOTHING]

@@ -1,0 +1,1 @@
+"""Indexing: embedding passages as work waits, embedding all again, and gaps of the index."""

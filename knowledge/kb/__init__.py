@@ -1,0 +1,1 @@
+"""The knowledge base and company knowledge: entries, their sources, imports and exports."""

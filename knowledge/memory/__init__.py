@@ -1,0 +1,1 @@
+"""Memory: facts, notes, hypotheses, and what their owner sees and does with all of them."""

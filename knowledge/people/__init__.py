@@ -1,0 +1,1 @@
+"""People: who is here, what they share, who knows about something, and their instances."""

@@ -1,0 +1,229 @@
+"""Recall: one question over everything, merged so that no kind crowds out the others; and searches of one kind.
+
+Nothing that was found is hidden. How sure recall is decides how many lines follow, and the words above them: none above
+an answer, “Nothing certain; nearest:”, or “Nothing is stored yet.”
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from accounts.actor import Actor
+from bigmind.core.argument_types import AsOf, Before, Limit, Offset, Project, Query, Since
+from knowledge.argument_types import Domain
+from knowledge.exposures.exposures import Exposure, serve_found
+from knowledge.exposures.gaps import note_gap
+from knowledge.exposures.recent_questions import keep_question
+from knowledge.kinds import KINDS, SEARCHED
+from knowledge.models import AskedForm, Kind
+from knowledge.recall.episodes import answer_episode, period_between
+from knowledge.recall.hits import Hit, Hits, each_once, filters_of, find, has_asked, hits_of, names_for
+from knowledge.recall.question_periods import find_then, read_then, say_period
+from knowledge.recall.recall_receipts import keep_recall
+from knowledge.recall.reply_budget import MaxTokens, within_tokens
+from knowledge.recall.visibility import Things, visible_things
+from knowledge.search.abstention import is_answered, judge, may_answer
+from knowledge.search.excerpts import excerpt_of
+from knowledge.search.findings import Finding, Findings
+from knowledge.search.hybrid import search_each
+
+_NAMED: tuple[tuple[int, frozenset[str]], ...] = (
+    (3, frozenset({"1"})),
+    (2, frozenset({"G"})),
+    (2, frozenset({"2", "3"})),
+    (1, frozenset({"kb"})),
+)
+_TIERS = frozenset(KINDS[kind].tier for kind in SEARCHED)
+GROUPS = (*_NAMED, (1, _TIERS.difference(*(tiers for _, tiers in _NAMED))))
+"""The tiers that are searched apart, and how many hits of each are shown in turn.
+
+One search over everything keeps the best 200 passages: an import of ten thousand with the words of the question would
+leave no room for the one fact that answers. A round is nine hits, so the ten that are shown by default have some of
+each group. What people remember themselves comes first and thrice, because nobody else can say it; what was imported,
+of which there is most, once. How many exactly is a choice: with one of each the tests of recall pass as well, and with
+nine of each a flood drowns the fact.
+"""
+COMPANY_GROUP = next(number for number, (_, tiers) in enumerate(GROUPS) if KINDS[Kind.COMPANY].tier in tiers)
+SAME_PROJECT = 0.1
+"""Added to the score of items of the question's project."""
+CONCISE_CHARS = 160
+NEAREST = 3
+"""Lines of a concise reply that is not certain, and the fewest of any other."""
+
+RecallStyle = Literal["concise", "detailed"]
+RecallState = Literal["answer", "uncertain", "empty"]
+_HIT_TEMPLATES = {"concise": "_hit_line.md", "detailed": "_hit.md"}
+
+
+@dataclass(frozen=True)
+class Recollections:
+    """What a question brought back: an answer, the best of each group in turn; or what comes nearest to one.
+
+    `state`: `empty` where nothing is stored that could be meant. `asked_before`: this conversation asked the same
+    before, and nothing certain answered it then either. `left` counts what answers too and did not fit. `as_of` has the
+    days that the question is about: what held then is there although it was replaced since.
+    """
+
+    items: list[Hit]
+    style: str
+    state: RecallState = "answer"
+    did_you_mean: list[str] = field(default_factory=list)
+    fallback: bool = False
+    reason: str | None = None
+    notice: str = ""
+    left: int = 0
+    asked_before: bool = False
+    as_of: str = ""
+
+
+def recall(
+    actor: Actor,
+    *,
+    query: Query,
+    project: Project = "",
+    since: Since | None = None,
+    before: Before | None = None,
+    as_of: AsOf | None = None,
+    style: RecallStyle = "concise",
+    max_tokens: MaxTokens = 800,
+    limit: Limit = 10,
+) -> Recollections:
+    """Search all memory: facts, sessions, notes, company knowledge, documentation, app maps.
+
+    Call this before you answer from your own knowledge, ask the user or search elsewhere. Returns answers with handle
+    and date, or the nearest lines, marked as uncertain.
+    """
+    then = read_then(actor, as_of) if as_of else find_then(actor, query)
+    things = visible_things(actor.user, SEARCHED, since=since, before=before, then=then, only_then=bool(as_of))
+    is_narrowed = bool(since or before or as_of)
+    within = then if as_of else period_between(since, before)
+    episodes = answer_episode(actor, query, project=project, within=within)
+    filters = [filters_of(group, is_narrowed=is_narrowed, then=then) for group in _groups_of(things)]
+    found = search_each(query, owner=actor.user, filters=filters, limit=limit)
+    everything = join_groups(found)
+    is_known = is_answered(everything)
+    was_asked = not (is_narrowed or is_known or episodes) and has_asked(actor, query)
+    if not (is_narrowed or episodes):
+        note_gap(actor, query, everything)
+    ordered = take_turns(found, project) if is_known else nearest(everything.items, project)
+    hits = each_once(hits_of(ordered, actor, things, is_known=is_known), of_any_kind=True)
+    hits = hits if is_known or style == "detailed" else hits[:NEAREST]
+    if episodes:
+        hits = episodes.before(hits)
+    empty = Recollections(
+        items=[],
+        style=style,
+        state="answer" if is_known or episodes else "uncertain" if everything.searched_something else "empty",
+        asked_before=was_asked,
+        fallback=everything.fallback,
+        reason=everything.reason or None,
+        notice=episodes.notice if episodes and episodes.notice else everything.notice,
+        as_of=say_period(then) if then and not episodes else "",
+    )
+    reply = _fit(empty, hits, limit, max_tokens)
+    if not (is_narrowed or episodes):
+        _keep_asked(actor, query, reply, found, project=project, limit=limit)
+    if reply.state == "uncertain":
+        meant = judge(query, everything, names=lambda: names_for(actor, things)).did_you_mean
+        reply = replace(reply, did_you_mean=meant)
+    serve_found(actor, _exposures_of(reply))
+    keep_recall(actor, reply, template="recall.md", hit_template=_HIT_TEMPLATES[style])
+    return reply
+
+
+def _groups_of(things: Things) -> list[Things]:
+    return [{kind: rows for kind, rows in things.items() if KINDS[kind].tier in tiers} for _, tiers in GROUPS]
+
+
+def _keep_asked(
+    actor: Actor, query: str, reply: Recollections, found: list[Findings], *, project: str, limit: int
+) -> None:
+    """Keep the question, so that decisions about company knowledge can be tried on it."""
+    keep_question(
+        actor,
+        query,
+        how=AskedForm.RECALL,
+        found=found[COMPANY_GROUP],
+        groups=found,
+        project=project,
+        limit=limit,
+        fitted=len(reply.items) if reply.left else None,
+    )
+
+
+def _exposures_of(reply: Recollections) -> list[Exposure]:
+    return [Exposure(hit.kind, hit.id) for hit in reply.items]
+
+
+def _fit(reply: Recollections, hits: list[Hit], limit: int, max_tokens: int) -> Recollections:
+    """Return the reply with as many of these hits as fit, and how many more there are."""
+    # All of them are left at first: the line that says so has to fit as well.
+    full = replace(reply, items=[_shorten(hit, reply.style) for hit in hits[:limit]], left=len(hits))
+    fitting = within_tokens(full, max_tokens, template="recall.md", hit_template=_HIT_TEMPLATES[reply.style])
+    return replace(fitting, left=len(hits) - len(fitting.items))
+
+
+def take_turns(found: list[Findings], project: str) -> list[Finding]:
+    """Return what clears the floor, each group in turn and its best first: as many at a time as its share.
+
+    Where that is less than `NEAREST`, the nearest of the others follow.
+    """
+    ordered: list[tuple[float, float, Finding]] = []
+    for (share, _), one in zip(GROUPS, found, strict=True):
+        answering = nearest([item for item in one.items if may_answer(item)], project)
+        ordered += [(rank // share, -_score(item, project), item) for rank, item in enumerate(answering)]
+    ordered.sort(key=lambda row: row[:2])
+    answers = [item for *_, item in ordered]
+    others = [item for one in found for item in one.items if not may_answer(item)]
+    return answers + nearest(others, project)[: max(0, NEAREST - len(answers))]
+
+
+def nearest(items: Iterable[Finding], project: str) -> list[Finding]:
+    """Return findings by their scores, those of the question's project a little higher."""
+    return sorted(items, key=lambda item: -_score(item, project))
+
+
+def _score(item: Finding, project: str) -> float:
+    is_same = bool(project) and item.project.casefold() == project.casefold()
+    return item.score + SAME_PROJECT if is_same else item.score
+
+
+def join_groups(found: list[Findings]) -> Findings:
+    """Return what all groups found as one: what a question that nothing answers is kept and judged by."""
+    waiting = sum(one.waiting for one in found)
+    items = sorted((item for one in found for item in one.items), key=lambda item: -item.score)
+    searched = sum(one.searched for one in found)
+    # Groups without any of the words weigh none of them. A word is missing when all groups miss it.
+    weights = {word: max(one.weights.get(word, weight) for one in found) for word, weight in found[0].weights.items()}
+    missing = frozenset.intersection(*(one.missing for one in found))
+    total = sum(one.total for one in found)
+    joined = replace(found[0], items=items, total=total, waiting=waiting, searched=searched)
+    return replace(joined, weights=weights, missing=missing)
+
+
+def _shorten(hit: Hit, style: str) -> Hit:
+    if style == "detailed":
+        return hit
+    return replace(hit, excerpt=excerpt_of(hit.excerpt, hit.matched, chars=CONCISE_CHARS))
+
+
+def search_chunks(actor: Actor, *, query: Query, project: Project = "", limit: Limit = 5, offset: Offset = 0) -> Hits:
+    """Search the flagged exchanges of all sessions by words and meaning.
+
+    Call this when asked “do you remember…”, before you answer. Returns excerpts with their sessions, best first.
+    """
+    things = visible_things(actor.user, [Kind.CHUNK])
+    return find(actor, query, things=things, project=project, limit=limit, offset=offset)
+
+
+def search_notes(
+    actor: Actor, *, query: Query, domain: Domain | None = None, limit: Limit = 5, offset: Offset = 0
+) -> Hits:
+    """Search notes by the words and the meaning of a question, in one domain or all.
+
+    Call this when you do not know the exact domain and key. Returns the notes' addresses with excerpts, the best first.
+    """
+    things = visible_things(actor.user, [Kind.NOTE])
+    if domain is not None:
+        things = {kind: notes.filter(domain=domain) for kind, notes in things.items()}
+    return find(actor, query, things=things, is_narrowed=domain is not None, limit=limit, offset=offset)

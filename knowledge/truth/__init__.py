@@ -1,0 +1,1 @@
+"""Truth: near-duplicates, contradictions, and facts that take the place of others."""
