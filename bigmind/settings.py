@@ -159,7 +159,7 @@ DATABASE_ROUTERS = []
 if _OWNER:
     DATABASES["owner"] = {**_database(_OWNER), "CONN_MAX_AGE": 0}
     DATABASE_ROUTERS += ["bigmind.database.roles.AsOwnerWhileMigrating"]
-# What answers reads. One that is away must not be felt for long: the primary answers then (bigmind/database/replicas.py).
+# What answers reads. One that is away must not be felt for long: the primary answers then (`database/replicas.py`).
 if (_REPLICA := ENVIRONMENT.database_replica_url.get_secret_value()) and not READ_ONLY:
     DATABASES["replica"] = {**_database(_REPLICA), "CONN_MAX_AGE": 600}
     DATABASES["replica"]["OPTIONS"] = {

@@ -1,8 +1,8 @@
 """Runs a function in a separate process that can be killed, with a budget of processor time, memory and time.
 
 What reads a large file from outside goes here, so that a hostile one costs its sender a refusal and others nothing. The
-first call starts a template process (`python -m knowledge.parsers.separate_process`), which imports what it is asked for and
-forks for each call: 20 ms instead of a start of 2 s. It knows no secret of the instance and no database.
+first call starts a template process (`python -m knowledge.parsers.separate_process`), which imports what it is to run
+and forks for each call: 20 ms instead of a start of 2 s. It knows no secret of the instance and no database.
 """
 
 import os
