@@ -2,7 +2,7 @@
 
 import os
 import sys
-from asyncio import create_task, sleep, to_thread
+from asyncio import Event, create_task, get_running_loop, sleep, to_thread
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -13,13 +13,11 @@ from starlette.routing import Route, Router
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bigmind.settings")
 django = get_wsgi_application()  # sets Django up, which the imports below need
 
-import structlog  # noqa: E402
 from django.conf import settings  # noqa: E402
-from django.db import DatabaseError  # noqa: E402
 
-from accounts.services.call_batches import BATCH, WRITTEN_EVERY  # noqa: E402
 from accounts.services.known_keys import KNOWN_KEYS  # noqa: E402
 from accounts.services.setting_overrides import follow_overrides  # noqa: E402
+from bigmind.core.after_reply import AFTER_REPLY, WRITTEN_AFTER  # noqa: E402
 from bigmind.database.rls import deny_by_default  # noqa: E402
 from bigmind.database.roles import forget_owner  # noqa: E402
 from bigmind.transports.fair_pool import SWITCH_SECONDS, share_of  # noqa: E402
@@ -30,7 +28,6 @@ from bigmind.transports.mcp.threads import on_a_thread  # noqa: E402
 from bigmind.transports.web import PlainFraming, web_application  # noqa: E402
 from bigmind.warming import load_ahead  # noqa: E402
 
-log = structlog.get_logger()
 endpoints = {"/mcp": McpEndpoint(authentication.keys())}
 if settings.OAUTH:
     endpoints["/mcp/oauth"] = McpEndpoint(authentication.tokens())
@@ -48,34 +45,32 @@ async def lifespan(_: Any) -> AsyncIterator[None]:
         running.enter_context(KNOWN_KEYS.remember())
         for endpoint in endpoints.values():
             await running.enter_async_context(endpoint.running())
-        running.enter_context(BATCH.gather())
-        tasks = [create_task(follow_overrides()), create_task(_write_calls_down())]
+        waiting, loop = Event(), get_running_loop()
+        running.enter_context(AFTER_REPLY.gather(lambda: loop.call_soon_threadsafe(waiting.set)))
+        tasks = [create_task(follow_overrides()), create_task(_write_ledgers(waiting))]
         try:
             yield
         finally:
             for task in tasks:
                 task.cancel()
-            await _write_calls()
+            await _write_what_waits()
             if settings.TRACES:
                 from bigmind.observability.tracing import flush_traces
 
                 await to_thread(flush_traces)
 
 
-async def _write_calls_down() -> None:
-    while True:
-        await sleep(WRITTEN_EVERY)
-        await _write_calls()
+async def _write_ledgers(waiting: Event) -> None:
+    while await waiting.wait():
+        await sleep(WRITTEN_AFTER)
+        waiting.clear()
+        await _write_what_waits()
 
 
-async def _write_calls() -> None:
-    if not BATCH:
-        return
-    try:
+async def _write_what_waits() -> None:
+    if AFTER_REPLY:
         with share_of("", is_limited=False):
-            await on_a_thread(BATCH.write, request_id="")
-    except DatabaseError as error:
-        log.warning("Calls were not recorded.", error=error)
+            await on_a_thread(AFTER_REPLY.write, request_id="")
 
 
 routes = [Route(f"{path}{slash}", endpoint) for path, endpoint in endpoints.items() for slash in ("", "/")]

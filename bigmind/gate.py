@@ -21,6 +21,7 @@ from accounts.people.time_zones import zone_of
 from accounts.services.calls import record_call
 from accounts.services.idempotency import once
 from accounts.services.rate_limits import count_against_limit, limit_of
+from bigmind.core.after_reply import AFTER_REPLY
 from bigmind.core.collisions import retry_collisions
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.metrics import CALL_SECONDS, CALLS, TOKENS
@@ -239,6 +240,7 @@ def _perform(
     actor.require(operation.scope)
     actor.require_toolset(operation.toolsets)
     if operation.effect is not Effect.READ:
+        AFTER_REPLY.settle(actor.user.pk)
         require_writable()
         require_agents_may_write(actor)
     # REST is strict: its OpenAPI document says what it accepts, and a program can follow it to the letter.

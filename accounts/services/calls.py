@@ -1,14 +1,14 @@
-"""Calls: the usage log."""
+"""Calls: the usage log. A process that serves writes down the reads of the last moment together (decision 63)."""
 
+from collections.abc import Sequence
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 
 from accounts.actor import Actor
+from bigmind.core.after_reply import AFTER_REPLY
 from bigmind.database.change_notifications import CHANNEL, Change
-
-from .call_batches import BATCH, CallRow
 
 _RECORD = """
 WITH not_waiting AS (
@@ -21,6 +21,40 @@ INSERT INTO accounts_call (
 )
 SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, now() FROM not_waiting
 """
+# Anyone who was deleted meanwhile is not written of; of a key or an agent that was, no more is known.
+_WRITE_DOWN = """
+WITH not_waiting AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+INSERT INTO accounts_call (
+    user_id, key_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id, at
+)
+SELECT person.id, key.id, agent.id, operation, door, outcome, milliseconds, tokens, request_id,
+    now() - make_interval(secs => ago)
+FROM not_waiting, unnest(
+    %s::uuid[], %s::uuid[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::float8[], %s::int[], %s::text[],
+    %s::float8[]
+) WITH ORDINALITY AS call(
+    user_id, key_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id, ago, ordinal
+)
+JOIN accounts_user AS person ON person.id = call.user_id
+LEFT JOIN accounts_apikey AS key ON key.id = call.key_id
+LEFT JOIN accounts_agent AS agent ON agent.id = call.agent_id
+ORDER BY ordinal
+"""
+
+
+class CallRow(NamedTuple):
+    """A row of the usage log; `at` is when it was made, by the clock that nobody sets."""
+
+    user_id: Any
+    key_id: Any
+    agent_id: Any
+    operation: str
+    door: str
+    outcome: str
+    milliseconds: float
+    tokens: int | None
+    request_id: str
+    at: float
 
 
 def record_call(
@@ -46,10 +80,17 @@ def record_call(
     row = CallRow(
         actor.user.pk, key_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id, monotonic()
     )
-    if BATCH.is_on and change is None:
-        BATCH.add(row)
+    if AFTER_REPLY.is_on and change is None:
+        AFTER_REPLY.add(_write_down, row)
         return
     *values, _ = row
     with connection.cursor() as cursor:
         told: list[Any] = [change is not None, CHANNEL, change.text() if change else ""]
         cursor.execute(_RECORD, [connection.in_atomic_block, *told, *values])
+
+
+def _write_down(rows: Sequence[CallRow]) -> None:
+    *columns, at = map(list, zip(*rows, strict=True))
+    now = monotonic()
+    with connection.cursor() as cursor:
+        cursor.execute(_WRITE_DOWN, [*columns, [now - moment for moment in at]])

@@ -42,6 +42,7 @@ from knowledge.models import (
     Summary,
 )
 from knowledge.search.passages import erase_passages
+from knowledge.services.ledgers import settle
 
 from .conversations import (
     SOURCES_OF_FORKS,
@@ -103,6 +104,7 @@ def answer_report(actor: Actor, report: HookReport) -> HookReply:
     A folder that the user excluded is answered with nothing, and nothing of it is kept.
     """
     began, policy = perf_counter(), policy_of(actor)
+    settle(actor)
     if not report.conversation or is_excluded(policy, report.folder) or _is_known(actor, report):
         reply = HookReply()
     else:

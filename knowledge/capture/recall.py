@@ -8,7 +8,7 @@ from accounts.actor import Actor
 from bigmind.core.limits import QUERY_CHARS
 from bigmind.text.hygiene import inline, quote
 from bigmind.text.token_counts import count_tokens, cut_to_tokens
-from knowledge.exposures.recent_questions import keep_question
+from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.kinds import SEARCHED
 from knowledge.models import AskedForm, Conversation, HookEvent, HookEventName, Kind
 from knowledge.recall.episodes import answer_episode
@@ -17,6 +17,7 @@ from knowledge.recall.question_periods import find_then
 from knowledge.recall.visibility import visible_things
 from knowledge.search.abstention import best_score, is_answered, is_near, may_answer
 from knowledge.search.findings import Finding, Findings
+from knowledge.services.ledgers import Sent, note_sent
 from knowledge.truth.statement_parsing import word_set
 
 PROMPT_TOKENS = 300
@@ -74,7 +75,10 @@ def recall_for(
     hits = [hit for hit in shown if not own or hit.session_id != own]
     if keeps:
         costs = {(hit.kind, hit.id): _line_of(hit).tokens for hit in hits}
-        keep_question(actor, asked, how=AskedForm.PROMPT, found=found, project=project[:100], limit=FOUND, costs=costs)
+        question = QuestionRecord(
+            asked, AskedForm.PROMPT, found, may_be_gap=False, project=project[:100], limit=FOUND, costs=costs
+        )
+        note_sent(Sent(actor, question=question))
     new = [hit for hit in hits if (hit.kind, hit.id) not in told]
     # What was looked up and not searched for stays in its order.
     return _fit(sorted(new, key=lambda hit: bool(hit.arms) and is_elsewhere(hit.project, project)))

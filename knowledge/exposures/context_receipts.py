@@ -1,29 +1,41 @@
-"""Context receipts: why each line of a start context was chosen, and what it cost.
+"""Context receipts: what a session received: its start, line by line with reasons, and what was recalled since.
 
 A receipt names things by their ids. The lines as they were sent are kept beside it (`as_told`), and go with the things.
+The questions that were asked are not kept here.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
 from django.utils import timezone
 
 from accounts.models import User
 from bigmind.text.hygiene import inline
+from bigmind.text.token_counts import count_tokens
 from knowledge.models import CompanyEntry, Entry, Fact, Hypothesis, Receipt, Session
 
 from .exposures import read_last_citations
 from .line_provenance import day_of, lineages_of
-from .sent_lines import LineAsTold, read_texts
+from .sent_lines import LineAsTold, LineOwner, keep_texts, read_texts, texts_by_id
 
 GONE = "(no longer kept)"
 BATCH = 100
 COMPARED_CHARS = 60
 STORED = ("company", "fact", "session")
 """Kinds that count as exposures: the agent would have had to look them up otherwise."""
+RECALLS_KEPT = 100
+"""Of one session, the last ones."""
+
+_ADD_RECALL = """
+UPDATE knowledge_receipt SET recalls = CASE
+    WHEN jsonb_array_length(recalls) >= %s THEN (recalls - 0) || %s::jsonb ELSE recalls || %s::jsonb
+END WHERE session_id = %s
+"""
 
 
 @dataclass(frozen=True)
@@ -75,6 +87,23 @@ class ShownReceipt:
         return "\n".join(line.text for line in self.texts)
 
 
+@dataclass(frozen=True)
+class RecalledText:
+    """One line of a recall as it was sent, and from whom it is."""
+
+    told: LineAsTold
+    lineage: str
+
+
+@dataclass(frozen=True)
+class ShownRecall:
+    """What was recalled at one moment, and what it cost."""
+
+    at: datetime
+    tokens: int
+    lines: list[RecalledText]
+
+
 def why_company(entry: CompanyEntry, project: str, topics: Sequence[str]) -> str:
     """Return why an entry was chosen for a session of this project and these topics."""
     words = f" {entry.text} ".casefold()
@@ -98,6 +127,35 @@ def keep_receipt(
     # One statement, whether or not the session has a receipt.
     Receipt.objects.bulk_create([receipt], update_conflicts=True, unique_fields=["session"], update_fields=changed)
     return receipt
+
+
+def keep_recalled(user: User, session: Session, text: str, owners: Mapping[str, LineOwner], *, at: datetime) -> None:
+    """Keep what an agent received in answer to a question, line by line, with the receipt of its session.
+
+    Nothing is kept of sessions without a receipt: those that no agent started.
+    """
+    if not Receipt.objects.filter(session=session).exists():
+        return
+    if (texts := keep_texts(user, text, owners)) is not None:
+        recall = json.dumps([{"at": at.isoformat(), "tokens": count_tokens(text), "texts": texts}])
+        with connection.cursor() as cursor:
+            cursor.execute(_ADD_RECALL, [RECALLS_KEPT, recall, recall, session.pk])
+
+
+def recalls_of(session: Session) -> list[ShownRecall]:
+    """Return what was recalled in a session, in the order of time; without the lines of what was erased since."""
+    recalls = Receipt.objects.filter(session=session).values_list("recalls", flat=True).first() or []
+    told = texts_by_id(session.user, {pk for one in recalls for pk in one["texts"]})
+    things = {(line.kind, line.id) for line in told.values() if line.kind}
+    lineages = lineages_of(session.user, sorted(things))
+    return [
+        ShownRecall(
+            datetime.fromisoformat(one["at"]),
+            one["tokens"],
+            [RecalledText(told[pk], lineages.get((told[pk].kind, told[pk].id), "")) for pk in one["texts"]],
+        )
+        for one in recalls
+    ]
 
 
 def note_erased(user: User, kind: str, id: object) -> None:

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-import structlog
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import connection, transaction
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
@@ -17,10 +16,8 @@ from bigmind.core.errors import Invalid
 from bigmind.core.handles import read_handle
 from bigmind.core.private_row_numbers import number_in
 from bigmind.database.fixed_queries import FixedQuery
-from bigmind.database.read_only import is_read_only
 from bigmind.database.rls import rls_bypass
 from bigmind.text.hygiene import echo
-from knowledge.conversation.current_sessions import session_of_agent
 from knowledge.exposures.feedback import id_of_visible, open_complaints, record_feedback
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind, Proof, Serving, Session
@@ -81,8 +78,6 @@ FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS shown(kind, id, place) OR
 ON CONFLICT DO NOTHING
 """
 
-log = structlog.get_logger()
-
 
 class Exposure(NamedTuple):
     """One thing that a session was shown."""
@@ -97,18 +92,6 @@ def serve(session: Session, exposures: Iterable[Exposure]) -> None:
         kinds, ids = [str(one.kind) for one in shown], [str(one.source_id) for one in shown]
         with connection.cursor() as cursor:
             cursor.execute(_SERVE, [session.pk, session.user_id, timezone.now(), kinds, ids])
-
-
-def serve_found(actor: Actor, exposures: Iterable[Exposure]) -> None:
-    """Record what a search showed to the agent's open session. A person's page counts nothing."""
-    session = None if is_read_only() else session_of_agent(actor)
-    if session is None:
-        return
-    try:
-        with transaction.atomic():
-            serve(session, [one for one in exposures if one.kind in MEASURED])
-    except DatabaseError as error:  # The search is answered; a failure to count must not fail it.
-        log.warning("The exposures of a search were not counted.", error=error)
 
 
 def note_use(actor: Actor, session: Session, *, used: Sequence[str] | None, misleading: Sequence[str] | None) -> None:

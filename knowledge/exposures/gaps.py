@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
-import structlog
-from django.db import DatabaseError, transaction
+from django.db import transaction
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 from pgvector.django import CosineDistance
@@ -26,11 +25,11 @@ from bigmind.core.argument_types import Offset, RowId
 from bigmind.core.errors import NotFound
 from bigmind.database.advisory_locks import wait_for_turn
 from bigmind.database.pagination import Page
-from bigmind.database.read_only import is_read_only
 from bigmind.database.rls import rls_bypass
 from bigmind.environment.live_settings import live
 from bigmind.privacy.screening import find_secrets
 from bigmind.text.hygiene import digest, one_line
+from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.kinds import SHARED
 from knowledge.models import QUESTION_CHARS, Gap, GapState, Passage, UnansweredQuestion
 from knowledge.search.abstention import WORDS_ALONE, WORDS_COUNT
@@ -59,8 +58,6 @@ _TELLING_NOTHING = frozenset(
     hello hey hi just say thank thanks ok okay yes no please go continue hallo danke bitte ja nein weiter""".split()  # noqa: SIM905 (a list of a hundred quotes reads worse)
 )
 
-log = structlog.get_logger()
-
 
 @dataclass(frozen=True)
 class ShownGap:
@@ -84,23 +81,18 @@ class ShownGap:
     answer: tuple[str, str] | None = None
 
 
-def note_gap(actor: Actor, query: str, found: Findings) -> None:
-    """Keep an agent's question that came near nothing. No answer waits for this or fails because of it."""
-    if is_read_only() or not live.GAPS or not actor.is_agent or not is_far(found):
+def keep_unanswered(user: User, asked: QuestionRecord) -> None:
+    """Keep a question that came near nothing."""
+    if not (live.GAPS and asked.may_be_gap and is_far(asked)):
         return
-    text = one_line(query).strip()[:QUESTION_CHARS]
-    if not telling_words(text) or find_secrets(query):
-        return
-    try:
-        with transaction.atomic():
-            _keep(actor, text, found)
-    except DatabaseError as error:
-        log.warning("A question that found nothing was not kept.", error=error)
+    text = one_line(asked.query).strip()[:QUESTION_CHARS]
+    if telling_words(text) and not find_secrets(asked.query):
+        _keep(user, text, asked.found)
 
 
-def is_far(found: Findings) -> bool:
+def is_far(asked: QuestionRecord) -> bool:
     """Return whether even the nearest of what was found is far from the question."""
-    return not any(_is_near(item) for item in found.items)
+    return not any(_is_near(item) for found in asked.groups or [asked.found] for item in found.items)
 
 
 def _is_near(item: Finding) -> bool:
@@ -225,14 +217,14 @@ def forget_old_questions() -> int:
     return gone
 
 
-def _keep(actor: Actor, text: str, found: Findings) -> None:
+def _keep(user: User, text: str, found: Findings) -> None:
     # Two people who ask the same at once would each make a gap for it.
     wait_for_turn(_TURNS, "gaps")
     key, now = _digest_of(text), timezone.now()
-    mine = UnansweredQuestion.objects.filter(user=actor.user, digest=key).select_related("gap").first()
+    mine = UnansweredQuestion.objects.filter(user=user, digest=key).select_related("gap").first()
     if mine is None:
         gap = _same_words(key) or _same_meaning(text, found) or Gap.objects.create()
-        mine = UnansweredQuestion(user=actor.user, gap=gap, text=text, digest=key, times=0)
+        mine = UnansweredQuestion(user=user, gap=gap, text=text, digest=key, times=0)
         mine.space, mine.vector = found.space, found.vector
     mine.times, mine.last_asked, mine.asked_up_to = mine.times + 1, now, newest_passage()
     mine.answered_at, mine.kind, mine.source_id = None, "", ""

@@ -7,6 +7,7 @@ found. Their texts and ids are not kept, nor anything of company knowledge, whic
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import fmean
 from typing import Any
@@ -46,39 +47,49 @@ Thing = tuple[str, str]
 log = structlog.get_logger()
 
 
-def keep_question(
-    actor: Actor,
-    query: str,
-    *,
-    how: AskedForm,
-    found: Findings,
-    groups: Sequence[Findings] = (),
-    project: str = "",
-    limit: int,
-    fitted: int | None = None,
-    costs: Mapping[Thing, int] | None = None,
-) -> None:
-    """Keep an agent's question, with what a replay needs. No answer waits for this or fails because of it.
+@dataclass(frozen=True)
+class QuestionRecord:
+    """A question that an agent asked, with what the search found: what the ledgers of questions are written from.
 
-    Questions from pages, questions with secrets and questions without a vector are not kept.
-
-    Args:
-        found: What the search that has company knowledge among it found.
+    Attributes:
+        how: The search it went through; None: no decision is tried on it.
+        found: What was found; where the answer is joined from several searches, what that of company knowledge found.
         groups: What all searches found, where the answer is joined from several.
+        may_be_gap: Whether a question that finds nothing shows that nothing is known: it was asked of everything.
         fitted: How many things the answer had tokens for, where that was less than there were.
         costs: What the line of each thing costs, where the answer has a budget of its own.
     """
-    if found.vector is None or found.space is None or not _is_kept(actor) or find_secrets(query):
+
+    query: str
+    how: AskedForm | None
+    found: Findings
+    groups: Sequence[Findings] = ()
+    may_be_gap: bool = True
+    project: str = ""
+    limit: int = 0
+    fitted: int | None = None
+    costs: Mapping[Thing, int] = field(default_factory=dict)
+
+
+def keep_question(user: User, asked: QuestionRecord) -> None:
+    """Keep a question, with what a replay needs; not one with a secret, and none without a vector."""
+    found = asked.found
+    if asked.how is None or found.vector is None or found.space is None or not live.KEEP_ASKED_DAYS:
         return
-    text = one_line(query).strip()
+    if find_secrets(asked.query):
+        return
+    text = one_line(asked.query).strip()
     signs = found.tokens.signs if found.tokens else None
     _keep(
-        actor.user,
-        how,
-        project,
+        user,
+        asked.how,
+        asked.project,
         text[:QUESTION_CHARS],
-        _identity_of(text, limit),
-        {"limit": limit if fitted is None else fitted, **_outline(found, groups, costs or {})},
+        _identity_of(text, asked.limit),
+        {
+            "limit": asked.limit if asked.fitted is None else asked.fitted,
+            **_outline(found, asked.groups, asked.costs),
+        },
         space=found.space,
         # In half precision, as passages have theirs: both are compared in one product of matrices.
         vector=np.asarray(found.vector.to_list(), dtype=np.float16).tobytes(),
@@ -88,9 +99,14 @@ def keep_question(
 
 def keep_start(actor: Actor, *, project: str, topics: Sequence[str], room: int) -> None:
     """Keep a session's start: its project and topics, and the tokens that company knowledge had there."""
-    if _is_kept(actor):
-        wanted = sorted(set(topics))
-        _keep(actor.user, AskedForm.START, project, "", " ".join(wanted), {"topics": wanted, "room": room})
+    if not (actor.is_agent and live.KEEP_ASKED_DAYS) or is_read_only():
+        return
+    wanted = sorted(set(topics))
+    try:
+        with transaction.atomic():
+            _keep(actor.user, AskedForm.START, project, "", " ".join(wanted), {"topics": wanted, "room": room})
+    except DatabaseError as error:
+        log.warning("A start was not kept.", error=error)
 
 
 def forget_prompts(prompts: Iterable[tuple[UUID, str]], *, limit: int) -> None:
@@ -109,10 +125,6 @@ def forget_asked(user: User, *, since: datetime, until: datetime | None) -> None
 def _identity_of(text: str, limit: int) -> str:
     # With another limit the same words have another answer, and so another replay.
     return f"{text} {limit}"
-
-
-def _is_kept(actor: Actor) -> bool:
-    return bool(actor.is_agent and live.KEEP_ASKED_DAYS and not is_read_only())
 
 
 def _keep(
@@ -138,11 +150,8 @@ def _keep(
         vector,
         tokens,
     )
-    try:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(_KEEP, [*row, json.dumps(outline, separators=(",", ":"))])
-    except DatabaseError as error:
-        log.warning("A question was not kept.", error=error)
+    with connection.cursor() as cursor:
+        cursor.execute(_KEEP, [*row, json.dumps(outline, separators=(",", ":"))])
 
 
 def _outline(found: Findings, groups: Sequence[Findings], costs: Mapping[Thing, int]) -> dict[str, Any]:

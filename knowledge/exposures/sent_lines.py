@@ -20,7 +20,8 @@ from bigmind.database.fixed_queries import FixedQuery
 from bigmind.database.rls import rls_bypass
 from bigmind.environment.live_settings import live
 from bigmind.text.hygiene import digest
-from knowledge.models import HookEvent, Receipt, ReceiptText
+from knowledge.kinds import KINDS
+from knowledge.models import HookEvent, Kind, Receipt, ReceiptText
 
 ERASED = "(erased)"
 OF_COMPANY = ("company", "decision")
@@ -87,12 +88,14 @@ def keep_texts(user: User, text: str, owners: Mapping[str, LineOwner]) -> list[i
     kept = _KEPT(user.pk, sorted({line[0] for line in lines}))
     known = {(key, kind, id): pk for key, kind, id, pk in kept}
     missing = {line[:3]: line for line in lines if line[:3] not in known}
+    if gone := _find_erased({LineOwner(*line[1:4]) for line in missing.values()}):
+        missing = {key: line for key, line in missing.items() if LineOwner(*line[1:4]) not in gone}
     added = ReceiptText.objects.bulk_create(
         ReceiptText(user=user, digest=key, kind=kind, source_id=id, quoted_id=quoted, text=line)
         for key, kind, id, quoted, line in missing.values()
     )
     known |= {(row.digest, row.kind, row.source_id): row.pk for row in added}
-    return [known[line[:3]] for line in lines]
+    return [known[line[:3]] for line in lines if line[:3] in known]
 
 
 def read_texts(user: User, ids: Sequence[int] | None) -> list[LineAsTold]:
@@ -157,6 +160,28 @@ def _owner_of(line: str, owners: Mapping[str, LineOwner]) -> LineOwner:
     if found := owners.get(line):
         return found
     return next((owner for part, owner in owners.items() if part and part in line), LineOwner())
+
+
+def _find_erased(owners: Collection[LineOwner]) -> set[LineOwner]:
+    """Return those whose row is gone: erased after it was sent, so that no trigger will delete what is kept of it."""
+    ids: dict[str, set[str]] = {}
+    for one in owners:
+        ids.setdefault(_kind_of(one), set()).update(filter(None, (one.id, one.quoted)))
+    there = {
+        (kind, str(pk))
+        for kind, some in ids.items()
+        if kind in KINDS
+        for pk in KINDS[kind].model._default_manager.filter(pk__in=some).values_list("pk", flat=True)
+    }
+    return {
+        one
+        for one in owners
+        if _kind_of(one) in KINDS and any(id and (_kind_of(one), id) not in there for id in (one.id, one.quoted))
+    }
+
+
+def _kind_of(owner: LineOwner) -> str:
+    return Kind.COMPANY if owner.kind in OF_COMPANY else owner.kind
 
 
 def _lines_kept(user_id: UUID, digests: list[str]) -> QuerySet[Any, Any]:

@@ -10,15 +10,15 @@ from accounts.actor import Actor
 from bigmind.core.argument_types import Cursor, Limit, Offset, Project, Query
 from bigmind.database.pagination import Page, page_of
 from knowledge.argument_types import CompanyCategoryName, Risk
-from knowledge.exposures.exposures import Exposure, serve_found
-from knowledge.exposures.gaps import note_gap
-from knowledge.exposures.recent_questions import keep_question
+from knowledge.exposures.exposures import Exposure
+from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.models import AskedForm, CompanyEntry, Kind
 from knowledge.models.company import CompanyEntryQuerySet
 from knowledge.models.injection_signs import filter_by_risk
 from knowledge.search.filters import Filters
 from knowledge.search.hybrid import search
 from knowledge.search.passages import erase_passages, index_passages
+from knowledge.services.ledgers import Sent, note_sent
 
 from .found_entries import FoundEntries, FoundEntry, entries_found, page_of_found, page_of_listed
 
@@ -80,9 +80,7 @@ def search_global(
         eligible = eligible.filter(category=category)
     if strict:
         eligible = eligible.fresh()
-    hits = find_among(actor, eligible, query=query, project=project, narrows=bool(category or strict), limit=limit)
-    serve_found(actor, [Exposure(Kind.COMPANY, str(hit.entry.pk)) for hit in hits.items])
-    return hits
+    return find_among(actor, eligible, query=query, project=project, narrows=bool(category or strict), limit=limit)
 
 
 def find_among(
@@ -93,9 +91,8 @@ def find_among(
     filters = Filters([Kind.COMPANY], project=project, eligible=narrowed)
     found = search(query, owner=actor.user, filters=filters, limit=limit)
     # A narrowed question that finds nothing does not show that nothing is known.
-    if not narrows:
-        note_gap(actor, query, found)
-        keep_question(actor, query, how=AskedForm.COMPANY, found=found, project=project, limit=limit)
+    question = None if narrows else QuestionRecord(query, AskedForm.COMPANY, found, project=project, limit=limit)
+    note_sent(Sent(actor, [Exposure(item.kind, item.source_id) for item in found.items], question))
     entries = eligible.in_bulk([int(item.source_id) for item in found.items])
     return entries_found(query, found, {str(pk): entry for pk, entry in entries.items()})
 

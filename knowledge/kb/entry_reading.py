@@ -16,7 +16,7 @@ from bigmind.core.errors import NotFound
 from bigmind.core.limits import TAG_CHARS
 from bigmind.database.pagination import Page, page_of
 from knowledge.argument_types import EntryId, EntryTags, EntryTypeName, MinConfidence, Risk, RoleName
-from knowledge.exposures.gaps import note_gap
+from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.indexing import embedding
 from knowledge.models import CachedVector, Entry, Kind, Passage
 from knowledge.models.injection_signs import filter_by_risk, signs_of
@@ -24,6 +24,7 @@ from knowledge.recall.reply_budget import MaxTokens, within_tokens
 from knowledge.search.filters import Filters
 from knowledge.search.hybrid import search
 from knowledge.search.nearest_names import SUGGEST_FROM
+from knowledge.services.ledgers import Sent, note_sent
 from knowledge.shapes.entries import EntryStatsShape
 
 from .found_entries import FoundEntries, FoundEntry, entries_found, page_of_found, page_of_listed
@@ -75,7 +76,7 @@ def search_entries(
     found = search(query, owner=actor.user, filters=filters, limit=limit)
     # A narrowed question that finds nothing does not show that nothing is known.
     if not (role or tags or entry_type):
-        note_gap(actor, query, found)
+        note_sent(Sent(actor, question=QuestionRecord(query, None, found)))
     entries = Entry.objects.select_related("created_by").in_bulk([UUID(item.source_id) for item in found.items])
     reply = entries_found(query, found, {str(pk): entry for pk, entry in entries.items()}, names=_names)
     return within_tokens(reply, max_tokens, template="entry_hits.md", hit_template="_entry_hit.md")

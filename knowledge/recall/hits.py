@@ -13,10 +13,9 @@ from bigmind.core.handles import handle_of
 from bigmind.text.periods import Period
 from knowledge.argument_types import Relevance
 from knowledge.conversation.current_sessions import session_at_work
-from knowledge.exposures.gaps import note_gap, was_asked_in_vain
-from knowledge.exposures.recent_questions import keep_question
+from knowledge.exposures.gaps import was_asked_in_vain
 from knowledge.kinds import KINDS, STATEMENTS
-from knowledge.models import AskedForm, Entry, Kind, Note, Session
+from knowledge.models import Entry, Kind, Note, Session
 from knowledge.models.injection_signs import signs_of
 from knowledge.recall.question_periods import say_period
 from knowledge.recall.visibility import Things, read_things
@@ -26,6 +25,7 @@ from knowledge.search.filters import Filters
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search
 from knowledge.search.nearest_names import SUGGEST_FROM
+from knowledge.services.ledgers import settle
 
 _WORD = re.compile(r"\w+")
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -126,8 +126,8 @@ def find(
     only_strong: bool = False,
     limit: int,
     offset: int = 0,
-) -> Hits:
-    """Find what fits a question best among these things, by words and meaning.
+) -> tuple[Hits, Findings]:
+    """Find what fits a question best among these things, by words and meaning; return it, and how the search went.
 
     Args:
         things: Of each kind, what may be found.
@@ -142,14 +142,9 @@ def find(
     shown = found.items[: count_strong(found.items, STATEMENTS)] if only_strong and not offset else found.items
     hits = hits_of(shown, actor, things, explain=explain, is_known=is_known)
     was_asked = not (offset or is_narrowed or is_known) and has_asked(actor, query)
-    # What is missing in one's own memory alone is no gap that others could fill.
-    if not (is_narrowed or offset) and any(KINDS[kind].is_shared for kind in things):
-        note_gap(actor, query, found)
-    if Kind.COMPANY in things and not (is_narrowed or offset):
-        keep_question(actor, query, how=AskedForm.SEARCH, found=found, project=project, limit=limit)
     # The first page has already said it of all pages.
     judgement = Judgement() if offset else judge(query, found, names=lambda: names_for(actor, things))
-    return Hits(
+    page = Hits(
         items=each_once(hits),
         total=found.total,
         limit=limit,
@@ -162,12 +157,14 @@ def find(
         asked_before=was_asked,
         as_of=say_period(then) if then else "",
     )
+    return page, found
 
 
 def has_asked(actor: Actor, query: str) -> bool:
     """Whether this conversation asked the same before, without an answer. Users may repeat questions on pages."""
     if not actor.is_agent:
         return False
+    settle(actor)
     session = session_at_work(actor)
     return session is not None and was_asked_in_vain(actor, query, since=session.started_at)
 

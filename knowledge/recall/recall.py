@@ -11,21 +11,20 @@ from typing import Literal
 from accounts.actor import Actor
 from bigmind.core.argument_types import AsOf, Before, Limit, Offset, Project, Query, Since
 from knowledge.argument_types import Domain
-from knowledge.exposures.exposures import Exposure, serve_found
-from knowledge.exposures.gaps import note_gap
-from knowledge.exposures.recent_questions import keep_question
+from knowledge.exposures.exposures import Exposure
+from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import AskedForm, Kind
 from knowledge.recall.episodes import answer_episode, period_between
 from knowledge.recall.hits import Hit, Hits, each_once, filters_of, find, has_asked, hits_of, names_for
 from knowledge.recall.question_periods import find_then, read_then, say_period
-from knowledge.recall.recall_receipts import keep_recall
-from knowledge.recall.reply_budget import MaxTokens, within_tokens
+from knowledge.recall.reply_budget import MaxTokens, text_sent, within_tokens
 from knowledge.recall.visibility import Things, visible_things
 from knowledge.search.abstention import is_answered, judge, may_answer
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search_each
+from knowledge.services.ledgers import Sent, note_sent
 
 _NAMED: tuple[tuple[int, frozenset[str]], ...] = (
     (3, frozenset({"1"})),
@@ -103,8 +102,6 @@ def recall(
     everything = join_groups(found)
     is_known = is_answered(everything)
     was_asked = not (is_narrowed or is_known or episodes) and has_asked(actor, query)
-    if not (is_narrowed or episodes):
-        note_gap(actor, query, everything)
     ordered = take_turns(found, project) if is_known else nearest(everything.items, project)
     hits = each_once(hits_of(ordered, actor, things, is_known=is_known), of_any_kind=True)
     hits = hits if is_known or style == "detailed" else hits[:NEAREST]
@@ -121,38 +118,31 @@ def recall(
         as_of=say_period(then) if then and not episodes else "",
     )
     reply = _fit(empty, hits, limit, max_tokens)
-    if not (is_narrowed or episodes):
-        _keep_asked(actor, query, reply, found, project=project, limit=limit)
     if reply.state == "uncertain":
         meant = judge(query, everything, names=lambda: names_for(actor, things)).did_you_mean
         reply = replace(reply, did_you_mean=meant)
-    serve_found(actor, _exposures_of(reply))
-    keep_recall(actor, reply, template="recall.md", hit_template=_HIT_TEMPLATES[style])
+    question = QuestionRecord(
+        query,
+        AskedForm.RECALL,
+        found[COMPANY_GROUP],
+        found,
+        project=project,
+        limit=limit,
+        fitted=len(reply.items) if reply.left else None,
+    )
+    note_sent(
+        Sent(
+            actor,
+            [Exposure(hit.kind, hit.id) for hit in reply.items],
+            None if is_narrowed or episodes else question,
+            lambda: text_sent(actor.user, reply, template="recall.md", hit_template=_HIT_TEMPLATES[style]),
+        )
+    )
     return reply
 
 
 def _groups_of(things: Things) -> list[Things]:
     return [{kind: rows for kind, rows in things.items() if KINDS[kind].tier in tiers} for _, tiers in GROUPS]
-
-
-def _keep_asked(
-    actor: Actor, query: str, reply: Recollections, found: list[Findings], *, project: str, limit: int
-) -> None:
-    """Keep the question, so that decisions about company knowledge can be tried on it."""
-    keep_question(
-        actor,
-        query,
-        how=AskedForm.RECALL,
-        found=found[COMPANY_GROUP],
-        groups=found,
-        project=project,
-        limit=limit,
-        fitted=len(reply.items) if reply.left else None,
-    )
-
-
-def _exposures_of(reply: Recollections) -> list[Exposure]:
-    return [Exposure(hit.kind, hit.id) for hit in reply.items]
 
 
 def _fit(reply: Recollections, hits: list[Hit], limit: int, max_tokens: int) -> Recollections:
@@ -213,7 +203,7 @@ def search_chunks(actor: Actor, *, query: Query, project: Project = "", limit: L
     Call this when asked “do you remember…”, before you answer. Returns excerpts with their sessions, best first.
     """
     things = visible_things(actor.user, [Kind.CHUNK])
-    return find(actor, query, things=things, project=project, limit=limit, offset=offset)
+    return find(actor, query, things=things, project=project, limit=limit, offset=offset)[0]
 
 
 def search_notes(
@@ -226,4 +216,4 @@ def search_notes(
     things = visible_things(actor.user, [Kind.NOTE])
     if domain is not None:
         things = {kind: notes.filter(domain=domain) for kind, notes in things.items()}
-    return find(actor, query, things=things, is_narrowed=domain is not None, limit=limit, offset=offset)
+    return find(actor, query, things=things, is_narrowed=domain is not None, limit=limit, offset=offset)[0]

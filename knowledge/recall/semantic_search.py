@@ -7,14 +7,15 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.argument_types import AsOf, Before, Limit, Offset, Project, Query, Since, Tags
 from bigmind.core.choices import OneOf
-from knowledge.exposures.exposures import Exposure, serve_found
+from knowledge.exposures.exposures import Exposure
+from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.kinds import KINDS, SEARCHED
-from knowledge.models import Kind
+from knowledge.models import AskedForm, Kind
 from knowledge.recall.hits import Hits, find
 from knowledge.recall.question_periods import find_then, read_then
-from knowledge.recall.recall_receipts import keep_recall
-from knowledge.recall.reply_budget import MaxTokens, within_tokens
+from knowledge.recall.reply_budget import MaxTokens, text_sent, within_tokens
 from knowledge.recall.visibility import visible_things
+from knowledge.services.ledgers import Sent, note_sent
 
 AnyKind = Annotated[
     list[Annotated[str, OneOf(kind for kind in Kind if KINDS[kind].is_searched)]],
@@ -57,11 +58,12 @@ def semantic_search(
         then=then,
         only_then=bool(as_of),
     )
-    hits = find(
+    is_narrowed = bool(tags or since or before or as_of)
+    hits, found = find(
         actor,
         query,
         things=things,
-        is_narrowed=bool(tags or since or before or as_of),
+        is_narrowed=is_narrowed,
         project=project,
         explain=explain,
         then=then,
@@ -70,6 +72,21 @@ def semantic_search(
         offset=offset,
     )
     page = within_tokens(hits, max_tokens, template="hits.md", hit_template="_hit_line.md")
-    serve_found(actor, [Exposure(hit.kind, hit.id) for hit in page.items])
-    keep_recall(actor, page, template="hits.md", hit_template="_hit_line.md")
+    question = QuestionRecord(
+        query,
+        AskedForm.SEARCH if Kind.COMPANY in things else None,
+        found,
+        # What is missing in one's own memory alone is no gap that others could fill.
+        may_be_gap=any(KINDS[kind].is_shared for kind in things),
+        project=project,
+        limit=limit,
+    )
+    note_sent(
+        Sent(
+            actor,
+            [Exposure(hit.kind, hit.id) for hit in page.items],
+            None if is_narrowed or offset else question,
+            lambda: text_sent(actor.user, page, template="hits.md", hit_template="_hit_line.md"),
+        )
+    )
     return page

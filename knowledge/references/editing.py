@@ -17,7 +17,7 @@ from bigmind.core.argument_types import Cursor, Offset, RowId, SharedContent, Sh
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.database.pagination import Page, page_of
 from bigmind.text.hygiene import echo_code
-from knowledge.exposures.gaps import note_gap
+from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.models import Reference, ReferenceDrift, ReferenceType
 from knowledge.models.person_digests import digest_of_person
 from knowledge.references.arguments import (
@@ -36,6 +36,7 @@ from knowledge.references.lookup import commands_in, find_endpoints, nearest_ref
 from knowledge.references.texts import Text, text_of, write_text
 from knowledge.search.findings import Findings
 from knowledge.search.typed_names import Request, request_in
+from knowledge.services.ledgers import Sent, note_sent
 
 _COUNT = """
 INSERT INTO knowledge_referenceuse AS known (reference_id, asked, last_asked_at, people)
@@ -252,7 +253,7 @@ def count_use(actor: Actor, ids: Iterable[UUID]) -> None:
 
 def note_unanswered(actor: Actor, asked: str) -> None:
     """Record a name that was not found: what agents look for in vain is what the documentation lacks."""
-    note_gap(actor, asked, Findings([], 0, fallback=False))
+    note_sent(Sent(actor, question=QuestionRecord(asked, None, Findings([], 0, fallback=False))))
 
 
 def _request(path: str, method: str | None) -> Request:

@@ -14,7 +14,7 @@ from bigmind.core.limits import QUERY_CHARS
 from bigmind.database.rls import rls_bypass
 from bigmind.text.hygiene import check_content
 from knowledge.argument_types import Relevance
-from knowledge.exposures.gaps import note_gap
+from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.models import Feedback, Kind, Reference, Usefulness
 from knowledge.models.references import ReferenceQuerySet
 from knowledge.references.arguments import CategoryName, CollectionName, TypeName
@@ -45,6 +45,7 @@ from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search
 from knowledge.search.synonyms import Synonyms
 from knowledge.search.typed_names import Request, request_in
+from knowledge.services.ledgers import Sent, note_sent
 
 RANKED = 20
 """How many hits are read before feedback reorders them: feedback may lift one from beyond the page."""
@@ -187,7 +188,7 @@ def _by_words_and_meaning(
     ranked = _rank_by_fields(query, found, eligible, synonyms)
     is_known = is_answered(found) or any(one.fields.covered >= ALL_WORDS for one in ranked)
     if not (named or is_known):
-        note_gap(actor, query, found)
+        note_sent(Sent(actor, question=QuestionRecord(query, None, found)))
         return ReferenceHits([], 0, nearest_references(query, among), found.fallback, found.reason, found.notice)
     hits = [_hit_of(match) for match in named]
     first = {hit.reference.pk for hit in hits}

@@ -14,9 +14,8 @@ from bigmind.web.forms import Lines, Names, OperationForm, TextField, form_data,
 from bigmind.web.pages import offset_in, own_page, tell
 from knowledge.context.sessions import correct_session, end_session, list_sessions
 from knowledge.conversation.chunks import correct_chunk
-from knowledge.exposures.context_receipts import receipt_of
+from knowledge.exposures.context_receipts import recalls_of, receipt_of
 from knowledge.models import Chunk, Session
-from knowledge.recall.recall_receipts import recalls_of
 from knowledge.views.pages import ProjectQuestion, Within, form_page, memory_page, own_thing, project_field
 
 SESSIONS_SHOWN = 50

@@ -12,12 +12,12 @@ from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from curation.decisions.withdrawn_sources import quarantine
 from knowledge.context.sessions import erase_session, start_session
+from knowledge.exposures.context_receipts import RECALLS_KEPT, recalls_of
 from knowledge.exposures.sent_lines import ERASED, forget_old_texts
 from knowledge.indexing.embedding import embed_pending
 from knowledge.kb.entries import add_entry
 from knowledge.memory.facts import erase_fact
 from knowledge.models import Fact, Receipt, ReceiptText, Session
-from knowledge.recall.recall_receipts import RECALLS_KEPT, recalls_of
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import make_fact
