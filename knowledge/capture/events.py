@@ -26,6 +26,7 @@ from knowledge.conversation.chunks import add_chunk
 from knowledge.conversation.current_sessions import begin_session
 from knowledge.conversation.projects import canonical_project
 from knowledge.exposures.exposures import MEASURED, Exposure, serve
+from knowledge.exposures.ledgers import settle
 from knowledge.exposures.sent_lines import LineOwner, keep_texts
 from knowledge.kinds import KINDS
 from knowledge.models import (
@@ -42,7 +43,6 @@ from knowledge.models import (
     Summary,
 )
 from knowledge.search.passages import erase_passages
-from knowledge.services.ledgers import settle
 
 from .conversations import (
     SOURCES_OF_FORKS,

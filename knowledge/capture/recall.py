@@ -8,6 +8,7 @@ from accounts.actor import Actor
 from bigmind.core.limits import QUERY_CHARS
 from bigmind.text.hygiene import inline, quote
 from bigmind.text.token_counts import count_tokens, cut_to_tokens
+from knowledge.exposures.ledgers import Sent, note_sent
 from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.kinds import SEARCHED
 from knowledge.models import AskedForm, Conversation, HookEvent, HookEventName, Kind
@@ -17,7 +18,6 @@ from knowledge.recall.question_periods import find_then
 from knowledge.recall.visibility import visible_things
 from knowledge.search.abstention import best_score, is_answered, is_near, may_answer
 from knowledge.search.findings import Finding, Findings
-from knowledge.services.ledgers import Sent, note_sent
 from knowledge.truth.statement_parsing import word_set
 
 PROMPT_TOKENS = 300

@@ -11,6 +11,7 @@ from bigmind.core.argument_types import Cursor, Limit, Offset, Project, Query
 from bigmind.database.pagination import Page, page_of
 from knowledge.argument_types import CompanyCategoryName, Risk
 from knowledge.exposures.exposures import Exposure
+from knowledge.exposures.ledgers import Sent, note_sent
 from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.models import AskedForm, CompanyEntry, Kind
 from knowledge.models.company import CompanyEntryQuerySet
@@ -18,7 +19,6 @@ from knowledge.models.injection_signs import filter_by_risk
 from knowledge.search.filters import Filters
 from knowledge.search.hybrid import search
 from knowledge.search.passages import erase_passages, index_passages
-from knowledge.services.ledgers import Sent, note_sent
 
 from .found_entries import FoundEntries, FoundEntry, entries_found, page_of_found, page_of_listed
 

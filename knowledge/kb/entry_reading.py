@@ -16,6 +16,7 @@ from bigmind.core.errors import NotFound
 from bigmind.core.limits import TAG_CHARS
 from bigmind.database.pagination import Page, page_of
 from knowledge.argument_types import EntryId, EntryTags, EntryTypeName, MinConfidence, Risk, RoleName
+from knowledge.exposures.ledgers import Sent, note_sent
 from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.indexing import embedding
 from knowledge.models import CachedVector, Entry, Kind, Passage
@@ -24,7 +25,6 @@ from knowledge.recall.reply_budget import MaxTokens, within_tokens
 from knowledge.search.filters import Filters
 from knowledge.search.hybrid import search
 from knowledge.search.nearest_names import SUGGEST_FROM
-from knowledge.services.ledgers import Sent, note_sent
 from knowledge.shapes.entries import EntryStatsShape
 
 from .found_entries import FoundEntries, FoundEntry, entries_found, page_of_found, page_of_listed

@@ -14,6 +14,7 @@ from bigmind.text.periods import Period
 from knowledge.argument_types import Relevance
 from knowledge.conversation.current_sessions import session_at_work
 from knowledge.exposures.gaps import was_asked_in_vain
+from knowledge.exposures.ledgers import settle
 from knowledge.kinds import KINDS, STATEMENTS
 from knowledge.models import Entry, Kind, Note, Session
 from knowledge.models.injection_signs import signs_of
@@ -25,7 +26,6 @@ from knowledge.search.filters import Filters
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search
 from knowledge.search.nearest_names import SUGGEST_FROM
-from knowledge.services.ledgers import settle
 
 _WORD = re.compile(r"\w+")
 _ARTICLES = frozenset({"a", "an", "the"})

@@ -12,6 +12,7 @@ from accounts.actor import Actor
 from bigmind.core.argument_types import AsOf, Before, Limit, Offset, Project, Query, Since
 from knowledge.argument_types import Domain
 from knowledge.exposures.exposures import Exposure
+from knowledge.exposures.ledgers import Sent, note_sent
 from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import AskedForm, Kind
@@ -24,7 +25,6 @@ from knowledge.search.abstention import is_answered, judge, may_answer
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search_each
-from knowledge.services.ledgers import Sent, note_sent
 
 _NAMED: tuple[tuple[int, frozenset[str]], ...] = (
     (3, frozenset({"1"})),

@@ -8,6 +8,7 @@ from accounts.actor import Actor
 from bigmind.core.argument_types import AsOf, Before, Limit, Offset, Project, Query, Since, Tags
 from bigmind.core.choices import OneOf
 from knowledge.exposures.exposures import Exposure
+from knowledge.exposures.ledgers import Sent, note_sent
 from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import AskedForm, Kind
@@ -15,7 +16,6 @@ from knowledge.recall.hits import Hits, find
 from knowledge.recall.question_periods import find_then, read_then
 from knowledge.recall.reply_budget import MaxTokens, text_sent, within_tokens
 from knowledge.recall.visibility import visible_things
-from knowledge.services.ledgers import Sent, note_sent
 
 AnyKind = Annotated[
     list[Annotated[str, OneOf(kind for kind in Kind if KINDS[kind].is_searched)]],

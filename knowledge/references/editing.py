@@ -17,6 +17,7 @@ from bigmind.core.argument_types import Cursor, Offset, RowId, SharedContent, Sh
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.database.pagination import Page, page_of
 from bigmind.text.hygiene import echo_code
+from knowledge.exposures.ledgers import Sent, note_sent
 from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.models import Reference, ReferenceDrift, ReferenceType
 from knowledge.models.person_digests import digest_of_person
@@ -36,7 +37,6 @@ from knowledge.references.lookup import commands_in, find_endpoints, nearest_ref
 from knowledge.references.texts import Text, text_of, write_text
 from knowledge.search.findings import Findings
 from knowledge.search.typed_names import Request, request_in
-from knowledge.services.ledgers import Sent, note_sent
 
 _COUNT = """
 INSERT INTO knowledge_referenceuse AS known (reference_id, asked, last_asked_at, people)

@@ -14,6 +14,7 @@ from bigmind.core.limits import QUERY_CHARS
 from bigmind.database.rls import rls_bypass
 from bigmind.text.hygiene import check_content
 from knowledge.argument_types import Relevance
+from knowledge.exposures.ledgers import Sent, note_sent
 from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.models import Feedback, Kind, Reference, Usefulness
 from knowledge.models.references import ReferenceQuerySet
@@ -45,7 +46,6 @@ from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search
 from knowledge.search.synonyms import Synonyms
 from knowledge.search.typed_names import Request, request_in
-from knowledge.services.ledgers import Sent, note_sent
 
 RANKED = 20
 """How many hits are read before feedback reorders them: feedback may lift one from beyond the page."""
