@@ -107,7 +107,7 @@ def create_key(
     replaces: ApiKey | None = None,
     text: str = "",
 ) -> NewKey:
-    """Make a key for a user and return it with its text, which is stored nowhere and cannot be shown again.
+    """Create an API key for a user and return it with its text, which is stored nowhere and cannot be shown again.
 
     `text` is that of a key a user has made beforehand; without it a new one is made. `per_minute` is a limit of its
     own, instead of everyone's.

@@ -154,7 +154,7 @@ def _decide(page: Page) -> list[float]:
     took = list[float]()
     while len(took) < DECISIONS:
         sleep(READING_SECONDS)
-        is_clear = page.get_by_text("They may disagree.").count() == 0 and page.locator("[data-armed]").count() == 0
+        is_clear = page.get_by_text("Possible conflict.").count() == 0 and page.locator("[data-armed]").count() == 0
         page.keyboard.press("a" if is_clear and len(took) % 2 else "s")
         page.locator("html[data-took]").wait_for()
         took.append(float(page.locator("html").get_attribute("data-took") or 0))

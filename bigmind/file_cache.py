@@ -18,7 +18,7 @@ FOR_EVER = 1e12
 WRITES_BETWEEN_CULLS = 500
 PATIENCE_MS = 500
 
-# Nothing waits for the disk: after a loss of power the file is made again, by `bigmind up`.
+# No write waits for the disk: after a loss of power the file is made again, by `bigmind up`.
 _OPEN = f"""
 PRAGMA busy_timeout = {PATIENCE_MS};
 PRAGMA journal_mode = WAL;

@@ -12,9 +12,9 @@ TOOLSETS: dict[str, str] = {
     "memory": "The rest of the personal memory: profile, hypotheses, corrections, erasure.",
     "company": "What the company knows: read, propose, say what it was worth, decide.",
     "kb": "The knowledge base that everybody here shares.",
-    "docs": "Documentation that cannot lie: commands, endpoints, guides, looked up exactly.",
+    "docs": "Verified reference docs: commands, endpoints, guides, looked up exactly.",
     "directory": "Who is here, and who worked on what, as far as people share it.",
-    "apps": "Maps of outside apps: names to ids, schemas and workflows, learnt once for everybody.",
+    "apps": "Maps of outside apps: names to ids, schemas and workflows, learned once, shared by all.",
     "notes": "Texts addressed by domain and key.",
     "admin": "Health, statistics, pruning, export and import.",
 }

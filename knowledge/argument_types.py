@@ -28,7 +28,7 @@ from bigmind.text.hygiene import check_content, clean_name
 from bigmind.triggers import TRIGGER_CHARS, compile_trigger
 
 CategoryName = Literal["preference", "decision", "codebase", "constraint", "identity"]
-FactText = Annotated[Content, Field(description="One truth, in one sentence.", examples=["Prefers pytest."])]
+FactText = Annotated[Content, Field(description="One fact per entry, as a sentence.", examples=["Prefers pytest."])]
 TRIGGERS = 20
 
 

@@ -21,7 +21,7 @@ def make_user(username: str = "", *, role: str = Role.MEMBER, **fields: Any) -> 
 
 
 def make_key(user: User | None = None, **options: Any) -> NewKey:
-    """Make a key that may read and write, unless `options` say otherwise; its `text` is what a client sends."""
+    """Create an API key that may read and write, unless `options` say otherwise; its `text` is what a client sends."""
     return create_key(user or make_user(), **options)
 
 

@@ -206,7 +206,7 @@ CLIENTS = (
         gettext_lazy("AGENTS.md of a project, or ~/.config/opencode/AGENTS.md for all of them"),
     ),
     ClientProgram(
-        "python", "Python", snippets.python, gettext_lazy("Run it: it prints what your agent would be told.")
+        "python", "Python", snippets.python, gettext_lazy("Run it: it prints what your agent would receive.")
     ),
     ClientProgram(
         "other",

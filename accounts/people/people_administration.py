@@ -47,7 +47,7 @@ def find_person(actor: Actor, person_id: UUID) -> User:
 def give_role(actor: Actor, person: User, role: str, *, team: str | None = None) -> User:
     """Give a user another role, from their next request on, and another team; an empty name is none.
 
-    By the team curators decide how far triggers go: hooks hear of it within minutes.
+    By the team curators decide how far triggers go; that reaches hooks within minutes.
 
     Raises:
         Invalid: the name of the team cannot be one.

@@ -87,7 +87,7 @@ class KeyForm(LabelledForm):
         error_messages={"required": gettext_lazy("Say what you will know it by.")},
     )
     scopes = forms.MultipleChoiceField(
-        label=gettext_lazy("It may"),
+        label=gettext_lazy("Permissions"),
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": gettext_lazy("Tick at least one: a key that may do nothing opens nothing.")},
     )
@@ -96,7 +96,7 @@ class KeyForm(LabelledForm):
         label=gettext_lazy("It works for"), required=False, choices=list(LIFETIMES.items()), widget=forms.RadioSelect
     )
 
-    per_minute = forms.IntegerField(label=gettext_lazy("Operations in a minute"), required=False, min_value=1)
+    per_minute = forms.IntegerField(label=gettext_lazy("Rate limit (per minute)"), required=False, min_value=1)
 
     def __init__(self, *args: Any, actor: Actor, toolsets: Mapping[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -127,7 +127,7 @@ class ConsentForm(LabelledForm):
     """Asks what an app may do: all that it asks for and the person may do themselves, unless they take some away."""
 
     scopes = forms.MultipleChoiceField(
-        label=gettext_lazy("It may"),
+        label=gettext_lazy("Permissions"),
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": gettext_lazy("Tick at least one, or refuse.")},
     )
@@ -253,7 +253,7 @@ def keys(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest, toolsets: Mapping[str, str]) -> HttpResponse:
-    """Make a key and turn to the page that shows it. `toolsets` are those there are, each with its purpose."""
+    """Create an API key and turn to the page that shows it. `toolsets` are those there are, each with its purpose."""
     actor, initial = actor_of(request), {"scopes": DEFAULT_SCOPES, "lifetime": default_lifetime()}
     form = KeyForm(form_data(request), initial=initial, actor=actor, toolsets=toolsets)
     if not form.is_valid():

@@ -36,7 +36,7 @@ _WAITING = "waiting_for_code"
 _DOOR = "signed_in_by"
 CONFIRMED = "confirmed_at"
 
-WRONG = gettext_lazy("The user name and the password do not belong together.")
+WRONG = gettext_lazy("Wrong username or password.")
 WRONG_HINT = gettext_lazy(
     "Check both; capitals in the password count. After ten wrong tries you have to wait for a while."
 )

@@ -109,7 +109,7 @@ def _curation(select: str, whys: Sequence[str]) -> Callable[[], Question]:
         for why in whys:
             try:
                 sql, params = waiting(why).order_by().values("created_at").query.sql_with_params()
-            except EmptyResultSet:  # Nothing waits, and Django runs no query to say so.
+            except EmptyResultSet:  # The queue is empty, and Django runs no query to say so.
                 sql, params = NO_ENTRIES, ()
             parts.append(f"SELECT {select} FROM ({sql}) AS entry")  # noqa: S608 - our own query
             values += [why] * select.count("%s") + list(params)

@@ -174,7 +174,7 @@ def _checks(backups: BackupState, passes_the_wall: bool) -> Iterator[tuple[bool,
     yield not live.RATE_LIMIT_PER_MINUTE, _("BIGMIND_RATE_LIMIT is 0: a key may call as often as it can.")
     yield (
         is_for_many and settings.REQUIRE_MFA == "nobody" and not settings.OIDC_ISSUER,
-        _("BIGMIND_REQUIRE_MFA is “nobody”: a guessed password is enough, also an admin's."),
+        _("Two-factor authentication is optional, even for admins (BIGMIND_REQUIRE_MFA)."),
     )
     yield settings.WEBHOOK_PRIVATE, _("BIGMIND_WEBHOOK_PRIVATE is on: the webhook may call into the private network.")
     yield (

@@ -75,7 +75,7 @@ class SharingForm(OperationForm):
         ),
     )
     curators_see_told = forms.BooleanField(
-        label=gettext_lazy("Curators may see what my agent had been told when it proposed something"),
+        label=gettext_lazy("Curators may see what my agent had received when it proposed something"),
         required=False,
         help_text=gettext_lazy(
             "On the page of each of your proposals: what BigMind had told your agent before, of your own memory too,"
@@ -140,7 +140,7 @@ def sharing(request: HttpRequest, username: str) -> HttpResponse:
         tell(request, _("Nothing is shared. You can change it at any time, on your page."))
         return redirect(after)
     if not is_preview and form.attempt(lambda said: change_sharing(actor, **{"session_ids": [], **said}) or True):
-        tell(request, _("Kept. It holds from now on, everywhere."))
+        tell(request, _("Saved. Applies everywhere from now on."))
         return redirect(after)
     back = reverse("profile", args=[actor.user.username])
     context = {

@@ -34,7 +34,7 @@ class ScrubForm(OperationForm):
     why = forms.CharField(
         label=gettext_lazy("Why"),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text=gettext_lazy("A few words without the text itself. They stand in its place, with the date."),
+        help_text=gettext_lazy("A few words without the text itself. They replace it, with the date."),
     )
     where = forms.ChoiceField(
         label=gettext_lazy("Where"),

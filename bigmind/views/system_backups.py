@@ -63,5 +63,5 @@ def start_backup_task(request: HttpRequest, name: str) -> HttpResponse:
         )
     audit("backup_asked", task=name)
     after_commit(task)
-    tell(request, _("%(said)s What came of it stands below when it is done: look again in a minute.") % {"said": said})
+    tell(request, _("%(said)s The result appears below when it is done: look again in a minute.") % {"said": said})
     return redirect("system-backups")

@@ -29,14 +29,14 @@ from .forms import DecisionForm
 from .queue_queries import QueueQuestion, address_of, next_after, query_string
 
 FATES: dict[str, str] = {
-    "keep": gettext_lazy("Leave it waiting: it holds beside the other"),
+    "keep": gettext_lazy("Leave it pending: both are correct"),
     "merge": gettext_lazy("Merge it: the same is said, and its author is credited"),
-    "reject": gettext_lazy("Reject it: it does not hold"),
+    "reject": gettext_lazy("Reject (incorrect)"),
 }
 
 
 class ClusterForm(DecisionForm):
-    """Settles a cluster. Which one holds, and what becomes of the others, the cards say."""
+    """Settles a cluster. The cards say which one is correct, and what happens to the others."""
 
     notes = TextField(
         rows=2,
@@ -94,7 +94,7 @@ def _decide(actor: Actor, found: ProposalCluster, values: dict[str, Any], sent: 
     holds = read_number(sent.get("holds", ""))
     entries = {one.pk: one for one in found.entries}
     if holds not in entries:
-        raise Invalid.of("holds", _("is required: choose the one that holds"))
+        raise Invalid.of("holds", _("is required: choose the correct one"))
     # An approved one that does not hold is not touched here: superseding it is a decision of its own.
     others = [
         Remaining(pk, read_number(sent.get(f"revision-{pk}", "")) or 0, _fate(sent.get(f"fate-{pk}", "")))

@@ -117,7 +117,7 @@ def leveling(request: HttpRequest, pk: int) -> HttpResponse:
     wanted = {"entry_id": pk, **{name: request.POST.get(name, "") for name in names}}
     review = carry_out(set_trigger_level, actor, wanted)
     undo = f"{reverse('company-undo', args=[pk])}?revision={review.entry.revision}"
-    tell(request, _("%(notes)s Hooks hear of it within minutes.") % {"notes": review.notes}, undo=undo)
+    tell(request, _("%(notes)s Applies to hooks within minutes.") % {"notes": review.notes}, undo=undo)
     return redirect(f"{reverse('company-entry', args=[pk])}#triggers")
 
 

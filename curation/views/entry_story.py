@@ -83,7 +83,7 @@ def _tell_decision(review: Review) -> StoryStep:
         review.notes,
         changes=changes_in(review),
         address=reverse("company-entry", args=[into]) if is_new else _place(review.entry_id, place),
-        link=_("C%(into)s stands in its place") % {"into": into} if is_new else link,
+        link=_("replaced by C%(into)s") % {"into": into} if is_new else link,
     )
 
 
@@ -142,10 +142,10 @@ def _tell_use(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
         yield StoryStep(
             "told-to-you",
             told["my_last"],
-            _("Told to your agents"),
+            _("Sent to your agents"),
             notes=_("%(said)s First on %(day)s.") % {"said": said, "day": date_format(since, _("j F Y"))},
             address=reverse("memory-session", args=[own[0]]),
-            link=_("The last session that was told it"),
+            link=_("The last session that received it"),
         )
     if settings.BIGMIND_MODE != "personal" and told["others"] >= COLLEAGUES:
         # Where few of them said so, the number would tell of one of them.
@@ -156,11 +156,11 @@ def _tell_use(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
         yield StoryStep(
             "told",
             told["last"],
-            _("Told to the agents of the team"),
+            _("Sent to the team’s agents"),
             notes=_("%(said)s Those were sessions of %(people)s people.")
             % {"said": said, "people": write_number(told["people"])},
             address=f"{reverse('insights-knowledge')}?whose=everybody",
-            link=_("What came of company knowledge"),
+            link=_("Impact of company knowledge"),
         )
 
 
@@ -217,7 +217,7 @@ def _say_fired(level: str, times: int, brought: int) -> str:
     return (
         f"{words}."
         if level == TriggerLevel.SHADOW
-        else _("%(words)s; %(brought)s of them told or held.") % {"words": words, "brought": write_number(brought)}
+        else _("%(words)s; %(brought)s of them shown or blocked.") % {"words": words, "brought": write_number(brought)}
     )
 
 

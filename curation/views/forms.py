@@ -146,7 +146,7 @@ class Merging(DecisionForm):
     content = TextField(
         rows=6,
         label=gettext_lazy("What it will say"),
-        help_text=gettext_lazy("Add what is new. Unchanged, only the credit is."),
+        help_text=gettext_lazy("Add anything new, or leave as is to merge credit only."),
     )
 
     field_order = ("content", "notes")

@@ -34,8 +34,8 @@ FREQUENCIES = {
 }
 
 
-_LANGUAGES = [("", gettext_lazy("That of the browser")), *settings.LANGUAGES]
-_ZONES = [("", gettext_lazy("That of this BigMind")), *((name, name) for name in sorted(list_zones()))]
+_LANGUAGES = [("", gettext_lazy("Same as browser")), *settings.LANGUAGES]
+_ZONES = [("", gettext_lazy("Server default")), *((name, name) for name in sorted(list_zones()))]
 
 REASONS = {
     NoticeReason.PROPOSED: gettext_lazy("What I proposed"),
@@ -86,7 +86,7 @@ class LocaleForm(OperationForm):
         required=False,
         label=gettext_lazy("Your time zone"),
         widget=forms.Select(choices=_ZONES),
-        help_text=gettext_lazy("Of all times that you are shown."),
+        help_text=gettext_lazy("Used for all times."),
     )
 
 
@@ -95,7 +95,7 @@ class ReasonForm(OperationForm):
 
     reasons = forms.MultipleChoiceField(
         required=False,
-        label=gettext_lazy("Tell me about"),
+        label=gettext_lazy("Notify me about"),
         choices=list(REASONS.items()),
         widget=forms.CheckboxSelectMultiple,
     )
@@ -138,7 +138,7 @@ def _choose_reasons(request: HttpRequest) -> HttpResponse:
     form = ReasonForm(request.POST)
     if form.carry_out(choose_reasons, actor_of(request)) is None:
         return _page(request, reasons=form, status=422)
-    tell(request, _("Saved. It holds for what happens from now on."))
+    tell(request, _("Saved. Applies from now on."))
     return redirect("notices")
 
 

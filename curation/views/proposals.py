@@ -135,7 +135,7 @@ def _describe(made: Proposal) -> str:
     if made.held_back:
         return _("Proposed as %(handle)s. %(held_back)s") % {"handle": made.entry.handle, "held_back": made.held_back}
     if made.entry.is_approved:
-        return _("%(handle)s is company knowledge now. Your agents hear of it.") % {"handle": made.entry.handle}
+        return _("%(handle)s is company knowledge now. New sessions will know this.") % {"handle": made.entry.handle}
     return _("Proposed as %(handle)s. A curator will decide, and you will be notified.") % {"handle": made.entry.handle}
 
 

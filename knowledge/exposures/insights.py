@@ -62,7 +62,7 @@ class DayOfStarts:
 
 @dataclass(frozen=True)
 class Starts:
-    """Sessions that began, what their start contexts told, and what that saved.
+    """Sessions that began, what their start contexts delivered, and what that saved.
 
     `saved` is an estimate, and a low one: one look-up for each start context that told at least one company entry, fact
     or session. Without it the agent would have had to ask at least once, or the user would have had to say it again. A

@@ -1,4 +1,4 @@
-"""Questions that found nothing, and the gaps they point to."""
+"""Unanswered questions, and the gaps they point to."""
 
 from django.db import models
 from django.utils import timezone

@@ -287,7 +287,7 @@ def see_drift(actor: Actor, *, drift_id: DriftId) -> ReferenceDrift:
     require_documentarian(actor)
     drift = open_drifts().filter(pk=drift_id).first()
     if drift is None:
-        raise NotFound(f"Nothing waits for a decision under {drift_id}.", hint="Someone may have decided it.")
+        raise NotFound(f"There is no open decision {drift_id}.", hint="Someone may have decided it.")
     return drift
 
 
@@ -295,7 +295,7 @@ def see_drift(actor: Actor, *, drift_id: DriftId) -> ReferenceDrift:
 def decide_drift(
     actor: Actor, *, drift_id: DriftId, decision: Literal["mine", "new", "edited"], **correction: Any
 ) -> Reference:
-    """Say which text stands: the person's (`mine`), the source's (`new`), or what is written now (`edited`).
+    """Choose the correct text: the person's (`mine`), the source's (`new`), or what is written now (`edited`).
 
     Raises:
         Conflict: it was decided meanwhile.
@@ -303,7 +303,7 @@ def decide_drift(
     require_documentarian(actor)
     drift = ReferenceDrift.objects.select_for_update().filter(pk=drift_id).first()
     if drift is None:
-        raise NotFound(f"Nothing waits for a decision under {drift_id}.")
+        raise NotFound(f"There is no open decision {drift_id}.")
     if drift.decided_at:
         raise Conflict("Someone has decided this already.", hint="Read the reference to see what stands.")
     locked = Reference.objects.select_for_update(of=("self",)).select_related("collection")

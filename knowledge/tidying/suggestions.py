@@ -58,7 +58,7 @@ ACTIONS: dict[str, tuple[str, ...]] = {
     Concern.UNUSED: ("archive", "keep"),
 }
 SAYS = {
-    Concern.CONTRADICTION: gettext_lazy("These contradict each other: the newer is told, and the older beside it."),
+    Concern.CONTRADICTION: gettext_lazy("These disagree. Agents get the newer one, with the older as a note."),
     Concern.DUPLICATES: gettext_lazy("These say nearly the same."),
     Concern.DUE: gettext_lazy("Its day has come: how did it turn out?"),
     Concern.NO_SUMMARY: gettext_lazy("It ended without a headline of its own."),

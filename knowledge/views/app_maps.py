@@ -45,7 +45,7 @@ class EntityForm(OperationForm):
     match_field = forms.CharField(
         required=False, label=gettext_lazy("Field it is found by"), help_text=gettext_lazy("Such as Name.")
     )
-    match_value = forms.CharField(required=False, label=gettext_lazy("What stands in that field"))
+    match_value = forms.CharField(required=False, label=gettext_lazy("Content of that field"))
 
 
 class WorkflowForm(OperationForm):

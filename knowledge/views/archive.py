@@ -64,7 +64,7 @@ def setting_aside(request: HttpRequest, kind: str, thing_id: str) -> HttpRespons
     if form.attempt(lambda told: _set_aside(actor, kind, thing, told)):
         tell(
             request,
-            _("Set aside: “%(thing)s”. Your agents will not hear of it again.") % {"thing": thing},
+            _("Set aside: “%(thing)s”. Your agents no longer get it.") % {"thing": thing},
             undo=reverse("memory-restore", args=[kind, thing.pk]),
         )
         return way_back(request, otherwise=address)
@@ -104,7 +104,7 @@ def erasing(request: HttpRequest, kind: str, thing_id: str) -> HttpResponse:
         list_address = address_of("session", thing.session_id) if kind == "chunk" else reverse(list_route_of(kind))
         erase_own(actor, kind, thing.pk)
         # Without its words: a message is kept in a cookie until it is shown.
-        tell(request, _("The %(kind)s is erased for good.") % {"kind": kind})
+        tell(request, _("The %(kind)s was permanently deleted.") % {"kind": kind})
         return way_back(request, otherwise=list_address, gone=address)
     chunks = thing.chunks.count() if kind == "session" else 0
     context = {"word": kind, "thing": thing, "address": address, "chunks": chunks}

@@ -115,7 +115,7 @@ def settings(request: HttpRequest) -> HttpResponse:
     }
     form = CaptureSettings(form_data(request), initial=initial)
     if form.carry_out(set_policy, actor):
-        tell(request, _("Saved. It holds from the next event on."))
+        tell(request, _("Saved. Applies from the next event on."))
         return redirect("captured")
     return form_page(
         request,

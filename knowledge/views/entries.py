@@ -255,7 +255,7 @@ def entry_level(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     actor.require("curate")
     wanted = {name: request.POST.get(name, "") for name in ("level", "team")}
     carry_out(set_entry_trigger_level, actor, {"id": str(entry_id), **wanted})
-    tell(request, _("Saved: hooks hear of it within minutes."))
+    tell(request, _("Saved. Applies to hooks within minutes."))
     return redirect("kb-entry", entry_id)
 
 

@@ -36,7 +36,7 @@ from knowledge.views.pages import (
 )
 from knowledge.views.triggers import triggers_field
 
-STORED = gettext_lazy("Stored. Every new session will hear of it.")
+STORED = gettext_lazy("Stored. New sessions will know this.")
 FACTS_SHOWN = 50
 
 
@@ -67,10 +67,10 @@ class DayField(forms.CharField):
 class FactCorrection(OperationForm):
     """Says what is true instead."""
 
-    fact = TextField(rows=3, help_text=gettext_lazy("One truth, in one sentence."))
+    fact = TextField(rows=3, help_text=gettext_lazy("One fact per entry, as a sentence."))
     category = choice(CATEGORIES)
-    valid_from = DayField(gettext_lazy("Holds from"), help_text=gettext_lazy("If it is not since it was stored."))
-    valid_until = DayField(gettext_lazy("Ends on"), help_text=gettext_lazy("The last day on which it holds."))
+    valid_from = DayField(gettext_lazy("Valid from"), help_text=gettext_lazy("Leave empty for today."))
+    valid_until = DayField(gettext_lazy("Valid until"), help_text=gettext_lazy("The last day on which it is valid."))
 
 
 class FactTriggers(OperationForm):
@@ -150,7 +150,7 @@ def fact_level(request: HttpRequest, fact_id: int) -> HttpResponse:
         return _page(request, actor, shown, correction, form)
     tell(
         request,
-        _("%(get_trigger_level_display)s: hooks hear of it within minutes.")
+        _("%(get_trigger_level_display)s. Applies to hooks within minutes.")
         % {"get_trigger_level_display": changed.get_trigger_level_display()},
     )
     return redirect("memory-fact", changed.pk)
@@ -166,7 +166,7 @@ def new_fact(request: HttpRequest) -> HttpResponse:
         known = _("That fact is known already, so it is not stored twice.")
         against = ", ".join(f"{one.handle} “{one.excerpt}”" for one in stored.similar if one.contradicts)
         new = (
-            _("Stored. It may contradict %(against)s: archive the one that does not hold.") % {"against": against}
+            _("Stored. It may conflict with %(against)s. Archive the wrong one.") % {"against": against}
             if against
             else STORED
         )

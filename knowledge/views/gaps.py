@@ -1,4 +1,4 @@
-"""Questions that found nothing: what is not known here, and what becomes of it."""
+"""Unanswered questions: what is not known here, and what becomes of it."""
 
 from dataclasses import dataclass
 

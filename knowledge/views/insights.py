@@ -191,7 +191,7 @@ def _slowest(use: Insights) -> Ranking:
 def _tokens(use: Insights) -> Chart:
     return Chart(
         _("Tokens that agents read"),
-        _("Agents read %(tokens)s tokens; start contexts told %(tokens2)s.")
+        _("Agents read %(tokens)s tokens; start contexts delivered %(tokens2)s.")
         % {"tokens": amount(use.tokens), "tokens2": amount(use.starts.tokens)},
         [day.day for day in use.daily],
         [Series("tokens", [_but(day.is_withheld, day.tokens) for day in use.daily])],
@@ -252,15 +252,15 @@ def _impact(items: Sequence[ItemUse]) -> Ranking:
     ]
     return Ranking(
         _("Impact of company knowledge"),
-        _("Sessions were told an entry %(told)s times, and said %(cited)s times that it had helped.")
+        _("Sessions received an entry %(told)s times, and said %(cited)s times that it helped.")
         % {"told": amount(told), "cited": amount(cited)},
         bars,
-        [_("cited"), _("misled"), _("told only")],
+        [_("cited"), _("misled"), _("only sent")],
         _("Entry"),
         is_stacked=True,
         tones=(1, 5, 4),
-        nothing=_("No session was told company knowledge in these days."),
-        links=[ListBehind(_("All entries that were told"), "#came")],
+        nothing=_("No session received company knowledge in this period."),
+        links=[ListBehind(_("All entries that were sent"), "#came")],
     )
 
 

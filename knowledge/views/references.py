@@ -47,9 +47,9 @@ HITS_SHOWN = 20
 VERSIONS_SHOWN = 20
 
 DONE = {
-    "mine": gettext_lazy("Your text stands."),
-    "new": gettext_lazy("The text of the source stands."),
-    "edited": gettext_lazy("What you wrote stands."),
+    "mine": gettext_lazy("Your text is used."),
+    "new": gettext_lazy("The text of the source is used."),
+    "edited": gettext_lazy("Your text is used."),
 }
 
 

@@ -122,7 +122,7 @@ def session_end(request: HttpRequest, session_id: str) -> HttpResponse:
     form = SessionEnd(form_data(request), initial=_initial_of(shown))
     more = {"session_id": str(shown.pk), "importance": shown.importance}
     if form.carry_out(end_session, actor, **more):
-        tell(request, _("The session is ended. Its headline is part of what the next one is told."))
+        tell(request, _("Session ended. The next one starts with its headline."))
         return redirect("memory-session", shown.pk)
     return form_page(
         request,

@@ -48,7 +48,7 @@ def shown(browser: Client, **chosen: Any) -> str:
 def test_every_client_gets_the_public_address_and_never_one_to_bind_to(browser: Client, settings: Any) -> None:
     page = shown(browser)
 
-    assert all(f"Make a key for {client.name}" in page for client in CLIENTS)
+    assert all(f"Create a key for {client.name}" in page for client in CLIENTS)
     assert page.count(f"{URL}/mcp") >= len(CLIENTS)
     assert not re.search(r"0\.0\.0\.0|127\.0\.0\.1|:7700", page)
 

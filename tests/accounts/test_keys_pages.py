@@ -248,7 +248,7 @@ def test_a_form_that_is_refused_keeps_what_was_typed(browser: Client) -> None:
     page = make(browser, label="Nightly", scopes=[], lifetime="30")
 
     assert page.status_code == 422
-    assert '<a href="#id_scopes">It may: Tick at least one' in page.text
+    assert '<a href="#id_scopes">Permissions: Tick at least one' in page.text
     assert 'value="Nightly"' in page.text
     assert ApiKey.objects.count() == 0
 

@@ -133,7 +133,7 @@ def test_a_team_sees_who_somebody_is_and_what_they_contributed_by_default(browse
 
     for words in ("grace", "Rear admiral", "First session", "Ships have logbooks", f"/company/{entry.pk}/"):
         assert words in page.text
-    for words in ("zanzibar", "Zanzibar", "secret-host", "Tea at five", "Edit what they are told", "Statistics"):
+    for words in ("zanzibar", "Zanzibar", "secret-host", "Tea at five", "Edit your profile", "Statistics"):
         assert words not in page.text
 
 
@@ -187,7 +187,7 @@ def test_somebody_sees_their_page_as_others_do(browser: Client, ada: User) -> No
 
     assert "as others see it" in page.text
     assert "atlas" not in page.text
-    assert "What every session is told" not in page.text
+    assert "Your profile, as agents see it" not in page.text
 
 
 def test_the_owner_chooses_what_others_see(browser: Client, ada: User, client: Client) -> None:
@@ -197,7 +197,7 @@ def test_the_owner_chooses_what_others_see(browser: Client, ada: User, client: C
 
     answer = browser.post(address, chosen, follow=True)
 
-    assert "Kept." in answer.text
+    assert "Saved." in answer.text
     reader = Client()
     reader.force_login(make_user("reader"))
     page = reader.get("/u/ada/")

@@ -358,7 +358,7 @@ def test_setting_it_up_opens_the_doors_and_keys_never_ask(ada: User, browser: Cl
     enrol(browser, password=PASSWORD)
 
     assert by_key.status_code == by_hook.status_code == 200
-    assert "demands a second factor of you" in demanded.text
+    assert "requires two-factor authentication" in demanded.text
     assert browser.get(reverse("keys")).status_code == 200
 
 

@@ -65,7 +65,7 @@ def test_a_wrong_password_is_told_in_words_and_the_user_name_stays(client: Clien
     page = sign_in(client, password="wrong")
 
     assert page.status_code == 422
-    assert "do not belong together" in page.text
+    assert "Wrong username or password" in page.text
     assert 'value="ada"' in page.text
     assert "wrong" not in page.text.partition("<form")[2].partition("</form>")[0]
 
@@ -74,7 +74,7 @@ def test_an_unknown_user_name_answers_like_a_wrong_password(client: Client, ada:
     unknown, wrong = sign_in(client, username="eve", password="wrong"), sign_in(Client(), password="wrong")
 
     assert unknown.status_code == wrong.status_code
-    assert "do not belong together" in unknown.text
+    assert "Wrong username or password" in unknown.text
 
 
 def test_somebody_without_a_password_cannot_sign_in_with_one(client: Client, db: None) -> None:

@@ -115,7 +115,7 @@ def test_what_curators_see_is_usable_by_everyone(visits: Visits, ada: Actor, cor
     page = visits.by(cora.user)
 
     found = [finding for address in _for_curators(entries) for finding in _look_at(page, address)]
-    for summary in ("Edit", "Deprecate", "Supersede by another entry", "Give it to another owner"):
+    for summary in ("Edit", "Deprecate", "Supersede by another entry", "Change owner"):
         page.goto(reverse("company-entry", args=[entries["known"].pk]))
         page.get_by_text(summary, exact=True).click()
         found += findings(page)

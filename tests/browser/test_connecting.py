@@ -37,7 +37,7 @@ def visits_served(windows: Windows, served: Served) -> Iterator[Visits]:
 
 def make_key_for_cursor(page: Page) -> str:
     page.goto(f"{reverse('connect')}?client=cursor")
-    page.get_by_role("button", name="Make a key for Cursor").click()
+    page.get_by_role("button", name="Create a key for Cursor").click()
     return page.get_by_label("Cursor", exact=True).inner_text()
 
 

@@ -73,7 +73,7 @@ def test_what_somebody_shares_is_chosen_found_and_taken_back_without_a_script(vi
     hers, theirs = visits.by(grace.user, javascript=False), visits.by(reader, javascript=False)
 
     hers.goto(reverse("profile", args=["grace"]))
-    hers.get_by_role("link", name="Choose what others see").click()
+    hers.get_by_role("link", name="Privacy settings").click()
     hers.get_by_label("Topics:").check()
     hers.get_by_role("button", name="Keep this").click()
     theirs.goto(reverse("directory"))
@@ -81,7 +81,7 @@ def test_what_somebody_shares_is_chosen_found_and_taken_back_without_a_script(vi
     theirs.get_by_role("button", name="Find people").click()
 
     expect(theirs.get_by_role("main")).to_contain_text("shares the topic compilers")
-    hers.get_by_role("link", name="Choose what others see").click()
+    hers.get_by_role("link", name="Privacy settings").click()
     hers.get_by_label("List me in the directory").uncheck()
     hers.get_by_role("button", name="Keep this").click()
     theirs.reload()

@@ -162,7 +162,7 @@ def test_without_scripts_an_entry_is_added_found_corrected_and_deleted(visits: V
     expect(page.get_by_role("status")).to_contain_text("Saved.")
     tags = Entry.objects.get().tags
     page.get_by_role("link", name="Delete …").click()
-    page.get_by_role("button", name="Delete it for good").click()
+    page.get_by_role("button", name="Delete permanently").click()
     expect(page.get_by_role("status")).to_contain_text("deleted")
 
     assert tags == ["vercel"]

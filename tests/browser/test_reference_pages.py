@@ -100,7 +100,7 @@ def test_somebody_finds_the_real_command_and_decides_about_a_drift_without_a_scr
     page.get_by_role("button", name="Search", exact=True).click()
     page.get_by_role("link", name="helios gw users list").click()
     page.locator("main").get_by_role("link", name="helios gw users list").first.click()
-    page.get_by_role("link", name="Say which text stands").click()
+    page.get_by_role("link", name="Choose the correct text").click()
     page.get_by_role("button", name="Keep the correction").click()
 
-    expect(page.get_by_text("Nothing waits for a decision.")).to_be_visible()
+    expect(page.get_by_text("Queue empty. Nothing to decide.")).to_be_visible()

@@ -75,7 +75,7 @@ def test_it_leads_to_the_embeddings_and_back_without_a_script(visits: Visits, ad
     page = visits.by(ada, javascript=False)
     page.goto(reverse("system"))
 
-    page.get_by_role("link", name="All about the making of vectors").click()
+    page.get_by_role("link", name="Embedding details").click()
     page.get_by_label("Breadcrumbs").get_by_role("link", name="System").click()
 
     expect(page.get_by_role("heading", level=1)).to_have_text("System")

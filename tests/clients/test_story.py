@@ -55,7 +55,7 @@ STORY = (
     "Reported as outdated",
     "Checked against the code",
     "Edited",
-    "Told to your agents",
+    "Sent to your agents",
 )
 
 
@@ -146,7 +146,7 @@ def test_a_mistake_becomes_a_warning_until_a_commit_makes_it_false_and_one_page_
         assert re.search(rf'<li id="{step.key}">.*?<a href="#{step.key}">\s*<time', shown, re.DOTALL)
         assert not step.address or desk.get(step.address).status_code == 200
     of_reader = {step.key: step for step in _tell_story(keys[ClaudeCode].key.user, entry)[0]}
-    assert of_reader["fired-advise-for-you"].notes == "At the level “advise”: 2 times; 1 of them told or held."
+    assert of_reader["fired-advise-for-you"].notes == "At the level “advise”: 2 times; 1 of them shown or blocked."
     assert "fired-advise" not in of_reader  # two others are too few
     assert "it helped in 1." in of_reader["told-to-you"].notes
 

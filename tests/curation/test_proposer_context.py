@@ -177,7 +177,7 @@ def test_readers_of_an_approved_entry_see_nothing_of_it(proposer: Actor, curator
     page = pages(make_actor(), entry, "company-entry")
 
     assert FACT not in page
-    assert "What its agent had been told before" not in page
+    assert "What its agent had received before" not in page
 
 
 def test_no_briefing_and_no_entry_that_agents_read_holds_a_line_of_it(proposer: Actor, curator: Actor) -> None:
@@ -290,7 +290,7 @@ def test_it_says_when_nothing_is_kept_and_when_there_was_nothing(
     forget_old_texts()
 
     assert empty.count("the proposal rests on the session alone") == 2
-    assert pages(curator, entry).count("Nothing is kept of what it had been told") == 2
+    assert pages(curator, entry).count("What it received in that session was not kept.") == 2
 
 
 def test_a_proposal_without_a_session_says_nothing_and_asks_nothing(
@@ -301,7 +301,7 @@ def test_a_proposal_without_a_session_says_nothing_and_asks_nothing(
     with django_assert_num_queries(0):
         assert grounds_of(curator, entry) is None
 
-    assert "What its agent had been told before" not in pages(curator, entry)
+    assert "What its agent had received before" not in pages(curator, entry)
 
 
 def test_one_statement_answers_it(proposer: Actor, curator: Actor, django_assert_num_queries: Any) -> None:

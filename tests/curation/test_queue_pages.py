@@ -234,7 +234,7 @@ def test_one_screen_says_everything_that_a_decision_needs(client: Client, curato
         "atlas",
         f"C{known.pk} Retries",
         "<del>3 </del>",
-        "They may disagree.",
+        "Possible conflict.",
         f"- **[standard]** [C{entry.pk}] (",
         ") “Retry policy”: Every service retries",
         "It was agreed in May.",

@@ -244,7 +244,7 @@ def _stored(company: Company) -> set[str]:
 
 
 def _new_key(company: Company, browser: httpx.Client) -> tuple[str, str]:
-    """Make a key on the page of the first web process."""
+    """Create an API key on the page of the first web process."""
     page = f"{company.webs[0].url}/keys/new/"
     asked = {"label": "tests", "scopes": ["read", "write"], "lifetime": ""}
     made = browser.post(page, data={**asked, "csrfmiddlewaretoken": _token_on(browser, page)})

@@ -115,7 +115,7 @@ def test_what_cannot_be_stored_is_said_beside_the_form(client):
     page = client.post(reverse("app-map-entity", args=[app.pk, AppEntity.objects.get().pk]), {"row_id": "x" * 400})
 
     assert page.status_code == 200
-    assert "nothing was saved yet" in page.text
+    assert "Not saved" in page.text
     assert AppEntity.objects.get().row_id == "ro_0"
 
 

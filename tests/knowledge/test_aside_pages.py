@@ -68,7 +68,7 @@ def test_every_kind_is_erased_after_one_more_question(client, kind, aside):
 
     assert "This cannot be undone." in asked.text
     assert still_there
-    assert "is erased for good." in page.text
+    assert "was permanently deleted." in page.text
     assert not MODELS[kind].objects.filter(pk=thing.pk).exists()
     assert not Passage.objects.filter(kind__in=[kind, "summary" if kind == "session" else kind]).exists()
 

@@ -163,7 +163,7 @@ def test_all_vectors_are_made_anew_after_a_question(client, admin):
     untouched = PassageVector.objects.filter(trouble=AGAIN).count()
     page = client.post(reverse("embeddings-rebuild"), follow=True)
 
-    assert "Make all vectors anew?" in asked.text
+    assert "Re-embed everything?" in asked.text
     assert untouched == 0
     assert "3 texts will get new vectors." in page.text
     assert (_space(page).again, _space(page).made) == (3, 0)

@@ -94,7 +94,7 @@ def test_line_breaks_of_windows_and_a_byte_order_mark_stay(tmp_path):
     raw = file.read_bytes()
     assert raw.startswith(b"\xef\xbb\xbf# _implementation")
     assert raw.count(b"\n") == raw.count(b"\r\n") > PENDING.count("\n")
-    assert _run(str(file)) == "Nothing waits in 1 files.\n"
+    assert _run(str(file)) == "Nothing is pending in 1 files.\n"
 
 
 def test_doing_it_twice_changes_nothing(tmp_path):
@@ -104,7 +104,7 @@ def test_doing_it_twice_changes_nothing(tmp_path):
 
     told = _run(str(tmp_path))
 
-    assert told == "Nothing waits in 1 files.\n"
+    assert told == "Nothing is pending in 1 files.\n"
     assert (file.read_bytes(), Entry.objects.count()) == (marked, 3)
 
 

@@ -25,7 +25,7 @@ def all_at_once(act: Callable[[int], Answer]) -> list[Answer]:
 
 
 def key_of_curator(instance: Instance) -> str:
-    """Make a key of the first user that may decide about company knowledge."""
+    """Create an API key of the first user that may decide about company knowledge."""
     scopes = "read,write,curate"
     return command(instance.home, "key_create", first_user(instance), "--scopes", scopes, "--quiet").stdout.strip()
 

@@ -79,6 +79,6 @@ def _files(paths: list[Path]) -> Iterator[tuple[Path, str, Path | None]]:
 
 def _in_words(pending: list[SyncedFile], files: int, *, dry_run: bool) -> str:
     if not pending:
-        return f"Nothing waits in {files} files." if files else "There is no LEARNINGS.yaml here."
+        return f"Nothing is pending in {files} files." if files else "There is no LEARNINGS.yaml here."
     added, known = (sum(len(getattr(one, name)) for one in pending) for name in ("added", "known"))
     return f"{'Would add' if dry_run else 'Added'} {added} from {len(pending)} files; {known} known already."
