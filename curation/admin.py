@@ -179,7 +179,7 @@ def _field(entry_id: int) -> str:
 
 
 # The company's BigMind as seen from a laptop, copies of its entries, and proposals on their way to it.
-show(CompanyServer, "url username heard_at read_at attempts not_before trouble", search="url username")
+show(CompanyServer, "url username heard_at read_at attempts not_before error", search="url username")
 show(
     CompanyCopy,
     "entry handle server owner decided_by",
@@ -188,8 +188,8 @@ show(
 )
 show(
     Dispatch,
-    "entry server attempts sent_at refused_at status decided_by trouble",
-    search="entry__title trouble",
+    "entry server attempts sent_at refused_at status decided_by error",
+    search="entry__title error",
     filters="status sent_at refused_at",
     order="-created_at",
     list_select_related=("entry", "server"),
@@ -259,8 +259,8 @@ show(
 )
 show(
     Delivery,
-    "event channel to attempts not_before delivered_at given_up_at trouble",
-    search="event trouble to__username",
+    "event channel to attempts not_before delivered_at given_up_at error",
+    search="event error to__username",
     filters="channel event delivered_at given_up_at",
     order="-created_at",
 )

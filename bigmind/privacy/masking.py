@@ -31,7 +31,7 @@ METADATA = frozenset(
         "language",
         "last_event",
     }
-    | {"operation", "source_id", "sub_agent", "tool_use_id", "trouble", "version"}
+    | {"error", "operation", "source_id", "sub_agent", "tool_use_id", "trouble", "version"}
 )
 """Text fields of private models that hold ids and words of BigMind's own. Those with choices need no mention."""
 

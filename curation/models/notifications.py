@@ -56,7 +56,7 @@ class Channel(models.TextChoices):
 
 
 class Delivery(PrivateModel):
-    """One message: retried until it arrives, and kept for 30 days. `trouble` is the last error."""
+    """One message: retried until it arrives, and kept for 30 days. `error` is the last one."""
 
     owned_by = "to"
     shared_without_owner = True
@@ -79,7 +79,7 @@ class Delivery(PrivateModel):
     not_before = models.DateTimeField(db_default=Now())
     delivered_at = models.DateTimeField(null=True, blank=True)
     given_up_at = models.DateTimeField(null=True, blank=True)
-    trouble = models.TextField(blank=True)
+    error = models.TextField(blank=True, db_column="trouble")
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -73,13 +73,13 @@ def _deliver(delivery: Delivery) -> bool:
     except DeliveryFailed as error:
         _put_off(delivery, str(error)[:1_000])
         return False
-    _note_attempt(delivery, delivered_at=timezone.now(), trouble="")
+    _note_attempt(delivery, delivered_at=timezone.now(), error="")
     return True
 
 
 def _put_off(delivery: Delivery, error: str) -> None:
     now, pause = timezone.now(), next(iter(PAUSES[delivery.attempts :]), None)
-    _note_attempt(delivery, trouble=error, **({"not_before": now + pause} if pause else {"given_up_at": now}))
+    _note_attempt(delivery, error=error, **({"not_before": now + pause} if pause else {"given_up_at": now}))
     log.warning("A message did not arrive.", channel=delivery.channel, of=delivery.event, error=error)
 
 

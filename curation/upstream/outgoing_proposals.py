@@ -113,21 +113,21 @@ def _send(dispatch: Dispatch, wire: CompanyWire) -> bool:
         proposal = wire.propose(dispatch.body, key=dispatch.key).entry
     except TurnedDown as refusal:
         return _note_refusal(dispatch, refusal)
-    dispatch.sent_at, dispatch.upstream_id, dispatch.trouble = timezone.now(), proposal.id, ""
+    dispatch.sent_at, dispatch.upstream_id, dispatch.error = timezone.now(), proposal.id, ""
     dispatch.status = proposal.status
-    dispatch.save(update_fields=["sent_at", "upstream_id", "trouble", "status"])
+    dispatch.save(update_fields=["sent_at", "upstream_id", "error", "status"])
     _update(dispatch, proposal)
     return True
 
 
 def _note_refusal(dispatch: Dispatch, refusal: TurnedDown) -> bool:
     """Record a refusal. A key without permission can be fixed, so those are retried; a refused text is final."""
-    dispatch.trouble = str(refusal)[:1_000]
+    dispatch.error = str(refusal)[:1_000]
     if refusal.status in {401, 403, 404}:
-        dispatch.save(update_fields=["trouble"])
+        dispatch.save(update_fields=["error"])
         raise refusal
     dispatch.refused_at, dispatch.upstream_id = timezone.now(), refusal.entry_id
-    dispatch.save(update_fields=["trouble", "refused_at", "upstream_id"])
+    dispatch.save(update_fields=["error", "refused_at", "upstream_id"])
     _notify(dispatch)
     return False
 

@@ -197,16 +197,14 @@ def _read(server: CompanyServer, wire: CompanyWire, mark: str) -> Kept:
 
 
 def _settle(server: CompanyServer) -> None:
-    server.attempts, server.trouble, server.troubled_at = 0, "", None
+    server.attempts, server.error, server.failed_at = 0, "", None
     server.not_before = timezone.now() + HEARTBEAT
-    server.save(update_fields=["attempts", "trouble", "troubled_at", "not_before"])
+    server.save(update_fields=["attempts", "error", "failed_at", "not_before"])
 
 
 def _put_off(server: CompanyServer, error: str) -> None:
-    server.trouble, server.troubled_at = error[:1_000], timezone.now()
+    server.error, server.failed_at = error[:1_000], timezone.now()
     server.not_before = timezone.now() + PAUSES[min(server.attempts, len(PAUSES) - 1)]
     server.attempts = min(server.attempts + 1, 1_000)
-    server.save(update_fields=["attempts", "trouble", "troubled_at", "not_before"])
-    log.warning(
-        "The company server was not reached.", outage="company server", server=server.host, error=server.trouble
-    )
+    server.save(update_fields=["attempts", "error", "failed_at", "not_before"])
+    log.warning("The company server was not reached.", outage="company server", server=server.host, error=server.error)

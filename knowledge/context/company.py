@@ -96,7 +96,7 @@ def _decision_elsewhere(dispatch: Dispatch) -> ContextLine:
     """Return the company server's decision about a proposal that was sent to it."""
     host = dispatch.server.host
     if dispatch.refused_at:
-        return _decision(dispatch.entry, "not taken", host, dispatch.trouble, is_elsewhere=True)
+        return _decision(dispatch.entry, "not taken", host, dispatch.error, is_elsewhere=True)
     by = f"{dispatch.decided_by or 'a curator'} at {host}"
     return _decision(dispatch.entry, dispatch.get_status_display(), by, dispatch.decision_notes, is_elsewhere=True)
 

@@ -33,8 +33,8 @@ class CompanyServer(models.Model):
     unreadable = models.PositiveIntegerField(default=0, help_text="Entries that could not be taken over.")
     attempts = models.PositiveSmallIntegerField(default=0, help_text="Failures in a row.")
     not_before = models.DateTimeField(default=timezone.now)
-    trouble = models.TextField(blank=True)
-    troubled_at = models.DateTimeField(null=True, blank=True)
+    error = models.TextField(blank=True, db_column="trouble")
+    failed_at = models.DateTimeField(null=True, blank=True, db_column="troubled_at")
 
     def __str__(self) -> str:
         return self.host
@@ -112,7 +112,7 @@ class Dispatch(models.Model):
     attempts = models.PositiveIntegerField(default=0)
     sent_at = models.DateTimeField(null=True, blank=True, help_text="When the company said that it has it.")
     refused_at = models.DateTimeField(null=True, blank=True)
-    trouble = models.TextField(blank=True)
+    error = models.TextField(blank=True, db_column="trouble")
     upstream_id = models.BigIntegerField(null=True, blank=True, help_text="Its number there.")
     status = models.CharField(max_length=20, choices=Status, blank=True, help_text="Where it stands there.")
     decided_by = models.CharField(max_length=200, blank=True)
@@ -139,7 +139,7 @@ class Dispatch(models.Model):
         """Where it stands, for people and agents."""
         host = self.server.host
         if self.refused_at:
-            return f"{host} does not take it: {self.trouble}"
+            return f"{host} does not take it: {self.error}"
         if self.sent_at is None:
             return f"waits to be sent to {host}"
         if self.status in UNDECIDED and self.decided_at is None:

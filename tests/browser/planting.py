@@ -72,7 +72,7 @@ NOT_PLANTED: dict[str, str] = {
 # Texts that no service stores without saying when.
 WITH_A_MOMENT = {
     "CompanyEntry.decision_notes": ("decided_at",),
-    "CompanyServer.trouble": ("troubled_at", "not_before"),
+    "CompanyServer.error": ("failed_at", "not_before"),
 }
 
 # Documents that pages take apart: what every service stores in them.

@@ -144,7 +144,7 @@ def test_empty_pages_and_the_outbox_are_usable_by_everyone(visits: Visits) -> No
         "webhook-new",
     )
     found = [finding for name in names for finding in _look_at(page, reverse(name))]
-    for fields in ({}, {"attempts": 2, "trouble": "It answered with the status 500."}):
+    for fields in ({}, {"attempts": 2, "error": "It answered with the status 500."}):
         Delivery.objects.create(channel=Channel.WEBHOOK, event="company.edit", body={}, **fields)
 
     delete_user(make_user())

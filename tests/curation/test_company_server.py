@@ -160,7 +160,7 @@ def test_a_failure_is_kept_and_the_next_try_comes_later_each_time(company: Compa
     assert (done.ok, mended.ok) == (False, True)
     assert pauses == [1, 2, 5, 15]
     server = CompanyServer.objects.get()
-    assert (server.attempts, server.trouble) == (0, "")
+    assert (server.attempts, server.error) == (0, "")
 
 
 def test_a_company_server_that_answers_byte_by_byte_is_hung_up_on(
@@ -175,7 +175,7 @@ def test_a_company_server_that_answers_byte_by_byte_is_hung_up_on(
 
         assert monotonic() - began < 8
     assert not done.ok
-    assert CompanyServer.objects.get().trouble == "It answers too slowly."
+    assert CompanyServer.objects.get().error == "It answers too slowly."
 
 
 # --- Proposals ---
@@ -457,7 +457,7 @@ def test_an_answer_that_is_no_good_is_told_without_the_key(
     trouble = _trouble(sync_now())
 
     assert words in trouble
-    assert KEY not in trouble + caplog.text + CompanyServer.objects.get().trouble
+    assert KEY not in trouble + caplog.text + CompanyServer.objects.get().error
 
 
 def test_an_answer_without_end_is_given_up(company: Company, ada: Actor, monkeypatch: pytest.MonkeyPatch) -> None:

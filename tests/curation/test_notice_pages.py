@@ -136,7 +136,7 @@ def test_never_needs_no_address(client: Client, author: Actor, settings: Any) ->
 
 def test_admins_see_what_waits_what_failed_and_why(client: Client) -> None:
     client.force_login(make_actor(admin=True).user)
-    delivery(event="company.reject", attempts=2, trouble="It answered with the status 500.")
+    delivery(event="company.reject", attempts=2, error="It answered with the status 500.")
     delivery(event="digest", channel=Channel.EMAIL, to=make_user("bob"), given_up_at=timezone.now(), attempts=7)
     delivery(event="company.edit", delivered_at=timezone.now(), attempts=1)
 
@@ -151,7 +151,7 @@ def test_admins_see_what_waits_what_failed_and_why(client: Client) -> None:
 
 def test_an_admin_sends_again_what_was_given_up(client: Client) -> None:
     client.force_login(make_actor(admin=True).user)
-    failed = delivery(given_up_at=timezone.now() - timedelta(days=1), attempts=7, trouble="Away.")
+    failed = delivery(given_up_at=timezone.now() - timedelta(days=1), attempts=7, error="Away.")
 
     page = client.post(reverse("deliveries-again", args=[failed.pk]), follow=True)
 
@@ -173,7 +173,7 @@ def test_what_has_arrived_is_not_sent_twice(client: Client) -> None:
 @pytest.mark.parametrize("curator", [False, True])
 def test_others_see_nothing_of_it(client: Client, curator: bool) -> None:
     client.force_login(make_actor(curator=curator).user)
-    failed = delivery(given_up_at=timezone.now(), trouble="Zanzibar is away.")
+    failed = delivery(given_up_at=timezone.now(), error="Zanzibar is away.")
 
     pages = [client.get(reverse("deliveries")), client.post(reverse("deliveries-again", args=[failed.pk]))]
 

@@ -165,7 +165,7 @@ def test_what_fails_is_tried_again_later_and_given_up_at_last(hook: Hook) -> Non
     delivery = Delivery.objects.get()
     assert len(hook.received) == len(PAUSES) + 1
     assert delivery.given_up_at is not None
-    assert "503" in delivery.trouble
+    assert "503" in delivery.error
 
 
 def test_what_was_given_up_can_be_sent_again_with_the_same_id(hook: Hook) -> None:
@@ -185,7 +185,7 @@ def test_a_redirection_is_not_followed(hook: Hook) -> None:
 
     deliver_pending()
 
-    assert "302" in Delivery.objects.get().trouble
+    assert "302" in Delivery.objects.get().error
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_a_webhook_that_cannot_be_called_keeps_no_mail_from_being_sent(
     deliver_pending()
 
     assert len(mail.outbox) == 1
-    assert "cannot be used" in Delivery.objects.get(delivered_at=None).trouble
+    assert "cannot be used" in Delivery.objects.get(delivered_at=None).error
 
 
 @pytest.mark.parametrize("port", ["99999", "0", "port", "-1"])
