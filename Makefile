@@ -75,7 +75,7 @@ check: $(VENV)/.dev ## Lint, types, import arrows, templates, migrations, genera
 	$(BIN)/djade --check --target-version 5.2 $(TEMPLATES)
 	$(BIN)/djhtml --check $(TEMPLATES)
 	$(if $(SCRIPTS),$(BIN)/djjs --check $(SCRIPTS))
-	$(BIN)/mypy $(PACKAGES)
+	$(BIN)/mypy $(PACKAGES) devtools
 	$(MANAGE) makemigrations --check --dry-run $(ON_TEST_DATABASE)
 	$(MANAGE) docs --check $(ON_TEST_DATABASE)
 
@@ -87,7 +87,7 @@ format: $(VENV)/.dev ## Put code and templates in order
 	$(if $(SCRIPTS),-$(BIN)/djjs $(SCRIPTS))
 
 messages: $(VENV)/.dev ## Collect the texts that people read into locale/, and compile them; needs GNU gettext
-	$(MANAGE) shell $(ON_TEST_DATABASE) --no-imports --command "from bigmind.management.sentences import write_for_gettext; write_for_gettext('zz_collected.py')"
+	$(MANAGE) shell $(ON_TEST_DATABASE) --no-imports --command "from devtools.sentences import write_for_gettext; write_for_gettext('zz_collected.py')"
 	$(MANAGE) makemessages --all --no-location --no-obsolete --no-wrap --extension html,txt,py $(addprefix --ignore ,$(VENV) tests benchmarks build docs packaging) $(ON_TEST_DATABASE); rm zz_collected.py
 	$(MANAGE) compilemessages --ignore $(VENV) $(ON_TEST_DATABASE)
 

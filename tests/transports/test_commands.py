@@ -12,7 +12,7 @@ from django.db import OperationalError, connection
 
 from accounts.models import Agent, Role
 from bigmind.management.base import OperatorCommand
-from bigmind.management.documents import DOCUMENTS
+from devtools.documents import DOCUMENTS
 from knowledge.models import Fact
 from tests.commands import run
 from tests.copies import command_of_a_copy

@@ -12,8 +12,8 @@ from bigmind.help.contents import FOLDER, files, pages, pictures, target_of
 from bigmind.help.links import EXPLAINED, PAGE, anchor_for
 from bigmind.help.rendering import anchor_of, render_page, title_of
 from bigmind.help.search import search_help
-from bigmind.management.refusals import refusals
 from bigmind.transports.rest.problems import TITLES
+from devtools.refusals import refusals
 from tests.transports.routes import routes
 
 OAUTH_ERROR = re.compile(

@@ -25,12 +25,12 @@ from accounts.connecting.clients import CLIENTS
 from accounts.models import User
 from accounts.people.invitations import invite
 from bigmind.core.sentences import CONTEXT, MOST_TRIED, SentenceTemplate, in_language, templates_in
-from bigmind.management.sentences import sentences, words_of_tables
 from bigmind.privacy.injections import SIGNS
 from curation.decisions.overlaps import compare_proposals
 from curation.models import Notice, Overlap
 from curation.proposals.proposals import promote_to_global
 from curation.templatetags import curation as queue_tags
+from devtools.sentences import sentences, words_of_tables
 from tests.browser.fernwood import make_fernwood
 from tests.browser.test_pictures import _addresses
 from tests.curation.factories import decide_at_latest, propose

@@ -6,7 +6,11 @@ from typing import Any
 from django.conf import settings
 
 from bigmind.management.base import OperatorCommand, Refused, argument
-from bigmind.management.documents import DOCUMENTS
+
+try:
+    from devtools.documents import DOCUMENTS
+except ModuleNotFoundError:  # An installation has no documents to write.
+    DOCUMENTS = {}
 
 
 class Command(OperatorCommand):
@@ -16,6 +20,8 @@ class Command(OperatorCommand):
     arguments = (argument("--check", action="store_true", help="Write nothing; fail if a document is out of date."),)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if not DOCUMENTS:
+            raise Refused("The documents are those of a checkout of BigMind; this is an installation.")
         root = Path(settings.BASE_DIR)
         wanted = {path: generate() for path, generate in DOCUMENTS.items()}
         stale = [path for path, text in wanted.items() if _read(root / path) != text]

@@ -9,12 +9,12 @@ from bigmind.environment import Environment
 from bigmind.environment.changeable import live_name
 from bigmind.environment.listing import default_of, kind_of, variable_of
 from bigmind.environment.parts import READERS, need_of, readers_of
-from bigmind.management.recording import recording
-from bigmind.management.refusals import COMMAND, refusals
 from bigmind.observability.metrics import describe_metrics
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.reference_pages import Argument, arguments_in_words, toolsets
 from bigmind.transports.rest.routes import ROOT
+from devtools.recording import recording
+from devtools.refusals import COMMAND, refusals
 from knowledge.transfer.foreign_imports import COLUMNS
 from knowledge.transfer.readers.formats import WRITTEN
 from knowledge.transfer.readers.items import FIELDS

@@ -10,7 +10,7 @@ from pathlib import Path
 from bigmind.core import errors
 from bigmind.core.errors import BigMindError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 PACKAGES = ("bigmind", "accounts", "knowledge", "curation")
 COMMAND = "command"
 LEAST_CHARS = 8

@@ -14,12 +14,12 @@ from pathlib import Path
 from bigmind.core.argument_checks import PHRASES
 from bigmind.core.sentences import CONTEXT
 from bigmind.environment.listing import GROUPS, fields_of, title_of
-from bigmind.management.refusals import PACKAGES, ROOT
 from bigmind.privacy.injections import SIGNS
 from bigmind.toolsets import TOOLSETS
 from bigmind.web.admin_words import english_words
 from bigmind.web.words import NAMES
 from curation.notifications.notices import SENTENCES
+from devtools.refusals import PACKAGES, ROOT
 from knowledge.kinds import KINDS, LISTED
 
 NO_PAGES = {

@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from textwrap import wrap
 
-PAGE = Path(__file__).parents[2] / "docs" / "first-conversation.md"
+PAGE = Path(__file__).parents[1] / "docs" / "first-conversation.md"
 COLUMNS, ROWS = 96, 18
 MOST_ROWS_OF_AN_ANSWER = 6
 LINE_PX, COLUMN_PX, MARGIN_PX = 20, 8, 20
