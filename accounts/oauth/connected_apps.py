@@ -8,12 +8,10 @@ from django.utils import timezone
 
 from accounts.models import ConnectedApp
 from bigmind.core.errors import TooMany
-from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.network.addresses import network_of
 
 from .redirects import require_redirects
-
-_LOCK = 7715
 
 WITHIN = timedelta(hours=1)
 INTRODUCED_FROM_AN_ADDRESS = 60
@@ -54,7 +52,7 @@ def introduce_app(client_id: str, *, name: str, redirect_uris: Sequence[str], ad
     """
     redirects = require_redirects(list(redirect_uris))
     # Counting and adding are one step: otherwise many requests at once would all find room.
-    wait_for_turn(_LOCK, "introduce")
+    wait_for_turn(AdvisoryLock.CLIENT_REGISTRATION, "introduce")
     require_room(address)
     return ConnectedApp.objects.create(
         client_id=client_id, name=_readable(name), redirect_uris=redirects, introduced_from=network_of(address)

@@ -9,12 +9,11 @@ from django.db import transaction
 from accounts.keys import create_key, is_well_formed
 from accounts.models import Role, User
 from bigmind.core.errors import Invalid
-from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 
 from .invitations import require_good_password
 from .users import add_user, adopt_orphan_keys, fresh_username, set_role
 
-_LOCK = 7700
 ALL_SCOPES = ("read", "write", "curate", "admin")
 
 
@@ -48,7 +47,7 @@ def first_run(username: str = "", initial: Initial | None = None) -> FirstRun:
     Raises:
         Invalid: the name cannot be a user name, or what `initial` says cannot be a password or a key.
     """
-    wait_for_turn(_LOCK, "first run")
+    wait_for_turn(AdvisoryLock.FIRST_RUN, "first run")
     given = (initial or Initial()) if not User.objects.exists() else Initial()
     owner = User.objects.filter(role=Role.ADMIN, is_active=True).order_by("created_at").first()
     is_first = owner is None

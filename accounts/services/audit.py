@@ -23,12 +23,11 @@ from accounts.actor import acting
 from accounts.models import AuditEvent, AuditHead, User
 from accounts.models.audit import KEYED, REMOVED
 from bigmind.core.errors import Invalid
-from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.database.batches import in_batches
 
 log = structlog.get_logger()
 
-_TURNS = 7731
 READ_AT_ONCE = 500
 
 
@@ -147,7 +146,7 @@ def audit(event: str, *, about: User | None = None, by: User | None = None, **de
     who = by or (actor.user if actor else None)
     who_is_here, about_is_here = _still_here(who), _still_here(about)
     # Until the commit: two rows at once would have the same number, and seal the same row before them.
-    wait_for_turn(_TURNS, "audit")
+    wait_for_turn(AdvisoryLock.AUDIT_LOG, "audit")
     last, head = AuditEvent.objects.order_by("-number").first(), head_of_audit()
     noted = AuditEvent(
         # Behind the head also where rows before it are gone: the gap is what tells.

@@ -16,10 +16,8 @@ from accounts.keys import digest_of
 from accounts.models import ApiKey, AppToken, Invitation, SignInLink, SignInTry, User
 from accounts.services.rate_windows import KEPT_SECONDS, count_in, count_one, this_minute
 from bigmind.core.errors import Invalid, TooMany
-from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.network.addresses import network_of
-
-_LOCK = 7714
 
 TRIES = 10
 TRIES_OF_AN_ADDRESS = 50
@@ -45,7 +43,7 @@ def count_try(name: str, address: str) -> None:
     """
     name_digest, place = digest_of_name(name), network_of(address)
     # By the place, because all names that are tried from there are counted together: none slips through between two.
-    wait_for_turn(_LOCK, place or name_digest)
+    wait_for_turn(AdvisoryLock.SIGN_IN_ATTEMPTS, place or name_digest)
     from_there = _counting().filter(address=place)
     _require_fewer(from_there.filter(name_digest=name_digest), TRIES)
     if place:

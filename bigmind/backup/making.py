@@ -21,6 +21,7 @@ from accounts.models import AuditHead
 from accounts.services.audit import head_text
 from bigmind import __version__
 from bigmind.core.errors import Conflict, Invalid
+from bigmind.database.advisory_locks import SessionLock
 from bigmind.database.rls import KEY_TABLE
 from bigmind.embedded.database import vector_version
 
@@ -30,7 +31,6 @@ from .programs import open_connection, run, server_version
 from .retention import KEEP_ALL, Retention
 
 PREFIX, STAMP, PARTIAL = "bigmind-", "%Y%m%dT%H%M%SZ", ".partial"
-LOCK, REHEARSAL_LOCK = (7700, 2), (7700, 3)
 ABANDONED_SECONDS = 86_400
 """After this long a folder that was not completed is of a process that was killed."""
 TABLES = """
@@ -234,7 +234,7 @@ def _value(database: "psycopg.Connection[Any]", query: sql.SQL | sql.Composed) -
 
 
 @contextmanager
-def alone(lock: tuple[int, int] = LOCK) -> Iterator["psycopg.Connection[Any]"]:
+def alone(lock: SessionLock = SessionLock.BACKUP) -> Iterator["psycopg.Connection[Any]"]:
     """Yield a connection that holds the lock of backups, or of rehearsals: of several workers one does what is due.
 
     Raises:
@@ -242,8 +242,8 @@ def alone(lock: tuple[int, int] = LOCK) -> Iterator["psycopg.Connection[Any]"]:
     """
     with open_connection() as database:
         database.autocommit = True
-        if not _value(database, sql.SQL("SELECT pg_try_advisory_lock({}, {})").format(*lock)):
-            if lock == REHEARSAL_LOCK:
+        if not _value(database, sql.SQL("SELECT pg_try_advisory_lock({}, {})").format(*lock.value)):
+            if lock is SessionLock.REHEARSAL:
                 raise Conflict("Another rehearsal is under way.", hint="Wait for it.")
             raise Conflict("Another backup is being made.", hint="Wait for it.")
         try:
@@ -251,7 +251,7 @@ def alone(lock: tuple[int, int] = LOCK) -> Iterator["psycopg.Connection[Any]"]:
         finally:
             # The server ends a session some time after its connection closes: the next backup should not wait for that.
             with suppress(psycopg.Error):
-                database.execute(sql.SQL("SELECT pg_advisory_unlock({}, {})").format(*lock))
+                database.execute(sql.SQL("SELECT pg_advisory_unlock({}, {})").format(*lock.value))
 
 
 def _prepare(place: Path) -> None:

@@ -23,6 +23,7 @@ from accounts.actor import Actor
 from accounts.models import BackupRun
 from accounts.services.audit import find_broken_events, head_in
 from bigmind.core.errors import Conflict, Invalid, NotFound
+from bigmind.database.advisory_locks import SessionLock
 from bigmind.embedded.home import running_on
 from bigmind.embedded.programs import major_version
 from bigmind.environment import PREFIX, environment
@@ -33,7 +34,7 @@ from knowledge.recall.semantic_search import semantic_search
 
 from .encryption import identity_file as own_identity_file
 from .encryption import read_identities
-from .making import REHEARSAL_LOCK, alone, backups_in
+from .making import alone, backups_in
 from .manifest import Manifest, read_manifest
 from .restoring import restore_backup
 from .routine import BackupPlan
@@ -120,7 +121,7 @@ def rehearse_newest(plan: BackupPlan, *, every: timedelta | None = None) -> Rehe
     identity, place = own_identity_file(), str(plan.folder)
     with ExitStack() as turn:
         with recording(BackupRun.Step.REHEARSED, place=place):
-            turn.enter_context(alone(REHEARSAL_LOCK))
+            turn.enter_context(alone(SessionLock.REHEARSAL))
             newest = next(iter(backups_in(plan.folder)), None)
             if newest is None and every is None:
                 raise NotFound(f"There is no backup in {place} on this worker.", hint="Make one first.")

@@ -15,6 +15,7 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
+from bigmind.database.advisory_locks import SessionLock
 from bigmind.database.migration_files import list_migrations
 from bigmind.database.read_only import is_read_only
 from bigmind.database.roles import (
@@ -36,7 +37,6 @@ WAIT_AT_MOST = 60.0
 # How long a part that cannot migrate waits for one that can.
 MIGRATED_WITHIN = 600.0
 # Any two numbers that none of our other locks uses.
-MIGRATION_LOCK = (7700, 1)
 LOOK_AGAIN = 0.5
 _WHAT_IT_IS = """
 SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
@@ -249,12 +249,12 @@ def one_at_a_time(alias: str, say: Say) -> Iterator[None]:
         yield
     finally:
         with suppress(Error), on.cursor() as cursor:  # The lock of a connection that broke has ended with it.
-            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", MIGRATION_LOCK)
+            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", SessionLock.MIGRATION.value)
 
 
 def _has_lock(on: BaseDatabaseWrapper) -> bool:
     with on.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", MIGRATION_LOCK)
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", SessionLock.MIGRATION.value)
         row = cursor.fetchone()
     return bool(row and row[0])
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.argument_types import Importance, RowId
 from bigmind.core.errors import BigMindError, Conflict
-from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.text.hygiene import echo
 from curation.argument_types import CompanyEntryId, CompanyText, CompanyTitle, Notes, Revision
 from curation.decisions.actions import ACTIONS
@@ -25,7 +25,6 @@ from knowledge.argument_types import CompanyCategoryName, Triggers
 from knowledge.models import CompanyEntry, Status
 
 BULK = 100
-_LOCK = 7706
 _ONE_BY_ONE = frozenset({"approve", "edit", "merge", "restore", "supersede", "undo"})
 """Actions that lock two entries, or that must see what the one before them approved: they run one at a time."""
 
@@ -226,4 +225,4 @@ def _entries_of(review: Review) -> list[CompanyEntry]:
 
 def wait_for_pairs() -> None:
     """Wait until no other transaction locks several entries: two that lock in a different order would deadlock."""
-    wait_for_turn(_LOCK, "pairs")
+    wait_for_turn(AdvisoryLock.DECISIONS, "pairs")

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from bigmind.core.argument_types import Cursor, Importance, Limit, Offset, Project
 from bigmind.core.errors import Conflict, Forbidden, Invalid, NotFound
-from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.database.pagination import Page, page_of
 from bigmind.privacy.screening import find_secrets
 from bigmind.text.hygiene import digest, one_line
@@ -42,8 +42,6 @@ from knowledge.conversation.current_sessions import session_of_write
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind, Origin, Session, Status
 from knowledge.search.passages import note_writings
-
-_LOCK = 7707
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ def promote_to_global(
     Returns the entry with handle and status. A later session gets the decision.
     """
     # Of two simultaneous calls with the same text, the second waits, and then finds the first as a duplicate.
-    wait_for_turn(_LOCK, actor.user.pk)
+    wait_for_turn(AdvisoryLock.PROPOSALS, actor.user.pk)
     source = source_of(actor, source_kind, source_id) or PromotedText()
     text = content or _fit_for_all(source.text)
     if not text:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from accounts.actor import Actor
 from accounts.models import User
-from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.database.change_notifications import Change, tell_of_change
 from bigmind.database.columns import ColumnCopy
 from bigmind.text.hygiene import digest
@@ -24,7 +24,6 @@ from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Kind, Sta
 from knowledge.search.passages import Indexed, erase_passages, index_new
 
 BATCH = 500
-_LOCK = 7709
 _ELSEWHERE = "It is of the company server: the copy keeps the name beside it."
 _DECIDED = "It is decided on the company server."
 COLUMNS = ColumnCopy(
@@ -96,7 +95,7 @@ def keep_copies(server: CompanyServer, entries: Sequence[UpstreamEntry], *, unre
 
     An entry that was approved here with the same text is superseded by the copy.
     """
-    wait_for_turn(_LOCK, server.pk)
+    wait_for_turn(AdvisoryLock.UPSTREAM_COPIES, server.pk)
     known = {copy.upstream_id: copy for copy in server.copies.select_related("entry")}
     wanted = {entry.id: entry for entry in entries}
     removed = _remove([copy.entry_id for number, copy in known.items() if number not in wanted])

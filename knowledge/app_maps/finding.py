@@ -3,15 +3,13 @@
 from django.db import transaction
 
 from bigmind.core.errors import Conflict, NotFound
-from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.text.hygiene import echo, fold_name, mention, mention_all
 from knowledge.app_maps.connectors import connector_called
 from knowledge.app_maps.connectors.contract import Connector
 from knowledge.app_maps.files.text import file_names
 from knowledge.models import App, AppEntity, AppTable
 from knowledge.search.nearest_names import SUGGEST_FROM, nearest_or
-
-_TURNS = 6_000
 
 
 def connector_of(app: App, *, is_hurried: bool = False) -> Connector | None:
@@ -85,7 +83,7 @@ def lock_app(name: str, app_id: str = "") -> tuple[App, bool]:
 
 def take_turn() -> None:
     """Wait until no one else creates or renames apps. Take this lock before any app's, or two callers deadlock."""
-    wait_for_turn(_TURNS, "apps")
+    wait_for_turn(AdvisoryLock.APP_MAPS, "apps")
 
 
 def _is_called(app: App | None, name: str, app_id: str) -> bool:

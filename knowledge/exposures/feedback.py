@@ -16,14 +16,13 @@ from bigmind.core.argument_types import SharedLongText
 from bigmind.core.choices import OneOf
 from bigmind.core.errors import NotFound
 from bigmind.core.handles import Handle
-from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.database.rls import rls_bypass
 from bigmind.text.hygiene import check_content
 from knowledge.kinds import KINDS
 from knowledge.models import COMPLAINTS, CompanyCopy, Entry, Feedback, Kind, Usefulness
 from knowledge.search.passages import note_writings
 
-_TURNS = 7703
 STEP = {Usefulness.USEFUL: 0.05, Usefulness.OUTDATED: -0.1, Usefulness.WRONG: -0.2}
 """How far one person's feedback moves the confidence of a shared entry."""
 
@@ -69,7 +68,7 @@ def record_feedback(actor: Actor, *, kind: str, id: str, verdict: str, note: str
     """Store someone's feedback on an item, in place of their earlier one."""
     source_id = id_of_visible(actor, kind, id)
     # Else two verdicts of one person at once would move the confidence twice, or one of them would fail.
-    wait_for_turn(_TURNS, f"{kind} {source_id}")
+    wait_for_turn(AdvisoryLock.FEEDBACK, f"{kind} {source_id}")
     mine = {"user": actor.user, "kind": kind, "source_id": source_id}
     known = Feedback.objects.filter(**mine).first()
     said = Feedback(pk=known.pk if known else None, **mine, verdict=verdict, note=note, agent=actor.agent)

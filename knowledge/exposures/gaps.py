@@ -23,7 +23,7 @@ from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.argument_types import Offset, RowId
 from bigmind.core.errors import NotFound
-from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.database.pagination import Page
 from bigmind.database.rls import rls_bypass
 from bigmind.environment.live_settings import live
@@ -35,7 +35,6 @@ from knowledge.models import QUESTION_CHARS, Gap, GapState, Passage, UnansweredQ
 from knowledge.search.abstention import WORDS_ALONE, WORDS_COUNT
 from knowledge.search.findings import Finding, Findings
 
-_TURNS = 7704
 FAR = 0.25
 """Cosine and words of the nearest item, below which a question becomes a gap. Most answers in other words score more:
 decision 75 has both error rates. Whether recall is certain of an answer is another question."""
@@ -219,7 +218,7 @@ def forget_old_questions() -> int:
 
 def _keep(user: User, text: str, found: Findings) -> None:
     # Two people who ask the same at once would each make a gap for it.
-    wait_for_turn(_TURNS, "gaps")
+    wait_for_turn(AdvisoryLock.GAPS, "gaps")
     key, now = _digest_of(text), timezone.now()
     mine = UnansweredQuestion.objects.filter(user=user, digest=key).select_related("gap").first()
     if mine is None:

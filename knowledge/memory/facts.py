@@ -17,7 +17,7 @@ from bigmind.core.argument_types import AsOf, Confidence, Cursor, Limit, Offset,
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.private_row_numbers import number_of
 from bigmind.core.word_filters import has_words
-from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.database.fixed_queries import FixedQuery
 from bigmind.database.pagination import FixedList, Page, page_of
 from bigmind.text.hygiene import digest, quote
@@ -44,7 +44,6 @@ from knowledge.truth.near_duplicates import (
     load_models,
 )
 
-_TURNS = 7710
 ARCHIVED_COMPARED = 200
 QUOTED_CHARS = 300
 ABOUT_THE_USER = (Category.IDENTITY, Category.PREFERENCE)
@@ -173,7 +172,7 @@ def store_fact(
 
 def _wait_for_turn(actor: Actor) -> None:
     load_models()
-    wait_for_turn(_TURNS, actor.user.pk)
+    wait_for_turn(AdvisoryLock.FACTS, actor.user.pk)
 
 
 def _find_or_add(fact: Fact) -> tuple[Fact, bool]:

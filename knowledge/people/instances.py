@@ -18,7 +18,7 @@ from accounts.models import Instance
 from accounts.people.sharing import people_shown
 from bigmind.core.argument_types import Cursor, Limit, Offset
 from bigmind.core.errors import Conflict, NotFound
-from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.database.pagination import Page, page_of
 from bigmind.environment.profile_sections import ProfileSection
 from bigmind.text.hygiene import clean_name
@@ -28,7 +28,6 @@ from knowledge.models.base import delete_keeping_id
 MOST_EACH = 20
 EACH_SHOWN = 5
 KEPT = timedelta(days=180)
-_TURNS = 7708
 
 
 def _web_origin(url: str) -> str:
@@ -88,7 +87,7 @@ def register_instance(
     company knowledge does.
     """
     # Else several that report for the first time at once would all be below the limit.
-    wait_for_turn(_TURNS, actor.user.pk)
+    wait_for_turn(AdvisoryLock.INSTANCES, actor.user.pk)
     values = {"name": name, "version": version, "url": url, "statistics": statistics or {}, "last_seen": timezone.now()}
     mine = Instance.objects.filter(user=actor.user)
     if not mine.filter(identity=instance_id).update(**values):

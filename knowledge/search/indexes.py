@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 
 from accounts.models import TaskTally, User
 from accounts.services.task_statistics import last_error
+from bigmind.database.advisory_locks import SessionLock
 from bigmind.database.read_only import is_read_only
 from bigmind.database.roles import NotOwner, owner, require_owner
 from knowledge.models import EmbeddingSpace, Kind
@@ -48,7 +49,6 @@ decision 11 compares them at 100,000 vectors."""
 TASK = "knowledge.tasks.keep_indexes"
 LATE = timedelta(minutes=25)
 """After two runs that did not come something is wrong."""
-LOCK = 0x6E656172  # "near"
 _SIZES = """
 SELECT space_id, coalesce(replace(owner_id::text, '-', ''), 'shared'), count(vector)
 FROM knowledge_passagevector GROUP BY space_id, owner_id HAVING count(vector) >= %s
@@ -236,7 +236,7 @@ def _hold_lock() -> Iterator[bool]:
     A session lock, not one of a transaction: CREATE INDEX CONCURRENTLY cannot run inside a transaction.
     """
     with owner().cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", SessionLock.INDEXES.value)
         is_alone = bool(cursor.fetchone()[0])
         if not is_alone:
             log.info("Another process is at work on indexes; this one leaves them alone.")
@@ -249,4 +249,4 @@ def _hold_lock() -> Iterator[bool]:
         finally:
             for name in _BACKGROUND:
                 cursor.execute(f"RESET {name}")
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
+            cursor.execute("SELECT pg_advisory_unlock(%s)", SessionLock.INDEXES.value)

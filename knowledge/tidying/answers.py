@@ -16,7 +16,7 @@ from bigmind.core.errors import BigMindError, Conflict, Invalid, NotFound
 from bigmind.core.handles import id_in
 from bigmind.core.operations import carry_out
 from bigmind.core.private_row_numbers import number_in
-from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from knowledge.argument_types import ONE_LINER_CHARS
 from knowledge.context.sessions import correct_session
 from knowledge.kinds import index_own, lock_own
@@ -30,7 +30,6 @@ from .suggestions import KEY_CHARS, KINDS_OF_CONCERNS, Suggestion, suggestions_f
 
 Resolved = Literal["confirmed", "refuted", "abandoned"]
 
-_TURNS = 7711
 AGAIN_AFTER = timedelta(days=30)
 MOST_ANSWERS = 50
 
@@ -124,7 +123,7 @@ def _attempt(actor: Actor, key: str, action: str, act: Callable[[], str]) -> Ans
     """
     try:
         with transaction.atomic():
-            wait_for_turn(_TURNS, actor.user.pk)
+            wait_for_turn(AdvisoryLock.TIDYING, actor.user.pk)
             return Answered(key, action, act())
     except BigMindError as refusal:
         return Answered(key, action, error=str(refusal))

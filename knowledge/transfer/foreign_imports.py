@@ -18,7 +18,7 @@ from accounts.actor import Actor, acts
 from accounts.models import Agent, Profile
 from accounts.people.profiles import get_profile
 from bigmind.core.private_row_numbers import number_of
-from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.database.columns import ColumnCopy
 from bigmind.text.hygiene import digest, one_line, show_hidden
 from knowledge.context.sessions import index_session
@@ -55,7 +55,7 @@ from knowledge.transfer.readers.memory_drafts import (
 from knowledge.transfer.readers.provenance import fingerprint, signer_notice
 
 from .exports import OF_ONE_INSTANCE
-from .import_receipts import LOCK, MovedIn
+from .import_receipts import MovedIn
 from .vaults import NoteImport
 
 D = TypeVar("D", bound=MemoryDraft)
@@ -134,7 +134,7 @@ def move_in(actor: Actor, reading: Reading, format: ImportFormat, *, source: str
     Returns the actor whose writing it is: the caller, through the agent of this import.
     """
     # Two imports of one file would each find nothing, and then collide at a unique constraint.
-    wait_for_turn(LOCK, actor.user.pk)
+    wait_for_turn(AdvisoryLock.MEMORY_IMPORTS, actor.user.pk)
     importer = Actor.of(actor.user, key=actor.key, agent=_agent(actor, format, source))
     report.agent = number_of(importer.agent.pk) if importer.agent else None
     with acts(importer):

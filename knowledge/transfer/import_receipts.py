@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 KEPT_NAMED = 100
-LOCK = 7702
-"""The advisory lock that imports into one memory take, of our own documents and of other programs alike."""
 
 
 @dataclass

@@ -14,7 +14,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import Profile
 from accounts.people.profiles import get_profile
-from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.database.rls import rls_bypass
 from bigmind.text.hygiene import digest
 from knowledge.context.sessions import index_session
@@ -43,7 +43,7 @@ from .exports import (
     was_own,
 )
 from .foreign_imports import at_level_brought, bring_in_notes, move_in, report_of
-from .import_receipts import LOCK, MovedIn
+from .import_receipts import MovedIn
 from .parts import MemoryPart, memory_parts
 from .readers.bundles import FilesInMemory
 from .readers.formats import AUTO
@@ -79,7 +79,7 @@ def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False)
     report = MovedIn(document.format, dry_run)
     with _transaction(dry_run=dry_run):
         # Two imports of one document would each find nothing, and then collide at a unique constraint.
-        wait_for_turn(LOCK, actor.user.pk)
+        wait_for_turn(AdvisoryLock.MEMORY_IMPORTS, actor.user.pk)
         _import_profile(actor, document.profile, report)
         for name, part in memory_parts().items():
             part.take(actor, getattr(document, name), report)

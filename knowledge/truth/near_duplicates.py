@@ -20,7 +20,7 @@ from rapidfuzz import fuzz, utils
 from accounts.models import User
 from bigmind.core.handles import handle_of
 from bigmind.core.load_once import load_once
-from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from knowledge.embeddings.providers import EmbedderError, TokenEmbedder, provider
 from knowledge.kinds import KINDS
 from knowledge.models import EmbeddingSpace, Fact, Kind, Passage, PassageVector
@@ -46,7 +46,6 @@ SOUGHT_CHARS = 2_000
 SOUGHT_WORDS = 12
 EXCERPT_CHARS = 160
 
-_TURNS = 7718
 # What is older and has no vector yet would be missed: the two are compared when the newer one's turn comes.
 _COMPARABLE = """
 WITH pending AS MATERIALIZED (
@@ -210,7 +209,7 @@ def compare_next(space: EmbeddingSpace, most: int) -> int:
 @transaction.atomic
 def _compare_waiting(space: EmbeddingSpace, passage_id: int, owner_id: UUID | None) -> bool:
     # One text at a time, whoever compares: two workers would do the same twice.
-    wait_for_turn(_TURNS, space.pk)
+    wait_for_turn(AdvisoryLock.NEAR_DUPLICATES, space.pk)
     # What somebody is changing is left to the next run. To wait for it while holding what they wait for, a thing or its
     # passages, would be a deadlock.
     waiting = Passage.objects.filter(pk=passage_id, owner=owner_id, compared=False).select_related("owner")

@@ -12,8 +12,9 @@ import psycopg
 import pytest
 from django.db import connection
 
+from bigmind.database.advisory_locks import SessionLock
 from bigmind.embedded import database, waiting
-from bigmind.embedded.database import MIGRATION_LOCK, hang_up, prepare_database
+from bigmind.embedded.database import hang_up, prepare_database
 from bigmind.embedded.programs import server_account
 from tests.embedded.console import Console
 from tests.embedded.instance import eventually, free_port
@@ -26,7 +27,7 @@ def holder() -> Iterator[psycopg.Connection]:
     """Yield the connection of a process that migrates, with a limit instead of a deadlock."""
     with psycopg.connect(**connection.get_connection_params(), autocommit=True) as held:
         held.execute("SET statement_timeout = '20s'")
-        held.execute("SELECT pg_advisory_lock(%s, %s)", MIGRATION_LOCK)
+        held.execute("SELECT pg_advisory_lock(%s, %s)", SessionLock.MIGRATION.value)
         yield held
 
 
@@ -43,12 +44,13 @@ def test_who_waits_to_migrate_does_not_keep_an_index_from_being_made(
     holder.execute("CREATE INDEX CONCURRENTLY trial ON knowledge_entry (confidence)")
     holder.execute("DROP INDEX CONCURRENTLY trial")
     still_waits = other.is_alive()
-    holder.execute("SELECT pg_advisory_unlock(%s, %s)", MIGRATION_LOCK)
+    holder.execute("SELECT pg_advisory_unlock(%s, %s)", SessionLock.MIGRATION.value)
     other.join(20)
 
     assert still_waits
     assert not other.is_alive()
-    holder.execute("SELECT pg_advisory_lock(%s, %s)", MIGRATION_LOCK)  # It was released: else this runs out of time.
+    # It was released: otherwise this runs out of time.
+    holder.execute("SELECT pg_advisory_lock(%s, %s)", SessionLock.MIGRATION.value)
 
 
 def test_who_waits_to_migrate_says_so_at_once_and_again(
@@ -61,7 +63,7 @@ def test_who_waits_to_migrate_says_so_at_once_and_again(
 
     eventually(lambda: len(sentences) == 1, within=2)
     eventually(lambda: len(sentences) == 2, within=5)
-    holder.execute("SELECT pg_advisory_unlock(%s, %s)", MIGRATION_LOCK)
+    holder.execute("SELECT pg_advisory_unlock(%s, %s)", SessionLock.MIGRATION.value)
     other.join(20)
 
     assert sentences[0] == "Another process migrates the database; waiting for it."

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from accounts.models import TaskTally
 from accounts.services.task_statistics import tally_task
+from bigmind.database.advisory_locks import SessionLock
 from knowledge.indexing.embedding import embed_pending, progress, start_again
 from knowledge.models import Kind, PassageVector
 from knowledge.search import indexes
@@ -65,7 +66,7 @@ def test_only_one_process_at_a_time_keeps_the_indexes(at_scale):
     other = connection.copy()
 
     with other.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [indexes.LOCK])
+        cursor.execute("SELECT pg_advisory_lock(%s)", SessionLock.INDEXES.value)
         made = indexes.keep_indexes()
     other.close()
 

@@ -12,13 +12,12 @@ from accounts.actor import Actor
 from accounts.models import KeptReply, User
 from bigmind.core.errors import BigMindError, NotFound
 from bigmind.core.operations import Operation, carry_out
-from bigmind.database.advisory_locks import wait_for_turn
+from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.database.rls import rls_scope
 from bigmind.gate import Outcome
 from bigmind.transports.rest.authentication import actor_of
 from bigmind.transports.rest.problems import StaleCopy
 
-_LOCK = 7701
 _NOTHING = ""
 
 
@@ -60,7 +59,7 @@ def write_if_it_holds(
     """
     actor = actor_of(request)
     with rls_scope(actor.user.pk), transaction.atomic():
-        wait_for_turn(_LOCK, actor.user.pk)
+        wait_for_turn(AdvisoryLock.REST_ETAGS, actor.user.pk)
         if not _was_done(request, actor.user):
             _require(request, _etag_now(reading, actor, arguments))
         try:
