@@ -1,4 +1,4 @@
-"""The programs that `bigmind connect` knows: the files each of them reads, and their current locations.
+"""The programs that can talk to BigMind: the files each of them reads, where they are, and what to paste by hand.
 
 What is said here was read in the programs' documentation and issues in November 2026. A place is a function of the
 machine or of a project; where a program has moved its files, the one that exists already is taken. Windsurf is called
@@ -9,10 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import server_entries
+from bigmind.core.translation import gettext_lazy
+
+from . import server_entries, snippets
 from .machines import Machine
-from .server_config import KEY_VARIABLE
+from .server_config import KEY_VARIABLE, ServerConfig
 from .server_entries import Settings, with_variable
+from .snippets import Snippet, json_snippet
 
 Place = Callable[[Machine], Path]
 
@@ -52,6 +55,10 @@ class AgentProgram:
         configure_by_hand: Where in the program a server is added, if there is no file.
         instruct_by_hand: Where in the program instructions are typed, if there is no file.
         key_by: How the key reaches a project's configuration, in words; empty if there is none.
+        pasted_into: The file or dialog that the settings are pasted into, as JSON.
+        write_snippets: Writes what to paste where that is not JSON.
+        then: What to do once it is pasted.
+        rules: Where the instructions for its agent belong, in words; empty when there is no agent to instruct.
     """
 
     slug: str
@@ -65,6 +72,16 @@ class AgentProgram:
     configure_by_hand: str = ""
     instruct_by_hand: str = ""
     key_by: str = ""
+    pasted_into: str = ""
+    write_snippets: Callable[[ServerConfig], list[Snippet]] | None = None
+    then: str = ""
+    rules: str = ""
+
+    def snippets(self, config: ServerConfig) -> list[Snippet]:
+        """Return what to paste for a server config."""
+        if self.write_snippets:
+            return self.write_snippets(config)
+        return [json_snippet(self.pasted_into, self.settings(config))]
 
 
 def _claude_code(name: str) -> Place:
@@ -142,6 +159,9 @@ PROGRAMS = (
         ".mcp.json",
         ProjectInstructions(("CLAUDE.md", ".claude/CLAUDE.md")),
         key_by=f"Claude Code reads the key from the variable {KEY_VARIABLE}.",
+        write_snippets=snippets.claude_code,
+        then=gettext_lazy("Start a session and type /mcp: bigmind is listed as connected."),
+        rules=gettext_lazy("CLAUDE.md of a project, or ~/.claude/CLAUDE.md for all of them"),
     ),
     AgentProgram(
         "claude-desktop",
@@ -149,6 +169,12 @@ PROGRAMS = (
         server_entries.claude_desktop,
         _claude_desktop,
         instruct_by_hand="Settings, General, personal preferences",
+        pasted_into="claude_desktop_config.json (Settings, Developer, Edit Config)",
+        then=gettext_lazy(
+            "Quit Claude Desktop and start it again: it reads this file only then, and takes only programs that it "
+            "starts itself."
+        ),
+        rules=gettext_lazy("Settings, General, personal preferences"),
     ),
     AgentProgram(
         "cursor",
@@ -161,6 +187,9 @@ PROGRAMS = (
         ProjectInstructions((".cursor/rules/bigmind.mdc",), ALWAYS_IN_CURSOR),
         instruct_by_hand="Settings, Rules, User Rules",
         key_by=f"Cursor reads the key from the variable {KEY_VARIABLE}.",
+        pasted_into="~/.cursor/mcp.json",
+        then=gettext_lazy("In Settings, MCP, bigmind shows a green dot."),
+        rules=gettext_lazy(".cursor/rules/bigmind.mdc or AGENTS.md of a project, or Settings, Rules for all of them"),
     ),
     AgentProgram(
         "vscode",
@@ -172,6 +201,9 @@ PROGRAMS = (
         ".vscode/mcp.json",
         COPILOT_PROJECT,
         key_by="VS Code asks for the key when the server starts for the first time, and keeps it.",
+        pasted_into="mcp.json (command palette: MCP: Open User Configuration)",
+        then=gettext_lazy("Choose Start above the entry, then switch Copilot Chat to Agent."),
+        rules=gettext_lazy(".github/copilot-instructions.md of a project, or ~/.copilot/instructions/ for all of them"),
     ),
     AgentProgram(
         "jetbrains",
@@ -180,6 +212,11 @@ PROGRAMS = (
         _copilot_of_jetbrains("mcp.json"),
         InstructionFile(_copilot_of_jetbrains("global-copilot-instructions.md")),
         project_instructions=COPILOT_PROJECT,
+        pasted_into="mcp.json (Copilot icon, Edit Settings, Model Context Protocol, Configure)",
+        then=gettext_lazy("Save the file, then switch Copilot Chat to Agent."),
+        rules=gettext_lazy(
+            ".github/copilot-instructions.md of a project, or Settings, Tools, GitHub Copilot, Customizations for all"
+        ),
     ),
     AgentProgram(
         "jetbrains-ai",
@@ -188,6 +225,9 @@ PROGRAMS = (
         project_instructions=ProjectInstructions((".aiassistant/rules/bigmind.md",)),
         configure_by_hand="Settings, Tools, AI Assistant, Model Context Protocol (MCP), Add, as JSON",
         instruct_by_hand="Settings, Tools, AI Assistant, Rules (a file of each project)",
+        pasted_into="Settings, Tools, AI Assistant, Model Context Protocol, Add, as JSON",
+        then=gettext_lazy("Press Apply: the status of bigmind turns green."),
+        rules=gettext_lazy(".aiassistant/rules/bigmind.md of a project"),
     ),
     AgentProgram(
         "windsurf",
@@ -196,6 +236,9 @@ PROGRAMS = (
         _in_home(".codeium", "windsurf", "mcp_config.json"),
         InstructionFile(_in_home(".codeium", "windsurf", "memories", "global_rules.md")),
         project_instructions=ProjectInstructions((".windsurf/rules/bigmind.md",), ALWAYS_IN_WINDSURF),
+        pasted_into="~/.codeium/windsurf/mcp_config.json",
+        then=gettext_lazy("Press Refresh in the MCP panel of Cascade."),
+        rules=gettext_lazy("AGENTS.md of a project, or ~/.codeium/windsurf/memories/global_rules.md for all of them"),
     ),
     AgentProgram(
         "codex",
@@ -207,6 +250,9 @@ PROGRAMS = (
         ".codex/config.toml",
         ProjectInstructions(("AGENTS.md",)),
         key_by=f"Codex reads the key from the variable {KEY_VARIABLE}, in projects that it trusts.",
+        write_snippets=snippets.codex,
+        then=gettext_lazy("Start Codex and type /mcp: bigmind is listed."),
+        rules=gettext_lazy("AGENTS.md of a project, or ~/.codex/AGENTS.md for all of them"),
     ),
     AgentProgram(
         "gemini-cli",
@@ -218,6 +264,9 @@ PROGRAMS = (
         ".gemini/settings.json",
         ProjectInstructions(("GEMINI.md",)),
         key_by=f"Gemini CLI reads the key from the variable {KEY_VARIABLE}.",
+        pasted_into="~/.gemini/settings.json",
+        then=gettext_lazy("Start Gemini and type /mcp list: bigmind is ready."),
+        rules=gettext_lazy("GEMINI.md of a project, or ~/.gemini/GEMINI.md for all of them"),
     ),
     AgentProgram(
         "copilot",
@@ -226,6 +275,11 @@ PROGRAMS = (
         _in_home(".copilot", "mcp-config.json"),
         InstructionFile(_in_home(".copilot", "copilot-instructions.md")),
         project_instructions=COPILOT_PROJECT,
+        pasted_into="~/.copilot/mcp-config.json",
+        then=gettext_lazy("Start copilot and type /mcp show: bigmind is listed."),
+        rules=gettext_lazy(
+            ".github/copilot-instructions.md of a project, or ~/.copilot/copilot-instructions.md for all of them"
+        ),
     ),
     AgentProgram(
         "qwen-code",
@@ -237,6 +291,9 @@ PROGRAMS = (
         ".qwen/settings.json",
         ProjectInstructions(("QWEN.md",)),
         key_by=f"Qwen Code reads the key from the variable {KEY_VARIABLE}.",
+        pasted_into="~/.qwen/settings.json",
+        then=gettext_lazy("Start Qwen Code and type /mcp: bigmind is ready."),
+        rules=gettext_lazy("QWEN.md of a project, or ~/.qwen/QWEN.md for all of them"),
     ),
     AgentProgram(
         "opencode",
@@ -248,10 +305,39 @@ PROGRAMS = (
         "opencode.json",
         ProjectInstructions(("AGENTS.md",)),
         key_by=f"opencode reads the key from the variable {KEY_VARIABLE}.",
+        pasted_into="~/.config/opencode/opencode.json",
+        then=gettext_lazy("Start opencode: its status names bigmind as connected."),
+        rules=gettext_lazy("AGENTS.md of a project, or ~/.config/opencode/AGENTS.md for all of them"),
     ),
 )
 
 
+CLIENTS = (
+    *PROGRAMS,
+    AgentProgram(
+        "python",
+        "Python",
+        server_entries.claude_code,
+        write_snippets=snippets.python,
+        then=gettext_lazy("Run it: it prints what your agent would receive."),
+    ),
+    AgentProgram(
+        "other",
+        "Any other client",
+        server_entries.claude_code,
+        write_snippets=snippets.any_other,
+        then=gettext_lazy("The address speaks Streamable HTTP; the key goes into the Authorization header."),
+        rules=gettext_lazy("The client's own system prompt or instructions"),
+    ),
+)
+"""Also what has no files that `bigmind connect` could write."""
+
+
 def program_called(slug: str) -> AgentProgram | None:
-    """Return the program of this slug, if there is one."""
+    """Return the program of this slug that `bigmind connect` knows, if there is one."""
     return next((program for program in PROGRAMS if program.slug == slug), None)
+
+
+def client_called(slug: str) -> AgentProgram | None:
+    """Return the client of this slug, if there is one."""
+    return next((client for client in CLIENTS if client.slug == slug), None)

@@ -60,24 +60,34 @@ class Setting:
 Settings = Callable[[ServerConfig], list[Setting]]
 
 
-def claude_code(config: ServerConfig) -> list[Setting]:
-    """`mcpServers`, where a remote server needs its type. `${NAME}` is replaced from the environment."""
-    return [Setting("mcpServers", NAME, {"type": "http", "url": config.endpoint, "headers": config.headers})]
+def _remote(within: str, url: str = "url", headers: str = "headers", *, first: Any = (), last: Any = ()) -> Settings:
+    """Return what writes the entry of a client that calls a server by its address: under which names, and what else."""
+
+    def settings(config: ServerConfig) -> list[Setting]:
+        entry = {**dict(first), url: config.endpoint, headers: config.headers, **dict(last)}
+        return [Setting(within, NAME, entry)]
+
+    return settings
+
+
+# A remote server needs its type. `${NAME}` is replaced from the environment.
+claude_code = _remote("mcpServers", first={"type": "http"})
+# `${env:NAME}` is replaced from the environment.
+cursor = _remote("mcpServers")
+vscode = _remote("servers", first={"type": "http"})
+windsurf = _remote("mcpServers", "serverUrl")
+# A `bearer_token` in the file is refused by Codex, a header is not.
+codex = _remote("mcp_servers", headers="http_headers")
+# `url` means the older transport. `${NAME}` is replaced.
+gemini = _remote("mcpServers", "httpUrl")
+copilot = _remote("mcpServers", first={"type": "http"}, last={"tools": ["*"]})
+# Without `oauth: false` it would register as an app at a refusal.
+opencode = _remote("mcp", first={"type": "remote"}, last={"oauth": False})
 
 
 def claude_desktop(config: ServerConfig) -> list[Setting]:
     """`mcpServers`, with programs that it starts itself: `bigmind mcp` where that is possible, else a bridge."""
     return [Setting("mcpServers", NAME, _local_command(config) or _bridge_command(config))]
-
-
-def cursor(config: ServerConfig) -> list[Setting]:
-    """`mcpServers`. `${env:NAME}` is replaced from the environment."""
-    return [Setting("mcpServers", NAME, {"url": config.endpoint, "headers": config.headers})]
-
-
-def vscode(config: ServerConfig) -> list[Setting]:
-    """`servers`, each with a type."""
-    return [Setting("servers", NAME, {"type": "http", "url": config.endpoint, "headers": config.headers})]
 
 
 def vscode_asking(config: ServerConfig) -> list[Setting]:
@@ -97,36 +107,9 @@ def jetbrains(config: ServerConfig) -> list[Setting]:
     return [Setting("servers", NAME, {"url": config.endpoint, "requestInit": {"headers": config.headers}})]
 
 
-def windsurf(config: ServerConfig) -> list[Setting]:
-    """`mcpServers`, where the address is called `serverUrl`."""
-    return [Setting("mcpServers", NAME, {"serverUrl": config.endpoint, "headers": config.headers})]
-
-
-def codex(config: ServerConfig) -> list[Setting]:
-    """`mcp_servers`, in TOML. A `bearer_token` in the file is refused by Codex, a header is not."""
-    return [Setting("mcp_servers", NAME, {"url": config.endpoint, "http_headers": config.headers})]
-
-
 def codex_by_variable(config: ServerConfig) -> list[Setting]:
     """`mcp_servers`, with the name of the variable that holds the key."""
     return [Setting("mcp_servers", NAME, {"url": config.endpoint, "bearer_token_env_var": KEY_VARIABLE})]
-
-
-def gemini(config: ServerConfig) -> list[Setting]:
-    """`mcpServers`; the address is `httpUrl`, for `url` means the older transport. `${NAME}` is replaced."""
-    return [Setting("mcpServers", NAME, {"httpUrl": config.endpoint, "headers": config.headers})]
-
-
-def copilot(config: ServerConfig) -> list[Setting]:
-    """`mcpServers`, with the tools that may be called."""
-    entry = {"type": "http", "url": config.endpoint, "headers": config.headers, "tools": ["*"]}
-    return [Setting("mcpServers", NAME, entry)]
-
-
-def opencode(config: ServerConfig) -> list[Setting]:
-    """`mcp`, where each server has a type. Without `oauth: false` it would register as an app at a refusal."""
-    entry = {"type": "remote", "url": config.endpoint, "headers": config.headers, "oauth": False}
-    return [Setting("mcp", NAME, entry)]
 
 
 def with_variable(settings: Settings, reference: str) -> Settings:

@@ -1,13 +1,11 @@
 """What to paste into each MCP client so that it finds BigMind, in the exact form that the client reads."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from accounts.connecting import server_entries
 from accounts.connecting.server_config import ServerConfig
-from accounts.connecting.server_entries import Settings
+from accounts.connecting.server_entries import Setting
 
 
 @dataclass(frozen=True)
@@ -22,33 +20,9 @@ def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def _file(label: str, settings: Settings) -> Callable[[ServerConfig], list[Snippet]]:
-    """Return what writes the entries of a client whose file, or whose dialog, takes JSON."""
-
-    def write(config: ServerConfig) -> list[Snippet]:
-        entries = {setting.within: {setting.name: setting.value} for setting in settings(config)}
-        return [Snippet(label, _json(entries))]
-
-    return write
-
-
-# It takes programs that it starts itself.
-claude_desktop = _file("claude_desktop_config.json (Settings, Developer, Edit Config)", server_entries.claude_desktop)
-cursor = _file("~/.cursor/mcp.json", server_entries.cursor)
-vscode = _file("mcp.json (command palette: MCP: Open User Configuration)", server_entries.vscode)
-# The file of the Copilot plugin, the same for all IDEs.
-jetbrains = _file("mcp.json (Copilot icon, Edit Settings, Model Context Protocol, Configure)", server_entries.jetbrains)
-# AI Assistant takes JSON in a dialog and keeps it itself. A program to start is what every version takes.
-jetbrains_ai = _file(
-    "Settings, Tools, AI Assistant, Model Context Protocol, Add, as JSON", server_entries.claude_desktop
-)
-# Cascade's, which Devin Desktop reads as well.
-windsurf = _file("~/.codeium/windsurf/mcp_config.json", server_entries.windsurf)
-gemini = _file("~/.gemini/settings.json", server_entries.gemini)
-copilot = _file("~/.copilot/mcp-config.json", server_entries.copilot)
-# It reads like the one of Gemini CLI.
-qwen = _file("~/.qwen/settings.json", server_entries.gemini)
-opencode = _file("~/.config/opencode/opencode.json", server_entries.opencode)
+def json_snippet(label: str, settings: list[Setting]) -> Snippet:
+    """Return the entries of a client whose file, or whose dialog, takes JSON."""
+    return Snippet(label, _json({setting.within: {setting.name: setting.value} for setting in settings}))
 
 
 def claude_code(config: ServerConfig) -> list[Snippet]:

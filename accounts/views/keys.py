@@ -22,7 +22,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from accounts.connecting.clients import client_called, door, ways_in
+from accounts.connecting.clients import door, ways_in
+from accounts.connecting.config_locations import client_called
 from accounts.connecting.rules import rules_in_file
 from accounts.keys import (
     DEFAULT_SCOPES,

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from accounts.connecting.clients import client_called, door
+from accounts.connecting.clients import door
+from accounts.connecting.config_locations import client_called
 from accounts.connecting.server_config import ServerConfig
 from tests.factories import make_key
 from tests.serving import Served
@@ -25,7 +26,7 @@ HEADERS = {"Authorization": f"Bearer {KEY}"}
 def snippet(slug: str, door: ServerConfig | None = None) -> str:
     client = client_called(slug)
     assert client is not None
-    return client.write(door or ServerConfig(URL, KEY))[0].text
+    return client.snippets(door or ServerConfig(URL, KEY))[0].text
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_the_python_program_runs_as_it_is_pasted(served: Served) -> None:
 def test_the_commands_for_curl_run_as_they_are_pasted(served: Served, label: str) -> None:
     client = client_called("other")
     assert client is not None
-    command = {found.label: found.text for found in client.write(ServerConfig(served.url, make_key().text))}[label]
+    command = {found.label: found.text for found in client.snippets(ServerConfig(served.url, make_key().text))}[label]
 
     ran = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
 

@@ -11,8 +11,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.authentication import authenticate_key
-from accounts.connecting.clients import CLIENTS, client_called
-from accounts.connecting.config_locations import PROGRAMS
+from accounts.connecting.clients import command_for
+from accounts.connecting.config_locations import CLIENTS, PROGRAMS, client_called
 from accounts.connecting.rules import rules_in_file
 from accounts.connecting.server_config import ServerConfig
 from accounts.keys import revoke_key
@@ -174,7 +174,7 @@ def test_on_the_machine_of_bigmind_the_command_needs_no_address_and_no_key() -> 
     client = client_called("codex")
     assert client is not None
 
-    program, *rest = client.command(ServerConfig(URL, command=("/venv/python", "mcp"))).split(" ")
+    program, *rest = command_for(client, ServerConfig(URL, command=("/venv/python", "mcp"))).split(" ")
 
     assert rest == ["connect", "codex"]
     assert shutil.which(program) is not None  # It works as shown, also where PATH does not lead to BigMind.

@@ -14,7 +14,7 @@ from django.db import InterfaceError, OperationalError
 
 from accounts.actor import Actor
 from accounts.connecting.changes import FileChange, carry_out, plan_connection
-from accounts.connecting.clients import client_called, door
+from accounts.connecting.clients import door
 from accounts.connecting.config_locations import AgentProgram
 from accounts.connecting.edited_files import (
     ByHand,
@@ -199,7 +199,7 @@ class Command(ConnectionCommand):
         if records.folder.is_dir():
             project = f' --project "{connection.project}"' if connection.project else ""
             self.remark(f"Backups are in {records.folder}. To undo it: bigmind disconnect {program.slug}{project}")
-        self.remark(f"{_then(program)} {connection.config.public_url}/connect/ shows when it has called.")
+        self.remark(f"{program.then} {connection.config.public_url}/connect/ shows when it has called.")
 
     def _wants_hooks(self, options: dict[str, Any]) -> bool | None:
         """Return whether to install hooks: what the options say, else what is installed, else what the user answers."""
@@ -434,11 +434,6 @@ def _noting(changes: list[FileChange], made: ApiKey | None) -> list[FileChange]:
     ]
 
 
-def _then(program: AgentProgram) -> str:
-    client = client_called(program.slug)
-    return client.then if client else ""
-
-
 def _describe(connection: ConnectionPlan) -> dict[str, Any]:
     key, project = connection.key, connection.project
     return {
@@ -449,7 +444,7 @@ def _describe(connection: ConnectionPlan) -> dict[str, Any]:
         "by_hand": [{"place": step.place, "text": mask_keys(step.text)} for step in connection.steps],
         "key": {"origin": key.origin, "prefix": key.made.prefix if key.made else None},
         "hooks": _describe_hooks(connection.hooks),
-        "then": _then(connection.program),
+        "then": connection.program.then,
     }
 
 
