@@ -75,15 +75,3 @@ def tags_of(names: Iterable[str]) -> list[str]:
     """Return names as tags: each once, one line without hidden characters, as many as there may be."""
     plain = (headline(name[:TAG_CHARS], otherwise="") for name in names)
     return list(dict.fromkeys(name for name in plain if name))[:TAGS]
-
-
-def without_comments(text: str) -> str:
-    """Return a text without its HTML comments: what templates ask of authors, and what no reader of the page sees."""
-    parts, at = [], 0
-    while (begin := text.find("<!--", at)) >= 0:
-        parts.append(text[at:begin])
-        end = text.find("-->", begin + 4)
-        if end < 0:
-            return "".join(parts)
-        at = end + 3
-    return "".join([*parts, text[at:]])
