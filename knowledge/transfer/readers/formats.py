@@ -55,7 +55,6 @@ class ImportFormat:
 
 
 WHOLE = "each file, byte for byte"
-NOTES: Mapping[str] = {"page": "notes"}
 FORMATS: tuple[ImportFormat, ...] = (
     ImportFormat("older-bigmind", "an older BigMind", older_bigmind.looks_like, older_bigmind.rows),
     ImportFormat(
