@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from bigmind.core.load_once import load_once
 from bigmind.core.operations import Operation
@@ -49,12 +49,12 @@ _WEIGHTS = {"name": 3.0, "title": 2.0, "toolset": 1.5, "description": 1.0, "argu
 
 @dataclass(frozen=True)
 class FoundOperation:
-    """An operation that may do what someone wants, with what it takes."""
+    """A matching operation, with its arguments."""
 
     name: str
-    effect: str
+    effect: Annotated[str, Field(description="read, write or destroy.")]
     about: str
-    arguments: list[str]
+    arguments: Annotated[list[str], Field(description="A line each: name, whether it is optional, and what it is.")]
 
     @classmethod
     def of(cls, operation: Operation) -> Self:
@@ -68,28 +68,9 @@ class FoundOperation:
 
 @dataclass(frozen=True)
 class FoundOperations:
-    """The operations that fit what someone wants, the best first."""
-
-    items: list[FoundOperation]
-
-
-class FoundOperationShape(BaseModel):
-    """A matching operation, with its arguments."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    name: str
-    effect: str = Field(description="read, write or destroy.")
-    about: str
-    arguments: list[str] = Field(description="A line each: name, whether it is optional, and what it is.")
-
-
-class FoundOperationsShape(BaseModel):
     """Matching operations, best first."""
 
-    model_config = ConfigDict(from_attributes=True)
-
-    items: list[FoundOperationShape]
+    items: list[FoundOperation]
 
 
 def rank_operations(wanted: str, operations: Sequence[Operation]) -> list[Operation]:

@@ -11,7 +11,8 @@ from accounts.operations import OPERATIONS as ACCOUNTS
 from bigmind.core.argument_types import Query
 from bigmind.core.errors import Invalid, NotFound
 from bigmind.core.operations import Effect, Operation
-from bigmind.operation_search import FoundOperation, FoundOperations, FoundOperationsShape, rank_operations
+from bigmind.core.reply_shapes import reply_of
+from bigmind.operation_search import FoundOperation, FoundOperations, rank_operations
 from bigmind.text.hygiene import check_content, mention
 from curation.operations import OPERATIONS as CURATION
 from knowledge.operations import OPERATIONS as KNOWLEDGE
@@ -59,7 +60,7 @@ USE_TOOL = Operation(
     name="memory_use_tool",
     title="Find and use any other tool",
     call=use_tool,
-    shape=FoundOperationsShape,
+    shape=reply_of(FoundOperations),
     route="POST tools/",
     toolset="core",
     other_effect=Effect.READ,

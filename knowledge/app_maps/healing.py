@@ -48,14 +48,16 @@ FoundFields = Annotated[Fields, Field(description="With `found`: the whole curre
 
 @dataclass(frozen=True)
 class Mended:
-    """Result of a report. `next_step` says what to do now; `place` is where the thing is."""
+    """Result of a report."""
 
     status: Literal["healed", "unchanged", "next_step", "choose", "forgotten", "reported"]
     next_step: str
     place: MapLocation | None = None
     fields: dict[str, dict[str, Any]] = field(default_factory=dict)
     candidates: list[dict[str, str]] = field(default_factory=list)
-    workflows: list[WayShape] = field(default_factory=list)
+    workflows: Annotated[
+        list[WayShape], Field(description="Those that used removed fields: fixed, or with a problem.")
+    ] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

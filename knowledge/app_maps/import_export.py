@@ -38,14 +38,14 @@ MapFiles = Annotated[
 
 @dataclass(frozen=True)
 class ExportedMaps:
-    """The files of a folder, by their paths."""
+    """The files of a folder."""
 
     files: dict[str, str]
 
 
 @dataclass
 class ImportedMaps:
-    """The result of an import: app by app, and what is worth checking."""
+    """What an import did."""
 
     dry_run: bool
     apps: list[Learnt] = field(default_factory=list)

@@ -47,7 +47,7 @@ DiscoveredApps = Annotated[
 
 @dataclass
 class Learnt:
-    """The result of learning: names of what is new, what changed, and how much was already known."""
+    """What changed in the map of one app."""
 
     app: str
     app_id: str

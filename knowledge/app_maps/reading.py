@@ -55,14 +55,14 @@ class AppIndex(Page[AppLineShape]):
 
 @dataclass(frozen=True)
 class ReadMap:
-    """The map of one app as YAML, and what did not fit."""
+    """The map of one app."""
 
     app: str
     app_id: str
     version: int
     yaml: str
     entities_left_out: int = 0
-    fields_left_out: int = 0
+    fields_left_out: Annotated[int, Field(description="Tables whose schema did not fit.")] = 0
     tables_left_out: int = 0
     workflows_left_out: int = 0
     reported_gone_at: datetime | None = None

@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from pydantic import Field
 from rapidfuzz import fuzz
 
 from accounts.actor import Actor
@@ -31,7 +32,7 @@ Thing = App | AppTable | AppEntity
 
 @dataclass(frozen=True)
 class MapLocation:
-    """One thing a name may mean: where it is, by name and id."""
+    """One thing a name may mean."""
 
     kind: str
     name: str
@@ -44,22 +45,28 @@ class MapLocation:
     match_value: str = ""
     last_seen: datetime | None = None
     reported_gone_at: datetime | None = None
-    values: dict[str, str] = field(default_factory=dict)
+    values: Annotated[dict[str, str], Field(description="Where rows have one name: what tells this one apart.")] = (
+        field(default_factory=dict)
+    )
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """What a name means. `next_step` says what to do now, in words that name the calls."""
+    """What a name means."""
 
     status: Literal["resolved", "ambiguous", "unknown"]
     name: str
     next_step: str
     place: MapLocation | None = None
-    fields: dict[str, dict[str, Any]] = field(default_factory=dict)
+    fields: Annotated[dict[str, dict[str, Any]], Field(description="The schema of the table.")] = field(
+        default_factory=dict
+    )
     workflows: list[WayShape] = field(default_factory=list)
     candidates: list[MapLocation] = field(default_factory=list)
     did_you_mean: list[str] = field(default_factory=list)
-    looked_in: list[str] = field(default_factory=list)
+    looked_in: Annotated[list[str], Field(description="Tables that a connector just searched for it.")] = field(
+        default_factory=list
+    )
 
 
 def resolve_name(actor: Actor, *, name: LookedUp, app: AnApp | None = None, request: Request | None = None) -> Resolved:

@@ -43,7 +43,7 @@ TablesThereAre = Annotated[Tables, Field(description="All tables there are now; 
 
 @dataclass(frozen=True)
 class Begun:
-    """What was brought in at once, or the run that brings it in. `next_step` says how to go on."""
+    """What was imported, or the run that does it."""
 
     status: str
     next_step: str

@@ -31,7 +31,7 @@ from knowledge.search.passages import Indexed, index_new
 
 @dataclass
 class ImportedEntries:
-    """What a bulk import did, row by row where something is worth saying."""
+    """What a bulk import did."""
 
     imported: int = 0
     skipped: int = 0

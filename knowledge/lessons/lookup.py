@@ -104,14 +104,16 @@ class OwnFix:
 class Lessons:
     """What is known about an error, the best first."""
 
-    error: str
+    error: Annotated[str, Field(description="The error as understood, without its variable parts.")]
     fingerprint: str
     items: list[Lesson]
-    own: list[OwnFix]
-    asked_before: int
-    fallback: bool
+    own: Annotated[list[OwnFix], Field(description="From your own conversations; nobody else is shown them.")]
+    asked_before: Annotated[
+        int, Field(description="How often this error was asked about before; 0 until three others asked.")
+    ]
+    fallback: Annotated[bool, Field(description="True: by words alone, because the embedder is down.")]
     next_step: str
-    notice: str = ""
+    notice: Annotated[str, Field(description="What could not be searched by meaning, and why; empty: all was.")] = ""
 
 
 def lesson_for(

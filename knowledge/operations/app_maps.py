@@ -1,46 +1,18 @@
 """What is offered about app maps."""
 
 from bigmind.core.operations import Effect, Operation
-from knowledge.app_maps import (
-    forgetting as app_forgetting,
-)
-from knowledge.app_maps import (
-    healing as app_healing,
-)
-from knowledge.app_maps import (
-    import_export as app_folders,
-)
-from knowledge.app_maps import (
-    learning as app_learning,
-)
-from knowledge.app_maps import (
-    reading as app_maps,
-)
-from knowledge.app_maps import (
-    resolving as app_resolving,
-)
-from knowledge.app_maps import (
-    runs as app_runs,
-)
-from knowledge.shapes.app_maps import (
-    AppIndexShape,
-    AppMapShape,
-    BegunShape,
-    DefaultPlaceShape,
-    ExportedMapsShape,
-    ForgottenInAppShape,
-    ImportedMapsShape,
-    LearntShape,
-    MendedShape,
-    ResolvedShape,
-)
+from bigmind.core.reply_shapes import reply_of
+from knowledge.app_maps import forgetting, healing, import_export, learning, reading, resolving, runs
+from knowledge.models import AppRun
+from knowledge.shapes.app_maps import AppIndexShape, DefaultPlaceShape, RunShape
 
+_BEGUN = reply_of(runs.Begun, {AppRun: RunShape})
 OPERATIONS = (
     Operation(
         name="app_resolve",
         title="Resolve a name to ids",
-        call=app_resolving.resolve_name,
-        shape=ResolvedShape,
+        call=resolving.resolve_name,
+        shape=reply_of(resolving.Resolved),
         route="GET apps/resolve/",
         toolset="apps",
         template="app_resolved.md",
@@ -48,7 +20,7 @@ OPERATIONS = (
     Operation(
         name="app_list",
         title="List mapped apps",
-        call=app_maps.list_apps,
+        call=reading.list_apps,
         shape=AppIndexShape,
         route="GET apps/",
         toolset="apps",
@@ -57,8 +29,8 @@ OPERATIONS = (
     Operation(
         name="app_get",
         title="Read the map of an app",
-        call=app_maps.get_app,
-        shape=AppMapShape,
+        call=reading.get_app,
+        shape=reply_of(reading.ReadMap),
         route="GET apps/map/",
         toolset="apps",
         template="app_map.md",
@@ -66,8 +38,8 @@ OPERATIONS = (
     Operation(
         name="app_bootstrap",
         title="Import apps and tables",
-        call=app_runs.bootstrap_apps,
-        shape=BegunShape,
+        call=runs.bootstrap_apps,
+        shape=_BEGUN,
         route="POST apps/bootstrap/",
         toolset="apps",
         idempotent=True,
@@ -76,8 +48,8 @@ OPERATIONS = (
     Operation(
         name="app_learn",
         title="Learn about an app",
-        call=app_learning.learn_app,
-        shape=LearntShape,
+        call=learning.learn_app,
+        shape=reply_of(learning.Learnt),
         route="POST apps/learn/",
         toolset="apps",
         idempotent=True,
@@ -86,7 +58,7 @@ OPERATIONS = (
     Operation(
         name="app_set_default",
         title="Remember which app is meant",
-        call=app_forgetting.set_default_app,
+        call=forgetting.set_default_app,
         shape=DefaultPlaceShape,
         route="PUT apps/default/",
         toolset="apps",
@@ -96,8 +68,8 @@ OPERATIONS = (
     Operation(
         name="app_report_failure",
         title="Report that a map was wrong",
-        call=app_healing.report_failure,
-        shape=MendedShape,
+        call=healing.report_failure,
+        shape=reply_of(healing.Mended),
         route="POST apps/failures/",
         toolset="apps",
         template="app_mended.md",
@@ -105,8 +77,8 @@ OPERATIONS = (
     Operation(
         name="app_forget",
         title="Forget part of a map",
-        call=app_forgetting.forget_in_app,
-        shape=ForgottenInAppShape,
+        call=forgetting.forget_in_app,
+        shape=reply_of(forgetting.ForgottenPart),
         route="DELETE apps/",
         toolset="apps",
         template="app_forgotten.md",
@@ -114,8 +86,8 @@ OPERATIONS = (
     Operation(
         name="app_rebuild",
         title="Rebuild a map",
-        call=app_runs.rebuild_app,
-        shape=BegunShape,
+        call=runs.rebuild_app,
+        shape=_BEGUN,
         route="POST apps/rebuild/",
         toolset="apps",
         other_effect=Effect.DESTROY,
@@ -124,8 +96,8 @@ OPERATIONS = (
     Operation(
         name="app_export",
         title="Export all maps",
-        call=app_folders.export_maps,
-        shape=ExportedMapsShape,
+        call=import_export.export_maps,
+        shape=reply_of(import_export.ExportedMaps),
         route="GET apps/export/",
         toolset="apps",
         template="app_files.md",
@@ -134,8 +106,8 @@ OPERATIONS = (
     Operation(
         name="app_import",
         title="Import maps",
-        call=app_folders.import_maps,
-        shape=ImportedMapsShape,
+        call=import_export.import_maps,
+        shape=reply_of(import_export.ImportedMaps, added=int, updated=int, unchanged=int),
         route="POST apps/import/",
         toolset="apps",
         idempotent=True,

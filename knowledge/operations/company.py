@@ -1,9 +1,11 @@
 """What is offered to read company knowledge, and to say what it was worth."""
 
 from bigmind.core.operations import Operation
+from bigmind.core.reply_shapes import reply_of
 from knowledge.exposures import feedback
 from knowledge.kb import company
-from knowledge.shapes.company import CompanyEntriesShape, CompanyHitsShape, ToldFeedbackShape
+from knowledge.models import Feedback
+from knowledge.shapes.company import CompanyEntriesShape, CompanyHitsShape, FeedbackShape
 
 OPERATIONS = (
     Operation(
@@ -29,7 +31,7 @@ OPERATIONS = (
         name="memory_feedback",
         title="Give feedback",
         call=feedback.give_feedback,
-        shape=ToldFeedbackShape,
+        shape=reply_of(feedback.ToldFeedback, {Feedback: FeedbackShape}),
         route="POST feedback/",
         toolset="company",
         in_core=True,

@@ -1,9 +1,11 @@
 """What is offered to find people, and the BigMinds that they run."""
 
+from accounts.models import Instance
 from bigmind.core.operations import Operation
+from bigmind.core.reply_shapes import reply_of
 from knowledge.people import directory, expertise, instances
 from knowledge.shapes.directory import DirectoryShape, ExpertsShape
-from knowledge.shapes.instances import InstanceShape, InstancesShape, RegistrationShape
+from knowledge.shapes.instances import InstanceShape, InstancesShape
 
 OPERATIONS = (
     Operation(
@@ -38,7 +40,7 @@ OPERATIONS = (
         name="directory_register_instance",
         title="Report an instance",
         call=instances.register_instance,
-        shape=RegistrationShape,
+        shape=reply_of(instances.Registration, {Instance: InstanceShape}),
         route="PUT directory/instances/{instance_id}/",
         toolset="directory",
         idempotent=True,

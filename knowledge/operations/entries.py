@@ -1,17 +1,17 @@
 """What is offered about the knowledge base."""
 
 from bigmind.core.operations import Operation
+from bigmind.core.reply_shapes import reply_of
 from knowledge.indexing import re_embedding as rebuilding
 from knowledge.kb import entries, entry_imports, entry_reading
+from knowledge.models import Entry
 from knowledge.shapes.entries import (
     AddedEntryShape,
     EntriesShape,
     EntryHitsShape,
     EntryShape,
     EntryStatsShape,
-    ImportedEntriesShape,
     RebuildShape,
-    UpdatedEntryShape,
 )
 
 OPERATIONS = (
@@ -67,7 +67,7 @@ OPERATIONS = (
         name="kb_update",
         title="Change an entry",
         call=entries.update_entry,
-        shape=UpdatedEntryShape,
+        shape=reply_of(entries.UpdatedEntry, {Entry: EntryShape}),
         route="PATCH kb/{id}/",
         toolset="kb",
         idempotent=True,
@@ -86,7 +86,7 @@ OPERATIONS = (
         name="kb_bulk_import",
         title="Import entries",
         call=entry_imports.import_entries,
-        shape=ImportedEntriesShape,
+        shape=reply_of(entry_imports.ImportedEntries),
         route="POST kb/import/",
         toolset="kb",
         idempotent=True,

@@ -1,7 +1,7 @@
 """What is offered to take a memory out and bring one in."""
 
 from bigmind.core.operations import Operation
-from knowledge.shapes.upkeep import ImportedShape
+from bigmind.core.reply_shapes import reply_of
 from knowledge.transfer import exports, imports, passport
 
 OPERATIONS = (
@@ -19,7 +19,7 @@ OPERATIONS = (
         name="memory_import",
         title="Import a memory",
         call=imports.import_memory,
-        shape=ImportedShape,
+        shape=reply_of(imports.Imported),
         route="POST import/",
         toolset="admin",
         idempotent=True,

@@ -1,35 +1,26 @@
 """What is offered about documentation."""
 
 from bigmind.core.operations import Operation
-from knowledge.references import (
-    checks as reference_checks,
-)
-from knowledge.references import (
-    editing as references,
-)
-from knowledge.references import (
-    imports as reference_imports,
-)
-from knowledge.references import (
-    search as reference_search,
-)
+from bigmind.core.reply_shapes import reply_of
+from knowledge.models import Reference
+from knowledge.references import checks, editing, imports, search
 from knowledge.shapes.references import (
-    CheckedShape,
     FoundEndpointShape,
     FoundReferenceShape,
-    ImportedReferencesShape,
-    ReferenceHitsShape,
     ReferenceInFullShape,
+    ReferenceLineShape,
     ReferenceShape,
     ReferencesShape,
 )
+
+_IN_BRIEF = {Reference: ReferenceLineShape}
 
 OPERATIONS = (
     Operation(
         name="search_knowledge",
         title="Search the documentation",
-        call=reference_search.search_knowledge,
-        shape=ReferenceHitsShape,
+        call=search.search_knowledge,
+        shape=reply_of(search.ReferenceHits, _IN_BRIEF),
         route="GET docs/search/",
         toolset="docs",
         template="reference_hits.md",
@@ -38,7 +29,7 @@ OPERATIONS = (
     Operation(
         name="get_command",
         title="Read a command",
-        call=references.get_command,
+        call=editing.get_command,
         shape=FoundReferenceShape,
         route="GET docs/command/",
         toolset="docs",
@@ -47,7 +38,7 @@ OPERATIONS = (
     Operation(
         name="list_commands",
         title="List commands",
-        call=references.list_commands,
+        call=editing.list_commands,
         shape=ReferencesShape,
         route="GET docs/commands/",
         toolset="docs",
@@ -56,7 +47,7 @@ OPERATIONS = (
     Operation(
         name="get_api_endpoint",
         title="Read an API endpoint",
-        call=references.get_api_endpoint,
+        call=editing.get_api_endpoint,
         shape=FoundEndpointShape,
         route="GET docs/endpoint/",
         toolset="docs",
@@ -65,8 +56,8 @@ OPERATIONS = (
     Operation(
         name="check_command",
         title="Check a command or a request",
-        call=reference_checks.check_command,
-        shape=CheckedShape,
+        call=checks.check_command,
+        shape=reply_of(checks.Checked, _IN_BRIEF),
         route="GET docs/check/",
         toolset="docs",
         template="reference_checked.md",
@@ -74,7 +65,7 @@ OPERATIONS = (
     Operation(
         name="reference_get",
         title="Read an item of documentation",
-        call=references.get_reference,
+        call=editing.get_reference,
         shape=ReferenceInFullShape,
         route="GET docs/references/{reference_id}/",
         toolset="docs",
@@ -83,7 +74,7 @@ OPERATIONS = (
     Operation(
         name="reference_update",
         title="Correct an item of documentation",
-        call=references.update_reference,
+        call=editing.update_reference,
         shape=ReferenceShape,
         route="PATCH docs/references/{reference_id}/",
         toolset="admin",
@@ -93,8 +84,8 @@ OPERATIONS = (
     Operation(
         name="references_import",
         title="Import documentation",
-        call=reference_imports.import_references,
-        shape=ImportedReferencesShape,
+        call=imports.import_references,
+        shape=reply_of(imports.ImportedReferences),
         route="POST docs/import/",
         toolset="admin",
         idempotent=True,

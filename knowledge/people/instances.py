@@ -61,14 +61,11 @@ Statistics = Annotated[dict[StatisticName, HowMany], Field(description="How much
 
 @dataclass(frozen=True)
 class Registration:
-    """The reply to an instance's report: its row, and whether the company has something new.
-
-    `knowledge` is the same as long as no company entry was approved, changed or taken back.
-    """
+    """How an instance is listed, and whether the company knows something new."""
 
     instance: Instance
-    knowledge: str
-    entries: int
+    knowledge: Annotated[str, Field(description="Changes whenever an entry is approved, changed or revoked.")]
+    entries: Annotated[int, Field(description="How many company entries are approved.")]
 
 
 @transaction.atomic

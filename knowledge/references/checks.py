@@ -5,7 +5,9 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from accounts.actor import Actor
 from bigmind.text.hygiene import echo_code
@@ -50,22 +52,20 @@ class CheckVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class Checked:
-    """Whether a command or an endpoint exists as written.
-
-    Attributes:
-        exists: Whether it could be run or sent as it stands, as far as the documentation tells.
-        problems: What is wrong with it, each with the nearest that is right.
-        reference: What it is, or what it is a wrong form of.
-        nearest: Nearest valid forms.
-        note: Further notes: that it was spelled differently, that its options are not documented.
-    """
+    """Whether a command or an endpoint exists as written."""
 
     asked: str
     exists: bool
-    verdict: str
+    verdict: Annotated[
+        str,
+        Field(
+            description="exists, does_not_exist, unknown_option, missing_argument, unexpected_argument, incomplete,"
+            " unknown_method, or cannot_tell: the documentation may be incomplete."
+        ),
+    ]
     reference: Reference | None = None
     problems: list[str] = field(default_factory=list)
-    nearest: list[str] = field(default_factory=list)
+    nearest: Annotated[list[str], Field(description="Nearest valid forms.")] = field(default_factory=list)
     note: str = ""
 
 

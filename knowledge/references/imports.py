@@ -77,14 +77,16 @@ _NAME_COLUMNS = ("reference_id", "sort", "said", "lookup", "method")
 
 @dataclass
 class ImportedReferences:
-    """What an import did, or with `dry_run` would do: numbers, and the keys behind them."""
+    """What an import did."""
 
     collection: str
     added: int = 0
     changed: int = 0
     removed: int = 0
     unchanged: int = 0
-    drifted: int = 0
+    drifted: Annotated[
+        int, Field(description="Not imported, because people edited them: they wait for a decision.")
+    ] = 0
     keys: dict[str, list[str]] = field(default_factory=dict)
     troubles: list[str] = field(default_factory=list)
     dry_run: bool = False

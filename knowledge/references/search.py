@@ -91,28 +91,27 @@ class Voices:
 
 @dataclass(frozen=True)
 class ReferenceHit:
-    """A reference that was found, and what it matched on."""
+    """A matching reference, and why."""
 
     reference: Reference
     score: float
-    matched_on: list[str]
-    feedback: float = 0.0
+    matched_on: Annotated[list[str], Field(description="Exact name, alias, synonym, words, meaning; and feedback.")]
+    feedback: Annotated[float, Field(description="How much feedback moved the score.")] = 0.0
     relevance: Relevance = "strong"
 
 
 @dataclass(frozen=True)
 class ReferenceHits:
-    """What was found, the best first; nothing and the nearest real names when nothing is called so.
-
-    `fallback`: by names and words alone, because the embedder is away.
-    """
+    """Matching references, best first."""
 
     items: list[ReferenceHit]
     total: int
-    did_you_mean: list[str] = field(default_factory=list)
-    fallback: bool = False
+    did_you_mean: Annotated[list[str], Field(description="When nothing was found: the nearest names that exist.")] = (
+        field(default_factory=list)
+    )
+    fallback: Annotated[bool, Field(description="True: by words alone, because the embedder is down.")] = False
     reason: str = ""
-    notice: str = ""
+    notice: Annotated[str, Field(description="What could not be searched by meaning, and why; empty: all was.")] = ""
 
 
 def search_knowledge(

@@ -1,7 +1,6 @@
 """Replies about app maps."""
 
 from datetime import datetime
-from typing import Any, Literal
 
 from pydantic import Field
 
@@ -55,37 +54,6 @@ class AppIndexShape(ListShape[AppLineShape]):
     next_step: str = Field(description="If there is nothing yet: how to begin.")
 
 
-class AppMapShape(Shape):
-    """The map of one app."""
-
-    app: str
-    app_id: str
-    version: int
-    yaml: str
-    entities_left_out: int
-    fields_left_out: int = Field(description="Tables whose schema did not fit.")
-    tables_left_out: int
-    workflows_left_out: int
-    reported_gone_at: datetime | None
-
-
-class PlaceShape(Shape):
-    """One thing a name may mean."""
-
-    kind: str
-    name: str
-    app: str
-    app_id: str
-    table: str
-    table_id: str
-    row_id: str
-    match_field: str
-    match_value: str
-    last_seen: datetime | None
-    reported_gone_at: datetime | None
-    values: dict[str, str] = Field(description="Where rows have one name: what tells this one apart.")
-
-
 class WayShape(Shape):
     """One workflow."""
 
@@ -97,41 +65,6 @@ class WayShape(Shape):
     problem: str = Field(description="Why it does not work as described, such as a removed field; else empty.")
 
 
-class ResolvedShape(Shape):
-    """What a name means."""
-
-    status: Literal["resolved", "ambiguous", "unknown"]
-    name: str
-    next_step: str
-    place: PlaceShape | None
-    fields: dict[str, dict[str, Any]] = Field(description="The schema of the table.")
-    workflows: list[WayShape]
-    candidates: list[PlaceShape]
-    did_you_mean: list[str]
-    looked_in: list[str] = Field(description="Tables that a connector just searched for it.")
-
-
-class LearntShape(Shape):
-    """What changed in the map of one app."""
-
-    app: str
-    app_id: str
-    version: int
-    is_new: bool
-    added: list[str]
-    updated: list[str]
-    unchanged: int
-
-
-class BegunShape(Shape):
-    """What was imported, or the run that does it."""
-
-    status: str
-    next_step: str
-    run: RunShape | None
-    apps: list[LearntShape]
-
-
 class DefaultPlaceShape(Shape):
     """What a name means from now on."""
 
@@ -139,42 +72,3 @@ class DefaultPlaceShape(Shape):
     app: str
     table: str
     found_in: list[str]
-
-
-class MendedShape(Shape):
-    """Result of a report."""
-
-    status: Literal["healed", "unchanged", "next_step", "choose", "forgotten", "reported"]
-    next_step: str
-    place: PlaceShape | None
-    fields: dict[str, dict[str, Any]]
-    candidates: list[dict[str, str]]
-    workflows: list[WayShape] = Field(description="Those that used removed fields: fixed, or with a problem.")
-
-
-class ForgottenInAppShape(Shape):
-    """What was forgotten."""
-
-    what: str
-    app: str
-    entities: int
-    tables: int
-    workflows: int
-
-
-class ExportedMapsShape(Shape):
-    """The files of a folder."""
-
-    files: dict[str, str]
-
-
-class ImportedMapsShape(Shape):
-    """What an import did."""
-
-    dry_run: bool
-    added: int
-    updated: int
-    unchanged: int
-    choices: int
-    apps: list[LearntShape]
-    notes: list[str]

@@ -1,12 +1,8 @@
 """The base of every reply."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-
-class Shape(BaseModel):
-    """A reply, read from the attributes of what a service returns."""
-
-    model_config = ConfigDict(from_attributes=True)
+from bigmind.core.reply_shapes import Shape as Shape
 
 
 class SharedShape(Shape):

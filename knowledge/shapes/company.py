@@ -88,10 +88,3 @@ class FeedbackShape(Shape):
     verdict: str
     note: str
     created_at: datetime
-
-
-class ToldFeedbackShape(Shape):
-    """The stored feedback, and its effect."""
-
-    feedback: FeedbackShape
-    consequence: str

@@ -63,14 +63,6 @@ class AddedEntryShape(Shape):
     entry: EntryShape
 
 
-class UpdatedEntryShape(Shape):
-    """The entry as it is now."""
-
-    success: bool
-    re_embedded: bool
-    entry: EntryShape
-
-
 class EntryHitShape(Shape):
     """A matching entry, and why."""
 
@@ -96,14 +88,6 @@ class EntryHitsShape(Shape):
     def left(self) -> int:
         """How many more were found."""
         return max(0, self.total - len(self.items))
-
-
-class ImportedEntriesShape(Shape):
-    """What a bulk import did."""
-
-    imported: int
-    skipped: int
-    errors: list[str]
 
 
 class RebuildShape(Shape):

@@ -27,11 +27,3 @@ class InstanceShape(Shape):
 
 class InstancesShape(ListShape[InstanceShape]):
     """A page of instances."""
-
-
-class RegistrationShape(Shape):
-    """How an instance is listed, and whether the company knows something new."""
-
-    instance: InstanceShape
-    knowledge: str = Field(description="Changes whenever an entry is approved, changed or revoked.")
-    entries: int = Field(description="How many company entries are approved.")

@@ -37,16 +37,3 @@ class OwnFixShape(Shape):
     session_handle: str = Field(validation_alias=AliasPath("chunk", "session_handle"))
     created_at: datetime = Field(validation_alias=AliasPath("chunk", "created_at"))
     fix: str = Field(description="What was done to fix the error.")
-
-
-class LessonsShape(Shape):
-    """What is known about an error, the best first."""
-
-    error: str = Field(description="The error as understood, without its variable parts.")
-    fingerprint: str
-    items: list[LessonShape]
-    own: list[OwnFixShape] = Field(description="From your own conversations; nobody else is shown them.")
-    asked_before: int = Field(description="How often this error was asked about before; 0 until three others asked.")
-    fallback: bool = Field(description="True: by words alone, because the embedder is down.")
-    notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
-    next_step: str

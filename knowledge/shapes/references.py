@@ -7,7 +7,6 @@ from uuid import UUID
 from pydantic import Field, field_validator
 
 from bigmind.database.pagination import ListShape
-from knowledge.argument_types import Relevance
 from knowledge.shapes.base import Shape, SharedShape
 
 
@@ -64,27 +63,6 @@ class ReferencesShape(ListShape[ReferenceLineShape]):
     """A page of references."""
 
 
-class ReferenceHitShape(Shape):
-    """A matching reference, and why."""
-
-    reference: ReferenceLineShape
-    score: float
-    relevance: Relevance
-    matched_on: list[str] = Field(description="Exact name, alias, synonym, words, meaning; and feedback.")
-    feedback: float = Field(description="How much feedback moved the score.")
-
-
-class ReferenceHitsShape(Shape):
-    """Matching references, best first."""
-
-    items: list[ReferenceHitShape]
-    total: int
-    did_you_mean: list[str] = Field(description="When nothing was found: the nearest names that exist.")
-    fallback: bool = Field(description="True: by words alone, because the embedder is down.")
-    notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
-    reason: str
-
-
 class FoundReferenceShape(Shape):
     """The reference of this name."""
 
@@ -105,32 +83,3 @@ class FoundEndpointShape(Shape):
     methods: list[str]
     endpoints: list[ReferenceLineShape] = Field(description="All that the path has.")
     did_you_mean: list[str] = Field(description="The nearest endpoints that exist.")
-
-
-class CheckedShape(Shape):
-    """Whether a command or an endpoint exists as written."""
-
-    asked: str
-    exists: bool
-    verdict: str = Field(
-        description="exists, does_not_exist, unknown_option, missing_argument, unexpected_argument, incomplete,"
-        " unknown_method, or cannot_tell: the documentation may be incomplete."
-    )
-    problems: list[str]
-    nearest: list[str] = Field(description="Nearest valid forms.")
-    note: str
-    reference: ReferenceLineShape | None
-
-
-class ImportedReferencesShape(Shape):
-    """What an import did."""
-
-    collection: str
-    added: int
-    changed: int
-    removed: int
-    unchanged: int
-    drifted: int = Field(description="Not imported, because people edited them: they wait for a decision.")
-    keys: dict[str, list[str]]
-    troubles: list[str]
-    dry_run: bool

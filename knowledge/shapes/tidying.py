@@ -26,20 +26,3 @@ class SuggestionShape(Shape):
     says: str
     items: list[SuggestedItemShape]
     actions: tuple[str, ...]
-
-
-class AnsweredShape(Shape):
-    """The result of one answer."""
-
-    id: str
-    action: str
-    says: str
-    error: str = Field(description="Why it was refused; then nothing changed.")
-
-
-class TidyingShape(Shape):
-    """What was done, and what is suggested next."""
-
-    done: list[AnsweredShape]
-    suggestions: list[SuggestionShape]
-    left: dict[str, int] = Field(description="How many there are, by concern.")

@@ -67,16 +67,6 @@ class ProfilePageShape(Shape):
     opened: bool
 
 
-class ImportedShape(Shape):
-    """What an import added, and what was known, by kind; of a program's files also what was refused."""
-
-    dry_run: bool
-    added: dict[str, int]
-    known: dict[str, int]
-    refused: list[str] = []
-    notices: list[str] = []
-
-
 class RememberedShape(Shape):
     """What was set aside or restored."""
 

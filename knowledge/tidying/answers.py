@@ -64,21 +64,21 @@ class SentAnswer(BaseModel):
 
 @dataclass(frozen=True)
 class Answered:
-    """The result of one answer. `error`: why it was refused; then nothing has changed."""
+    """The result of one answer."""
 
     id: str
     action: str
     says: str = ""
-    error: str = ""
+    error: Annotated[str, Field(description="Why it was refused; then nothing changed.")] = ""
 
 
 @dataclass(frozen=True)
 class Tidying:
-    """What was done now, what is suggested next, and how much is left of each concern."""
+    """What was done, and what is suggested next."""
 
     done: list[Answered]
     suggestions: list[Suggestion]
-    left: dict[str, int] = field(default_factory=dict)
+    left: Annotated[dict[str, int], Field(description="How many there are, by concern.")] = field(default_factory=dict)
 
 
 def tidy(

@@ -56,7 +56,7 @@ _LINKS = {"source_session", "superseded_by", "similar_to", "contradicted_by"}
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import added, and what was there already."""
+    """What an import added, and what was known, by kind; of a program's files also what was refused."""
 
     dry_run: bool
     added: dict[str, int] = field(default_factory=dict)
