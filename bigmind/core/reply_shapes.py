@@ -14,7 +14,7 @@ class Shape(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
-def reply_of(result: type[Any], rows: Mapping[type, Any] | None = None, **properties: Any) -> type[BaseModel]:
+def reply_of(result: type[Any], rows: Mapping[Any, Any] | None = None, **properties: Any) -> type[BaseModel]:
     """Return the shape of what an operation returns: each field of the dataclass, and of those within it.
 
     Args:
@@ -28,7 +28,7 @@ def reply_of(result: type[Any], rows: Mapping[type, Any] | None = None, **proper
     return create_model(f"{result.__name__}Shape", __base__=Shape, __doc__=result.__doc__, **members)
 
 
-def _sent(kind: Any, rows: Mapping[type, Any]) -> Any:
+def _sent(kind: Any, rows: Mapping[Any, Any]) -> Any:
     """Return the type in which a value of this type is sent."""
     if kind in rows:
         return rows[kind]
