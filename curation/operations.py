@@ -1,28 +1,62 @@
 """The operations of company knowledge: propose, follow a proposal, decide, and forget a source."""
 
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from accounts.models import User
 from bigmind.core.operations import Effect, Operation
+from bigmind.core.reply_shapes import reply_of
 from curation.decisions import deciding, entry_details, forgetting, golden_questions
+from curation.decisions.neighbours import Neighbour
+from curation.models import Comment, GoldenQuestion, Review
 from curation.proposals import briefing, claims, proposals, queue
 from curation.services import anchor_reports
-from curation.shapes.briefings import BriefingShape, ClaimShape
+from curation.shapes.briefings import (
+    ClaimShape,
+    ComplaintShape,
+    EffectShape,
+    GoldenEffectShape,
+    NeighbourShape,
+    TriggerTrialShape,
+)
 from curation.shapes.golden_questions import GoldenCheckShape, GoldenQuestionShape, GoldenQuestionsShape
 from curation.shapes.reviews import (
     CommentShape,
-    CompanyEntryDetailShape,
     DecisionShape,
     DecisionsShape,
-    ProposalShape,
+    PersonName,
+    ReviewShape,
     WaitingPageShape,
 )
+from knowledge.memory.trigger_counts import TriggerTrial
+from knowledge.models import CompanyEntry, Feedback
 from knowledge.shapes.anchors import AnchoredItemsShape, AnchorReportShape
 from knowledge.shapes.company import CompanyEntriesShape, CompanyEntryShape
+
+_OF_ENTRIES: dict[Any, Any] = {
+    CompanyEntry: CompanyEntryShape,
+    Review: ReviewShape,
+    Comment: CommentShape,
+    Feedback: ComplaintShape,
+    GoldenQuestion: GoldenEffectShape,
+    Neighbour: NeighbourShape,
+    briefing.ContextEffect: EffectShape,
+    TriggerTrial: TriggerTrialShape,
+    User: PersonName,
+}
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="memory_promote_to_global",
         title="Propose company knowledge",
         call=proposals.promote_to_global,
-        shape=ProposalShape,
+        shape=reply_of(
+            proposals.Proposal,
+            _OF_ENTRIES,
+            status=str,
+            session_handle=Annotated[str, Field(description="The handle of its session: S7. Empty: it has none.")],
+        ),
         route="POST company/",
         toolset="company",
         in_core=True,
@@ -42,7 +76,13 @@ OPERATIONS: tuple[Operation, ...] = (
         name="memory_get_global",
         title="Read company knowledge",
         call=entry_details.get_company_entry,
-        shape=CompanyEntryDetailShape,
+        shape=reply_of(
+            entry_details.CompanyEntryDetail,
+            _OF_ENTRIES,
+            credits=Annotated[
+                list[str], Field(description="Who contributed: the proposer, and those of merged entries.")
+            ],
+        ),
         route="GET company/{entry_id}/",
         toolset="company",
         template="company_entry.md",
@@ -88,7 +128,7 @@ OPERATIONS: tuple[Operation, ...] = (
         name="memory_brief_curator",
         title="Brief a curator",
         call=briefing.brief,
-        shape=BriefingShape,
+        shape=reply_of(briefing.Briefing, _OF_ENTRIES, without=["last"]),
         route="GET company/{entry_id}/briefing/",
         toolset="company",
         scope="curate",

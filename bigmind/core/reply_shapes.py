@@ -1,6 +1,6 @@
 """Shapes of replies, made from the dataclasses that operations return: one class says what comes back."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -14,16 +14,21 @@ class Shape(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
-def reply_of(result: type[Any], rows: Mapping[Any, Any] | None = None, **properties: Any) -> type[BaseModel]:
+def reply_of(
+    result: type[Any], rows: Mapping[Any, Any] | None = None, without: Collection[str] = (), **properties: Any
+) -> type[BaseModel]:
     """Return the shape of what an operation returns: each field of the dataclass, and of those within it.
 
     Args:
         result: The dataclass. Its docstring describes the reply, and `Annotated[…, Field(description=…)]` a field.
         rows: The shapes of what is no plain value, such as rows of the database.
+        without: The fields that are for pages alone.
         properties: The types of the properties that are sent as well.
     """
     hints = get_type_hints(result, include_extras=True)
-    sent = {one.name: _sent(hints[one.name], rows or {}) for one in fields(result)} | properties
+    sent = {
+        one.name: _sent(hints[one.name], rows or {}) for one in fields(result) if one.name not in without
+    } | properties
     members: dict[str, Any] = {name: (kind, ...) for name, kind in sent.items()}
     return create_model(f"{result.__name__}Shape", __base__=Shape, __doc__=result.__doc__, **members)
 
@@ -40,5 +45,6 @@ def _sent(kind: Any, rows: Mapping[Any, Any]) -> Any:
     if origin in {Union, UnionType}:
         return Union[tuple(_sent(one, rows) for one in within)]  # noqa: UP007 - the types are known only here
     if isinstance(origin, type):
+        origin = list if origin is Sequence else origin
         return origin[tuple(one if one is ... else _sent(one, rows) for one in within)]  # type: ignore[index]
     return kind

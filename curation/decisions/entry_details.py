@@ -65,7 +65,7 @@ def assign_owner(actor: Actor, *, entry_id: CompanyEntryId, owner: Name, revisio
 
 @dataclass(frozen=True)
 class CompanyEntryDetail:
-    """An entry with its history and its comments, the oldest first."""
+    """An entry with its history and discussion."""
 
     entry: CompanyEntry
     history: Sequence[Review]

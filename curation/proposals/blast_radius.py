@@ -46,7 +46,7 @@ ActionName = Annotated[Action, Field(description="The decision. Default: what fi
 
 @dataclass(frozen=True)
 class EntryEffect:
-    """A company entry, and in how many answers and starts it would appear or disappear."""
+    """A company entry, and how often it would appear or disappear."""
 
     entry: CompanyEntry
     answers: int
@@ -55,16 +55,16 @@ class EntryEffect:
 
 @dataclass(frozen=True)
 class ChangedQuestion:
-    """A question that may be shown, with the entries that its answer would gain and lose."""
+    """A question whose answer changes: the curator's own, or one that three others asked in the same words."""
 
     text: str
-    enters: list[str]
-    leaves: list[str]
+    enters: Annotated[list[str], Field(description="Handles of the entries that the answer gains.")]
+    leaves: Annotated[list[str], Field(description="Handles of those that it loses.")]
 
 
 @dataclass(frozen=True)
 class ProjectEffect:
-    """A project and how many answers and starts of it change."""
+    """A project, with how many answers and starts change."""
 
     project: str
     times: int
@@ -72,19 +72,16 @@ class ProjectEffect:
 
 @dataclass(frozen=True)
 class BlastRadius:
-    """What a decision would change.
+    """What a decision would change in the questions and session starts of the last days."""
 
-    Of `questions` and `starts` of the last `days` that were replayed, `answers_changed` and `starts_changed` would name
-    other company entries or the same ones in another order (`moved`). `tokens` is what all of them together would cost
-    more or less. `kept` says whether questions are kept here at all; `fallback` why meaning could not be compared.
-    """
-
-    action: str
+    action: Annotated[str, Field(description="The decision that was tried.")]
     days: int
-    questions: int = 0
+    questions: Annotated[
+        int, Field(description="Replayed questions. Those of others count once three people asked.")
+    ] = 0
     people: int = 0
     answers_changed: int = 0
-    moved: int = 0
+    moved: Annotated[int, Field(description="Of these, answers that only change their order.")] = 0
     starts: int = 0
     starts_changed: int = 0
     entering: list[EntryEffect] = field(default_factory=list)
@@ -93,9 +90,11 @@ class BlastRadius:
     asked: list[ChangedQuestion] = field(default_factory=list)
     golden_lost: list[GoldenQuestion] = field(default_factory=list)
     golden_won: list[GoldenQuestion] = field(default_factory=list)
-    tokens: int = 0
-    kept: bool = True
-    fallback: str = ""
+    tokens: Annotated[int, Field(description="About how many tokens more all changed answers and starts cost.")] = 0
+    kept: Annotated[bool, Field(description="Whether questions are stored here, so that they can be replayed.")] = True
+    fallback: Annotated[
+        str, Field(description="Why only session starts and golden questions were replayed; empty: all were.")
+    ] = ""
 
     @property
     def verb(self) -> str:

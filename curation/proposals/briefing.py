@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, JSONObject
 from django.utils import timezone
+from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import User
@@ -47,11 +48,11 @@ class ContextEffect:
 
 @dataclass(frozen=True)
 class Briefing:
-    """One entry with everything a curator needs to decide about it."""
+    """One entry with all that is known about it."""
 
     entry: CompanyEntry
-    nearest: list[Neighbour]
-    nearest_waiting: list[Neighbour]
+    nearest: Annotated[list[Neighbour], Field(description="Approved entries that are similar.")]
+    nearest_waiting: Annotated[list[Neighbour], Field(description="Pending proposals that are similar.")]
     same_waiting: int
     record: ProposerRecordShape
     effect: ContextEffect
@@ -63,8 +64,10 @@ class Briefing:
     fallback: bool
     last: Review | None = None
     """What the curator decided last, about this entry or another, while undoing it is offered."""
-    radius: BlastRadius | None = None
-    trial: TriggerTrial | None = None
+    radius: Annotated[BlastRadius | None, Field(description="What the usual decision about it would change.")] = None
+    trial: Annotated[
+        TriggerTrial | None, Field(description="How often its triggers would have fired; null: it has none.")
+    ] = None
 
 
 def brief(actor: Actor, *, entry_id: CompanyEntryId) -> Briefing:

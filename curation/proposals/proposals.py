@@ -1,11 +1,12 @@
 """Proposals: company knowledge that a user suggests, until a curator decides."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from pydantic import Field
 
 from accounts.actor import Actor
 from bigmind.core.argument_types import Cursor, Importance, Limit, Offset, Project
@@ -46,16 +47,17 @@ from knowledge.search.passages import note_writings
 
 @dataclass(frozen=True)
 class Proposal:
-    """The entry as it stands now. `duplicate`: it was proposed or approved before, and is not proposed twice.
-
-    `may_contradict`: approved entries, where it was approved at once.
-    """
+    """The entry as it stands now."""
 
     entry: CompanyEntry
-    duplicate: bool = False
-    held_back: str = ""
-    sent_to: str = ""
-    may_contradict: list[str] = field(default_factory=list)
+    duplicate: Annotated[
+        bool, Field(description="True: it was proposed or approved before, and is not proposed twice.")
+    ] = False
+    held_back: Annotated[str, Field(description="Why it waits although this is personal mode.")] = ""
+    sent_to: Annotated[str, Field(description="The company server that also gets it; empty: it stays here.")] = ""
+    may_contradict: Annotated[list[str], Field(description="Approved entries that it may contradict.")] = field(
+        default_factory=list
+    )
 
     @property
     def session_handle(self) -> str:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from curation.shapes.reviews import CommentShape, PersonName, ReviewShape
+from curation.shapes.reviews import PersonName
 from knowledge.shapes.base import Shape
 from knowledge.shapes.company import CompanyEntryShape
 
@@ -63,56 +63,11 @@ class ComplaintShape(Shape):
     created_at: datetime
 
 
-class EntryEffectShape(Shape):
-    """A company entry, and how often it would appear or disappear."""
-
-    entry: CompanyEntryShape
-    answers: int
-    starts: int
-
-
-class ChangedQuestionShape(Shape):
-    """A question whose answer changes: the curator's own, or one that three others asked in the same words."""
-
-    text: str
-    enters: list[str] = Field(description="Handles of the entries that the answer gains.")
-    leaves: list[str] = Field(description="Handles of those that it loses.")
-
-
-class ProjectEffectShape(Shape):
-    """A project, with how many answers and starts change."""
-
-    project: str
-    times: int
-
-
 class GoldenEffectShape(Shape):
     """A golden question."""
 
     handle: str
     question: str
-
-
-class BlastRadiusShape(Shape):
-    """What a decision would change in the questions and session starts of the last days."""
-
-    action: str = Field(description="The decision that was tried.")
-    days: int
-    questions: int = Field(description="Replayed questions. Those of others count once three people asked.")
-    people: int
-    answers_changed: int
-    moved: int = Field(description="Of these, answers that only change their order.")
-    starts: int
-    starts_changed: int
-    entering: list[EntryEffectShape]
-    leaving: list[EntryEffectShape]
-    projects: list[ProjectEffectShape]
-    asked: list[ChangedQuestionShape]
-    golden_lost: list[GoldenEffectShape]
-    golden_won: list[GoldenEffectShape]
-    tokens: int = Field(description="About how many tokens more all changed answers and starts cost.")
-    kept: bool = Field(description="Whether questions are stored here, so that they can be replayed.")
-    fallback: str = Field(description="Why only session starts and golden questions were replayed; empty: all were.")
 
 
 class TriggerTrialShape(Shape):
@@ -122,25 +77,6 @@ class TriggerTrialShape(Shape):
     fired: int = Field(description="On how many they would have fired; others' once there are three people.")
     people: int
     is_whole: bool = Field(description="False: those of others are not counted: fewer than three, or none.")
-
-
-class BriefingShape(Shape):
-    """One entry with all that is known about it."""
-
-    entry: CompanyEntryShape
-    nearest: list[NeighbourShape] = Field(description="Approved entries that are similar.")
-    nearest_waiting: list[NeighbourShape] = Field(description="Pending proposals that are similar.")
-    same_waiting: int
-    record: ProposerRecordShape
-    effect: EffectShape
-    suspicions: list[SuspicionShape]
-    complaints: list[ComplaintShape]
-    history: list[ReviewShape]
-    comments: list[CommentShape]
-    claimed_by: PersonName | None
-    fallback: bool
-    radius: BlastRadiusShape | None = Field(description="What the usual decision about it would change.")
-    trial: TriggerTrialShape | None = Field(description="How often its triggers would have fired; null: it has none.")
 
 
 class ClaimShape(Shape):

@@ -15,18 +15,6 @@ PersonName = Annotated[str, BeforeValidator(str)]
 """A person, shown by name."""
 
 
-class ProposalShape(Shape):
-    """The entry as it stands now."""
-
-    entry: CompanyEntryShape
-    status: str
-    session_handle: str = Field(description="The handle of its session: S7. Empty: it has none.")
-    duplicate: bool = Field(description="True: it was proposed or approved before, and is not proposed twice.")
-    held_back: str = Field(description="Why it waits although this is personal mode.")
-    sent_to: str = Field(description="The company server that also gets it; empty: it stays here.")
-    may_contradict: list[str] = Field(description="Approved entries that it may contradict.")
-
-
 class ReviewShape(Shape):
     """One step in the life of an entry."""
 
@@ -47,15 +35,6 @@ class CommentShape(Shape):
     by_name: str
     text: str
     created_at: datetime
-
-
-class CompanyEntryDetailShape(Shape):
-    """An entry with its history and discussion."""
-
-    entry: CompanyEntryShape
-    credits: list[str] = Field(description="Who contributed: the proposer, and those of merged entries.")
-    history: list[ReviewShape]
-    comments: list[CommentShape]
 
 
 class DecisionShape(Shape):
