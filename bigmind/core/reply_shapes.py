@@ -27,13 +27,13 @@ def reply_of(
     """
     hints = get_type_hints(result, include_extras=True)
     sent = {
-        one.name: _sent(hints[one.name], rows or {}) for one in fields(result) if one.name not in without
+        one.name: _with_shapes(hints[one.name], rows or {}) for one in fields(result) if one.name not in without
     } | properties
     members: dict[str, Any] = {name: (kind, ...) for name, kind in sent.items()}
     return create_model(f"{result.__name__}Shape", __base__=Shape, __doc__=result.__doc__, **members)
 
 
-def _sent(kind: Any, rows: Mapping[Any, Any]) -> Any:
+def _with_shapes(kind: Any, rows: Mapping[Any, Any]) -> Any:
     """Return the type in which a value of this type is sent."""
     if kind in rows:
         return rows[kind]
@@ -41,10 +41,10 @@ def _sent(kind: Any, rows: Mapping[Any, Any]) -> Any:
         return reply_of(kind, rows)
     origin, within = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return Annotated[(_sent(within[0], rows), *within[1:])]
+        return Annotated[(_with_shapes(within[0], rows), *within[1:])]
     if origin in {Union, UnionType}:
-        return Union[tuple(_sent(one, rows) for one in within)]  # noqa: UP007 - the types are known only here
+        return Union[tuple(_with_shapes(one, rows) for one in within)]  # noqa: UP007 - the types are known only here
     if isinstance(origin, type):
         origin = list if origin is Sequence else origin
-        return origin[tuple(one if one is ... else _sent(one, rows) for one in within)]  # type: ignore[index]
+        return origin[tuple(one if one is ... else _with_shapes(one, rows) for one in within)]  # type: ignore[index]
     return kind
