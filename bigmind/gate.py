@@ -246,7 +246,8 @@ def _perform(
     # REST is strict: its OpenAPI document says what it accepts, and a program can follow it to the letter.
     accepted = operation.accept(arguments if transport == "rest" else operation.forgive(arguments))
     count_against_limit(actor, per_minute=limit_of(actor))
-    accepted = spell_project(actor, accepted)
+    if accepted.get("project"):
+        accepted = spell_project(actor, accepted)
 
     def call() -> BaseModel:
         with acts(actor):

@@ -1,4 +1,4 @@
-"""Calls: the usage log. A process that serves writes down the reads of the last moment together (decision 63)."""
+"""Calls: the usage log. A process that serves writes down the calls of the last moment together (decision 63)."""
 
 from collections.abc import Sequence
 from time import monotonic
@@ -43,7 +43,7 @@ ORDER BY ordinal
 
 
 class CallRow(NamedTuple):
-    """A row of the usage log; `at` is when it was made, by the clock that nobody sets."""
+    """A row of the usage log; `at` is when it was made, by the clock that nobody sets, `change` what it changed."""
 
     user_id: Any
     key_id: Any
@@ -55,6 +55,7 @@ class CallRow(NamedTuple):
     tokens: int | None
     request_id: str
     at: float
+    change: str | None = None
 
 
 def record_call(
@@ -70,27 +71,29 @@ def record_call(
 ) -> None:
     """Write one row of the usage log, and tell all processes what the call changed.
 
-    Both can be lost in a crash: no reply waits until they have reached the disk. A call that changed nothing waits for
-    others, where the process writes them down together.
+    Both can be lost in a crash: no reply waits until they have reached the disk. A call waits for others, where the
+    process writes them down together.
 
-    It is one statement, because every call pays for it. The statement turns off `synchronous_commit` for its own
+    Elsewhere it is one statement. The statement turns off `synchronous_commit` for its own
     transaction. Inside another transaction it must not, or a crash could lose the write of that transaction as well.
     """
     key_id, agent_id = actor.key.pk if actor.key else None, actor.agent.pk if actor.agent else None
     row = CallRow(
         actor.user.pk, key_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id, monotonic()
     )
-    if AFTER_REPLY.is_on and change is None:
-        AFTER_REPLY.add(_write_down, row)
+    if AFTER_REPLY.is_on and not connection.in_atomic_block:
+        AFTER_REPLY.add(_write_down, row._replace(change=change.text() if change else None))
         return
-    *values, _ = row
+    *values, _, _ = row
     with connection.cursor() as cursor:
         told: list[Any] = [change is not None, CHANNEL, change.text() if change else ""]
         cursor.execute(_RECORD, [connection.in_atomic_block, *told, *values])
 
 
 def _write_down(rows: Sequence[CallRow]) -> None:
-    *columns, at = map(list, zip(*rows, strict=True))
+    *columns, at, changes = map(list, zip(*rows, strict=True))
     now = monotonic()
     with connection.cursor() as cursor:
         cursor.execute(_WRITE_DOWN, [*columns, [now - moment for moment in at]])
+        if announced := sorted({change for change in changes if change is not None}):
+            cursor.execute("SELECT pg_notify(%s, change) FROM unnest(%s::text[]) AS change", [CHANNEL, announced])

@@ -12,6 +12,7 @@ from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -75,7 +76,7 @@ class FixedQuery:
         return made.sql, made.parameters(values)
 
     def _compile(self, values: Values) -> "_Compiled":
-        return self._compiled(*map(_form_of, values))
+        return self._compiled(*[_form_of(value) for value in values])
 
 
 def pad(values: Sequence[str]) -> list[str]:
@@ -113,24 +114,26 @@ class _Compiled:
         sql, parameters = self._compiler.as_sql()
         self._converters: Any = None
         used: set[int] = set()
-        self._sources = [_source_of(parameter, marks, used) for parameter in parameters]
+        sources = [_source_of(parameter, marks, used) for parameter in parameters]
         self._constants = [*parameters]
         begins = next((at for at, mark in marks.items() if sql.endswith(f" OFFSET {mark}")), None)
         if begins is not None:
             # Django writes it into the SQL.
             sql = f"{sql.removesuffix(str(marks[begins]))}%s"
-            self._sources.append(lambda values: values[begins])
+            sources.append(itemgetter(begins))
             self._constants.append(None)
             used.add(begins)
-        changing = tuple(place for place, source in enumerate(self._sources) if source)
-        self.sql = Repeated(f"{prefix}{sql}", changing)
+        self._sources = [(place, source) for place, source in enumerate(sources) if source]
+        self.sql = Repeated(f"{prefix}{sql}", tuple(place for place, _ in self._sources))
         if missing := marks.keys() - used:
             raise TypeError(f"values {sorted(missing)} do not reach the statement as they are")
 
     def parameters(self, values: Values) -> tuple[Any, ...]:
         """Return the parameters of the SQL for these values."""
-        pairs = zip(self._sources, self._constants, strict=True)
-        return tuple(source(values) if source else constant for source, constant in pairs)
+        parameters = [*self._constants]
+        for place, source in self._sources:
+            parameters[place] = source(values)
+        return tuple(parameters)
 
     def rows(self, values: Values) -> list[Any]:
         """Return the rows for these values."""
@@ -167,7 +170,7 @@ def _source_of(parameter: Any, marks: Mapping[int, Any], used: set[int]) -> Call
     if kind is date:
         return lambda values: values[at].date() + (parameter - mark.date())
     # Numbers say to psycopg how long they are by their type.
-    return (lambda values: kind(values[at])) if isinstance(mark, int) else lambda values: values[at]
+    return (lambda values: kind(values[at])) if isinstance(mark, int) else itemgetter(at)
 
 
 def _is_made_of(parameter: Any, mark: Any) -> bool:

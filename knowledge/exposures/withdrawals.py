@@ -6,32 +6,16 @@ Open sessions get a notice with their next call; the owners of ended ones are no
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from uuid import UUID
 
 from django.db import connection
 from django.db.models import Q
-from django.utils import timezone
 
-from accounts.actor import Actor
 from bigmind.core.handles import handle_of
 from bigmind.database.rls import rls_bypass
-from bigmind.text.token_counts import count_tokens, cut_to_tokens
-from knowledge.conversation.current_sessions import session_at_work
 from knowledge.models import Recall, Serving, Session
 
 from .exposures import Exposure
-
-MOST_SHOWN = 20
-"""Handles that one reply names at most; the next reply goes on."""
-
-WHY_TOKENS = 60
-"""The most of a reason that one line has."""
-
-_ANY_WAITING = """
-SELECT 1 FROM knowledge_recall
-WHERE user_id = %s AND agent_id IS NOT DISTINCT FROM %s AND told_at IS NULL LIMIT 1
-"""
 
 # A line of a receipt names its source; a session's receipt, recalls and hook events name the lines.
 _LINES = """
@@ -109,48 +93,6 @@ def withdraw(
 def _notice(session: Session, one: Exposure, why: str) -> Recall:
     handle = handle_of(one.kind, one.source_id)
     return Recall(session=session, user_id=session.user_id, agent_id=session.agent_id, handle=handle, why=why)
-
-
-def hear_recalls(actor: Actor, *, most_tokens: int | None = None) -> list[str]:
-    """Return the withdrawals that this conversation, or else its agent, was not notified of, each only once.
-
-    Args:
-        most_tokens: What they may cost together; the others wait for the next call. The first one is always there.
-    """
-    if not _is_waiting(actor):
-        return []
-    waiting = Recall.objects.filter(user=actor.user, agent=actor.agent, told_at=None).order_by("pk")
-    # Where the conversation is known, the notices of a second window are not for it.
-    if session := session_at_work(actor):
-        waiting = waiting.filter(session=session)
-    rows = _within(list(waiting[:MOST_SHOWN]), most_tokens)
-    # Of two concurrent calls only one reports it: the UPDATE of the other finds no row.
-    mine = [row for row in rows if Recall.objects.filter(pk=row.pk, told_at=None).update(told_at=timezone.now())]
-    return list(dict.fromkeys(_sentence(row) for row in mine))
-
-
-def _within(rows: list[Recall], most_tokens: int | None) -> list[Recall]:
-    if most_tokens is None:
-        return rows
-    costs = accumulate(count_tokens(f"{_sentence(row)}\n\n") for row in rows)
-    return [row for at, (row, cost) in enumerate(zip(rows, costs, strict=True)) if at == 0 or cost <= most_tokens]
-
-
-def _is_waiting(actor: Actor) -> bool:
-    """Whether there are any. Every call checks and there rarely are, so this is plain SQL: Django takes longer to build
-    the statement than PostgreSQL takes to answer it.
-    """
-    agent_id = actor.agent.pk if actor.agent else None
-    with connection.cursor() as cursor:
-        cursor.execute(_ANY_WAITING, [actor.user.pk, agent_id])
-        return cursor.fetchone() is not None
-
-
-def _sentence(row: Recall) -> str:
-    return (
-        f"[{row.handle}], which this session was told, was recalled: {cut_to_tokens(row.why, WHY_TOKENS)} "
-        "Do not rely on it, and tell the user what you based on it."
-    )
 
 
 def _lines_of(exposures: Sequence[Exposure]) -> list[tuple[UUID, str, str]]:

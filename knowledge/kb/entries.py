@@ -29,7 +29,7 @@ from knowledge.lessons.seen_errors import keep_fingerprints
 from knowledge.models import Entry, Kind
 from knowledge.models.base import delete_keeping_id
 from knowledge.search.passages import erase_passages, index_passages
-from knowledge.truth.near_duplicates import RELATED, Similar, compare_with_stored
+from knowledge.truth.near_duplicates import RELATED, Similar, compare_entry
 
 from .entry_reading import entry_of_id
 
@@ -181,13 +181,7 @@ def may_change(actor: Actor, entry: Entry) -> bool:
 
 def _compare_and_index(actor: Actor, entry: Entry, *, made: bool) -> list[Similar]:
     """Write the passages of an entry, and link it to the one that it contradicts or repeats, if any."""
-    similar = compare_with_stored(
-        entry.content,
-        owner=actor.user,
-        among={Kind.ENTRY: Entry.objects.exclude(pk=entry.pk)},
-        fields={Kind.ENTRY: "content"},
-        project=entry.project,
-    )
+    similar = compare_entry(entry, owner=actor.user)
     if pointed := [one.id for one in similar if one.relation != RELATED]:
         entry.similar_to_id = pointed[0]
         entry.save(update_fields=["similar_to"])

@@ -4,11 +4,11 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Case, QuerySet, When
+from django.db.models import QuerySet
 from pydantic import Field
 
 from accounts.actor import Actor
@@ -32,19 +32,20 @@ from knowledge.models.facts import FactQuerySet, label_pairs
 from knowledge.recall.question_periods import read_then, say_period
 from knowledge.search.passages import erase_passages
 from knowledge.truth.contradictions import contradictions
-from knowledge.truth.doubtful_facts import find_in_profile, why_doubtful
-from knowledge.truth.fact_index import compare_and_index, near_duplicates
+from knowledge.truth.doubtful_facts import why_doubtful
+from knowledge.truth.fact_index import index_fact
 from knowledge.truth.fact_succession import SUCCESSOR, keep_for_then, replace_facts, set_aside, supersede
 from knowledge.truth.near_duplicates import (
     CONTRADICTS,
     EXCERPT_CHARS,
     Similar,
-    is_worded_alike,
+    compare_by_words,
+    find_repetitions,
     keep_beside,
     load_models,
+    look_for,
 )
 
-ARCHIVED_COMPARED = 200
 QUOTED_CHARS = 300
 ABOUT_THE_USER = (Category.IDENTITY, Category.PREFERENCE)
 
@@ -96,7 +97,7 @@ def call_to_replace(fact: Fact, others: Sequence[Similar], argument: str = "supe
 
 def replace_too(new: Fact, old: Sequence[Fact], but: Sequence[Similar] = ()) -> list[str]:
     """Ask for what says nearly the same as replaced facts, whether the new one replaces that, too."""
-    near = {one.id: one for fact in old for one in near_duplicates(fact)}
+    near = {one.id: one for fact in old for one in find_repetitions(fact)}
     for known in (new.pk, *(one.id for one in but)):
         near.pop(known, None)
     return [
@@ -155,18 +156,21 @@ def store_fact(
     if not is_new:
         stored, is_new = _say_again(stored, days)
     kept = {id for number in despite or () for id in actor.user.ids_of(number)}
-    superseded = supersede([one for one in old if one.pk != stored.pk], stored)
-    similar = compare_and_index(stored, kept) if is_new else _settle(stored, kept)
-    archived = _find_archived(stored) if is_new else None
+    superseded = supersede([one for one in old if one.pk != stored.pk], stored) if old else []
+    look = look_for(stored)
+    similar = compare_by_words(stored, look.near, kept) if is_new else _settle(stored, kept)
+    if is_new:
+        keep_beside(stored.pk, kept)
+        index_fact(stored, made=True, is_new=True)
     return StoredFact(
         stored,
         duplicate=not is_new,
         similar=similar,
-        archived=archived,
+        archived=Fact.objects.get(pk=look.archived) if is_new and look.archived else None,
         superseded=superseded,
         doubt=why_doubtful(fact),
-        in_profile=find_in_profile(actor, fact),
-        left_over=replace_too(stored, superseded, but=similar),
+        in_profile=look.in_profile,
+        left_over=replace_too(stored, superseded, but=similar) if superseded else [],
     )
 
 
@@ -366,7 +370,8 @@ def bring_back_fact(fact: Fact) -> None:
             fact.save(update_fields=["deprecated_at", "deprecation_reason", "superseded_by", "updated_at"])
     except IntegrityError as error:
         raise Conflict("That fact has been stored again since.", hint="memory_list_facts shows it.") from error
-    compare_and_index(fact, made=False)
+    compare_by_words(fact, look_for(fact).near)
+    index_fact(fact)
 
 
 @transaction.atomic
@@ -418,21 +423,6 @@ def _settle(fact: Fact, kept: Collection[int]) -> list[Similar]:
     ]
 
 
-def _find_archived(fact: Fact) -> Fact | None:
-    """Return the fact with the same or nearly the same words that its owner archived last."""
-    for pk, known, text in _ARCHIVED(fact.user_id, fact.digest):
-        if known == fact.digest or is_worded_alike(text, fact.fact):
-            return Fact.objects.get(pk=pk)
-    return None
-
-
-def _texts_in_archive(user_id: UUID, text_digest: str) -> QuerySet[Any, Any]:
-    archived = Fact.objects.of(user_id).exclude(deprecated_at=None)
-    is_other = Case(When(digest=text_digest, then=0), default=1)
-    return archived.order_by(is_other, "-deprecated_at").values_list("pk", "digest", "fact")[:ARCHIVED_COMPARED]
-
-
-_ARCHIVED = FixedQuery(_texts_in_archive)
 _CURRENT = FixedQuery(lambda user_id, text_digest: Fact.objects.of(user_id).current().filter(digest=text_digest))
 
 

@@ -103,13 +103,19 @@ class ReceiptText(PrivateModel):
 
 
 class Recall(PrivateModel):
-    """What an open session still has to hear: that something it received was recalled. The handle, and no text."""
+    """What an open session receives with its next reply. Handles, and no text.
+
+    Something that it received was withdrawn, or a fact that it stored repeats or contradicts something.
+    """
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="recalls")
     user = models.ForeignKey(User, models.CASCADE, related_name="+")
     agent = models.ForeignKey(Agent, models.CASCADE, null=True, blank=True, related_name="+")
     handle = models.CharField(max_length=60)
-    why = models.CharField(max_length=200)
+    why = models.CharField(max_length=200, blank=True)
+    found = models.JSONField(
+        null=True, blank=True, help_text="What a fact was compared with, and how it relates; empty: it was withdrawn."
+    )
     at = models.DateTimeField(default=timezone.now)
     told_at = models.DateTimeField(null=True, blank=True)
 

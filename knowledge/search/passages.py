@@ -19,7 +19,6 @@ from knowledge.search.filters import scope_of
 from knowledge.search.indexes import Scope
 from knowledge.search.languages import dictionary_of
 from knowledge.search.passage_splitting import heads_of, split_text
-from knowledge.search.spelling import add_words
 
 # A space that is being dropped is skipped; else the commit would fail because it is gone.
 _QUEUE = """
@@ -116,6 +115,7 @@ def index_passages(
     moment: datetime | None = None,
     made: bool = False,
     past: bool = False,
+    is_new: bool = False,
 ) -> None:
     """Replace the passages of one thing by those of `texts`. Blank texts are left out, long ones are split.
 
@@ -127,10 +127,9 @@ def index_passages(
         moment: When it was said or stored. Default: now.
         made: Whether the actor of this call created the thing; otherwise they changed or restored it.
         past: Whether only a question about then may find it.
+        is_new: Whether the thing was stored a moment ago, and has no passages to replace.
     """
-    digests, moment = _delete_passages(kind, [source_id]), moment or timezone.now()
-    texts = list(texts)
-    add_words(owner.pk if owner else None, texts)
+    digests, moment = set() if is_new else _delete_passages(kind, [source_id]), moment or timezone.now()
     passages = Passage.objects.bulk_create(
         Passage(
             kind=kind,
@@ -160,7 +159,6 @@ def index_passages(
 def index_new(kind: Kind, things: Sequence[Indexed], *, owner: User | None) -> None:
     """Write the passages of many new things, as `index_passages` does for one, with COPY (ten times as fast)."""
     owner_id, now = owner.pk if owner else None, timezone.now()
-    add_words(owner_id, (thing.text for thing in things))
     rows = (
         (
             kind.value,

@@ -89,18 +89,6 @@ def correct_question(question: SearchQuestion, corrections: Synonyms) -> SearchQ
     return replace(corrected, text=text, vector=HalfVector(between), tokens=tokens[0] if tokens else None)
 
 
-def add_words(owner: UUID | None, texts: Iterable[str]) -> None:
-    """Add the words of what is being stored to those of its scope, if this process has read them.
-
-    Storing a text asks for what it contradicts: without this, its own words would pass for misspelt for a minute.
-    """
-    known = _vocabularies.get(owner)
-    if known is not None:
-        for word in {word for text in texts for word in WORD.findall(text.casefold())}:
-            if LEAST_CHARS - 1 <= len(word) <= MOST_CHARS + 1:
-                known.words.setdefault(word[0], set()).add(word)
-
-
 def forget_vocabularies() -> None:
     """Clear the words that this process has read. For imports and removals that change much at once."""
     _vocabularies.clear()

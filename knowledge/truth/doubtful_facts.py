@@ -1,10 +1,7 @@
 """What a text says of itself that makes it doubtful as a lasting fact. It is stored all the same, and told last."""
 
-from accounts.actor import Actor
-from accounts.people.profiles import get_profile
 from knowledge.models import Category
 
-from .near_duplicates import is_worded_alike
 from .statement_parsing import word_set
 
 GREETING, PASSING, CONTEXT = "a greeting", "passing", "a line of the start context"
@@ -33,12 +30,3 @@ def why_doubtful(text: str) -> str:
         return GREETING
     # Elsewhere these words may belong to a rule: “Im Moment der Buchung wird die Rechnung erstellt.”
     return PASSING if words.endswith(_ENDS_NOW) else ""
-
-
-def find_in_profile(actor: Actor, text: str) -> str:
-    """Return which part of the profile says nearly the same in nearly the same words; empty if none does."""
-    profile = get_profile(actor)
-    for part, lines in (("pinned facts", profile.pinned_facts), ("preferences", profile.preferences.splitlines())):
-        if any(is_worded_alike(line, text) for line in lines):
-            return part
-    return ""

@@ -1,57 +1,19 @@
-"""The passages of facts, and what a new fact contradicts or repeats."""
-
-from collections.abc import Collection
+"""The passages of facts."""
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, TextField
 from django.db.models.functions import Cast
 
 from bigmind.database.rls import rls_bypass
-from knowledge.models import CompanyEntry, Fact, Kind, Passage
+from knowledge.models import Fact, Kind, Passage
 from knowledge.search.passages import index_passages
-
-from .near_duplicates import SAME, Similar, compare_with_stored, keep_beside
 
 INDEXED = 200
 """Facts that are indexed in one transaction."""
 
 
-def compare_and_index(fact: Fact, kept: Collection[int] = (), *, made: bool = True) -> list[Similar]:
-    """Write the passage of a fact, and note what it may contradict or repeat, among its owner's and the company's.
-
-    Two facts that may contradict each other are labelled, until someone says which is true. Both are served as before.
-    """
-    others = Fact.objects.of(fact.user).current().exclude(pk=fact.pk)
-    found = compare_with_stored(
-        fact.fact,
-        owner=fact.user,
-        among={Kind.FACT: others, Kind.COMPANY: CompanyEntry.objects.approved()},
-        fields={Kind.FACT: "fact", Kind.COMPANY: "content"},
-        project=fact.project,
-        hold_together=lambda row: fact.overlaps(row) if isinstance(row, Fact) else not fact.is_past,
-    )
-    similar = [one for one in found if one.kind != Kind.FACT or one.id not in kept]
-    against = [one.id for one in similar if one.contradicts and one.kind == Kind.FACT]
-    if against:
-        Fact.objects.filter(pk__in=against).update(contradicted_by=fact)
-    same = [one.id for one in similar if one.relation == SAME and one.kind == Kind.FACT]
-    if same:
-        fact.similar_to_id = same[0]
-        fact.save(update_fields=["similar_to"])
-    keep_beside(fact.pk, kept)
-    index_fact(fact, made=made)
-    return similar
-
-
-def near_duplicates(fact: Fact) -> list[Similar]:
-    """Return its owner's other current facts that say nearly the same as a fact."""
-    others = Fact.objects.of(fact.user).current().exclude(pk=fact.pk)
-    found = compare_with_stored(fact.fact, owner=fact.user, among={Kind.FACT: others}, fields={Kind.FACT: "fact"})
-    return [one for one in found if one.relation == SAME]
-
-
-def index_fact(fact: Fact, *, made: bool = False) -> None:
-    """Write the passage of a fact."""
+def index_fact(fact: Fact, *, made: bool = False, is_new: bool = False) -> None:
+    """Write the passage of a fact; of a new one there is none to replace."""
     index_passages(
         Kind.FACT,
         fact.pk,
@@ -60,6 +22,7 @@ def index_fact(fact: Fact, *, made: bool = False) -> None:
         project=fact.project,
         moment=fact.created_at,
         made=made,
+        is_new=is_new,
         past=not fact.is_current,
     )
 

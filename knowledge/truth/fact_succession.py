@@ -13,7 +13,8 @@ from knowledge.anchors.grammar import MOST_ANCHORS
 from knowledge.models import Fact, Kind, Passage
 from knowledge.search.passages import erase_passages
 
-from .fact_index import compare_and_index, index_fact
+from .fact_index import index_fact
+from .near_duplicates import compare_by_words, look_for
 
 SUCCESSOR = ColumnCopy(
     "the fact that takes the place of a corrected one",
@@ -73,7 +74,8 @@ def replace_facts(
         if fact.pk != holds.pk:
             set_aside(fact, reason, by=holds)
     if is_new:
-        compare_and_index(holds)
+        compare_by_words(holds, look_for(holds).near)
+        index_fact(holds, made=True, is_new=True)
     return holds, is_new
 
 

@@ -177,3 +177,15 @@ def test_a_fact_points_to_none_that_was_set_aside():
     deprecate_fact(actor, fact_id=first.pk, reason="No longer.")
 
     assert store_fact(actor, category="decision", fact="Deploys go through the router in staging.").similar == []
+
+
+def test_of_two_that_were_archived_the_one_with_the_same_words_is_named():
+    actor = make_actor()
+    same = store_fact(actor, category="preference", fact="Likes tabs in Python.").fact
+    other = store_fact(actor, category="preference", fact="Likes tabs in Python, too.").fact
+    deprecate_fact(actor, fact_id=same.pk, reason="Says spaces now.")
+    deprecate_fact(actor, fact_id=other.pk, reason="Says spaces now.")
+
+    archived = store_fact(actor, category="preference", fact="Likes tabs in Python.").archived
+
+    assert archived == same

@@ -5,15 +5,16 @@ import pytest
 from bigmind.core.errors import Conflict
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from knowledge.context.reply_notices import hear_notices
+from knowledge.context.sessions import end_session, start_session
 from knowledge.context.start_context import get_context
-from knowledge.embeddings.hashing import Hashing
 from knowledge.indexing.embedding import embed_pending
 from knowledge.kb.entries import add_entry
-from knowledge.memory.facts import correct_fact, deprecate_fact, restore_fact, store_fact
+from knowledge.memory.facts import correct_fact, deprecate_fact, erase_fact, restore_fact, store_fact
 from knowledge.models import Fact
 from knowledge.recall.recall import recall
 from tests.curation.factories import approved_entry
-from tests.factories import make_actor
+from tests.factories import make_actor, make_agent, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -48,8 +49,6 @@ def test_a_fact_that_contradicts_an_older_one_names_it_with_the_calls_for_each_c
     [
         ("The user does not eat meat.", "The user eats meat."),
         ("Invoices are due within 30 days.", "Invoices are due within 14 days."),
-        ("Only Maya approves travel costs.", "Tom approves travel costs as well."),
-        ("Every report is public.", "Every report is public except payroll."),
         ("User lives in Lisbon.", "User lives in Porto."),
         ("The gateway forwards unknown headers.", "The gateway drops unknown headers."),
     ],
@@ -189,13 +188,79 @@ def test_nobody_elses_fact_is_named():
     assert store(make_actor(), THURSDAY).similar == []
 
 
-def test_what_company_knowledge_says_otherwise_is_named_and_stays():
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Only Maya approves travel costs.", "Tom approves travel costs as well."),
+        ("Every report is public.", "Every report is public except payroll."),
+    ],
+)
+def test_a_contradiction_in_other_words_is_named_with_the_next_reply(older, newer):
+    agent = make_agent(make_user(), "claude-code")
+    start_session(agent)
+    old = store(agent, older).fact
+    embed_pending()
+
+    stored = store(agent, newer)
+    embed_pending()
+
+    [notice] = hear_notices(agent)
+    assert stored.similar == []
+    assert f"May contradict: F{old.number}" in notice
+    assert f'memory_store_fact(category="decision", fact="{newer}", supersedes=[{old.number}])' in notice
+    assert hear_notices(agent) == []
+
+
+def test_the_reply_to_the_end_of_a_session_names_what_was_found_meanwhile():
+    agent = make_agent(make_user(), "claude-code")
+    start_session(agent)
+    store(agent, "Only Maya approves travel costs.")
+    embed_pending()
+    store(agent, "Tom approves travel costs as well.")
+    embed_pending()
+
+    end_session(agent, one_liner="Travel costs")
+
+    assert "May contradict" in hear_notices(agent)[0]
+
+
+def test_what_was_erased_meanwhile_is_not_named():
+    agent = make_agent(make_user(), "claude-code")
+    start_session(agent)
+    old = store(agent, "Only Maya approves travel costs.").fact
+    embed_pending()
+    store(agent, "Tom approves travel costs as well.")
+    embed_pending()
+
+    erase_fact(agent, fact_id=old.number)
+
+    assert hear_notices(agent) == []
+
+
+def test_what_the_reply_named_is_not_named_again():
+    agent = make_agent(make_user(), "claude-code")
+    start_session(agent)
+    store(agent, TUESDAY)
+    embed_pending()
+    store(agent, THURSDAY)
+
+    embed_pending()
+
+    assert hear_notices(agent) == []
+
+
+def test_what_company_knowledge_says_otherwise_is_named_with_the_next_reply():
     entry = approved_entry(title="Friday deploys", content="Never deploy to production on Fridays.")
+    agent = make_agent(make_user(), "claude-code")
+    start_session(agent)
+    embed_pending()
 
-    stored = store(make_actor(), "Developers may deploy to production on Fridays.")
+    store(agent, "Developers may deploy to production on Fridays.")
+    embed_pending()
 
-    assert relations(stored) == {entry.handle: "contradicts"}
-    assert "memory_feedback" in stored.next_steps[-1]
+    [notice] = hear_notices(agent)
+    assert f"May contradict: {entry.handle}" in notice
+    assert "memory_feedback" in notice
 
 
 def test_what_company_knowledge_tells_everybody_is_stored_and_named():
@@ -250,11 +315,9 @@ def test_what_was_said_to_hold_beside_it_is_not_labelled_when_the_vectors_are_ma
     assert Fact.objects.filter(contradicted_by=None).count() == 1
 
 
-def test_with_a_remote_model_a_worker_labels_what_it_finds(monkeypatch):
-    monkeypatch.setattr("knowledge.truth.near_duplicates.provider", lambda: Hashing(is_local=False))
-    monkeypatch.setattr("knowledge.truth.near_duplicates.retrieve_by_words", _find_nothing)
+def test_a_worker_labels_what_it_finds():
     actor = make_actor()
-    old, new = store(actor, TUESDAY).fact, store(actor, THURSDAY)
+    old, new = store(actor, "Every report is public.").fact, store(actor, "Every report is public except payroll.")
     assert new.similar == []
 
     embed_pending()
@@ -269,9 +332,3 @@ def test_a_shared_entry_that_contradicts_another_names_it():
 
     assert [(one.id, one.relation) for one in added.similar] == [(known.pk, "contradicts")]
     assert added.similar[0].hints
-
-
-def _find_nothing(*_, **__):
-    from knowledge.search.retrievers import KeywordCandidates
-
-    return KeywordCandidates([], [])

@@ -40,8 +40,8 @@ from curation.decisions.history import find_broken_seals
 from curation.decisions.overlaps import compare
 from curation.models import Comparison, Review
 from knowledge.capture.triggers import renew_triggers
+from knowledge.context.reply_notices import hear_notices
 from knowledge.context.sessions import start_session
-from knowledge.exposures.withdrawals import hear_recalls
 from knowledge.indexing.embedding import embed_pending
 from knowledge.kb.entries import add_entry
 from knowledge.memory.facts import store_fact
@@ -406,9 +406,9 @@ def test_sessions_that_were_told_hear_of_it_and_owners_are_alerted_without_the_t
 
     assert (found.people, found.open_sessions_told) == (2, 2)
     assert SECRET not in json.dumps(found.as_dict())
-    heard = hear_recalls(ada)
+    heard = hear_notices(ada)
     assert "a text in it was removed: leaked password." in heard[0]
-    assert hear_recalls(ada) == []
+    assert hear_notices(ada) == []
     alert = Alert.objects.get(user=bob.user)
     assert alert.text.startswith("A text was removed from")
     assert SECRET not in alert.text

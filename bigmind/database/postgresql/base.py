@@ -143,6 +143,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     is_pooled = False
     _last_seen = 0.0
     _told = NOBODY
+    _due_savepoints: tuple[str, ...] = ()
 
     def get_connection_params(self) -> dict[str, Any]:
         """Return what psycopg connects with; the limits are for sessions, which pools do not let everyone begin."""
@@ -157,6 +158,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().init_connection_state()
         assert self.connection is not None
         pid, self._told, self.kept = self.connection.info.backend_pid, NOBODY, KeptPlans()
+        self._due_savepoints = ()
         limits = "".join(_KEEP.format(pid=pid, name=name, value=value) for name, value in self._limits.items())
         row = self.connection.execute(_BEGIN_SESSION.format(pid=pid) + limits).fetchone()
         self.is_pooled = not row[0]
@@ -177,7 +179,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         status = self.connection.info.transaction_status
         if status == TransactionStatus.INERROR:
             return []  # Only the end of the transaction is accepted.
-        before = []
+        before: list[str] = []
         begins = status == TransactionStatus.IDLE
         if begins:
             # What SET LOCAL had set ended with its transaction.
@@ -192,6 +194,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if whom != self._told:
             before.append(f"SET LOCAL {SETTING} = '{self._token(whom)}'")
             self._told = whom
+        if self._due_savepoints:
+            before.extend(self._due_savepoints)
+            self._due_savepoints = ()
         # Only alone: else it would hold for what follows in the transaction, too.
         if begins and not self.in_atomic_block and isinstance(query, str) and query.startswith(JOINS_IN_ORDER):
             before.append("SET LOCAL join_collapse_limit = 1")
@@ -211,9 +216,31 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _start_transaction_under_autocommit(self) -> None:
         """Leave BEGIN to the first statement. Django calls this where a database begins transactions by a statement."""
 
+    # A savepoint and its release travel with the next statement, too. One around which nothing was sent never does.
+    def _savepoint(self, sid: str) -> None:
+        self._due_savepoints += (self.ops.savepoint_create_sql(sid),)
+
+    def _savepoint_commit(self, sid: str) -> None:
+        if (begin := self.ops.savepoint_create_sql(sid)) in self._due_savepoints:
+            self._due_savepoints = self._due_savepoints[: self._due_savepoints.index(begin)]
+        else:
+            self._due_savepoints += (self.ops.savepoint_commit_sql(sid),)
+
     def _savepoint_rollback(self, sid: str) -> None:
+        if (begin := self.ops.savepoint_create_sql(sid)) in self._due_savepoints:
+            self._due_savepoints = self._due_savepoints[: self._due_savepoints.index(begin) + 1]
+            return
+        self._due_savepoints = ()
         super()._savepoint_rollback(sid)  # type: ignore[misc]
         self._told = ""  # What was set after the savepoint is as it was before.
+
+    def _commit(self) -> None:
+        self._due_savepoints = ()
+        super()._commit()  # type: ignore[misc]
+
+    def _rollback(self) -> None:
+        self._due_savepoints = ()
+        super()._rollback()  # type: ignore[misc]
 
     def _token(self, whom: str) -> str:
         assert self.connection is not None

@@ -1,6 +1,6 @@
 """Statements whose plans a session of PostgreSQL keeps: planning one takes longer than answering it (decision 71)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -56,8 +56,8 @@ class KeptPlans:
 
         A statement that is asked for the second time becomes due.
         """
-        values = tuple(parameters[at] for at in statement.changing)
-        if (name := self._names.get(statement)) and all(map(_is_sendable, values)):
+        values = tuple([parameters[at] for at in statement.changing])
+        if (name := self._names.get(statement)) and _are_sendable(values):
             places = f" ({', '.join(['%s'] * len(values))})" if values else ""
             # `DatabaseWrapper.statements_before` looks for this at the beginning of what is sent.
             first = JOINS_IN_ORDER if statement.startswith(JOINS_IN_ORDER) else ""
@@ -120,9 +120,15 @@ class _PlaceDumper(Dumper):
 psycopg.adapters.register_dumper(_Place, _PlaceDumper)
 
 
-def _is_sendable(value: Any) -> bool:
-    """Whether it is of the type of its place: a number beyond it is refused there, where a literal is found nowhere."""
-    return not isinstance(value, int) or abs(value) < 2**63
+def _are_sendable(values: Iterable[Any]) -> bool:
+    """Whether all have the type of their place: a number beyond it is refused there, where a literal is found nowhere.
+
+    A plain loop: every kept statement pays for it.
+    """
+    for value in values:  # noqa: SIM110
+        if isinstance(value, int) and abs(value) >= 2**63:
+            return False
+    return True
 
 
 def _type_of(value: Any) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from .values import Secret, is_mixed, is_password, is_placeholder, is_plain, is_stand_in, is_token
+from .values import Secret, has_any, is_mixed, is_password, is_placeholder, is_plain, is_stand_in, is_token
 
 NEAR_CHARS = 100
 VALUE_CHARS = 400
@@ -155,7 +155,7 @@ class _Named(NamedTuple):
 def find_named(text: str) -> Iterator[Secret]:
     """Find passwords, keys and tokens by the names that stand before them."""
     lowered = _lower(text)
-    if any(stem in lowered for stem in _STEMS):
+    if has_any(lowered, _STEMS):
         values = _Values(text, lowered)
         for name in map(_read_name, _NAME.finditer(lowered)):
             if not _names_other(lowered, name):

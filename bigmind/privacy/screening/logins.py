@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .values import Secret, is_stand_in
+from .values import Secret, has_any, is_stand_in
 
 BEFORE = 9
 """So many words before a value are looked at."""
@@ -63,7 +63,7 @@ class _Word(NamedTuple):
 def find_logins(text: str) -> Iterator[Secret]:
     """Find the passwords of logins that are written as a pair or in a table."""
     lowered = text.lower()
-    if not any(stem in lowered for stem in _STEMS):
+    if not has_any(lowered, _STEMS):
         return
     column, begin = -1, 0
     for line in text.split("\n"):
