@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
+from bigmind.core.after_reply import AFTER_REPLY
+
 ROOT = Path(__file__).parent.parent
 APPS = tuple(f"{ROOT / app}/" for app in ("bigmind", "accounts", "knowledge", "curation"))
 
@@ -60,9 +62,10 @@ class Journey:
 
 
 def warm(act: Callable[[], object], times: int = 3) -> Journey:
-    """Return what an act runs once it has been run before, and what is kept is kept."""
+    """Return what an act runs once it has been run before; what is written after a reply is written in between."""
     for _ in range(times):
         act()
+        AFTER_REPLY.write()
     with Journey() as journey:
         act()
     return journey

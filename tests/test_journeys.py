@@ -8,12 +8,12 @@ from itertools import count
 from typing import Any
 
 import pytest
-from accounts.services.call_batches import BATCH
 from django.test import Client, override_settings
 from django.urls import reverse
 from mcp import types
 
 from accounts.services.agents import note_agent
+from bigmind.core.after_reply import AFTER_REPLY
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool
 from knowledge.indexing.embedding import embed_pending
@@ -31,7 +31,7 @@ PASSWORD = "correct horse battery"
 
 BUDGETS = {
     "memory_store_fact": Cost(60, 600, 12),
-    "memory_start_session": Cost(66, 11_600, 24),
+    "memory_start_session": Cost(66, 11_600, 25),
     "memory_get_context": Cost(51, 7_600, 8),
     "memory_end_session": Cost(62, 750, 18),
     "memory_flag_important": Cost(62, 750, 13),
@@ -73,7 +73,7 @@ class Worker:
 @pytest.fixture(scope="module")
 def worker(django_db_setup: None, django_db_blocker: Any) -> Iterator[Worker]:
     """A person with 900 facts and 50 sessions, embedded, at work in the 51st."""
-    with django_db_blocker.unblock(), BATCH.gather(), override_settings(BIGMIND_MODE="team"):
+    with django_db_blocker.unblock(), AFTER_REPLY.gather(), override_settings(BIGMIND_MODE="team"):
         worker = Worker()
         _fill(worker)
         yield worker

@@ -13,11 +13,11 @@ from accounts.models import ApiKey
 from bigmind.database.fixed_queries import FixedQuery
 from bigmind.text.token_counts import count_tokens, cut_to_tokens
 from knowledge.conversation.current_sessions import session_at_work
+from knowledge.memory.facts import StoredFact
 from knowledge.models import Recall
 from knowledge.truth.near_duplicates import read_comparison
 
 from .budget import NOTICES_TOKENS
-from .facts import StoredFact
 
 DAY = 24 * 60 * 60
 KEY_ENDS = "The API key of this connection stops working on {:%Y-%m-%d %H:%M} UTC. Tell the user to make a new one."

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('knowledge', '0069_retire_packs'),
+        ('knowledge', '0070_errors_of_the_company_server'),
     ]
 
     operations = [
