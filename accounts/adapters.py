@@ -66,9 +66,9 @@ class CompanySignInAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
             raise ImmediateHttpResponse(show_tested_sign_in(request, identity, claims))
         require_fresh(identity, since=begun["fresh_since"])
         user = admit(identity, address=request.META.get("REMOTE_ADDR", ""))
-        wanted = sociallogin.state.get("next") or "/"
+        next_address = sociallogin.state.get("next") or "/"
         raise ImmediateHttpResponse(
-            enter_by_sso(request, user, wanted=wanted, authenticated_at=identity.authenticated_at)
+            enter_by_sso(request, user, wanted=next_address, authenticated_at=identity.authenticated_at)
         )
 
     def on_authentication_error(

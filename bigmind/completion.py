@@ -45,8 +45,8 @@ def _fish(options: Mapping[str, list[str]]) -> str:
     sentences = {name: sentence for group in (*COMMANDS.values(), ITSELF) for name, sentence in group.items()}
     lines = []
     for name, found in options.items():
-        said = sentences[name].replace("\\", "\\\\").replace("'", "\\'")
-        lines.append(f"complete -c bigmind -n __fish_use_subcommand -a {name} -d '{said}'")
+        description = sentences[name].replace("\\", "\\\\").replace("'", "\\'")
+        lines.append(f"complete -c bigmind -n __fish_use_subcommand -a {name} -d '{description}'")
         for option in found:
             form = f"-l {option.removeprefix('--')}" if option.startswith("--") else f"-x -a {option}"
             lines.append(f"complete -c bigmind -n '__fish_seen_subcommand_from {name}' {form}")

@@ -35,9 +35,9 @@ class ConsentRequest:
     resource: str
 
 
-def seal(asked: ConsentRequest) -> str:
+def seal(request: ConsentRequest) -> str:
     """Return a request as a signed text, so that nothing is stored for a user who may never come."""
-    return signing.dumps(asdict(asked), salt=_SALT, compress=True)
+    return signing.dumps(asdict(request), salt=_SALT, compress=True)
 
 
 def unseal(text: str) -> tuple[ConsentRequest, ConnectedApp]:
@@ -48,45 +48,45 @@ def unseal(text: str) -> tuple[ConsentRequest, ConnectedApp]:
     """
     try:
         values = signing.loads(text, salt=_SALT, max_age=ASKED_FOR)
-        asked = ConsentRequest(**{**values, "scopes": tuple(values["scopes"])})
+        request = ConsentRequest(**{**values, "scopes": tuple(values["scopes"])})
     except (signing.BadSignature, TypeError, KeyError) as error:  # the last two: a version with other fields sealed it
         raise Invalid("This request of an app is too old, or not one of ours.") from error
-    app = app_called(asked.client_id)
+    app = app_called(request.client_id)
     if app is None:
         raise Invalid("The app that asks is not known any more.")
-    return asked, app
+    return request, app
 
 
-def permit(actor: Actor, asked: ConsentRequest, app: ConnectedApp, *, scopes: list[str], toolsets: list[str]) -> str:
+def permit(actor: Actor, request: ConsentRequest, app: ConnectedApp, *, scopes: list[str], toolsets: list[str]) -> str:
     """Let the app in, and return the address that sends the person back to it with a code.
 
     Raises:
         Invalid: nothing is permitted, or something that was not asked for.
         Forbidden: the person may not do themselves what the app is to do.
     """
-    if not scopes or set(scopes) - set(asked.scopes):
+    if not scopes or set(scopes) - set(request.scopes):
         raise Invalid("Permit some of what the app asks for, or refuse.")
     code = let_in(
         actor,
         app,
         scopes=scopes,
         toolsets=toolsets,
-        challenge=asked.challenge,
-        redirect_uri=asked.redirect_uri if asked.named_redirect else "",
-        resource=asked.resource,
+        challenge=request.challenge,
+        redirect_uri=request.redirect_uri if request.named_redirect else "",
+        resource=request.resource,
     )
-    return way_back(asked, code=code)
+    return way_back(request, code=code)
 
 
-def refuse(asked: ConsentRequest) -> str:
+def refuse(request: ConsentRequest) -> str:
     """Return the address that sends the person back to the app, with the error that they refused."""
-    return way_back(asked, error="access_denied", error_description="The user refused.")
+    return way_back(request, error="access_denied", error_description="The user refused.")
 
 
-def way_back(asked: ConsentRequest, **parameters: str) -> str:
+def way_back(request: ConsentRequest, **parameters: str) -> str:
     """Return the app's address with these parameters, our address (RFC 9207), and the state that the app sent."""
-    state = {} if asked.state is None else {"state": asked.state}
-    parts = urlsplit(asked.redirect_uri)
+    state = {} if request.state is None else {"state": request.state}
+    parts = urlsplit(request.redirect_uri)
     added = {**parameters, **state, "iss": oauth_address()}
     query = [*parse_qsl(parts.query, keep_blank_values=True), *added.items()]
     return parts._replace(query=urlencode(query)).geturl()

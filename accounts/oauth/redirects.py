@@ -31,9 +31,9 @@ def require_redirects(uris: list[str]) -> list[str]:
     return list(dict.fromkeys(uris))
 
 
-def is_redirect_of(wanted: str, known: list[str]) -> bool:
+def is_redirect_of(requested: str, known: list[str]) -> bool:
     """Whether a request asks for one of the known places: exactly, but on this machine on any port (RFC 8252)."""
-    return wanted in known or (_is_loopback(wanted) and _without_port(wanted) in map(_without_port, known))
+    return requested in known or (_is_loopback(requested) and _without_port(requested) in map(_without_port, known))
 
 
 def is_this_machine(uri: str) -> bool:

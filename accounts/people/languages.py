@@ -30,8 +30,8 @@ def language_of(user: User | None, *, browser: str = "") -> str:
 
     `browser` is its header `Accept-Language`, if anything. What is not spoken here counts as not said.
     """
-    wanted = [user.language] if user and user.language else []
-    for code in [*wanted, *(code for code, _ in parse_accept_lang_header(browser.lower()))]:
+    preferred = [user.language] if user and user.language else []
+    for code in [*preferred, *(code for code, _ in parse_accept_lang_header(browser.lower()))]:
         try:
             return get_supported_language_variant(code)
         except LookupError:

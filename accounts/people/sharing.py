@@ -91,9 +91,9 @@ def invite_to_share(actor: Actor) -> int:
     Each is asked once a month at most, whoever invites.
     """
     actor.require("curate")
-    asked = Alert.objects.filter(kind=Alert.Topic.SHARING_ASKED, created_at__gt=timezone.now() - INVITED_EVERY)
+    invitations = Alert.objects.filter(kind=Alert.Topic.SHARING_ASKED, created_at__gt=timezone.now() - INVITED_EVERY)
     people = User.objects.filter(is_active=True, sharing=None).exclude(pk=actor.user.pk)
-    invited = people.exclude(pk__in=asked.values("user"))
+    invited = people.exclude(pk__in=invitations.values("user"))
     by = str(actor.user)[:200]
     text = f"{by} asks you to choose what colleagues may see of you, so that they find whom to ask."
     alerts = [Alert(user=user, kind=Alert.Topic.SHARING_ASKED, text=text, by_name=by) for user in invited]
@@ -133,9 +133,9 @@ def people_sharing(section: ProfileSection = ProfileSection.WHO) -> QuerySet[Use
     people = User.objects.filter(is_active=True)
     if settings.BIGMIND_MODE == "personal":
         return people.none()
-    wanted = {ProfileSection.WHO, section}
-    chosen = Q(sharing__in_directory=True, sharing__sections__contains=sorted(wanted))
-    return people.filter(chosen | Q(sharing=None) if wanted <= default_sections() else chosen)
+    sections = {ProfileSection.WHO, section}
+    chosen = Q(sharing__in_directory=True, sharing__sections__contains=sorted(sections))
+    return people.filter(chosen | Q(sharing=None) if sections <= default_sections() else chosen)
 
 
 def people_shown(viewer: User, section: ProfileSection = ProfileSection.WHO) -> QuerySet[User]:

@@ -207,9 +207,9 @@ def adopt_orphan_keys() -> list[ApiKey]:
     return orphans
 
 
-def fresh_username(wanted: str) -> str:
+def fresh_username(base: str) -> str:
     """Return the name that is wanted, or where it is taken the first of wanted-2, wanted-3, … that is not."""
-    names = chain([wanted], (f"{wanted[:LONGEST_STEM]}-{number}" for number in count(2)))
+    names = chain([base], (f"{base[:LONGEST_STEM]}-{number}" for number in count(2)))
     taken = {plain_form(name) for name in User.objects.values_list("username", flat=True)}
     return next(name for name in names if plain_form(name) not in taken)
 

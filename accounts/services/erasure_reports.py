@@ -123,9 +123,9 @@ def erasures_of(user: User, ids: Mapping[str, Iterable[str]]) -> dict[tuple[str,
     found: dict[tuple[str, str], ErasureReport] = {}
     for report in ErasureReport.objects.filter(whose=user).order_by("at", "pk"):
         listed = report.document.get("ids", {})
-        for kind, wanted in ids.items():
+        for kind, requested in ids.items():
             there = set(listed.get(kind, []))
-            found |= {(kind, id): report for id in wanted if number_in(id) in there}
+            found |= {(kind, id): report for id in requested if number_in(id) in there}
     return found
 
 

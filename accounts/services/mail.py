@@ -22,8 +22,8 @@ def mail_invitation(new: NewInvitation) -> str:
         return _("There is no e-mail address to send it to.")
     if not settings.EMAIL_HOST:
         return _("No mail server is configured, so nothing was sent.")
-    said = {"invitation": new.invitation, "url": new.url}
-    parts = render_mail("accounts/mail/invitation", said, text_engine="agent")
+    context = {"invitation": new.invitation, "url": new.url}
+    parts = render_mail("accounts/mail/invitation", context, text_engine="agent")
     letter = compose_mail(_("You are invited to BigMind"), parts, address)
     try:
         letter.send()

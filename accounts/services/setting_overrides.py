@@ -247,14 +247,14 @@ def _validate(name: str, value: Any) -> Any:
         field = _field(name)
         (least, most), choices = limits_of(field), choices_of(field)
         if choices:
-            wanted = f"must be {' or '.join(choices) if len(choices) < 3 else 'one of ' + ', '.join(choices)}"
+            expected = f"must be {' or '.join(choices) if len(choices) < 3 else 'one of ' + ', '.join(choices)}"
         elif field.annotation is int and most is not None:
-            wanted = f"must be a whole number from {least:,} to {most:,}"
+            expected = f"must be a whole number from {least:,} to {most:,}"
         elif field.annotation is int:
-            wanted = f"must be a whole number, {least or 0:,} or more"
+            expected = f"must be a whole number, {least or 0:,} or more"
         else:
-            wanted = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise Invalid.of("value", f"{wanted}; this is {echo(str(text)[:40])}") from error
+            expected = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+        raise Invalid.of("value", f"{expected}; this is {echo(str(text)[:40])}") from error
 
 
 def _field(name: str) -> FieldInfo:
@@ -318,6 +318,6 @@ def _is_valid(override: SettingOverride) -> bool:
 
 
 def _has_words(shown: ShownSetting, title: str, words: list[str]) -> bool:
-    said = [shown.title, shown.about, title, shown.source_in_words]
-    text = " ".join([shown.variable, *said, *map(in_language, said)]).lower()
+    texts = [shown.title, shown.about, title, shown.source_in_words]
+    text = " ".join([shown.variable, *texts, *map(in_language, texts)]).lower()
     return all(word in text for word in words)

@@ -97,25 +97,25 @@ def _check_endpoint(name: str, url: object) -> ProviderCheck:
 
 
 def _check_list(
-    found: Mapping[str, Any], name: str, wanted: Any, next_step: str, *, needs_all: bool = True
+    found: Mapping[str, Any], name: str, required: Any, next_step: str, *, needs_all: bool = True
 ) -> ProviderCheck:
     """Compare one list of the document. Lists are optional, so a missing one is no error."""
-    said = found.get(name)
-    if not isinstance(said, list):
+    offered = found.get(name)
+    if not isinstance(offered, list):
         return ProviderCheck(
             "warning",
             _("It does not say %(name)s, which it need not.") % {"name": name},
             _("The test sign-in shows it."),
         )
-    has = {str(one) for one in said}
-    missing = [one for one in sorted(wanted) if one not in has]
-    if missing if needs_all else len(missing) == len(wanted):
+    has = {str(one) for one in offered}
+    missing = [one for one in sorted(required) if one not in has]
+    if missing if needs_all else len(missing) == len(required):
         outcome: Outcome = "warning" if name == "claims_supported" else "problem"
         return ProviderCheck(
             outcome, _("%(name)s lacks %(join)s.") % {"name": name, "join": ", ".join(missing)}, next_step
         )
     return ProviderCheck(
-        "ok", _("%(name)s: %(join)s") % {"name": name, "join": ", ".join(one for one in sorted(wanted) if one in has)}
+        "ok", _("%(name)s: %(join)s") % {"name": name, "join": ", ".join(one for one in sorted(required) if one in has)}
     )
 
 

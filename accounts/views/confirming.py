@@ -86,11 +86,11 @@ def _page_of(request: HttpRequest) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:
     """Ask for a code, or for the password of who has no second factor, and turn to the page they wanted."""
-    user, wanted = actor_of(request).user, next_page(request)
+    user, next_address = actor_of(request).user, next_page(request)
     way = _way(request, user)
     form = _form(way, form_data(request))
     if not form.is_valid():
-        return _page(request, form, way, wanted, status=422 if form.is_bound else 200)
+        return _page(request, form, way, next_address, status=422 if form.is_bound else 200)
     guesses = guesser_of_code(user) if way == "code" else guesser(user)
     try:
         count_try(guesses, "")
@@ -98,10 +98,10 @@ def confirm(request: HttpRequest) -> HttpResponse:
     except (Invalid, Conflict, TooMany) as refusal:
         form.refuse(refusal)
         status = 429 if isinstance(refusal, TooMany) else 422
-        return with_retry_after(_page(request, form, way, wanted, status=status), refusal)
+        return with_retry_after(_page(request, form, way, next_address, status=status), refusal)
     forget_tries(guesses, "")
     note_confirmed(request)
-    return redirect(wanted)
+    return redirect(next_address)
 
 
 def _way(request: HttpRequest, user: User) -> str:
@@ -124,7 +124,7 @@ def _check(user: User, way: str, form: RefusableForm) -> None:
         raise Invalid.of("password", _("is not the one of your account"))
 
 
-def _page(request: HttpRequest, form: RefusableForm, way: str, wanted: str, *, status: int) -> HttpResponse:
-    again = f"{reverse('sso')}?{urlencode({'next': wanted, 'again': '1'})}" if way == "sso" else ""
-    context = {"form": form, "way": way, "next": wanted, "again": again, "sso_name": settings.OIDC_NAME}
+def _page(request: HttpRequest, form: RefusableForm, way: str, next_address: str, *, status: int) -> HttpResponse:
+    again = f"{reverse('sso')}?{urlencode({'next': next_address, 'again': '1'})}" if way == "sso" else ""
+    context = {"form": form, "way": way, "next": next_address, "again": again, "sso_name": settings.OIDC_NAME}
     return render(request, "accounts/confirm.html", context, status=status)

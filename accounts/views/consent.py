@@ -23,41 +23,43 @@ from bigmind.network.addresses import host_of
 def consent(request: HttpRequest, toolsets: Mapping[str, str]) -> HttpResponse:
     """Ask whether an app may come in, and send the person back to it with the answer."""
     try:
-        asked, app = unseal(request.GET.get("request", ""))
+        consent_request, app = unseal(request.GET.get("request", ""))
     except Invalid as refusal:
         return render(request, "accounts/consent_gone.html", {"refusal": refusal}, status=410)
     actor = actor_of(request)
-    form = ConsentForm(request.POST or None, actor=actor, asked=asked.scopes, toolsets=toolsets)
+    form = ConsentForm(request.POST or None, actor=actor, asked=consent_request.scopes, toolsets=toolsets)
     if request.POST.get("decision") == "refuse":
-        return _way_back(request, asked, app, refuse(asked), is_let_in=False)
+        return _way_back(request, consent_request, app, refuse(consent_request), is_let_in=False)
     if not form.is_valid():
-        return _question(request, asked, app, form, status=422 if form.is_bound else 200)
-    way_back = permit(actor, asked, app, scopes=form.cleaned_data["scopes"], toolsets=form.cleaned_data["toolsets"])
-    return _way_back(request, asked, app, way_back, is_let_in=True)
+        return _question(request, consent_request, app, form, status=422 if form.is_bound else 200)
+    way_back = permit(
+        actor, consent_request, app, scopes=form.cleaned_data["scopes"], toolsets=form.cleaned_data["toolsets"]
+    )
+    return _way_back(request, consent_request, app, way_back, is_let_in=True)
 
 
 def _question(
-    request: HttpRequest, asked: ConsentRequest, app: ConnectedApp, form: ConsentForm, *, status: int
+    request: HttpRequest, consent_request: ConsentRequest, app: ConnectedApp, form: ConsentForm, *, status: int
 ) -> HttpResponse:
-    return render(request, "accounts/consent.html", _page_context(asked, app) | {"form": form}, status=status)
+    return render(request, "accounts/consent.html", _page_context(consent_request, app) | {"form": form}, status=status)
 
 
 def _way_back(
-    request: HttpRequest, asked: ConsentRequest, app: ConnectedApp, url: str, *, is_let_in: bool
+    request: HttpRequest, consent_request: ConsentRequest, app: ConnectedApp, url: str, *, is_let_in: bool
 ) -> HttpResponse:
     """Send the person back by a page, not by a redirection.
 
     Browsers apply `form-action` to every redirection that follows a form, also to those of the app's own site, which
     nobody here knows. And where a program on the machine takes over, a page is what stays in the browser.
     """
-    context = _page_context(asked, app) | {"url": url, "is_let_in": is_let_in}
+    context = _page_context(consent_request, app) | {"url": url, "is_let_in": is_let_in}
     return render(request, "accounts/consent_given.html", context)
 
 
-def _page_context(asked: ConsentRequest, app: ConnectedApp) -> dict[str, object]:
+def _page_context(consent_request: ConsentRequest, app: ConnectedApp) -> dict[str, object]:
     return {
         "app": app,
-        "host": host_of(asked.redirect_uri),
-        "is_this_machine": is_this_machine(asked.redirect_uri),
+        "host": host_of(consent_request.redirect_uri),
+        "is_this_machine": is_this_machine(consent_request.redirect_uri),
         "document_host": host_of(app.client_id) if app.has_document else "",
     }

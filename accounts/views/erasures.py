@@ -26,7 +26,7 @@ def erasures(request: HttpRequest) -> HttpResponse:
             "report": report,
             "asked_by": person_in(report, "asked_by"),
             "whose": person_in(report, "whose"),
-            "meant": [(name, said) for name, said in report.document["meant"].items() if name != "what"],
+            "meant": [(name, meanings) for name, meanings in report.document["meant"].items() if name != "what"],
             "counts": [(name, count) for name, count in report.document["counts"].items() if count],
         }
         for report in page.items

@@ -227,12 +227,12 @@ def activate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
 def sign_out(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
     """End a user's sign-ins in all browsers."""
     browsers = services.sign_out_person(actor, found)
-    said = ngettext(
+    message = ngettext(
         "%(found)s is signed out in %(browsers)s browser.",
         "%(found)s is signed out in %(browsers)s browsers.",
         browsers,
     )
-    messages.success(request, said % {"found": found, "browsers": browsers})
+    messages.success(request, message % {"found": found, "browsers": browsers})
     return redirect("person", found.pk)
 
 

@@ -47,8 +47,8 @@ def private_rows(request: HttpRequest, person_id: UUID) -> HttpResponse:
         return open_private_rows(actor, owner, request.session, **validate_arguments(open_private_rows, typed))
 
     if form.attempt(open_rows):
-        said = _("The rows of %(owner)s are open for %(what)s minutes.")
-        messages.success(request, said % {"owner": owner, "what": minutes})
+        message = _("The rows of %(owner)s are open for %(what)s minutes.")
+        messages.success(request, message % {"owner": owner, "what": minutes})
         return redirect(back)
     context: dict[str, Any] = {"person": owner, "form": form, "back": back, "minutes": minutes}
     return render(request, "accounts/private_rows.html", context, status=422 if form.is_bound else 200)
@@ -56,6 +56,6 @@ def private_rows(request: HttpRequest, person_id: UUID) -> HttpResponse:
 
 def _back(request: HttpRequest) -> str:
     """Return where to go afterwards: a page of the admin site, whatever the address says."""
-    asked, home = request.GET.get("next", ""), reverse("admin:index")
-    safe = url_has_allowed_host_and_scheme(asked, allowed_hosts=None) and asked.startswith(home)
-    return asked if safe else home
+    address, home = request.GET.get("next", ""), reverse("admin:index")
+    safe = url_has_allowed_host_and_scheme(address, allowed_hosts=None) and address.startswith(home)
+    return address if safe else home

@@ -78,18 +78,18 @@ def enter_by_sso(request: HttpRequest, user: User, *, wanted: str, authenticated
     return redirect(wanted)
 
 
-def _first_page(user: User, wanted: str) -> str:
+def _first_page(user: User, next_address: str) -> str:
     """Return where to begin: the first steps, for who signs in for the first time and wants nothing else.
 
     In a company everyone else is asked first what colleagues see of them, until they have answered. An app that waits
     to be let in does not wait for that, nor does whoever has to set a password, which no page asks for again.
     """
     is_first = user.last_login is None and user.first_steps_closed_at is None
-    if is_first and wanted == "/":
+    if is_first and next_address == "/":
         return reverse("welcome")  # One of the steps asks.
-    if not wanted.startswith((reverse("consent"), reverse("password"))) and asks_what_to_share(user):
-        return f"{reverse('profile-sharing', args=[user.username])}?{urlencode({'next': wanted})}"
-    return wanted
+    if not next_address.startswith((reverse("consent"), reverse("password"))) and asks_what_to_share(user):
+        return f"{reverse('profile-sharing', args=[user.username])}?{urlencode({'next': next_address})}"
+    return next_address
 
 
 def sign_in_as(request: HttpRequest, user: User, *, door: Door) -> None:
@@ -129,8 +129,8 @@ def who_waits(request: HttpRequest) -> tuple[User, PendingSignIn] | None:
 
 def next_page(request: HttpRequest) -> str:
     """Return where to go next: the page that asked to sign in, if it is one of ours."""
-    wanted = request.POST.get("next", request.GET.get("next", ""))
-    return wanted if is_own_address(request, wanted) else "/"
+    next_address = request.POST.get("next", request.GET.get("next", ""))
+    return next_address if is_own_address(request, next_address) else "/"
 
 
 @sensitive_post_parameters("code")
@@ -183,18 +183,18 @@ class SignInForm(LabelledForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Ask for user name and password; sign in the one who knows both, and turn to the page they wanted."""
-    wanted = next_page(request)
+    next_address = next_page(request)
     if request.method != "POST":
-        return redirect(wanted) if request.user.is_authenticated else _form(request, SignInForm(), wanted)
+        return redirect(next_address) if request.user.is_authenticated else _form(request, SignInForm(), next_address)
     form = SignInForm(request.POST)
     if not form.is_valid():
-        return _form(request, form, wanted, status=422)
+        return _form(request, form, next_address, status=422)
     try:
         user = _who_knows(request, form.cleaned_data["username"], form.cleaned_data["password"])
     except (TooMany, Invalid) as refusal:
         status = 429 if isinstance(refusal, TooMany) else 422
-        return with_retry_after(_form(request, form, wanted, refusal=refusal, status=status), refusal)
-    return enter(request, user, door="password", wanted=wanted)
+        return with_retry_after(_form(request, form, next_address, refusal=refusal, status=status), refusal)
+    return enter(request, user, door="password", wanted=next_address)
 
 
 @never_cache
@@ -238,9 +238,9 @@ def _who_knows(request: HttpRequest, username: str, password: str) -> User:
 
 
 def _form(
-    request: HttpRequest, form: SignInForm, wanted: str, *, refusal: object = None, status: int = 200
+    request: HttpRequest, form: SignInForm, next_address: str, *, refusal: object = None, status: int = 200
 ) -> HttpResponse:
-    context = {"form": form, "next": wanted, "refusal": refusal}
+    context = {"form": form, "next": next_address, "refusal": refusal}
     return render(request, "accounts/sign_in.html", context, status=status)
 
 

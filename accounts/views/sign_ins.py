@@ -56,10 +56,10 @@ def end(request: HttpRequest, sign_in_id: int) -> HttpResponse:
 def end_elsewhere(request: HttpRequest) -> HttpResponse:
     """Sign out everywhere but here."""
     browsers = end_sign_ins(actor_of(request).user, but=request.session.session_key)
-    said = ngettext(
+    message = ngettext(
         "You are signed out in %(browsers)s other browser.",
         "You are signed out in %(browsers)s other browsers.",
         browsers,
     )
-    messages.success(request, said % {"browsers": browsers})
+    messages.success(request, message % {"browsers": browsers})
     return redirect("sign-ins")

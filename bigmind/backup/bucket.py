@@ -204,9 +204,9 @@ class Bucket:
         except OSError as error:
             raise Invalid(f"{self}: {error.strerror}.", hint="See to the disk, then try again.") from error
 
-    def _refusal(self, said: str) -> Invalid | NotFound:
+    def _refusal(self, answer: str) -> Invalid | NotFound:
         for signs, kind, words, hint in REFUSALS:
-            if any(sign in said for sign in signs):
+            if any(sign in answer for sign in signs):
                 return kind(f"{self}: {words}", hint=hint)
         hint = "Check AWS_ENDPOINT_URL, AWS_REGION, and whether a firewall is between."
         return Invalid(f"{self}: the storage cannot be reached, or failed.", hint=hint)

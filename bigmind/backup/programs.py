@@ -64,14 +64,14 @@ def program(name: str) -> str:
     Raises:
         Invalid: there is none.
     """
-    wanted = server_version()
+    required = server_version()
     for path in _candidates(name):
         # pg_dump refuses a server that is newer than itself.
-        if _version(path) >= wanted:
+        if _version(path) >= required:
             return path
     raise Invalid(
-        f"The database runs PostgreSQL {wanted}, and no {name} of that version is here.",
-        hint=f"Install the package postgresql-client-{wanted}, so that {name} is on the PATH.",
+        f"The database runs PostgreSQL {required}, and no {name} of that version is here.",
+        hint=f"Install the package postgresql-client-{required}, so that {name} is on the PATH.",
     )
 
 

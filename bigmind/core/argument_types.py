@@ -107,9 +107,9 @@ Moment = Annotated[datetime, BeforeValidator(_read_moment), BeforeValidator(_not
 def _in_words(towards: Towards, edge: Callable[[Period], datetime]) -> BeforeValidator:
     """Accept a day or a period in words, and take its edge: every argument for a moment reads them here."""
 
-    def read(said: Any) -> Any:
-        period = read_period(said, towards=towards) if isinstance(said, str) else None
-        return edge(period) if period else said
+    def read(value: Any) -> Any:
+        period = read_period(value, towards=towards) if isinstance(value, str) else None
+        return edge(period) if period else value
 
     return BeforeValidator(read)
 

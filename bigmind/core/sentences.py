@@ -79,8 +79,8 @@ class Translated:
 def in_language(sentence: str) -> str:
     """Say what BigMind wrote in English in the reader's language. What it did not write stays as it is."""
     known = templates_in(get_language() or "")
-    said = _SentenceReading(known).translate(str(sentence), NESTED) if known else None
-    return said.text if said else sentence
+    translated = _SentenceReading(known).translate(str(sentence), NESTED) if known else None
+    return translated.text if translated else sentence
 
 
 class _SentenceReading:
@@ -134,16 +134,16 @@ class _SentenceReading:
         field = _FIELD.match(sentence)
         if field is None or not sentence.endswith("."):
             return None
-        said = self._of_one(sentence[field.end() : -1], depth)
-        return Translated(f"{field[0]}{said.text}.", said.weight) if said else None
+        translated = self._of_one(sentence[field.end() : -1], depth)
+        return Translated(f"{field[0]}{translated.text}.", translated.weight) if translated else None
 
     def _value(self, name: str, value: str, depth: int) -> str:
         if _NUMBER.fullmatch(value):
             return write_number(int(value.replace(",", "")))
         if name.rstrip("_0123456789") in NAMES:
             return gettext(value) if gettext(value) != value else gettext(value.capitalize()).lower()
-        said = self.translate(value, depth) if depth else None
-        return said.text if said else value
+        translated = self.translate(value, depth) if depth else None
+        return translated.text if translated else value
 
 
 @load_once

@@ -37,11 +37,11 @@ def sign(document: Any, *, purpose: str) -> dict[str, str]:
     }
 
 
-def check_signature(told: Mapping[str, Any], *, purpose: str) -> SignatureVerdict:
+def check_signature(document: Mapping[str, Any], *, purpose: str) -> SignatureVerdict:
     """Say whether what is `signed` is word for word what `signature` covers, and whether this instance signed it."""
     try:
-        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(told["public_key"]))
-        key.verify(bytes.fromhex(told["signature"]), _canonical(told["signed"]))
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(document["public_key"]))
+        key.verify(bytes.fromhex(document["signature"]), _canonical(document["signed"]))
     except (InvalidSignature, KeyError, TypeError, ValueError, RecursionError):
         # Anyone may hand in a file, so also one that is no such document at all.
         return SignatureVerdict.CHANGED

@@ -81,8 +81,10 @@ def _seal(place: bytes, sql: str, given: Sequence[Any]) -> bytes:
     Dates and times are left out: many queries compare with the present moment, which differs on the next request.
     """
     # Sorted, because the order of a set of strings differs from process to process.
-    asked = sorted(repr(value) for value in given if not isinstance(value, date))
-    return salted_hmac("bigmind.cursor", f"{sql}{asked}".encode() + place, algorithm="sha256").digest()[:SEAL_BYTES]
+    conditions = sorted(repr(value) for value in given if not isinstance(value, date))
+    return salted_hmac("bigmind.cursor", f"{sql}{conditions}".encode() + place, algorithm="sha256").digest()[
+        :SEAL_BYTES
+    ]
 
 
 def _stands_behind(order: Sequence[str], values: Sequence[Any]) -> Q:

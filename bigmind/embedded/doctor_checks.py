@@ -162,23 +162,30 @@ def packages() -> Check:
         advice = "Install the wheel again; one that is built by hand comes from `make wheel`."
         return Check("packages", CheckStatus.PROBLEM, f"{' and '.join(bare)} are not installed", advice)
     try:
-        wanted = [Requirement(text) for text in requires("bigmind") or []]
+        requirements = [Requirement(text) for text in requires("bigmind") or []]
     except PackageNotFoundError:
         return Check("packages", CheckStatus.SKIPPED, "BigMind runs from a folder that is not installed")
-    unfit = [said for one in wanted if not one.marker or one.marker.evaluate({"extra": ""}) if (said := _unfit(one))]
+    unfit = [
+        problem
+        for one in requirements
+        if not one.marker or one.marker.evaluate({"extra": ""})
+        if (problem := _unfit(one))
+    ]
     if unfit:
         advice = "Run: pip install --require-hashes --no-deps -r requirements/run.txt, or install the wheel again."
         return Check("packages", CheckStatus.WARNING, "; ".join(unfit[:3]), advice)
     return Check("packages", CheckStatus.OK, f"BigMind {version('bigmind')}, with all that it needs")
 
 
-def _unfit(wanted: Requirement) -> str:
+def _unfit(requirement: Requirement) -> str:
     try:
-        found = version(wanted.name)
+        found = version(requirement.name)
     except PackageNotFoundError:
-        return f"{wanted.name} is missing"
+        return f"{requirement.name} is missing"
     return (
-        "" if wanted.specifier.contains(found, prereleases=True) else f"{wanted.name} {found} is not {wanted.specifier}"
+        ""
+        if requirement.specifier.contains(found, prereleases=True)
+        else f"{requirement.name} {found} is not {requirement.specifier}"
     )
 
 
@@ -401,9 +408,9 @@ def sessions(url: str) -> Check:
         if not key:
             return _asks_for_key(first)
         session = {**headers, "Mcp-Session-Id": first.headers.get("Mcp-Session-Id", "")}
-        asked = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
         calls = range(SESSION_CALLS if first.status_code == 200 else 0)
-        later = [httpx.post(f"{url}/mcp", json=asked, headers=session, timeout=PATIENCE_SECONDS) for _ in calls]
+        later = [httpx.post(f"{url}/mcp", json=ping, headers=session, timeout=PATIENCE_SECONDS) for _ in calls]
     except httpx.HTTPError as error:
         return Check("sessions", CheckStatus.SKIPPED, f"{url} does not answer ({type(error).__name__})")
     if first.status_code != 200:

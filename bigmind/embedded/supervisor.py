@@ -146,11 +146,11 @@ class Supervisor:
 def is_served(url: str, address: tuple[str, int]) -> bool:
     """Ask /healthz at a local address, under the public host name: other names are refused."""
     host, port = address
-    asked = http.client.HTTPConnection(host, port, timeout=5)
+    probe = http.client.HTTPConnection(host, port, timeout=5)
     try:
-        asked.request("GET", "/healthz", headers={"Host": urlsplit(url).netloc})
-        return asked.getresponse().status == 200
+        probe.request("GET", "/healthz", headers={"Host": urlsplit(url).netloc})
+        return probe.getresponse().status == 200
     except (OSError, http.client.HTTPException):
         return False
     finally:
-        asked.close()
+        probe.close()

@@ -83,12 +83,12 @@ class Features(InstanceSettings):
     @classmethod
     def refuse_unknown_sections(cls, names: str) -> str:
         """Refuse a section that no profile has: someone would believe it hidden."""
-        said = [name.strip() for name in names.split(",") if name.strip()]
-        unknown = sorted({*said} - {*ProfileSection, "none"})
-        if unknown or ("none" in said and len(said) > 1):
+        chosen = [name.strip() for name in names.split(",") if name.strip()]
+        unknown = sorted({*chosen} - {*ProfileSection, "none"})
+        if unknown or ("none" in chosen and len(chosen) > 1):
             known = ", ".join(ProfileSection)
             raise ValueError(f"must be `none` or some of {known}, with commas between them")
-        return ",".join(said)
+        return ",".join(chosen)
 
     @property
     def sections(self) -> tuple[str, ...] | None:
@@ -102,9 +102,9 @@ class Features(InstanceSettings):
     @property
     def serves_oauth(self) -> bool:
         """Whether apps may ask people to let them in. Codes and tokens travel encrypted, or not at all."""
-        wanted = self.mode != "enterprise" if self.oauth is None else self.oauth
+        enabled = self.mode != "enterprise" if self.oauth is None else self.oauth
         parts = urlsplit(self.url)
-        return wanted and (parts.scheme == "https" or parts.hostname in {"localhost", "127.0.0.1", "::1"})
+        return enabled and (parts.scheme == "https" or parts.hostname in {"localhost", "127.0.0.1", "::1"})
 
 
 class Embedding(BaseModel):

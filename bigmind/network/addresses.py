@@ -152,13 +152,13 @@ def post(
 
 def _beginning_of(answer: httpx.Response) -> bytes:
     """Read a short answer to its end: only then its connection serves the next one. It was given already."""
-    said = bytearray()
+    received = bytearray()
     with suppress(httpx.TransportError), deadline(REST_SECONDS):
         for piece in answer.iter_raw():
-            said += piece
-            if len(said) > REST_BYTES:
+            received += piece
+            if len(received) > REST_BYTES:
                 break
-    return bytes(said)
+    return bytes(received)
 
 
 def fetch(
@@ -176,8 +176,10 @@ def fetch(
         httpx.HTTPError: it does not answer.
     """
     body = bytearray()
-    asked = {"Accept": "application/json", "Accept-Encoding": "identity"}
-    with _answer("GET", url, b"", asked, may_be_private=may_be_private, seconds=seconds, verify=verify) as answer:
+    request_headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+    with _answer(
+        "GET", url, b"", request_headers, may_be_private=may_be_private, seconds=seconds, verify=verify
+    ) as answer:
         try:
             for piece in answer.iter_raw():
                 body += piece

@@ -94,7 +94,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     ready = all(part.ok for part in found if part.stops)
     words = {"trouble": "error", "note": "note"}
     checks = {
-        part.name: {"ok": part.ok, **{key: said for key, field in words.items() if (said := getattr(part, field))}}
+        part.name: {"ok": part.ok, **{key: text for key, field in words.items() if (text := getattr(part, field))}}
         for part in found
     }
     response = JsonResponse({"ready": ready, "checks": checks}, status=200 if ready else 503)
@@ -115,8 +115,8 @@ def _database() -> list[HealthCheck]:
         with database_aside() as database:
             vector = database.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone()
             migrations = _migrations(database)
-            told = [_vector(bool(vector)), migrations, writes(database), clock(database)]
-            return [HealthCheck("database", ""), *told]
+            findings = [_vector(bool(vector)), migrations, writes(database), clock(database)]
+            return [HealthCheck("database", ""), *findings]
     except (psycopg.Error, DatabaseError) as error:
         log.warning("The database is not ready.", error=error)
         return [

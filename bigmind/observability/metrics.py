@@ -245,8 +245,8 @@ def _look_up() -> Iterator[Metric]:
                     # For this transaction alone: behind a pool the session serves others next.
                     with database.transaction():
                         database.execute("SELECT set_config('statement_timeout', %s, true)", [str(PATIENCE_MS)])
-                        told = figure.read(database)
-                    yield told
+                        values = figure.read(database)
+                    yield values
                 except QueryCanceled:
                     log.warning("A figure took too long and is left out.", figure=figure.name)
             is_up = True

@@ -85,7 +85,7 @@ def importing(request: HttpRequest) -> HttpResponse:
     """Ask for a file and rehearse its import: nothing is stored before that is confirmed."""
     actor = actor_of(request)
     form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
-    report = form.attempt(lambda told: _bring_in(actor, *told["document"], choice=_choice(told), dry_run=True))
+    report = form.attempt(lambda choices: _bring_in(actor, *choices["document"], choice=_choice(choices), dry_run=True))
     token = _keep(request, form.cleaned_data) if report else ""
     context = {"form": form, "report": report, "rehearsed": _rows(report), "token": token, "written": WRITTEN.values()}
     return memory_page(request, "knowledge/import.html", section="memory-import", shown=SHOWN, **context)
@@ -122,12 +122,12 @@ def _bring_in(actor: Actor, name: str, content: bytes, *, choice: PageChoice, dr
     return import_reading(actor, upload.reading, upload.format, source=upload.name, choice=choice, dry_run=dry_run)
 
 
-def _choice(told: Mapping[str, Any] | SessionBase) -> PageChoice:
+def _choice(choices: Mapping[str, Any] | SessionBase) -> PageChoice:
     """What pages are to become, as the form or what was kept of it says."""
-    return PageChoice(told["into"], told["collection"])
+    return PageChoice(choices["into"], choices["collection"])
 
 
-def _keep(request: HttpRequest, told: dict[str, Any]) -> str:
+def _keep(request: HttpRequest, choices: dict[str, Any]) -> str:
     """Keep a file until it is confirmed, an hour at most.
 
     It gets a session of its own, which is stored where all processes find it; in the person's own session each page
@@ -136,9 +136,9 @@ def _keep(request: HttpRequest, told: dict[str, Any]) -> str:
     aside = type(request.session)()
     aside.clear_expired()
     aside.delete(request.session.get(_KEPT))
-    name, content = told["document"]
+    name, content = choices["document"]
     aside["user"], aside["name"] = str(request.user.pk), name
-    aside["into"], aside["collection"] = told["into"], told["collection"]
+    aside["into"], aside["collection"] = choices["into"], choices["collection"]
     aside["content"] = base64.b64encode(zlib.compress(content)).decode()
     aside.set_expiry(KEPT_SECONDS)
     aside.create()

@@ -106,8 +106,8 @@ def profile(request: HttpRequest, username: str) -> HttpResponse:
     """Show someone's page. Who shows nothing to the visitor answers as if there were no such person."""
     actor = actor_of(request)
     page = get_profile_page(actor, username, as_others=request.GET.get("as") == "others")
-    told = get_profile(actor) if page.is_own else None
-    context = {"page": page, "told": told, "others_see": _others_see(page)}
+    own_profile = get_profile(actor) if page.is_own else None
+    context = {"page": page, "told": own_profile, "others_see": _others_see(page)}
     return render(request, "accounts/profile.html", context)
 
 
@@ -123,8 +123,8 @@ def sharing(request: HttpRequest, username: str) -> HttpResponse:
         (str(session.pk), f"{session.one_liner} ({date_format(timezone.localtime(session.started_at), _('j F Y'))})")
         for session in headlines_to_offer(actor.user)
     ]
-    wanted = request.GET.get("next", "")
-    asks = bool(wanted) and not shared.is_chosen
+    next_address = request.GET.get("next", "")
+    asks = bool(next_address) and not shared.is_chosen
     sections = SUGGESTED if asks else shared.sections
     initial = {
         "sections": [section.value for section in sections],
@@ -133,7 +133,7 @@ def sharing(request: HttpRequest, username: str) -> HttpResponse:
         "session_ids": [str(headline.pk) for headline in visible_headlines(actor.user)],
     }
     form = SharingForm(form_data(request), initial=initial, offered=offered)
-    after = wanted if is_own_address(request, wanted) else reverse("profile", args=[actor.user.username])
+    after = next_address if is_own_address(request, next_address) else reverse("profile", args=[actor.user.username])
     is_preview = request.POST.get("do") == "preview"
     if request.POST.get("do") == "not-now":
         share_nothing(actor)
@@ -173,6 +173,6 @@ def in_words(sections: Collection[ProfileSection]) -> str:
 
 def card_of_form(actor: Actor, form: forms.Form) -> Person | None:
     """Return the card of the directory that others would see, did what a form says hold; None: they would see none."""
-    said = {**form.initial, **(form.cleaned_data if form.is_bound and form.is_valid() else {})}
-    sections = [ProfileSection(name) for name in said["sections"]]
-    return preview_card(actor, sections) if said.get("in_directory", True) else None
+    values = {**form.initial, **(form.cleaned_data if form.is_bound and form.is_valid() else {})}
+    sections = [ProfileSection(name) for name in values["sections"]]
+    return preview_card(actor, sections) if values.get("in_directory", True) else None

@@ -56,12 +56,12 @@ def start_backup_task(request: HttpRequest, name: str) -> HttpResponse:
     actor_of(request).require("admin")
     if name not in ASKED:
         raise Http404
-    task, said = ASKED[name]
+    task, message = ASKED[name]
     if not any(worker.folder for worker in BackupState.load().workers):
         raise Conflict(
             _("No worker has a folder for backups."), hint=_("Set BIGMIND_BACKUP_DIR on the worker, and restart it.")
         )
     audit("backup_asked", task=name)
     after_commit(task)
-    tell(request, _("%(said)s The result appears below when it is done: look again in a minute.") % {"said": said})
+    tell(request, _("%(said)s The result appears below when it is done: look again in a minute.") % {"said": message})
     return redirect("system-backups")

@@ -68,13 +68,13 @@ def system_settings(request: HttpRequest) -> HttpResponse:
     """List all settings in groups, or those that match a search."""
     actor, form = actor_of(request), SettingsFilter(request)
     actor.require("admin")
-    asked = form.cleaned_data if form.is_valid() else {"q": "", "source": ""}
-    groups = list_settings(actor, words=asked["q"][:TEXT_CHARS], source=asked["source"])
+    filters = form.cleaned_data if form.is_valid() else {"q": "", "source": ""}
+    groups = list_settings(actor, words=filters["q"][:TEXT_CHARS], source=filters["source"])
     context = {
         "form": form,
         "groups": groups,
         "count": sum(len(group.settings) for group in groups),
-        "is_filtered": any(asked.values()),
+        "is_filtered": any(filters.values()),
     }
     return render(request, "system/settings.html", context)
 

@@ -266,9 +266,9 @@ def _bars_of_row(shown: Ranking, numbers: Sequence[Value], place: int, most: flo
 
 def _group(shown: Chart, series: Sequence[Series], place: int, top: float) -> DrawnStep:
     wide = WIDTH / len(shown.steps)
-    said = [f"{one.name} {_cell(one.values[place], shown.unit, shown.hidden)}" for one in series]
+    labels = [f"{one.name} {_cell(one.values[place], shown.unit, shown.hidden)}" for one in series]
     hit = Rect(0, _n(place * wide), "0", _n(wide), _n(HEIGHT))
-    group = DrawnStep(f"{step_words(shown.steps[place])}: {', '.join(said)}", hit)
+    group = DrawnStep(f"{step_words(shown.steps[place])}: {', '.join(labels)}", hit)
     base, room = 0.0, wide * 0.74
     for number, one in enumerate(series):
         value = one.values[place]

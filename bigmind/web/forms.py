@@ -23,8 +23,8 @@ def form_data(request: HttpRequest) -> QueryDict | None:
 
 def choice(choices: Iterable[tuple[str, str]], *, blank: str = "", **kwargs: Any) -> forms.CharField:
     """Return a field that offers these choices; the operation validates which one was made."""
-    said = choices_in_words(choices)
-    offered = [("", blank), *said] if blank else said
+    labelled = choices_in_words(choices)
+    offered = [("", blank), *labelled] if blank else labelled
     return forms.CharField(widget=forms.Select(choices=offered), **kwargs)
 
 
@@ -96,8 +96,8 @@ class Question(OperationForm):
     @property
     def asked(self) -> dict[str, Any]:
         """What the address says, without what it leaves blank."""
-        said = {name: str(self.data.get(name, "")).strip() for name in (*self.fields, "offset")}
-        return {name: value for name, value in said.items() if value}
+        values = {name: str(self.data.get(name, "")).strip() for name in (*self.fields, "offset")}
+        return {name: value for name, value in values.items() if value}
 
     @property
     def narrows(self) -> bool:

@@ -52,8 +52,8 @@ def read_number(raw: str) -> int | None:
 
 def offset_in(request: HttpRequest) -> int:
     """Return where in a list the page begins: what the address says, or 0 when that is no number."""
-    said = request.GET.get("offset", "")
-    return int(said) if said.isdecimal() and len(said) < 10 else 0
+    text = request.GET.get("offset", "")
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
 def way_back(request: HttpRequest, *, otherwise: str, gone: str = "") -> HttpResponse:

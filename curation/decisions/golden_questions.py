@@ -154,10 +154,10 @@ def check_all(*, only_outdated: bool = False) -> GoldenCheck:
     """
     state = index_state()
     rows = GoldenQuestion.objects.order_by("pk")
-    asked = list(rows.exclude(checked_state=state) if only_outdated else rows)
-    for golden in asked:
+    questions = list(rows.exclude(checked_state=state) if only_outdated else rows)
+    for golden in questions:
         _note(golden, place_of(golden), state)
-    return GoldenCheck(len(asked), [golden for golden in asked if golden.is_lost])
+    return GoldenCheck(len(questions), [golden for golden in questions if golden.is_lost])
 
 
 def require_golden_questions(entries: Iterable[int], texts: Iterable[str], despite: Collection[int]) -> None:
@@ -248,7 +248,7 @@ def items_of(actor: Actor, questions: Sequence[GoldenQuestion]) -> dict[int, Any
     """Return what each question must find, by the number of the question; without those whose item is gone."""
     shown: dict[int, Any] = {}
     for kind in {golden.kind for golden in questions}:
-        asked = {golden.pk: KINDS[kind].key_in(golden.source_id) for golden in questions if golden.kind == kind}
-        rows = KINDS[kind].visible(actor.user).in_bulk([key for key in asked.values() if key is not None])
-        shown |= {pk: rows[key] for pk, key in asked.items() if key in rows}
+        keys = {golden.pk: KINDS[kind].key_in(golden.source_id) for golden in questions if golden.kind == kind}
+        rows = KINDS[kind].visible(actor.user).in_bulk([key for key in keys.values() if key is not None])
+        shown |= {pk: rows[key] for pk, key in keys.items() if key in rows}
     return shown

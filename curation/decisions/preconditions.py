@@ -69,10 +69,10 @@ def require_status(entry: CompanyEntry, *allowed: Status) -> None:
     if entry.status in allowed:
         return
     who = f" by {entry.decided_by}" if entry.decided_by and not entry.is_undecided else ""
-    wanted = " or ".join(status.label.lower() for status in allowed)
+    expected = " or ".join(status.label.lower() for status in allowed)
     raise Conflict(
         f"{entry.handle} is already {entry.get_status_display().lower()}{who}.",
-        hint=f"This can be done while it is {wanted}. `reopen` lets it wait for a decision again.",
+        hint=f"This can be done while it is {expected}. `reopen` lets it wait for a decision again.",
         entry_id=entry.pk,
         status=entry.status,
         revision=entry.revision,

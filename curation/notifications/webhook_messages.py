@@ -78,8 +78,8 @@ def queue_audit_head() -> bool:
     body = {"type": AUDIT_HEAD, "timestamp": timezone.now().isoformat(), "data": {"head": head_text(head)}}
     is_new = False
     for webhook in receivers:
-        told = Delivery.objects.filter(channel=Channel.WEBHOOK, event=AUDIT_HEAD, webhook=webhook)
-        last = told.order_by("-created_at").first()
+        sent = Delivery.objects.filter(channel=Channel.WEBHOOK, event=AUDIT_HEAD, webhook=webhook)
+        last = sent.order_by("-created_at").first()
         if not last or last.body["data"] != body["data"]:
             Delivery.objects.create(channel=Channel.WEBHOOK, event=AUDIT_HEAD, body=body, webhook=webhook)
             is_new = True

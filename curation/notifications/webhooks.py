@@ -110,10 +110,10 @@ def change_webhook(
         Invalid: as when it is added.
     """
     webhook = get_webhook(actor, webhook_id)
-    wanted = {**_accept(name, url, events, but=webhook), "is_on": is_on}
-    changed = [key for key, value in wanted.items() if getattr(webhook, key) != value]
+    changes = {**_accept(name, url, events, but=webhook), "is_on": is_on}
+    changed = [key for key, value in changes.items() if getattr(webhook, key) != value]
     for key in changed:
-        setattr(webhook, key, wanted[key])
+        setattr(webhook, key, changes[key])
     if changed:
         webhook.save(update_fields=changed)
         audit("webhook_changed", webhook=webhook.name, fields=changed)
@@ -176,8 +176,8 @@ def try_webhook(target: WebhookTarget) -> TriedWebhook:
         answer = send_to(target, uuid4(), message)
     except DeliveryFailed as error:
         return TriedWebhook(False, f"{target.host}: {error}", "Check the address, and that the receiver runs.")
-    said = one_line(show_hidden(answer.body.decode(errors="replace")))[:ANSWER_SHOWN]
-    seen = [("Status", str(answer.status)), ("Answer", said or "empty")]
+    text = one_line(show_hidden(answer.body.decode(errors="replace")))[:ANSWER_SHOWN]
+    seen = [("Status", str(answer.status)), ("Answer", text or "empty")]
     summary = f"{target.host} answered {answer.status}."
     if 200 <= answer.status < 300:
         return TriedWebhook(True, summary, "", seen)

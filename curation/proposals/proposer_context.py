@@ -94,10 +94,10 @@ def grounds_of(actor: Actor, entry: CompanyEntry) -> ProposalGrounds | None:
         is_kept = True
         if (kind in OWN | SHARED and id != str(session_id)) or title:
             things.setdefault((kind, id), ToldThing(kind, id, title)).lines.append(text)
-    told = list(things.values())
-    company = [thing for thing in told if thing.kind == Kind.COMPANY]
-    shared = [thing for thing in told if thing.kind in SHARED]
-    own = [thing for thing in told if thing.kind in OWN]
+    received = list(things.values())
+    company = [thing for thing in received if thing.kind == Kind.COMPANY]
+    shared = [thing for thing in received if thing.kind in SHARED]
+    own = [thing for thing in received if thing.kind in OWN]
     shown = [*company, *shared, *own][:THINGS_SHOWN]
     return ProposalGrounds(True, has_consent, is_kept, shown, len(company), len(shared), len(own))
 

@@ -138,11 +138,11 @@ def list_queue(
     last, each with its age, what it repeats or contradicts, complaints, and who is reviewing it.
     """
     actor.require("curate")
-    asked = QueueFilters(why or NOW, category, proposer, project, text, risk, older_than_days, order)
+    filters = QueueFilters(why or NOW, category, proposer, project, text, risk, older_than_days, order)
     with rls_bypass():  # The complaints are others': `_with_company` counts them.
-        entries = _with_company(asked.select(asked.reader_of(actor)), order)
+        entries = _with_company(filters.select(filters.reader_of(actor)), order)
         page = page_of(entries, limit=limit, offset=offset, cursor=cursor)
-    return page.of([_item(actor, entry, asked.why) for entry in page.items])
+    return page.of([_item(actor, entry, filters.why) for entry in page.items])
 
 
 @dataclass(frozen=True)
@@ -205,23 +205,23 @@ def read_around(actor: Actor, entry: CompanyEntry, *, limit: int, **filters: Any
 def read_following(actor: Actor, entry: CompanyEntry | None, *, limit: int, **filters: Any) -> list[QueueItem]:
     """Return the filtered queue from the place of an entry on, also if it has left; from the top if there is none."""
     actor.require("curate")
-    asked = QueueFilters(**filters)
-    return _read_rows(actor, asked, _place_in(asked, actor, entry)[0] if entry else 0, limit)
+    queue_filters = QueueFilters(**filters)
+    return _read_rows(actor, queue_filters, _place_in(queue_filters, actor, entry)[0] if entry else 0, limit)
 
 
-def _read_rows(actor: Actor, asked: QueueFilters, offset: int, limit: int) -> list[QueueItem]:
+def _read_rows(actor: Actor, filters: QueueFilters, offset: int, limit: int) -> list[QueueItem]:
     with rls_bypass():  # As in `list_queue`.
-        if asked.is_usual:
-            entries = _ROWS(*asked.values(actor), offset, (limit,))
+        if filters.is_usual:
+            entries = _ROWS(*filters.values(actor), offset, (limit,))
         else:
-            entries = list(_lines(asked, asked.reader_of(actor))[offset : offset + limit])
-    return [_item(actor, one, asked.why) for one in entries]
+            entries = list(_lines(filters, filters.reader_of(actor))[offset : offset + limit])
+    return [_item(actor, one, filters.why) for one in entries]
 
 
-def _lines(asked: QueueFilters, reader: UUID | None) -> CompanyEntryQuerySet:
+def _lines(filters: QueueFilters, reader: UUID | None) -> CompanyEntryQuerySet:
     """Return the queue as pages list it: beside who reviews it, a line names its proposer and nobody else."""
-    entries = asked.select(reader).select_related(None).select_related("proposed_by")
-    return _with_company(entries, asked.order)
+    entries = filters.select(reader).select_related(None).select_related("proposed_by")
+    return _with_company(entries, filters.order)
 
 
 def _usual(reader: UUID | None, category: str, proposer: str, project: str, form: tuple[Any, ...]) -> QueueFilters:
@@ -239,15 +239,15 @@ def _usual_rows(
 _ROWS = FixedQuery(_usual_rows)
 
 
-def _place_in(asked: QueueFilters, actor: Actor, entry: CompanyEntry) -> tuple[int, int]:
+def _place_in(filters: QueueFilters, actor: Actor, entry: CompanyEntry) -> tuple[int, int]:
     """Return how many entries of the queue precede one, and how many there are."""
-    reader, order = asked.reader_of(actor), asked.order
+    reader, order = filters.reader_of(actor), filters.order
     one, its = _OWN_KEYS.statement(reader, entry.pk, (order,))
-    if asked.is_usual:
-        usual, parameters = _USUAL_KEYS.statement(*asked.values(actor))
+    if filters.is_usual:
+        usual, parameters = _USUAL_KEYS.statement(*filters.values(actor))
         sql: str = _place_statement(usual, one, order, len(parameters))
     else:
-        queue, parameters = _keys(asked.select(reader), order).query.sql_with_params()
+        queue, parameters = _keys(filters.select(reader), order).query.sql_with_params()
         sql = _place_sql(queue, one, order)
     with rls_bypass(), connection.cursor() as cursor:  # What is reported is known by others' complaints.
         cursor.execute(sql, (*parameters, *its))
@@ -277,8 +277,8 @@ def _keys(entries: CompanyEntryQuerySet, order: str) -> "QuerySet[Any, Any]":
 def _usual_keys(
     reader: UUID | None, category: str, proposer: str, project: str, form: tuple[Any, ...]
 ) -> "QuerySet[Any, Any]":
-    asked = _usual(reader, category, proposer, project, form)
-    return _keys(asked.select(reader), asked.order)
+    filters = _usual(reader, category, proposer, project, form)
+    return _keys(filters.select(reader), filters.order)
 
 
 def _own_keys(reader: UUID | None, entry_id: int, order: tuple[str]) -> "QuerySet[Any, Any]":

@@ -48,8 +48,8 @@ class AnchorServer:
         rows = [row for result in done.results for row in _rows(result, done.head)]
         for begin in range(0, len(rows), MOST_RESULTS):
             body = {"repository": done.repository or "unnamed", "commit": done.head}
-            told = self.wire.report_anchors({**body, "results": rows[begin : begin + MOST_RESULTS]})
-            checked, false, doubtful = checked + told.checked, false + told.false, doubtful + told.doubtful
+            reply = self.wire.report_anchors({**body, "results": rows[begin : begin + MOST_RESULTS]})
+            checked, false, doubtful = checked + reply.checked, false + reply.false, doubtful + reply.doubtful
         return f"Reported {checked} anchors; newly false: {_names(false)}; newly doubtful: {_names(doubtful)}."
 
     def propose(self, done: Verification) -> Iterator[str]:

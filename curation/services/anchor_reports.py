@@ -211,8 +211,8 @@ def _follow(actor: Actor, kind: str, thing: Any, before: Mapping[str, Any], done
     was, now = _worst(before), _worst(thing.anchor_checks)
     if now == was and _reason(before) == _reason(thing.anchor_checks):
         return
-    told = {AnchorVerdict.FALSE: done.false, AnchorVerdict.DOUBTFUL: done.doubtful}.get(now, done.restored)
-    told.append(handle_of(kind, str(thing.pk)))
+    handles = {AnchorVerdict.FALSE: done.false, AnchorVerdict.DOUBTFUL: done.doubtful}.get(now, done.restored)
+    handles.append(handle_of(kind, str(thing.pk)))
     if not isinstance(thing, CompanyEntry):
         return  # Its label is what the checks say.
     notes = f"{_reason(thing.anchor_checks)} ({at})".strip()

@@ -76,8 +76,8 @@ def export_audit_log(actor: Actor, question: AuditQuestion, *, as_csv: bool) -> 
 def _rows(actor: Actor, question: AuditQuestion) -> "QuerySet[Any, Any]":
     actor.require("admin")
     parts = {"people": _events(question), "decisions": _decisions(question)}
-    asked = "people" if question.kind in EVENT_KINDS else question.kind
-    chosen = [part for kind, part in parts.items() if asked in ("", kind)]
+    source = "people" if question.kind in EVENT_KINDS else question.kind
+    chosen = [part for kind, part in parts.items() if source in ("", kind)]
     rows = chosen[0].union(*chosen[1:], all=True) if len(chosen) > 1 else chosen[0]
     return rows.order_by("-line_at", "-line_row")
 

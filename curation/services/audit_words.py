@@ -135,10 +135,10 @@ def subjects_of(handles: Collection[str]) -> dict[str, AuditSubject]:
 
 def say_event(event: str, *, by: str, by_id: UUID | None, about: str, details: str) -> str:
     """Return the sentence of an event of people, keys or settings; its name for one that is not known here."""
-    said = _Details({name: _in_words(name, value) for name, value in _read(details).items()})
-    said["by"] = by or (_("A former user") if by_id else _("A command"))
-    said["about"] = about or _("a former user")
-    return EVENTS[event].format_map(said) if event in EVENTS else event
+    words = _Details({name: _in_words(name, value) for name, value in _read(details).items()})
+    words["by"] = by or (_("A former user") if by_id else _("A command"))
+    words["about"] = about or _("a former user")
+    return EVENTS[event].format_map(words) if event in EVENTS else event
 
 
 def say_decision(action: str, *, by: str, handle: str, subjects: Mapping[str, AuditSubject]) -> str:

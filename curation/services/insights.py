@@ -105,7 +105,7 @@ def look_at_curation(actor: Actor, *, days: Days = 30, whose: Whose = "mine") ->
     reader = actor.user if is_everybody and not may_see_all else None
     long = max(1, days // STEPS)
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    asked: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "deciding": list(DECIDING),
         "of": None if is_everybody else actor.user.pk,
         "since": midnight - timedelta(days=days - 1),
@@ -114,16 +114,16 @@ def look_at_curation(actor: Actor, *, days: Days = 30, whose: Whose = "mine") ->
     return CurationInsights(
         days=days,
         whose="everybody" if is_everybody else "mine",
-        steps=_steps(asked, days, long, reader),
-        reviewers=_reviewers(asked["since"]) if may_see_all and is_everybody else None,
+        steps=_steps(parameters, days, long, reader),
+        reviewers=_reviewers(parameters["since"]) if may_see_all and is_everybody else None,
     )
 
 
-def _steps(asked: dict[str, Any], days: int, long: int, reader: User | None) -> list[StepOfCuration]:
+def _steps(parameters: dict[str, Any], days: int, long: int, reader: User | None) -> list[StepOfCuration]:
     with connection.cursor() as cursor:
-        cursor.execute(_DECIDED, asked)
+        cursor.execute(_DECIDED, parameters)
         decided = {row[0]: row[1:] for row in cursor.fetchall()}
-        cursor.execute(_PROPOSED, asked)
+        cursor.execute(_PROPOSED, parameters)
         proposed = {row[0]: row[1:] for row in cursor.fetchall()}
     shown = parts_for(((step, user) for step, row in decided.items() for user in row[-1] or ()), reader)
     shown_of_proposed = parts_for(((step, user) for step, row in proposed.items() for user in row[-1] or ()), reader)
@@ -134,7 +134,7 @@ def _steps(asked: dict[str, Any], days: int, long: int, reader: User | None) -> 
         if reader is not None and number not in shown:
             counts, hours = (None, None, None), (None, None)
         came = proposed.get(number, (0, None))[0] if reader is None or number in shown_of_proposed else None
-        first: datetime = asked["since"] + timedelta(days=number * long)
+        first: datetime = parameters["since"] + timedelta(days=number * long)
         steps.append(StepOfCuration(timezone.localdate(first), came, *counts[:3], *hours))
     return steps
 

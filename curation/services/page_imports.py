@@ -105,29 +105,29 @@ def place_of_pages(origin: PageSource | None, folder: Path | None) -> SourcePlac
     return place_of(folder / origin.folder) if folder and origin and origin.is_bare else None
 
 
-def _as_notes(told: _Pages) -> None:
-    importing = NoteImport(told.actor.user, told.source, told.origin, told.report)
-    choice = told.choice
-    importing.bring_in(told.pages, removes=choice.removes, replaces=choice.replaces)
+def _as_notes(bundle: _Pages) -> None:
+    importing = NoteImport(bundle.actor.user, bundle.source, bundle.origin, bundle.report)
+    choice = bundle.choice
+    importing.bring_in(bundle.pages, removes=choice.removes, replaces=choice.replaces)
 
 
-def _as_entries(told: _Pages) -> None:
-    entries = [entry for page in told.pages for entry in _entries_of(page, told.report)]
-    replaces, is_bare = told.choice.replaces, told.origin.is_bare
-    done = import_source(told.actor, told.source, entries, replaces=replaces, is_bare=is_bare)
-    told.report.count("entries", added=len(done.added), changed=len(done.changed), unchanged=done.unchanged)
+def _as_entries(bundle: _Pages) -> None:
+    entries = [entry for page in bundle.pages for entry in _entries_of(page, bundle.report)]
+    replaces, is_bare = bundle.choice.replaces, bundle.origin.is_bare
+    done = import_source(bundle.actor, bundle.source, entries, replaces=replaces, is_bare=is_bare)
+    bundle.report.count("entries", added=len(done.added), changed=len(done.changed), unchanged=done.unchanged)
     for key in done.kept:
-        told.report.keep(f"entry {key}")
-    told.report.count("entries", unchanged=len(done.kept))
-    told.report.refused += done.refused
-    if told.is_whole:
-        told.report.removed += [f"entry {key}" for key in done.removed]
-        if told.choice.removes:
-            delete_removed(told.actor, told.source, done, replaces=told.choice.replaces)
+        bundle.report.keep(f"entry {key}")
+    bundle.report.count("entries", unchanged=len(done.kept))
+    bundle.report.refused += done.refused
+    if bundle.is_whole:
+        bundle.report.removed += [f"entry {key}" for key in done.removed]
+        if bundle.choice.removes:
+            delete_removed(bundle.actor, bundle.source, done, replaces=bundle.choice.replaces)
 
 
 def _entries_of(page: PageDraft, report: MovedIn) -> Iterator[SourceEntry]:
-    told = {
+    provenance = {
         "title": page.title,
         "url": page.url,
         "author": page.author,
@@ -143,7 +143,7 @@ def _entries_of(page: PageDraft, report: MovedIn) -> Iterator[SourceEntry]:
             "entry_type": "summary",
             "tags": page.tags,
             "source_file": (page.url or one_line(page.place))[:SOURCE_CHARS],
-            "metadata": {name: value for name, value in told.items() if value},
+            "metadata": {name: value for name, value in provenance.items() if value},
             "created_at": min(page.created_at, now) if page.created_at else None,
             "updated_at": min(page.updated_at, now) if page.updated_at else None,
         }
@@ -153,48 +153,50 @@ def _entries_of(page: PageDraft, report: MovedIn) -> Iterator[SourceEntry]:
             report.refused.append(f"{page.place}: {refusal(error, SourceEntry).message}")
 
 
-def _as_documentation(told: _Pages) -> None:
-    title = told.origin.title or told.origin.name
-    collection = told.choice.collection or slug(title, SLUG_CHARS) or "documentation"
-    if not told.pages and not ReferenceCollection.objects.filter(slug=collection).exists():
+def _as_documentation(bundle: _Pages) -> None:
+    title = bundle.origin.title or bundle.origin.name
+    collection = bundle.choice.collection or slug(title, SLUG_CHARS) or "documentation"
+    if not bundle.pages and not ReferenceCollection.objects.filter(slug=collection).exists():
         return
-    drafts = [draft for page in told.pages for draft in _references_of(page)]
-    place = None if isinstance(told.source, str) else told.source
+    drafts = [draft for page in bundle.pages for draft in _references_of(page)]
+    place = None if isinstance(bundle.source, str) else bundle.source
     arguments: dict[str, Any] = {
         "collection": collection,
         "drafts": drafts,
-        "source": str(told.source),
-        "replaces": told.choice.replaces,
+        "source": str(bundle.source),
+        "replaces": bundle.choice.replaces,
     }
     try:
         # Tried as if it were complete: that names what the source no longer has, also where it is to stay.
-        gone = import_placed(told.actor, place, **arguments, complete=True, dry_run=True)
-        if place is None and told.origin.is_bare:
-            _require_same(told, gone)
-        removes = told.is_whole and told.choice.removes
+        gone = import_placed(bundle.actor, place, **arguments, complete=True, dry_run=True)
+        if place is None and bundle.origin.is_bare:
+            _require_same(bundle, gone)
+        removes = bundle.is_whole and bundle.choice.removes
         done = import_placed(
-            told.actor, place, **arguments, title=_title(collection, title), complete=removes, dry_run=False
+            bundle.actor, place, **arguments, title=_title(collection, title), complete=removes, dry_run=False
         )
     except Forbidden as error:
         hint = "Let them become entries of the knowledge base instead: into `kb`."
         raise Forbidden("Only curators and admins change documentation.", hint=hint) from error
-    told.report.count("references", added=done.added, changed=done.changed, unchanged=done.unchanged + done.drifted)
+    bundle.report.count("references", added=done.added, changed=done.changed, unchanged=done.unchanged + done.drifted)
     for key in done.keys.get("drifted", []):
-        told.report.keep(f"reference {collection}/{key}")
-    if told.is_whole:
+        bundle.report.keep(f"reference {collection}/{key}")
+    if bundle.is_whole:
         named = gone.keys.get("removed", [])
-        told.report.removed += [f"reference {collection}/{key}" for key in named]
+        bundle.report.removed += [f"reference {collection}/{key}" for key in named]
         if gone.removed > len(named):
-            told.report.removed.append(f"and {gone.removed - len(named):,} more references")
-    told.report.notices += done.troubles
+            bundle.report.removed.append(f"and {gone.removed - len(named):,} more references")
+    bundle.report.notices += done.troubles
 
 
-def _require_same(told: _Pages, would: ImportedReferences) -> None:
+def _require_same(bundle: _Pages, would: ImportedReferences) -> None:
     """Ask where a source that is known by a bare name has fewer than half of its pages as they were."""
     there = would.changed + would.removed + would.unchanged
     foreign = would.changed if would.unchanged < HALF * there else 0
-    replaces = told.choice.replaces
-    require_consent(str(told.source), changed=would.changed, removed=0, there=there, foreign=foreign, replaces=replaces)
+    replaces = bundle.choice.replaces
+    require_consent(
+        str(bundle.source), changed=would.changed, removed=0, there=there, foreign=foreign, replaces=replaces
+    )
 
 
 def _title(collection: str, title: str) -> str | None:

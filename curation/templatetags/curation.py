@@ -106,12 +106,12 @@ def _render_row(row: QueueRow) -> SafeString:
 def queue_filters(context: template.Context) -> SafeString:
     """Render the filters of the queue. As long as none is used they are the same for everyone, and kept."""
     # As it stands in the address, spaces included: what is kept shows nothing of anyone's address.
-    asked = {name: value for name, value in context["question"].data.items() if value}
+    filters = {name: value for name, value in context["question"].data.items() if value}
     is_opened = bool(context.get("entry"))
     shown = {"question": context["question"], "entry": is_opened}
-    if asked.keys() - {"why"} or asked.get("why", WHYS[0]) not in WHYS:
+    if filters.keys() - {"why"} or filters.get("why", WHYS[0]) not in WHYS:
         return render_to_string("curation/_filters.html", shown)
-    form = asked.get("why", ""), is_opened, get_language()
+    form = filters.get("why", ""), is_opened, get_language()
     if form not in _unused_filters:
         _unused_filters[form] = render_to_string("curation/_filters.html", shown)
     return _unused_filters[form]

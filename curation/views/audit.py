@@ -55,9 +55,9 @@ def audit_log(request: HttpRequest) -> HttpResponse:
     actor.require("admin")
     question = form.question
     page = read_audit_log(actor, question, offset=offset_in(request)) if question else None
-    asked = request.GET.copy()
-    asked.pop("offset", None)
-    context = {"form": form, "page": page, "asked": asked.urlencode()}
+    parameters = request.GET.copy()
+    parameters.pop("offset", None)
+    context = {"form": form, "page": page, "asked": parameters.urlencode()}
     return render(request, "curation/audit.html", context, status=200 if question else 422)
 
 

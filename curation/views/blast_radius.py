@@ -57,8 +57,8 @@ def _edits_of(request: HttpRequest, entry_id: int) -> dict[str, Any]:
     given = {name: request.POST[name] for name in EDITABLE if request.POST.get(name)}
     if not given:
         return {}
-    wanted = validate_arguments(approve_global, {**given, "entry_id": entry_id, "action": "edit", "revision": 1})
-    return {name: wanted[name] for name in given}
+    arguments = validate_arguments(approve_global, {**given, "entry_id": entry_id, "action": "edit", "revision": 1})
+    return {name: arguments[name] for name in given}
 
 
 def _triggers_of(request: HttpRequest, entry: CompanyEntry) -> list[str]:
@@ -66,6 +66,6 @@ def _triggers_of(request: HttpRequest, entry: CompanyEntry) -> list[str]:
     triggers: list[str] = entry.triggers
     if (given := request.POST.get("triggers")) is not None:
         lines = [line.strip() for line in given.splitlines() if line.strip()]
-        wanted = {"triggers": lines, "entry_id": entry.pk, "action": "edit", "revision": 1}
-        triggers = validate_arguments(approve_global, wanted)["triggers"]
+        arguments = {"triggers": lines, "entry_id": entry.pk, "action": "edit", "revision": 1}
+        triggers = validate_arguments(approve_global, arguments)["triggers"]
     return triggers

@@ -134,8 +134,8 @@ def _page(
 
 def _address_parts(request: HttpRequest, back: str) -> str:
     """Return the filters of the queue and the page to go back to, as they are sent along with the decision."""
-    asked = query_string(request)
-    return f"{asked}{'&' if asked else '?'}{urlencode({'next': back})}" if back else asked
+    query = query_string(request)
+    return f"{query}{'&' if query else '?'}{urlencode({'next': back})}" if back else query
 
 
 def _cards(actor: Actor, found: ProposalCluster, sent: QueryDict) -> Any:

@@ -109,8 +109,8 @@ def verifying(request: HttpRequest) -> HttpResponse:
     if not chosen:
         messages.info(request, _("Nothing is selected, so nothing was verified."))
         return redirect("company-due")
-    wanted = {"entry_ids": list(chosen), "action": "verify", "revisions": chosen}
-    _tell_of(request, carry_out(decide_many, actor, wanted))
+    arguments = {"entry_ids": list(chosen), "action": "verify", "revisions": chosen}
+    _tell_of(request, carry_out(decide_many, actor, arguments))
     return redirect("company-due")
 
 

@@ -50,11 +50,11 @@ def entry(request: HttpRequest, pk: int) -> HttpResponse:
 def discussing(request: HttpRequest, pk: int) -> HttpResponse:
     """Add a comment."""
     form = Saying(request.POST, auto_id="comment-%s")
-    said = form.carry_out(comment, actor_of(request), entry_id=pk)
-    if said is None:
+    saved = form.carry_out(comment, actor_of(request), entry_id=pk)
+    if saved is None:
         return _page(request, pk, status=422, comment=form)
     tell(request, _("Your comment is visible to everyone who may read this."))
-    return redirect(f"{reverse('company-entry', args=[pk])}#comment-{said.pk}")
+    return redirect(f"{reverse('company-entry', args=[pk])}#comment-{saved.pk}")
 
 
 @own_page
@@ -89,8 +89,8 @@ def deciding(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def undoing(request: HttpRequest, pk: int) -> HttpResponse:
     """Undo the decision that was just made."""
-    wanted = {"entry_id": pk, "action": "undo", "revision": request.GET.get("revision", "")}
-    carry_out(approve_global, actor_of(request), wanted)
+    arguments = {"entry_id": pk, "action": "undo", "revision": request.GET.get("revision", "")}
+    carry_out(approve_global, actor_of(request), arguments)
     tell(request, _("Undone: it is as it was before."))
     return redirect("company-entry", pk)
 
@@ -114,17 +114,17 @@ def leveling(request: HttpRequest, pk: int) -> HttpResponse:
     actor = actor_of(request)
     actor.require("curate")
     names = ("level", "team", "revision")
-    wanted = {"entry_id": pk, **{name: request.POST.get(name, "") for name in names}}
-    review = carry_out(set_trigger_level, actor, wanted)
+    arguments = {"entry_id": pk, **{name: request.POST.get(name, "") for name in names}}
+    review = carry_out(set_trigger_level, actor, arguments)
     undo = f"{reverse('company-undo', args=[pk])}?revision={review.entry.revision}"
     tell(request, _("%(notes)s Applies to hooks within minutes.") % {"notes": review.notes}, undo=undo)
     return redirect(f"{reverse('company-entry', args=[pk])}#triggers")
 
 
 def _decide(actor: Actor, pk: int, action: str, values: dict[str, Any], sent: QueryDict) -> Decision:
-    wanted = {**values, "entry_id": pk, "action": action, "revision": sent.get("revision", "")}
-    wanted["losing"] = sent.getlist("losing")
-    decided: Decision = carry_out(approve_global, actor, wanted)
+    arguments = {**values, "entry_id": pk, "action": action, "revision": sent.get("revision", "")}
+    arguments["losing"] = sent.getlist("losing")
+    decided: Decision = carry_out(approve_global, actor, arguments)
     return decided
 
 

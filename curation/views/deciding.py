@@ -73,8 +73,8 @@ def read_selection(sent: QueryDict) -> dict[int, int | None]:
 
 def _decide(actor: Actor, chosen: dict[int, int | None], action: str, values: dict[str, Any]) -> Decisions:
     revisions = {str(number): revision for number, revision in chosen.items() if revision is not None}
-    wanted = {**values, "entry_ids": list(chosen), "action": action, "revisions": revisions}
-    done: Decisions = carry_out(decide_many, actor, wanted)
+    arguments = {**values, "entry_ids": list(chosen), "action": action, "revisions": revisions}
+    done: Decisions = carry_out(decide_many, actor, arguments)
     return done
 
 
@@ -113,9 +113,9 @@ def undoing(request: HttpRequest, entry_id: int) -> HttpResponse:
     """Undo the decision that was just made, and open what it was about again, with what was typed."""
     actor = actor_of(request)
     undone = readable_entry(actor, entry_id)  # Who may not read it hears no more than that there is no such entry.
-    wanted = {"entry_id": entry_id, "action": "undo", "revision": request.POST.get("revision", "")}
+    arguments = {"entry_id": entry_id, "action": "undo", "revision": request.POST.get("revision", "")}
     try:
-        carry_out(approve_global, actor, wanted)
+        carry_out(approve_global, actor, arguments)
     except (Conflict, Invalid) as refusal:
         messages.error(request, _("Not undone: %(refusal)s") % {"refusal": in_language(str(refusal))})
     return redirect(address_of(undone, request))
@@ -143,26 +143,26 @@ def attempt_of(action: str, form: DecisionForm, sent: QueryDict) -> Attempt:
 
 def decide(actor: Actor, entry: CompanyEntry, action: str, values: dict[str, Any], sent: QueryDict) -> Decision:
     """Carry out the decision of a form, at the revision that the form showed."""
-    wanted = {**values, "entry_id": entry.pk, "action": action, "revision": sent.get("revision", "")}
-    wanted["losing"] = sent.getlist("losing")
+    arguments = {**values, "entry_id": entry.pk, "action": action, "revision": sent.get("revision", "")}
+    arguments["losing"] = sent.getlist("losing")
     if action == "edit" and not entry.is_approved:
-        wanted["action"] = "approve"
+        arguments["action"] = "approve"
     if action == "merge":
-        return _merge(actor, {**wanted, **{name: sent.get(name, "") for name in ("into", "into_revision")}})
+        return _merge(actor, {**arguments, **{name: sent.get(name, "") for name in ("into", "into_revision")}})
     if action == "supersede":
-        wanted["into"] = sent.get("into", "")
-    decided: Decision = carry_out(approve_global, actor, wanted)
+        arguments["into"] = sent.get("into", "")
+    decided: Decision = carry_out(approve_global, actor, arguments)
     return decided
 
 
 @transaction.atomic
 def _merge(actor: Actor, values: dict[str, Any]) -> Decision:
     """Merge into an entry, which is changed only where the curator changed its text."""
-    wanted = validate_arguments(approve_global, values)
+    arguments = validate_arguments(approve_global, values)
     # Take the advisory lock first, as everywhere: locking the rows in another order could deadlock.
     wait_for_pairs()
-    entry_to_change(wanted["entry_id"], revision=wanted["revision"])
-    target = entry_to_change(wanted["into"], revision=wanted["into_revision"])
-    if same_text(target, wanted["content"]):
-        del wanted["content"]
-    return approve_global(actor, **wanted)
+    entry_to_change(arguments["entry_id"], revision=arguments["revision"])
+    target = entry_to_change(arguments["into"], revision=arguments["into_revision"])
+    if same_text(target, arguments["content"]):
+        del arguments["content"]
+    return approve_global(actor, **arguments)

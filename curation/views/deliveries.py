@@ -24,8 +24,8 @@ def deliveries(request: HttpRequest) -> HttpResponse:
     actor, wanted = actor_of(request), request.GET.get("state", "")
     counts = count_deliveries(actor)
     state = wanted if wanted in STATES else "waiting"
-    asked = {"state": state, "limit": DELIVERIES_SHOWN, "offset": offset_in(request)}
-    page = carry_out(list_deliveries, actor, asked)
+    filters = {"state": state, "limit": DELIVERIES_SHOWN, "offset": offset_in(request)}
+    page = carry_out(list_deliveries, actor, filters)
     context = {"page": page, "state": state, "sections": _sections(counts, state)}
     return render(request, "curation/deliveries.html", context)
 

@@ -59,8 +59,8 @@ def tell_story(actor: Actor, detail: CompanyEntryDetail) -> list[StoryStep]:
     """Return all that the actor may know of an entry's life, the latest first."""
     steps = [_tell_decision(review) for review in detail.history]
     steps += [
-        StoryStep(f"comment-{said.pk}", said.created_at, _("Commented on"), said.by_name, prose=said.text)
-        for said in detail.comments
+        StoryStep(f"comment-{one.pk}", one.created_at, _("Commented on"), one.by_name, prose=one.text)
+        for one in detail.comments
     ]
     for tell in _TELLING:
         steps += tell(actor, detail.entry)
@@ -125,7 +125,7 @@ def _tell_use(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
     mine = Q(user=actor.user)
     # Others' sessions are only counted; nothing else of them is read.
     with rls_bypass():
-        told = Serving.objects.filter(kind=Kind.COMPANY, source_id=str(entry.pk)).aggregate(
+        totals = Serving.objects.filter(kind=Kind.COMPANY, source_id=str(entry.pk)).aggregate(
             sessions=Count("pk"),
             **count_said("cited", actor.user),
             **count_said("misled", actor.user),
@@ -136,29 +136,29 @@ def _tell_use(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
             my_first=Min("at", filter=mine),
             my_last=Max("at", filter=mine),
         )
-    if own := told["my_sessions"]:
-        since = timezone.localtime(told["my_first"])
-        said = _say_told(len(own), told["my_cited"], told["my_misled"])
+    if own := totals["my_sessions"]:
+        since = timezone.localtime(totals["my_first"])
+        note = _say_told(len(own), totals["my_cited"], totals["my_misled"])
         yield StoryStep(
             "told-to-you",
-            told["my_last"],
+            totals["my_last"],
             _("Sent to your agents"),
-            notes=_("%(said)s First on %(day)s.") % {"said": said, "day": date_format(since, _("j F Y"))},
+            notes=_("%(said)s First on %(day)s.") % {"said": note, "day": date_format(since, _("j F Y"))},
             address=reverse("memory-session", args=[own[0]]),
             link=_("The last session that received it"),
         )
-    if settings.BIGMIND_MODE != "personal" and told["others"] >= COLLEAGUES:
+    if settings.BIGMIND_MODE != "personal" and totals["others"] >= COLLEAGUES:
         # Where few of them said so, the number would tell of one of them.
         helped, harmed = (
-            told[f"all_{one}"] if may_be_told(told[f"others_{one}"]) else None for one in ("cited", "misled")
+            totals[f"all_{one}"] if may_be_told(totals[f"others_{one}"]) else None for one in ("cited", "misled")
         )
-        said = _say_told(told["sessions"], helped, harmed)
+        note = _say_told(totals["sessions"], helped, harmed)
         yield StoryStep(
             "told",
-            told["last"],
+            totals["last"],
             _("Sent to the team’s agents"),
             notes=_("%(said)s Those were sessions of %(people)s people.")
-            % {"said": said, "people": write_number(told["people"])},
+            % {"said": note, "people": write_number(totals["people"])},
             address=f"{reverse('insights-knowledge')}?whose=everybody",
             link=_("Impact of company knowledge"),
         )
@@ -188,12 +188,12 @@ def _tell_firings(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
         return
     for one in count_firings_by_level(actor, Kind.COMPANY, entry.pk):
         if one.my_last:
-            said = _say_fired(one.level, one.my_count, one.my_brought)
+            note = _say_fired(one.level, one.my_count, one.my_brought)
             yield StoryStep(
                 f"fired-{one.level}-for-you",
                 one.my_last,
                 _("Fired for your agents"),
-                notes=said,
+                notes=note,
                 address=_place(entry.pk, "triggers"),
                 link=_("What they were about to do"),
             )
@@ -259,12 +259,12 @@ def _tell_last_check(detail: CompanyEntryDetail) -> Iterator[StoryStep]:
     if any(review.action == Action.CHECK and review.created_at >= moment for review in detail.history):
         return
     found = Counter(check.verdict for check in checks if check.commit == last.commit)
-    said = ", ".join(f"{write_number(number)} {word_of(verdict)}" for verdict, number in sorted(found.items()))
+    note = ", ".join(f"{write_number(number)} {word_of(verdict)}" for verdict, number in sorted(found.items()))
     yield StoryStep(
         "last-check",
         moment,
         _("Checked against the code"),
-        notes=_("Places that it rests on, at commit %(what)s: %(said)s.") % {"what": last.commit[:12], "said": said},
+        notes=_("Places that it rests on, at commit %(what)s: %(said)s.") % {"what": last.commit[:12], "said": note},
         address=_place(detail.entry.pk, "code"),
         link=_("The code it rests on"),
     )
@@ -275,8 +275,8 @@ def _tell_complaints(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
     if not may_decide(actor):
         return
     with rls_bypass():
-        said = Feedback.objects.filter(kind=Kind.COMPANY, source_id=str(entry.pk), verdict__in=COMPLAINTS)
-        complaints = list(said.select_related("user", "agent").order_by("created_at", "pk"))
+        feedback = Feedback.objects.filter(kind=Kind.COMPANY, source_id=str(entry.pk), verdict__in=COMPLAINTS)
+        complaints = list(feedback.select_related("user", "agent").order_by("created_at", "pk"))
     for one in complaints:
         yield StoryStep(
             f"feedback-{one.pk}",

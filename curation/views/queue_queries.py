@@ -98,8 +98,8 @@ def tabs(question: QueueQuestion, summary: QueueSummary) -> list[Tab]:
 
 def query_string(request: HttpRequest) -> str:
     """Return the filters as a query string for the next page; an empty string if there are none."""
-    asked = {name: request.GET.get(name, "").strip() for name in QueueQuestion.base_fields}
-    used = {name: value for name, value in asked.items() if value}
+    values = {name: request.GET.get(name, "").strip() for name in QueueQuestion.base_fields}
+    used = {name: value for name, value in values.items() if value}
     return f"?{urlencode(used)}" if used else ""
 
 

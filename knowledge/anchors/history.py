@@ -59,8 +59,8 @@ class Repository:
 
     def find_commit(self, name: str) -> str:
         """Return the id of a commit; empty if this clone has none of that name."""
-        asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-        return self._git(*asked, may_fail=True).decode().strip()
+        command = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        return self._git(*command, may_fail=True).decode().strip()
 
     def write_tree(self) -> str:
         """Return the id of the tree that the next commit would have."""

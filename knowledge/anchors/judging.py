@@ -367,5 +367,5 @@ def _words(text: str) -> set[str]:
 
 def _contains(text: str, part: str) -> bool:
     """Return whether a text has another in it as whole words."""
-    inside, wanted = f" {' '.join(_pieces(text))} ", " ".join(_pieces(_plain_value(part)))
-    return bool(wanted) and f" {wanted} " in inside
+    inside, part_text = f" {' '.join(_pieces(text))} ", " ".join(_pieces(_plain_value(part)))
+    return bool(part_text) and f" {part_text} " in inside

@@ -94,8 +94,8 @@ def is_outside(requirement: str, stated: str) -> bool | None:
         return None
     if not re.search(r"[<>=~!^]", stated):
         # `18.x` and `1.*` name a beginning, as `18` does; `1.2 - 1.4` of npm is left unread.
-        wanted, has = stated.lstrip("v").rstrip(".xX*").split("."), found[0].split(".")
-        return None if " " in stated else wanted != [""] and has[: len(wanted)] != wanted
+        expected, has = stated.lstrip("v").rstrip(".xX*").split("."), found[0].split(".")
+        return None if " " in stated else expected != [""] and has[: len(expected)] != expected
     try:
         return Version(found[0]) not in SpecifierSet(_as_specifier(stated), prereleases=True)
     except ValueError:  # A number of thousands of digits, too: both errors of the package are this one.
@@ -106,8 +106,8 @@ def version_in(version: str, text: str) -> str:
     """Return the longest beginning of a version, of two parts at least, that stands in a text; empty if none does."""
     found = _NUMBERS.search(version)
     whole = f"{found[0]}." if found else ""
-    said = {one for one in _NUMBERS.findall(text) if "." in one}
-    return max((one for one in said if whole.startswith(f"{one}.")), key=len, default="")
+    versions = {one for one in _NUMBERS.findall(text) if "." in one}
+    return max((one for one in versions if whole.startswith(f"{one}.")), key=len, default="")
 
 
 def same_length(requirement: str, stated: str) -> str:
@@ -235,8 +235,8 @@ def _read_lists(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     tables = [_within(source, name) for source in (document, poetry) for name in _LISTS]
     tables += [_within(group, "dependencies") for group in _within(poetry, "group").values()]
     for table in tables:
-        for name, asked in table.items():
-            version = asked.get("version", "") if isinstance(asked, Mapping) else asked
+        for name, requirement in table.items():
+            version = requirement.get("version", "") if isinstance(requirement, Mapping) else requirement
             yield name, str(version)
     packages = document.get("package")
     for package in packages if isinstance(packages, list) else []:
@@ -252,9 +252,9 @@ def _requirements(lines: list[str]) -> Iterator[tuple[str, str]]:
         plain = line.partition(";")[0].partition(" #")[0].strip().strip("\"',").rstrip(" \\")
         if found := _NAME.match(plain):
             rest = plain[found.end() :].strip()
-            asked = (rest.partition("]")[2] if rest.startswith("[") else rest).strip(" ()")
-            if not asked or asked[0] in "<>=~!@":
-                yield found[0], asked
+            constraint = (rest.partition("]")[2] if rest.startswith("[") else rest).strip(" ()")
+            if not constraint or constraint[0] in "<>=~!@":
+                yield found[0], constraint
 
 
 def _go_modules(text: str) -> Iterator[tuple[str, str]]:

@@ -85,8 +85,8 @@ def as_document(done: Verification) -> dict[str, Any]:
 def counts(done: Verification) -> str:
     """Return how many entries are affected, in words."""
     numbers = [(AnchorVerdict.FALSE, "false"), (AnchorVerdict.DOUBTFUL, "doubtful"), (AnchorVerdict.MOVED, "moved")]
-    told = [f"{len(done.of(verdict))} {word}" for verdict, word in numbers]
-    return f"{', '.join(told)}, of {len(done.results)} entries that cite this repository"
+    counts_in_words = [f"{len(done.of(verdict))} {word}" for verdict, word in numbers]
+    return f"{', '.join(counts_in_words)}, of {len(done.results)} entries that cite this repository"
 
 
 def difference(result: EntryResult) -> list[str]:

@@ -156,9 +156,9 @@ def verify(
                 comparison = _compare_since(repository, comparisons, base or anchor.commit, head)
                 findings.append(comparison.judge(anchor, entry.text))
         # Without a repository of its own an anchor may belong to any: only where its file is does it say something.
-        told = [each for each in findings if each.verdict is not AnchorVerdict.UNKNOWN or each.anchor.repository]
-        if told:
-            results.append(EntryResult(entry, told))
+        reported = [each for each in findings if each.verdict is not AnchorVerdict.UNKNOWN or each.anchor.repository]
+        if reported:
+            results.append(EntryResult(entry, reported))
     return Verification(name, base, head, results)
 
 

@@ -79,16 +79,16 @@ def rank_tables(name: str, request: str, scope: App | None) -> list[RankedTable]
         .annotate(known=Count("entities"))
         .order_by("-last_seen", "pk")[:TABLES_RANKED]
     )
-    said = _words(request) - _words(name)
+    rest = _words(request) - _words(name)
     alike, chosen = _tables_of_names_like(name), _app_of_choice(name)
-    ways = _tables_of_ways(said, {table.app_id for table in tables})
+    ways = _tables_of_ways(rest, {table.app_id for table in tables})
     scores: dict[int, float] = {}
     for table in tables:
         fields = set().union(*(_words(str(one["name"])) for one in table.fields))
         scores[table.pk] = (
-            3 * _overlap(request, said, table.name)
-            + 2 * max(_overlap(request, said, one) for one in (table.app.name, *table.app.aliases))
-            + min(len(said & fields), 2)
+            3 * _overlap(request, rest, table.name)
+            + 2 * max(_overlap(request, rest, one) for one in (table.app.name, *table.app.aliases))
+            + min(len(rest & fields), 2)
             + 2 * (table.pk in alike)
             + 2 * (table.pk in ways)
             + 3 * (table.app_id == chosen)
@@ -172,14 +172,14 @@ def _words(text: str) -> set[str]:
     return {word for word in re.findall(r"\w+", text.casefold().replace("_", " ")) if len(word) >= SHORTEST_WORD}
 
 
-def _overlap(request: str, said: set[str], name: str) -> float:
+def _overlap(request: str, rest: set[str], name: str) -> float:
     """How much of a name is among the words that were said, 0 to 1: in the singular or the plural alike."""
-    phrase, asked = (" ".join(re.findall(r"\w+", text.casefold())) for text in (name, request))
+    phrase, request_words = (" ".join(re.findall(r"\w+", text.casefold())) for text in (name, request))
     # `R&D` has no word that is long enough to tell, and some languages put no space between words.
-    if phrase and (f" {phrase} " in f" {asked} " or (not phrase.isascii() and phrase in asked)):
+    if phrase and (f" {phrase} " in f" {request_words} " or (not phrase.isascii() and phrase in request_words)):
         return 1.0
     words = _words(name)
-    best = (process.extractOne(word, said, scorer=fuzz.ratio, score_cutoff=WORD_ALIKE) for word in words)
+    best = (process.extractOne(word, rest, scorer=fuzz.ratio, score_cutoff=WORD_ALIKE) for word in words)
     return sum(one is not None for one in best) / len(words) if words else 0.0
 
 
@@ -197,7 +197,7 @@ def _app_of_choice(name: str) -> int | None:
     return AmbiguousName.objects.filter(look_up=fold_name(name)).values_list("default_app_id", flat=True).first()
 
 
-def _tables_of_ways(said: set[str], apps: Iterable[int]) -> set[int]:
+def _tables_of_ways(rest: set[str], apps: Iterable[int]) -> set[int]:
     """The tables of workflows that the request seems to ask for."""
     ways = AppWorkflow.objects.filter(app_id__in=apps).exclude(table=None).values_list("table_id", "trigger")
-    return {table for table, trigger in ways if table and len(said & _words(trigger)) >= 2}
+    return {table for table, trigger in ways if table and len(rest & _words(trigger)) >= 2}

@@ -102,9 +102,9 @@ def how_to_mend(problems: Mapping[str, str]) -> str:
     """Say what to do about workflows that name a field that is gone, by their names; nothing where none does."""
     if not problems:
         return ""
-    told = "; ".join(f"{mention(name)} {problem}" for name, problem in list(problems.items())[:TOLD])
+    listed = "; ".join(f"{mention(name)} {problem}" for name, problem in list(problems.items())[:TOLD])
     return (
-        f" Careful: the workflow {told}. Find out which field takes its place, ask the user if that is not plain, and "
+        f" Careful: the workflow {listed}. Find out which field takes its place, ask the user if unsure, and "
         "hand the workflow to app_learn with it."
     )
 

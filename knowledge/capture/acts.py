@@ -57,15 +57,15 @@ def keep_acts(actor: Actor, client: str, acts: Sequence[NotedAct]) -> None:
     policy = policy_of(actor)
     if policy.acts == ActRecord.OFF:
         return
-    wanted = [act for act in acts if not is_excluded(policy, act.folder)]
-    if not wanted:
+    kept_acts = [act for act in acts if not is_excluded(policy, act.folder)]
+    if not kept_acts:
         return
-    rows = [_row(actor, client, act) for act in wanted if act.command or act.paths or act.error or act.tool]
+    rows = [_row(actor, client, act) for act in kept_acts if act.command or act.paths or act.error or act.tool]
     Act.objects.bulk_create(rows, ignore_conflicts=True)
     _drop_beyond(actor)
     # Read again: an act that was reported before keeps its first row, and one that is too many has none.
     known = dict(
-        Act.objects.filter(user=actor.user, told_id__in=[one.told_id for one in wanted]).values_list("told_id", "pk")
+        Act.objects.filter(user=actor.user, told_id__in=[one.told_id for one in kept_acts]).values_list("told_id", "pk")
     )
     Firing.objects.bulk_create(
         [
@@ -83,7 +83,7 @@ def keep_acts(actor: Actor, client: str, acts: Sequence[NotedAct]) -> None:
                 conversation=act.conversation,
                 at=act.at,
             )
-            for act in wanted
+            for act in kept_acts
             for fired in _of_known_kinds(act.fired)
         ],
         ignore_conflicts=True,

@@ -98,7 +98,7 @@ def events_of(actor: Actor, conversation: Conversation, events: Sequence[HookEve
     """Return events with what was recalled, whether that was used, and what was kept and is still there."""
     titles = _titles(actor, conversation, events)
     ids = [pk for event in events for pk in event.chunks]
-    told = texts_by_id(actor.user, [pk for event in events for pk in event.texts or []])
+    texts = texts_by_id(actor.user, [pk for event in events for pk in event.texts or []])
     chunks = {chunk.pk: chunk for chunk in Chunk.objects.filter(user=actor.user, pk__in=ids)}
     return [
         ShownEvent(
@@ -108,7 +108,7 @@ def events_of(actor: Actor, conversation: Conversation, events: Sequence[HookEve
                 for line in event.recalled
             ],
             [chunks[pk] for pk in event.chunks if pk in chunks],
-            "\n".join(told[pk].text for pk in event.texts or []),
+            "\n".join(texts[pk].text for pk in event.texts or []),
         )
         for event in events
     ]

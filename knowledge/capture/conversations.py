@@ -32,7 +32,7 @@ def find_conversation(actor: Actor, report: HookReport) -> Conversation | None:
 def note_conversation(actor: Actor, report: HookReport, *, tools: int = 0) -> Conversation:
     """Return the conversation that a report is about, locked, made at its first report, and note that it is at work."""
     now = report.at or timezone.now()
-    told = {
+    reported = {
         "version": report.version[:60],
         "folder": report.folder[:1000],
         "repository": report.repository[:200],
@@ -42,11 +42,11 @@ def note_conversation(actor: Actor, report: HookReport, *, tools: int = 0) -> Co
         user=actor.user,
         client=report.client,
         client_id=_id_of(report),
-        defaults=told
+        defaults=reported
         | {"digest": digest_of_id(report.conversation), "started_at": now, "last_at": now, "tools": tools},
     )
     if not is_new:
-        changed = {name: value for name, value in told.items() if value and value != getattr(conversation, name)}
+        changed = {name: value for name, value in reported.items() if value and value != getattr(conversation, name)}
         for name, value in changed.items():
             setattr(conversation, name, value)
         # Reports that waited while BigMind was away arrive behind newer ones.

@@ -49,8 +49,8 @@ def forget_conversation(actor: Actor, *, conversation_id: RowId) -> Conversation
     conversation = own_conversation(actor, conversation_id)
     erase_captured(HookEvent.objects.filter(conversation=conversation))
     session = conversation.session
-    told = Act.objects.filter(user=actor.user, client=conversation.client, conversation=conversation.client_id)
-    told.delete()
+    acts = Act.objects.filter(user=actor.user, client=conversation.client, conversation=conversation.client_id)
+    acts.delete()
     delete_keeping_id(conversation)
     if session:
         erase_session(actor, session_id=str(session.pk))

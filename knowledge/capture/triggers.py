@@ -52,8 +52,8 @@ def renew_triggers(actor: Actor, signature: str) -> str:
     remembered, version = f"triggers:{actor.key.pk}", _version(actor, records=records)
     if signature and cache.get(remembered) == f"{version} {signature}":
         return ""
-    items, told, missing = _choose(actor)
-    texts = _json(told)
+    items, chosen, missing = _choose(actor)
+    texts = _json(chosen)
     digest = hashlib.sha256(texts.encode()).hexdigest()
     compared = _json({"records": records, "texts": digest, "items": items, "missing": missing})
     signed = hmac.new(actor.key.digest.encode(), compared.encode(), hashlib.sha256).hexdigest()
@@ -71,17 +71,17 @@ def guards_error() -> str:
 def _choose(actor: Actor) -> tuple[list[Item], dict[str, Item], list[str]]:
     """Return the items that fit, what each says, and the handles of guards that are missing."""
     items: list[Item] = []
-    told: dict[str, Item] = {}
+    chosen: dict[str, Item] = {}
     missing: list[str] = []
     room = SET_BYTES
     for item, says in _things(actor):
         room -= len(_json([item, says]).encode())
         if room >= 0 and item["t"]:
             items.append(item)
-            told[item["h"]] = says
+            chosen[item["h"]] = says
         elif item["l"] != TriggerLevel.SHADOW:
             missing.append(item["h"])
-    return items, told, missing
+    return items, chosen, missing
 
 
 def _json(value: Any) -> str:

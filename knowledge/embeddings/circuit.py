@@ -47,11 +47,11 @@ class Circuit:
         """
         if self.is_open():  # A call that began before the circuit opened has failed as well: not another failed probe.
             return
-        asked = retry_after or 0.0
+        pause = retry_after or 0.0
         if cache.get(self._key("trips")) or self._count("failures") >= FAILURES:
-            asked = max(asked, SHORTEST * 2 ** min(self._count("trips") - 1, 10))
-        if asked:
-            cache.set(self._key("open"), True, timeout=min(LONGEST, asked))
+            pause = max(pause, SHORTEST * 2 ** min(self._count("trips") - 1, 10))
+        if pause:
+            cache.set(self._key("open"), True, timeout=min(LONGEST, pause))
             cache.delete(self._key("probe"))
 
     def _count(self, part: str) -> int:

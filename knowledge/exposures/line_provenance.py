@@ -18,27 +18,29 @@ Thing = tuple[str, str]
 
 def lineages_of(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     """Return the lineage of each of these lines of a receipt, as far as its owner may know it."""
-    told = {("profile", id): _("from your profile") for kind, id in things if kind == "profile"}
-    told |= _of_company(user, things) | _of_facts(user, things) | _of_sessions(user, things) | _of_others(user, things)
-    gone = [thing for thing in things if thing not in told]
-    return told | _of_erased(user, gone)
+    lineages = {("profile", id): _("from your profile") for kind, id in things if kind == "profile"}
+    lineages |= (
+        _of_company(user, things) | _of_facts(user, things) | _of_sessions(user, things) | _of_others(user, things)
+    )
+    gone = [thing for thing in things if thing not in lineages]
+    return lineages | _of_erased(user, gone)
 
 
 def _of_company(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     numbers = [int(id) for kind, id in things if kind in ("company", "decision")]
     entries = CompanyEntry.objects.readable_by(user, curator=False).filter(pk__in=numbers)
-    told: dict[Thing, str] = {}
+    lineages: dict[Thing, str] = {}
     for entry in entries.select_related("proposed_by", "decided_by"):
         gone = _("someone who has left")
-        said = _("proposed by %(by)s, %(day)s") % {
+        words = _("proposed by %(by)s, %(day)s") % {
             "by": entry.proposed_by or gone,
             "day": day_of(entry.created_at),
         }
         if entry.decided_at:
             decided = {"by": entry.decided_by or gone, "day": day_of(entry.decided_at)}
-            said += _("; decided by %(by)s, %(day)s") % decided
-        told["company", str(entry.pk)] = told["decision", str(entry.pk)] = said
-    return told
+            words += _("; decided by %(by)s, %(day)s") % decided
+        lineages["company", str(entry.pk)] = lineages["decision", str(entry.pk)] = words
+    return lineages
 
 
 def _of_facts(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
@@ -62,41 +64,41 @@ def _of_sessions(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
 
 def _of_others(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     """Say through which agent the user stored what else is shown of theirs."""
-    told: dict[Thing, str] = {}
+    lineages: dict[Thing, str] = {}
     others = {kind for kind, _id in things if kind in Kind.values} - {Kind.FACT, Kind.COMPANY}
     for written in sorted(others):
         ids = [id for kind, id in things if kind == written]
-        told |= {(written, id): through for id, through in _writers(user, Kind(written), ids).items()}
-    return told
+        lineages |= {(written, id): through for id, through in _writers(user, Kind(written), ids).items()}
+    return lineages
 
 
 def _of_erased(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     """Name the report that erased each missing item, if one lists it."""
-    wanted: dict[str, list[str]] = {}
+    missing: dict[str, list[str]] = {}
     for kind, id in things:
         if kind in OWN:
-            wanted.setdefault(KIND_OF_WORD[kind].value, []).append(id)
-    reports = erasures_of(user, wanted) if wanted else {}
-    told: dict[Thing, str] = {}
+            missing.setdefault(KIND_OF_WORD[kind].value, []).append(id)
+    reports = erasures_of(user, missing) if missing else {}
+    lineages: dict[Thing, str] = {}
     for kind, id in things:
         report = reports.get((KIND_OF_WORD[kind].value, id)) if kind in OWN else None
         if report:
-            told[kind, id] = _("erased on %(day)s (report %(report)s)") % {
+            lineages[kind, id] = _("erased on %(day)s (report %(report)s)") % {
                 "day": day_of(report.at),
                 "report": report.pk,
             }
-    return told
+    return lineages
 
 
 def _writers(user: User, kind: Kind, ids: Iterable[object]) -> dict[str, str]:
     """Through which agent, or with which key, each thing was first stored."""
     rows = Writing.objects.filter(user=user, kind=kind, made=True, source_id__in=[str(id) for id in ids])
-    told: dict[str, str] = {}
+    lineages: dict[str, str] = {}
     for row in rows.select_related("agent", "key").order_by("at", "pk"):
         writer = row.agent or row.key
         through = _("from you, through %(writer)s") % {"writer": writer} if writer else _("from you")
-        told.setdefault(row.source_id, through)
-    return told
+        lineages.setdefault(row.source_id, through)
+    return lineages
 
 
 def day_of(moment: datetime) -> str:

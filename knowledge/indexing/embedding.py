@@ -355,10 +355,10 @@ def _mark_all(space: EmbeddingSpace) -> None:
     _unless_refused(partial(drop_indexes, space))
     with transaction.atomic():
         _take_time()
-        asked = EmbeddingSpace.objects.select_for_update(no_key=True).filter(pk=space.pk).exclude(again_from=None)
-        if asked.exists():
+        spaces = EmbeddingSpace.objects.select_for_update(no_key=True).filter(pk=space.pk).exclude(again_from=None)
+        if spaces.exists():
             _free(space.vectors.all()).update(not_before=timezone.now(), trouble=AGAIN)
-            asked.update(again_from=None)
+            spaces.update(again_from=None)
 
 
 def _free(rows: QuerySet[PassageVector]) -> QuerySet[PassageVector]:

@@ -109,13 +109,13 @@ def _rewrite(sources: Sequence[Source]) -> int:
 
 def _free(sources: Sequence[Source]) -> dict[Source, list[Passage]]:
     """The passages of those things of which nobody changes any passage or vector, locked in the order of who erases."""
-    wanted = Passage.objects.filter(kind__in={kind for kind, _ in sources}, source_id__in=[id for _, id in sources])
-    vectors = PassageVector.objects.filter(passage__in=wanted)
+    passages = Passage.objects.filter(kind__in={kind for kind, _ in sources}, source_id__in=[id for _, id in sources])
+    vectors = PassageVector.objects.filter(passage__in=passages)
     locked = set(vectors.select_for_update(skip_locked=True).order_by("pk").values_list("pk", flat=True))
     busy = set(vectors.exclude(pk__in=locked).values_list("passage", flat=True))
-    free = {passage.pk: passage for passage in wanted.defer("lexemes").select_for_update(skip_locked=True)}
+    free = {passage.pk: passage for passage in passages.defer("lexemes").select_for_update(skip_locked=True)}
     found: dict[Source, list[int]] = {}
-    for pk, kind, source_id in wanted.order_by("ordinal").values_list("pk", "kind", "source_id"):
+    for pk, kind, source_id in passages.order_by("ordinal").values_list("pk", "kind", "source_id"):
         found.setdefault((kind, source_id), []).append(pk)
     available = free.keys() - busy
     return {source: [free[pk] for pk in found[source]] for source in sources if available.issuperset(found[source])}

@@ -345,21 +345,21 @@ class _SourceImport:
         # So that what hangs below these, in the next generation, finds its parent.
         self.known |= _ids([digest(row.content) for row in rows.values()])
 
-    def _store(self, told: Mapping[str, SourceEntry], rows: Mapping[str, NewEntry]) -> None:
+    def _store(self, new_entries: Mapping[str, SourceEntry], rows: Mapping[str, NewEntry]) -> None:
         """Store new entries, and where each came from."""
         keys = {digest(row.content): key for key, row in rows.items()}
-        ids, authors = self._ids_kept(told.values()), self._authors(told.values())
+        ids, authors = self._ids_kept(new_entries.values()), self._authors(new_entries.values())
         stored = store_new(
             Entry(
                 digest=text,
-                id=ids.get(told[key].id) or uuid4(),
-                created_by=authors.get((told[key].created_by or "").casefold(), self.actor.user),
+                id=ids.get(new_entries[key].id) or uuid4(),
+                created_by=authors.get((new_entries[key].created_by or "").casefold(), self.actor.user),
                 **rows[key].columns(),
             )
             for text, key in keys.items()
         )
         for entry in stored:
-            source_entry = told[keys[entry.digest]]
+            source_entry = new_entries[keys[entry.digest]]
             entry.provenance = self._mark(source_entry)
             if self.restores:
                 entry.created_at = source_entry.created_at or entry.created_at
@@ -367,9 +367,9 @@ class _SourceImport:
         Entry.objects.bulk_update(stored, ["provenance", "created_at", "updated_at"])
 
     def _ids_kept(self, entries: Iterable[SourceEntry]) -> dict[UUID | None, UUID]:
-        told = {entry.id for entry in entries if entry.id and self.restores}
-        taken = set(Entry.objects.filter(pk__in=told).values_list("pk", flat=True))
-        return {one: one for one in told - taken}
+        ids = {entry.id for entry in entries if entry.id and self.restores}
+        taken = set(Entry.objects.filter(pk__in=ids).values_list("pk", flat=True))
+        return {one: one for one in ids - taken}
 
     def _authors(self, entries: Iterable[SourceEntry]) -> dict[str, User]:
         names = {entry.created_by.casefold() for entry in entries if entry.created_by and self.restores}
@@ -458,29 +458,29 @@ class _SourceImport:
 
     def _mark(self, entry: SourceEntry) -> dict[str, Any]:
         author = {"created_by": entry.created_by} if entry.created_by else {}
-        told = {**author, "source": self.source, "place": entry.key, "origin": entry.fingerprint()}
-        said = {name: getattr(entry, name) for name in ("roles", "tags", "confidence", "metadata")}
-        return {**told, **said, "text": digest(entry.content)}
+        provenance = {**author, "source": self.source, "place": entry.key, "origin": entry.fingerprint()}
+        metadata = {name: getattr(entry, name) for name in ("roles", "tags", "confidence", "metadata")}
+        return {**provenance, **metadata, "text": digest(entry.content)}
 
 
 def _changes_from(before: Entry, entry: SourceEntry, is_reworded: bool) -> dict[str, Any]:
     """Return what the source says again. What only changed here since, such as tags or a confidence, stays."""
-    said = before.provenance
+    stored = before.provenance
     changes: dict[str, Any] = {"content": entry.content} if is_reworded else {}
     for name in ("roles", "tags"):
         # Entries that an older version imported lack the source's digests: then the source wins.
-        if getattr(before, name) == said.get(name, getattr(before, name)):
+        if getattr(before, name) == stored.get(name, getattr(before, name)):
             changes[name] = getattr(entry, name)
-    if said.get("confidence") != entry.confidence:
+    if stored.get("confidence") != entry.confidence:
         changes["confidence"] = entry.confidence
     return changes
 
 
 def _metadata_changes(before: Entry, entry: SourceEntry) -> dict[str, Any]:
     """Return the metadata that the source says again, null for what it no longer says; what was changed here stays."""
-    said = before.provenance.get("metadata", {})
-    names = said.keys() | entry.metadata.keys()
-    followed = (name for name in names if name not in said or before.metadata.get(name) == said[name])
+    metadata = before.provenance.get("metadata", {})
+    names = metadata.keys() | entry.metadata.keys()
+    followed = (name for name in names if name not in metadata or before.metadata.get(name) == metadata[name])
     return {name: entry.metadata.get(name) for name in followed}
 
 

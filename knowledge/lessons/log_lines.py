@@ -154,8 +154,8 @@ def lines_of(text: str) -> list[LogLine]:
         if not plain:
             lines.append(EMPTY)
             continue
-        told = _message_in_json(plain)
-        lines += [_line(part) for part in (told.split("\n") if told else [plain])]
+        message = _message_in_json(plain)
+        lines += [_line(part) for part in (message.split("\n") if message else [plain])]
     return lines
 
 
@@ -180,13 +180,13 @@ def _message_in_json(line: str) -> str:
     if not line.startswith("{"):
         return ""
     try:
-        told = json.loads(line)
+        record = json.loads(line)
     except (ValueError, RecursionError):
         return ""
-    inner = told.get("err") or told.get("error") or told.get("exception")
+    inner = record.get("err") or record.get("error") or record.get("exception")
     inner = inner if isinstance(inner, dict) else {"message": inner}
-    texts = [inner.get("stack"), told.get("stack"), told.get("exc_info"), inner.get("message"), told.get("msg")]
-    return next((text for text in [*texts, told.get("message")] if isinstance(text, str) and text), "")
+    texts = [inner.get("stack"), record.get("stack"), record.get("exc_info"), inner.get("message"), record.get("msg")]
+    return next((text for text in [*texts, record.get("message")] if isinstance(text, str) and text), "")
 
 
 def _line(text: str) -> LogLine:

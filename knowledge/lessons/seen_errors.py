@@ -35,9 +35,9 @@ def keep_fingerprints(entries: Iterable[Entry]) -> None:
 
 def entries_quoting(error: SeenError) -> list[Quoted]:
     """Return the entries that quote this error, those with the very same one first."""
-    wanted = [fingerprint for fingerprint in (error.fingerprint, error.by_headline) if fingerprint]
+    fingerprints = [fingerprint for fingerprint in (error.fingerprint, error.by_headline) if fingerprint]
     found: dict[UUID, bool] = {}
-    for row in EntryFingerprint.objects.filter(fingerprint__in=wanted):
+    for row in EntryFingerprint.objects.filter(fingerprint__in=fingerprints):
         # With a headline alone on either side there is nothing that could differ.
         is_same = row.fingerprint == error.fingerprint or not row.has_place
         found[row.entry_id] = found.get(row.entry_id, False) or is_same

@@ -141,14 +141,14 @@ def _with_words(rows: QuerySet[Any], kind: str, what: str, moment: str, *title: 
     """Rows with their moment, kind and title. Without a word of its own an event is called by the row's status."""
     named = Concat(title[0], Value("/"), title[1], output_field=TextField()) if len(title) > 1 else F(title[0])
     about = {} if "project" in column_names(rows.model) else {"project": Value("")}
-    said: QuerySet[Any] = rows.order_by().annotate(
+    matching: QuerySet[Any] = rows.order_by().annotate(
         **about,
         at=F(moment),
         kind=Value(kind, output_field=CharField()),
         what=Cast(F("status") if not what else Value(what), TextField()),
         called=Left(Cast(named, TextField()), TITLE_CHARS),
     )
-    return said
+    return matching
 
 
 def _as_events(rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -169,5 +169,5 @@ def _as_events(rows: QuerySet[Any]) -> QuerySet[Any]:
             "newer_": Value(None, output_field=TextField()),
         }
     columns = ("at", "kind", "what", "thing", "called", "project", *other)
-    told: QuerySet[Any] = rows.annotate(thing=Cast("pk", TextField()), **other).values_list(*columns)
-    return told
+    values: QuerySet[Any] = rows.annotate(thing=Cast("pk", TextField()), **other).values_list(*columns)
+    return values

@@ -184,8 +184,8 @@ class Fact(HasNumber, PrivateModel, Anchored):
         What says no day holds since it was stored.
         """
         newer = self.superseded_by
-        said = [day for day in (self.valid_until, newer and newer.valid_from) if day]
-        if self.valid_from or not (said and min(said) <= self.created_at):
+        days = [day for day in (self.valid_until, newer and newer.valid_from) if day]
+        if self.valid_from or not (days and min(days) <= self.created_at):
             return self.valid_from or self.created_at
         return None
 

@@ -24,8 +24,8 @@ def text_of(thing: Any) -> str:
 
 def find_signs(thing: Any) -> list[str]:
     """Return the kinds of signs that hardly ever have an innocent reason, in all that a shared thing says."""
-    said = (str(getattr(thing, name, "") or "") for name in MAP_TEXTS)
-    return [one.kind for one in find_warnings("\n".join([text_of(thing), *filter(None, said)]))]
+    texts = (str(getattr(thing, name, "") or "") for name in MAP_TEXTS)
+    return [one.kind for one in find_warnings("\n".join([text_of(thing), *filter(None, texts)]))]
 
 
 def signs_of(thing: Any) -> list[str]:

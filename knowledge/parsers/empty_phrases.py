@@ -115,12 +115,14 @@ def says_nothing(text: str) -> bool:
 def row_says_nothing(headings: Sequence[str], cells: Sequence[str]) -> bool:
     """Whether a row of a table tells nobody anything: dashes, or names of what is counted and how many there were."""
     named = dict(zip_longest(headings, cells[: len(headings)], fillvalue=""))
-    told = [cell for cell in cells if not _is_empty(words_of(cell))]
+    filled = [cell for cell in cells if not _is_empty(words_of(cell))]
     if any(not _names_row(heading) for heading in named):
         # A number, a date and an owner alone are a row that nobody filled in.
-        told = [cell for heading, cell in named.items() if cell in told and not _names_row(heading)]
+        filled = [cell for heading, cell in named.items() if cell in filled and not _names_row(heading)]
     counts = set(_words(" ".join(headings))) <= _OF_COUNTS | _ROLES
-    return not told or (counts and all(_is_amount(cell) or set(_words(cell)) <= _OF_COUNTS | _ROLES for cell in told))
+    return not filled or (
+        counts and all(_is_amount(cell) or set(_words(cell)) <= _OF_COUNTS | _ROLES for cell in filled)
+    )
 
 
 def _names_row(heading: str) -> bool:

@@ -164,11 +164,11 @@ def _stories(outline: Outline) -> list[Story]:
         else:
             heading = section.title
         _collect(current, heading, section.blocks)
-    told = [story for story in stories.values() if story.narrative or story.lessons]
+    complete = [story for story in stories.values() if story.narrative or story.lessons]
     for story in stories.values():
-        if story not in told:
+        if story not in complete:
             leave_out(story.id or story.title)
-    return told
+    return complete
 
 
 def _below_the_title(outline: Outline) -> list[OutlineSection]:

@@ -230,7 +230,7 @@ def _move_below(source: ParsedSource, keys: Keys) -> Iterator[SourceEntry]:
         yield moved.model_copy(update={"origin": moved.fingerprint()})
 
 
-def find_sources(folder: Path, wanted: Callable[[str], bool] | None = None) -> list[Path]:
+def find_sources(folder: Path, accept: Callable[[str], bool] | None = None) -> list[Path]:
     """Return the files in a folder that a parser reads, in a stable order, without following links.
 
     Args:
@@ -243,7 +243,7 @@ def find_sources(folder: Path, wanted: Callable[[str], bool] | None = None) -> l
         raise Invalid(f"{folder.name} is not a folder.", hint="Give the path of a folder, not of a link to one.")
     found: list[Path] = []
     size = 0
-    for path in _files(folder, FOLDER_DEPTH, wanted or is_source):
+    for path in _files(folder, FOLDER_DEPTH, accept or is_source):
         size += path.lstat().st_size
         found.append(path)
         if len(found) > FILES:
@@ -253,14 +253,14 @@ def find_sources(folder: Path, wanted: Callable[[str], bool] | None = None) -> l
     return found
 
 
-def _files(folder: Path, depth: int, wanted: Callable[[str], bool]) -> Iterator[Path]:
+def _files(folder: Path, depth: int, accept: Callable[[str], bool]) -> Iterator[Path]:
     with os.scandir(folder) as found:
         inside = sorted(found, key=lambda one: one.name)
     for one in inside:
         if one.is_dir(follow_symlinks=False):
             if depth and _is_worth_entering(one.name):
-                yield from _files(Path(one.path), depth - 1, wanted)
-        elif one.is_file(follow_symlinks=False) and wanted(one.name):
+                yield from _files(Path(one.path), depth - 1, accept)
+        elif one.is_file(follow_symlinks=False) and accept(one.name):
             yield Path(one.path)
 
 

@@ -98,7 +98,9 @@ def _experts(reasons: Iterable[tuple[UUID, ReasonShape]]) -> list[ExpertShape]:
         of_each.setdefault(person, []).append(reason)
     users = User.objects.in_bulk(list(of_each))
     return [
-        ExpertShape(username=user.username, name=str(user), role=user.role, score=told[0].score, reasons=told[:REASONS])
-        for pk, told in of_each.items()
+        ExpertShape(
+            username=user.username, name=str(user), role=user.role, score=findings[0].score, reasons=findings[:REASONS]
+        )
+        for pk, findings in of_each.items()
         if (user := users.get(pk))
     ]

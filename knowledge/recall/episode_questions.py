@@ -169,7 +169,7 @@ def read_episode_question(query: str, *, timed: Collection[str] = ()) -> Episode
         return None
     core = _without_politeness(words)
     for ask, phrases in _WHOLE.items():
-        if any(_is_whole(said, phrase, timed) for phrase in phrases for said in (core, words)):
+        if any(_is_whole(rest, phrase, timed) for phrase in phrases for rest in (core, words)):
             return EpisodeQuestion(ask)
     for ask, phrases in _ABOUT.items():
         for phrase in phrases:

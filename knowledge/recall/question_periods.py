@@ -131,9 +131,9 @@ def _day_of_event(actor: Actor, words: Sequence[str]) -> datetime | None:
     facts = Fact.objects.of(actor.user).in_bulk([int(one.source_id) for one in passages if one.kind == Kind.FACT])
     for passage in passages:
         fact = facts.get(int(passage.source_id)) if passage.kind == Kind.FACT else None
-        said = find_period(passage.words, now=passage.created_at)
+        period = find_period(passage.words, now=passage.created_at)
         is_decision = fact is not None and fact.category == Category.DECISION
-        day = (said and said.start) or (fact and fact.valid_from) or (passage.created_at if is_decision else None)
+        day = (period and period.start) or (fact and fact.valid_from) or (passage.created_at if is_decision else None)
         if day and day <= timezone.now():
             return day
     return None

@@ -63,10 +63,10 @@ def is_listed_whole(words: Sequence[str], among: SearchedCollections) -> bool:
 
     The longest command that the words begin with decides; where they begin with none, the collection of the program.
     """
-    wanted = {" ".join(words[:length]) for length in range(1, len(words) + 1)}
+    prefixes = {" ".join(words[:length]) for length in range(1, len(words) + 1)}
     programs = [one.program for one in among.all if one.program]
-    wanted |= {f"{program} {words_}" for program in programs for words_ in list(wanted)}
-    forms = among.references().filter(kind=ReferenceType.COMMAND, name__in=wanted).values_list("name", "form")
+    prefixes |= {f"{program} {words_}" for program in programs for words_ in list(prefixes)}
+    forms = among.references().filter(kind=ReferenceType.COMMAND, name__in=prefixes).values_list("name", "form")
     by_length = sorted(forms, key=lambda found: -len(found[0]))
     if by_length:
         longest = [form for name, form in by_length if len(name.split()) == len(by_length[0][0].split())]
@@ -196,17 +196,17 @@ def cover(actor: Actor, *, collection: CollectionName) -> Coverage:
     """Report how well a collection is covered: what there is, what is missing, what drifted, what is asked for."""
     found = see_collection(actor, collection=collection)
     there = Reference.objects.current().filter(collection=found)
-    said = Feedback.objects.filter(kind=Kind.REFERENCE, verdict__in=COMPLAINTS, settled_at=None)
-    wrong = said.annotate(about=Cast("source_id", UUIDField())).values("about")
-    asked = _list_used(actor, found)
+    complaints = Feedback.objects.filter(kind=Kind.REFERENCE, verdict__in=COMPLAINTS, settled_at=None)
+    wrong = complaints.annotate(about=Cast("source_id", UUIDField())).values("about")
+    used = _list_used(actor, found)
     return Coverage(
         collection=found,
         kinds=list(there.order_by("kind", "category").values_list("kind", "category").annotate(Count("pk"))),
         missing=[_missing(there, *gap) for gap in _GAPS],
         drifts=list(open_drifts().filter(reference__collection=found)[: 5 * SHOWN]),
         imports=list(found.imports.select_related("by").order_by("-at")[:SHOWN]),
-        asked=list(there.filter(pk__in=asked[:SHOWN]).select_related("use").order_by("-use__asked", "name")),
-        number_asked=len(asked),
+        asked=list(there.filter(pk__in=used[:SHOWN]).select_related("use").order_by("-use__asked", "name")),
+        number_asked=len(used),
         complained=list(there.filter(pk__in=wrong).order_by("name", "title")[:SHOWN]),
     )
 

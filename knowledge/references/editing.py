@@ -151,16 +151,16 @@ def get_api_endpoint(
     """
     among = select_collections(collection)
     request = _request(path, method)
-    asked = f"{request.method} {request.path}".strip()
+    query = f"{request.method} {request.path}".strip()
     endpoints = [match.reference for match in find_endpoints(request, among)]
     chosen = [one for one in endpoints if not request.method or one.method == request.method]
     if not chosen:
-        note_unanswered(actor, asked)
-        return FoundEndpoint(asked, None, endpoints, nearest_references(asked, among, request=request))
+        note_unanswered(actor, query)
+        return FoundEndpoint(query, None, endpoints, nearest_references(query, among, request=request))
     if len(chosen) > 1:
-        return FoundEndpoint(asked, None, chosen)
+        return FoundEndpoint(query, None, chosen)
     count_use(actor, [chosen[0].pk])
-    return FoundEndpoint(asked, chosen[0], endpoints)
+    return FoundEndpoint(query, chosen[0], endpoints)
 
 
 def get_reference(actor: Actor, *, reference_id: ReferenceId) -> Reference:
@@ -251,9 +251,9 @@ def count_use(actor: Actor, ids: Iterable[UUID]) -> None:
         log.warning("What was looked up was not counted.", error=error)
 
 
-def note_unanswered(actor: Actor, asked: str) -> None:
+def note_unanswered(actor: Actor, query: str) -> None:
     """Record a name that was not found: what agents look for in vain is what the documentation lacks."""
-    note_sent(Sent(actor, question=QuestionRecord(asked, None, Findings([], 0, fallback=False))))
+    note_sent(Sent(actor, question=QuestionRecord(query, None, Findings([], 0, fallback=False))))
 
 
 def _request(path: str, method: str | None) -> Request:

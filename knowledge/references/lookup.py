@@ -194,13 +194,13 @@ _BY_SORT = Case(
 )
 
 
-def _spellings(asked: str, among: SearchedCollections) -> set[str]:
+def _spellings(query: str, among: SearchedCollections) -> set[str]:
     """Return the possible spellings of a name: unchanged, and with each program that may have been left out."""
     programs = among.programs
     # `helios get users` claims that there is such a command, so no alias is read into what follows the program.
-    if not asked or any(asked == name or asked.startswith(f"{name} ") for name in programs):
-        return {asked} - {""}
-    return {asked, *(f"{name} {asked}" for name in programs)}
+    if not query or any(query == name or query.startswith(f"{name} ") for name in programs):
+        return {query} - {""}
+    return {query, *(f"{name} {query}" for name in programs)}
 
 
 def _names_of(lookups: Iterable[str], among: SearchedCollections, *, kind: str = "") -> list[ReferenceName]:
@@ -215,9 +215,9 @@ def is_value(word: str) -> bool:
     return bool(_VALUE.search(word))
 
 
-def _has_the_same_options(said: str, typed: Sequence[str]) -> bool:
+def _has_the_same_options(line: str, typed: Sequence[str]) -> bool:
     """Return whether a name has a dash where a line has one: `docker --version` is not `docker version`."""
-    return [word for word in said.split() if word.startswith("-")] == [word for word in typed if word.startswith("-")]
+    return [word for word in line.split() if word.startswith("-")] == [word for word in typed if word.startswith("-")]
 
 
 def _can_follow(rest: Sequence[str], command: Reference) -> bool:
@@ -246,16 +246,16 @@ def nearest_references(
     return list(dict.fromkeys(shown[name] for name in best))[:SUGGESTIONS]
 
 
-def _scores(asked: str, names: Iterable[str], among: SearchedCollections) -> Mapping[str, float]:
+def _scores(query: str, names: Iterable[str], among: SearchedCollections) -> Mapping[str, float]:
     """Return the similarity of each name, by words with synonyms unified, or by letters."""
     programs, synonyms = among.programs, among.synonyms
     spelling = {name: _bare(name, programs) for name in names}
     meaning = {name: canonical(bare.split(), synonyms) for name, bare in spelling.items()}
-    wanted = _bare(asked, programs)
+    bare_query = _bare(query, programs)
     scores: dict[str, float] = {}
     for choices, sought, scorer in (
-        (meaning, canonical(wanted.split(), synonyms), fuzz.token_sort_ratio),
-        (spelling, wanted, fuzz.ratio),
+        (meaning, canonical(bare_query.split(), synonyms), fuzz.token_sort_ratio),
+        (spelling, bare_query, fuzz.ratio),
     ):
         for _, score, name in process.extract(sought, choices, scorer=scorer, limit=20, score_cutoff=ALIKE):
             scores[name] = max(score, scores.get(name, 0.0))

@@ -143,9 +143,9 @@ def wish_in(question: str, synonyms: Synonyms) -> Wish:
     """Return what a question asks for. Only its first word is taken for a verb: issue, store and set are nouns, too."""
     words = _words(question[_LEADS_IN.match(question).end() :])  # type: ignore[union-attr]
     stems = stems_of(words)
-    said = [word for word in words if stems[word] and word not in _ANYBODY]
+    known_words = [word for word in words if stems[word] and word not in _ANYBODY]
     asks = bool(words) and (words[0] in _ASKS or "many" in words)
-    first = said[0] if said and not asks else ""
+    first = known_words[0] if known_words and not asks else ""
     follows = words[words.index(first) + 1 :] if first else words
     act = "read" if asks else _ACT_OF.get(first, "")
     if not act and len(words) > 2 and follows and follows[0] in _OBJECT_FOLLOWS:
@@ -154,7 +154,7 @@ def wish_in(question: str, synonyms: Synonyms) -> Wish:
     for word in follows if act else words:
         if word in _PREPOSITIONS and objects:
             break
-        if word in said:
+        if word in known_words:
             objects.append(stems[word])
     pairs = [(one, other) for one, other in pairwise(words) if stems[one] and stems[other]]
     joined = {one + other: frozenset({stems[one], stems[other]}) for one, other in pairs}
@@ -162,22 +162,22 @@ def wish_in(question: str, synonyms: Synonyms) -> Wish:
         if stems[one] and stems[other] and stems[third]:
             joined[one + other + third] = frozenset({stems[one], stems[other], stems[third]})
     compounds = {stem: joined[word] for word, stem in stems_of(joined).items() if stem}
-    terms = list(dict.fromkeys(stems[word] for word in said))
+    terms = list(dict.fromkeys(stems[word] for word in known_words))
     verb = stems[first] if first in _PLAIN else ""
     return Wish(terms, verb, act, objects, bool(_LISTS & set(words)), compounds, synonyms)
 
 
 def stems_of(words: Iterable[str]) -> dict[str, str]:
     """Return the English stem of each word, empty for words that say nothing, such as “the”. Stems are kept."""
-    wanted = set(words)
-    if missing := [word for word in wanted if word not in _stems]:
+    unknown = set(words)
+    if missing := [word for word in unknown if word not in _stems]:
         if len(_stems) > _MOST_STEMS:
             _stems.clear()
-            missing = list(wanted)
+            missing = list(unknown)
         with read_cursor() as cursor:
             cursor.execute(_STEMS, [missing])
             _stems.update({word: stem or "" for word, stem in cursor.fetchall()})
-    return {word: _stems[word] for word in wanted}
+    return {word: _stems[word] for word in unknown}
 
 
 @dataclass(frozen=True)
@@ -325,8 +325,8 @@ def _segments(path: str) -> list[str]:
     """Return what a path names, without parameters and what only says which API it is."""
     segments = [one for one in path.split("?")[0].split("/") if one]
     forms = path_form("/" + "/".join(segments)).split("/")[1:]
-    told = zip(segments, forms, strict=False)
-    return [one for one, form in told if PARAMETER not in form and not _BASE.fullmatch(form)]
+    pairs = zip(segments, forms, strict=False)
+    return [one for one, form in pairs if PARAMETER not in form and not _BASE.fullmatch(form)]
 
 
 def score_fields(wish: Wish, card: Card, weights: Mapping[str, float], size: int) -> FieldScore:
@@ -357,12 +357,12 @@ def score_fields(wish: Wish, card: Card, weights: Mapping[str, float], size: int
     def share_asked(words: Iterable[str]) -> float:
         every = list(words)
         known = [weights.get(word, usual) for word in every]
-        asked = sum(known)
+        total = sum(known)
         hit = sum(
             weight * (1.0 if wish.act and _acts_by_stem().get(word) == wish.act else matched.get(word, 0.0))
             for word, weight in zip(every, known, strict=True)
         )
-        return hit / asked if asked else 0.0
+        return hit / total if total else 0.0
 
     title = max(share_asked(card.title), *(_ALIAS * share_asked(alias) for alias in card.aliases), 0.0)
     path = share_asked(card.path) if card.path else title

@@ -41,12 +41,12 @@ def suggest_words(query: str, *, names: Iterable[str], texts: Iterable[str] = ()
         names: Topics, tags and keys that the user may see.
         texts: Texts that were found: each of their words is a possible correction.
     """
-    asked, known = _WORD.findall(query.casefold()), list(dict.fromkeys(names))
+    words, known = _WORD.findall(query.casefold()), list(dict.fromkeys(names))
     choices = {word: name for name in known for word in (name.casefold(), *_WORD.findall(name.casefold()))}
     choices = {word: word for text in texts for word in _WORD.findall(text.casefold())} | choices
     near = [
         (score, choices[word])
-        for one in dict.fromkeys([*asked, query.casefold().strip()])
+        for one in dict.fromkeys([*words, query.casefold().strip()])
         if len(one) >= SHORTEST and one not in choices and not is_common(one)
         for word, score, _ in process.extract(one, list(choices), scorer=fuzz.ratio, score_cutoff=MISSPELT)
         if len(word) >= SHORTEST

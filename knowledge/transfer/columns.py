@@ -19,15 +19,15 @@ class CarriedColumns(BaseModel):
     """Base of them."""
 
     @classmethod
-    def values(cls, told: BaseModel) -> dict[str, Any]:
+    def values(cls, document: BaseModel) -> dict[str, Any]:
         """Return these columns of a document's item or of a draft, as a row stores them."""
-        return {name: getattr(told, name) for name in cls.model_fields}
+        return {name: getattr(document, name) for name in cls.model_fields}
 
     @classmethod
-    def different(cls, row: Model, told: BaseModel) -> list[str]:
-        """Return the columns of which something was said, and something else than the row says."""
-        said = {name: getattr(told, name) for name in cls.model_fields if name in told.model_fields_set}
-        return [name for name, value in said.items() if value not in (None, "", []) and value != getattr(row, name)]
+    def different(cls, row: Model, document: BaseModel) -> list[str]:
+        """Return the columns of which something was given, and something else than the row says."""
+        given = {name: getattr(document, name) for name in cls.model_fields if name in document.model_fields_set}
+        return [name for name, value in given.items() if value not in (None, "", []) and value != getattr(row, name)]
 
 
 class ProfileColumns(CarriedColumns):
@@ -54,9 +54,9 @@ class FactColumns(CarriedColumns):
     deprecation_reason: LongText = ""
 
     @classmethod
-    def different(cls, row: Model, told: BaseModel) -> list[str]:
+    def different(cls, row: Model, document: BaseModel) -> list[str]:
         """Return the columns that say otherwise. Texts that differ in their spaces alone are one fact."""
-        return [name for name in super().different(row, told) if name != "fact"]
+        return [name for name in super().different(row, document) if name != "fact"]
 
 
 class SessionColumns(CarriedColumns):

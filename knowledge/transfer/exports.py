@@ -246,17 +246,17 @@ def whole_memory(actor: Actor) -> MemoryDocument:
         profile=None if profile.is_empty else ExportedProfile.of(profile),
         sharing=_export_sharing(user),
         feedback=[
-            ExportedFeedback.of(said, verdict=Usefulness(said.verdict))
-            for said in Feedback.objects.filter(user=user).order_by("created_at")
+            ExportedFeedback.of(feedback, verdict=Usefulness(feedback.verdict))
+            for feedback in Feedback.objects.filter(user=user).order_by("created_at")
         ],
         **parts,
     )
 
 
-def was_own(user: User, told: ExportedSession) -> bool:
+def was_own(user: User, exported: ExportedSession) -> bool:
     """Whether this BigMind once exported the session, under this id, for the same user."""
     try:
-        _PROOFS.unsign(f"{_claim(user.pk, told.id)}:{told.proof}")
+        _PROOFS.unsign(f"{_claim(user.pk, exported.id)}:{exported.proof}")
     except BadSignature:
         return False
     return True

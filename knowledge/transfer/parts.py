@@ -30,8 +30,8 @@ class ExportedModel(BaseModel):
         What an earlier version accepted, or the removal of a text has left, is exported; an import validates it.
         """
         columns = {name: str(field.validation_alias or name) for name, field in cls.model_fields.items()}
-        told = {name: getattr(row, at) for name, at in columns.items() if name not in other}
-        return cast("Self", cls.model_construct(**told, **other))
+        values = {name: getattr(row, at) for name, at in columns.items() if name not in other}
+        return cast("Self", cls.model_construct(**values, **other))
 
 
 class ExportedArchivable(ExportedModel):

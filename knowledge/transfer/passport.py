@@ -57,9 +57,11 @@ def files_for(actor: Actor, program: str) -> dict[str, bytes]:
     written = dict(take_out_files(actor.user, taken, program=program))
     items = list(_items(actor, format, written))
     places = write_items(format, [item for item, _ in items], written, taken)
-    told = [(places.get(number, next(iter(written), "")), item, source) for number, (item, source) in enumerate(items)]
+    placed = [
+        (places.get(number, next(iter(written), "")), item, source) for number, (item, source) in enumerate(items)
+    ]
     now = timezone.now().isoformat(timespec="seconds")
-    written[NAME] = provenance_file(program, now, str(actor.user), told).encode()
+    written[NAME] = provenance_file(program, now, str(actor.user), placed).encode()
     return written
 
 
@@ -124,9 +126,9 @@ def _fact(fact: ExportedFact) -> dict[str, Any]:
     return fields | ({"session": str(fact.source_session)} if fact.source_session else {})
 
 
-def _plain(told: BaseModel, kind: str) -> dict[str, Any]:
+def _plain(document: BaseModel, kind: str) -> dict[str, Any]:
     """The fields of an item as plain JSON, without those that say what is usual."""
-    fields = told.model_dump(mode="json", exclude_defaults=True)
+    fields = document.model_dump(mode="json", exclude_defaults=True)
     return {name: fields[name] for name in FIELDS[kind] if name in fields}
 
 
@@ -136,8 +138,8 @@ def _source_of(fact: ExportedFact) -> dict[str, Any]:
     )
 
 
-def _drop_empty(**told: Any) -> dict[str, Any]:
-    return {name: str(value) for name, value in told.items() if value}
+def _drop_empty(**document: Any) -> dict[str, Any]:
+    return {name: str(value) for name, value in document.items() if value}
 
 
 def _add_to_list(kept: bytes, listing: str) -> bytes:

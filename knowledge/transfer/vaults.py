@@ -266,7 +266,7 @@ class NoteImport:
                 note.save(update_fields=["provenance"])
 
     def _provenance(self, page: PageDraft, number: int) -> dict[str, Any]:
-        told = {
+        fields = {
             "source": self.source,
             "place": page.place,
             "text": fingerprint(page.content),
@@ -275,7 +275,7 @@ class NoteImport:
             "url": page.url,
             "author": page.author,
         }
-        return {name: value for name, value in told.items() if value}
+        return {name: value for name, value in fields.items() if value}
 
     def _address(self, page: PageDraft) -> tuple[str, str]:
         return headline(page.folder, otherwise=self._domain), page.title

@@ -61,7 +61,7 @@ def setting_aside(request: HttpRequest, kind: str, thing_id: str) -> HttpRespons
     if kind != "fact":
         del form.fields["reason"]
     address = address_of(kind, thing.pk)
-    if form.attempt(lambda told: _set_aside(actor, kind, thing, told)):
+    if form.attempt(lambda values: _set_aside(actor, kind, thing, values)):
         tell(
             request,
             _("Set aside: “%(thing)s”. Your agents no longer get it.") % {"thing": thing},
@@ -111,8 +111,8 @@ def erasing(request: HttpRequest, kind: str, thing_id: str) -> HttpResponse:
     return render(request, "knowledge/erase.html", context)
 
 
-def _set_aside(actor: Actor, kind: str, thing: Any, told: dict[str, str]) -> Any:
-    reason = {"reason": told["reason"]} if told.get("reason") else {}
+def _set_aside(actor: Actor, kind: str, thing: Any, values: dict[str, str]) -> Any:
+    reason = {"reason": values["reason"]} if values.get("reason") else {}
     return carry_out(set_aside, actor, {"kind": kind, "id": str(thing.pk), **reason})
 
 

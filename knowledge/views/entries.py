@@ -135,7 +135,7 @@ class EntryQuestion(Question):
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request.GET)
-        asked = {name: request.GET.get(name, "").strip() for name in ("role", "project", "min_confidence")}
+        values = {name: request.GET.get(name, "").strip() for name in ("role", "project", "min_confidence")}
         projects = {name: name for name in projects_with_entries()}
         for name, label, known in (
             ("role", _("For whom"), ROLES),
@@ -143,7 +143,7 @@ class EntryQuestion(Question):
             ("min_confidence", _("Confidence"), CONFIDENCES),
         ):
             # What the address says is offered too, or sending the form would quietly drop it.
-            offered = known if asked[name] in {"", *known} else {**known, asked[name]: asked[name]}
+            offered = known if values[name] in {"", *known} else {**known, values[name]: values[name]}
             self.fields[name] = choice(offered.items(), blank=_("Any"), required=False, label=label)
         # What comes first unless something else is chosen is left unsaid: words that are added then rank by themselves.
         first, *rest = ("best", *ORDERS) if "query" in self.asked else ORDERS
@@ -178,8 +178,8 @@ def tag_facets(request: HttpRequest, form: EntryQuestion, listing: EntryListing 
     counts = {**dict.fromkeys(chosen), **(listing.tags if listing else {})}
     facets = []
     for tag, count in counts.items():
-        wanted = [other for other in chosen if other != tag] if tag in chosen else [*chosen, tag]
-        facets.append(Facet(tag, address_with(request, tags=", ".join(wanted)), count, tag in chosen))
+        tags_chosen = [other for other in chosen if other != tag] if tag in chosen else [*chosen, tag]
+        facets.append(Facet(tag, address_with(request, tags=", ".join(tags_chosen)), count, tag in chosen))
     return sorted(facets, key=lambda facet: not facet.is_chosen)
 
 
@@ -253,8 +253,8 @@ def entry_level(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     """Decide how far the triggers of an entry go, as a curator."""
     actor = actor_of(request)
     actor.require("curate")
-    wanted = {name: request.POST.get(name, "") for name in ("level", "team")}
-    carry_out(set_entry_trigger_level, actor, {"id": str(entry_id), **wanted})
+    values = {name: request.POST.get(name, "") for name in ("level", "team")}
+    carry_out(set_entry_trigger_level, actor, {"id": str(entry_id), **values})
     tell(request, _("Saved. Applies to hooks within minutes."))
     return redirect("kb-entry", entry_id)
 

@@ -97,12 +97,12 @@ def correct(actor: Actor, entry: Entry, values: dict[str, Any]) -> Entry:
         StaleCorrection: it was changed meanwhile.
     """
     sent = {name: value for name, value in values.items() if name != "seen"}
-    wanted = validate_arguments(update_entry, {"id": str(entry.pk), **sent})
+    arguments = validate_arguments(update_entry, {"id": str(entry.pk), **sent})
     # Locked, so that of two who save at once the second hears of it.
     stored = Entry.objects.select_for_update().filter(pk=entry.pk).first()
     if stored and not was_seen(stored.updated_at, values["seen"]):
         raise StaleCorrection(_("This entry was changed while you were editing it."), initial_of(stored))
-    return update_entry(actor, **wanted).entry
+    return update_entry(actor, **arguments).entry
 
 
 def readable(metadata: dict[str, Any]) -> str:

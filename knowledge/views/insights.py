@@ -50,9 +50,9 @@ class UseQuestion(Question):
 
     def links(self, name: str, choices: Sequence[tuple[str, str]]) -> list[Tab]:
         """Return a link for each choice of one field; the other field stays as it is."""
-        asked = {field: self.asked.get(field, "") for field in ("days", "whose")}
+        parameters = {field: self.asked.get(field, "") for field in ("days", "whose")}
         return [
-            Tab(label, f"?{urlencode({**asked, name: value})}", is_current=asked[name] == value)
+            Tab(label, f"?{urlencode({**parameters, name: value})}", is_current=parameters[name] == value)
             for value, label in choices
         ]
 
@@ -228,10 +228,10 @@ def _charts_of_knowledge(known: KnowledgeInsights) -> list[Chart | Ranking]:
 
 
 def _questions_without_answer(known: KnowledgeInsights) -> Chart:
-    asked = sum(number or 0 for _day, number in known.unanswered)
+    number_asked = sum(number or 0 for _day, number in known.unanswered)
     return Chart(
         _("Questions without an answer"),
-        _("Agents asked %(asked)s new questions to which nothing was known.") % {"asked": amount(asked)},
+        _("Agents asked %(asked)s new questions to which nothing was known.") % {"asked": amount(number_asked)},
         [day.day for day in known.growth],
         [Series(_("new questions"), [number for _day, number in known.unanswered], 4)],
         nothing=_("No new question went without an answer in these days."),

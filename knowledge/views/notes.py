@@ -99,9 +99,9 @@ def note_correction(request: HttpRequest, note_id: int) -> HttpResponse:
 @transaction.atomic
 def _edit(actor: Actor, note: Note, values: dict[str, Any]) -> Note:
     """Rename and rewrite, both or neither. The rules of writing come first: they name the fields of the form."""
-    wanted = validate_arguments(set_note, values)
-    rename_note(actor, domain=note.domain, key=note.key, new_domain=wanted["domain"], new_key=wanted["key"])
-    return set_note(actor, **wanted)
+    arguments = validate_arguments(set_note, values)
+    rename_note(actor, domain=note.domain, key=note.key, new_domain=arguments["domain"], new_key=arguments["key"])
+    return set_note(actor, **arguments)
 
 
 def _is_taken(actor: Actor, *, domain: str, key: str, **_: Any) -> bool:

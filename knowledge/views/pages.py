@@ -175,8 +175,8 @@ def project_field() -> forms.CharField:
 
 def anchors_field() -> forms.Field:
     """Return the field for the code that something rests on."""
-    told = gettext_lazy("One in each line: acme/shop#src/limits.py:RateLimiter.allow. Changes of it are reported.")
-    return Lines(rows=2, required=False, label=gettext_lazy("The code it rests on"), help_text=told)
+    help_text = gettext_lazy("One in each line: acme/shop#src/limits.py:RateLimiter.allow. Changes of it are reported.")
+    return Lines(rows=2, required=False, label=gettext_lazy("The code it rests on"), help_text=help_text)
 
 
 def confidence_field(**kwargs: Any) -> forms.CharField:

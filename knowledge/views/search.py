@@ -73,16 +73,16 @@ class Search(Question):
         self.fields["since"] = forms.CharField(required=False, widget=forms.DateInput(attrs={"type": "date"}))
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         """What the address says. One kind is a list of one."""
-        asked = super().asked
-        return {**asked, "kinds": [asked["kinds"]]} if "kinds" in asked else asked
+        values = super().asked
+        return {**values, "kinds": [values["kinds"]]} if "kinds" in values else values
 
     @property
     def address(self) -> str:
         """The question as the end of an address, from the beginning of its answer."""
-        asked = {name: value for name, value in self.asked.items() if name != "offset"}
-        return f"?{urlencode(asked, doseq=True)}"
+        parameters = {name: value for name, value in self.asked.items() if name != "offset"}
+        return f"?{urlencode(parameters, doseq=True)}"
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,10 @@ class NarrowedSearch(Search):
 
     def address_with(self, name: str, value: str) -> str:
         """The question with one filter set, or without it where `value` is empty, from the beginning of its answer."""
-        asked = {**{one: said for one, said in self.asked.items() if one != "offset"}, name: value}
-        return f"?{urlencode({one: said for one, said in asked.items() if said}, doseq=True)}"
+        parameters = {**{one: value_chosen for one, value_chosen in self.asked.items() if one != "offset"}, name: value}
+        return (
+            f"?{urlencode({one: value_chosen for one, value_chosen in parameters.items() if value_chosen}, doseq=True)}"
+        )
 
 
 @dataclass(frozen=True)

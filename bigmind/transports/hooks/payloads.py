@@ -156,12 +156,12 @@ def _own(payload: Payload) -> Payload:
 def _closing(sent: Any) -> Closing:
     if not isinstance(sent, Mapping):
         return Closing()
-    said = [message for message in _list(sent.get("messages"))[-MESSAGES:] if isinstance(message, Mapping)]
+    recent = [message for message in _list(sent.get("messages"))[-MESSAGES:] if isinstance(message, Mapping)]
     return Closing(
         files=_texts(sent.get("files")),
         commits=_texts(sent.get("commits")),
         messages=[
-            Said(_text(message, "role"), drop_hook_context(_text(message, "text", limit=None))) for message in said
+            Said(_text(message, "role"), drop_hook_context(_text(message, "text", limit=None))) for message in recent
         ],
     )
 

@@ -89,10 +89,10 @@ class HookView(APIView):
         body = _answer(actor, client, dialect, payload)
         if asks_for_settings(payload):
             with rls_scope(actor.user.pk):
-                told = acts_of(payload)
-                if told is not None:
-                    keep_acts(actor, client, told.acts)
-                triggers = None if told is None else renew_triggers(actor, told.signature)
+                acts = acts_of(payload)
+                if acts is not None:
+                    keep_acts(actor, client, acts.acts)
+                triggers = None if acts is None else renew_triggers(actor, acts.signature)
                 body = with_settings(body, policy_of(actor).never_folders, triggers)
         return _response(body)
 

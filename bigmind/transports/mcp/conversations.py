@@ -24,14 +24,14 @@ CONVERSATION_ARGUMENT = "bigmind_conversation"
 
 def bind_request(actor: Actor, caller: Caller, meta: Mapping[str, Any]) -> Actor:
     """Return the actor with the conversation that the metadata or a header names, and with its connection."""
-    told = _text_in(meta, *CONVERSATION_IDS)
+    conversation_id = _text_in(meta, *CONVERSATION_IDS)
     thread = _text_in(meta, "threadId")
-    named = told or caller.conversation
+    named = conversation_id or caller.conversation
     return replace(
         actor,
         conversation=digest_of_id(named) if named else "",
         connection=digest(caller.connection) if caller.connection else "",
-        sub_agent=thread[:100] if thread != told else "",
+        sub_agent=thread[:100] if thread != conversation_id else "",
     )
 
 

@@ -127,12 +127,17 @@ def _rules(context: RequestContext) -> AgentRules:
 
 
 def _filling(context: RequestContext, prompt: Prompt, rules: AgentRules, values: dict[str, str]) -> dict[str, Any]:
-    told = {**values, "writes": rules.writes, "how": rules.how_to_write, "rules": str(replace(rules, is_started=True))}
+    filled = {
+        **values,
+        "writes": rules.writes,
+        "how": rules.how_to_write,
+        "rules": str(replace(rules, is_started=True)),
+    }
     if not prompt.recalls:
-        return told
+        return filled
     # What opens a session reads the context, too; calling it after the prompt would read that twice.
     starts = prompt.recalls == READS_CONTEXT and rules.writes and not rules.has_hooks
     arguments = {argument: values[name] for name, argument in prompt.passes.items()}
     operation = CATALOGUE[STARTS if starts else prompt.recalls]
     recalled = perform(operation, context.actor, arguments, transport="mcp")
-    return {**told, "recalled": recalled.markdown()}
+    return {**filled, "recalled": recalled.markdown()}

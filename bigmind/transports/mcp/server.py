@@ -97,8 +97,8 @@ def server_instructions(toolsets: Collection[str] = DEFAULT_TOOLSETS, rules: Age
 
     A toolset alone is described in full. Of several, `core` is, and a line says what each of the others is for.
     """
-    asked = [name for name in TOOLSETS if name in toolsets or "all" in toolsets]
-    whole = ["core"] if "core" in asked else asked if len(asked) == 1 else []
+    chosen = [name for name in TOOLSETS if name in toolsets or "all" in toolsets]
+    whole = ["core"] if "core" in chosen else chosen if len(chosen) == 1 else []
     context = {
         "rules": rules,
         "texts": [
@@ -107,7 +107,7 @@ def server_instructions(toolsets: Collection[str] = DEFAULT_TOOLSETS, rules: Age
             else render_to_string(f"agent/greetings/{name}.md", using="agent").strip()
             for name in whole
         ],
-        "further": [(name, TOOLSETS[name]) for name in asked if name not in whole],
+        "further": [(name, TOOLSETS[name]) for name in chosen if name not in whole],
         "says_how": "core" not in whole and rules != BY_DEFAULT,
     }
     return render_to_string("agent/greetings/several.md", context, using="agent").strip()
@@ -156,8 +156,8 @@ def read_introduction(ctx: Context) -> ClientName | None:
     """Return how a client introduces itself in the handshake; None for any other request."""
     if ctx.method != "initialize":
         return None
-    said = (ctx.params or {}).get("clientInfo") or {}
-    return ClientName(str(said.get("name", "")), str(said.get("version", "")))
+    client = (ctx.params or {}).get("clientInfo") or {}
+    return ClientName(str(client.get("name", "")), str(client.get("version", "")))
 
 
 def _client(ctx: Context, caller: Caller) -> ClientName:

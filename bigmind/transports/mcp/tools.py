@@ -72,8 +72,8 @@ def call_tool(context: RequestContext, params: types.CallToolRequestParams) -> t
     reply = reply_of(context, outcome)
     if params.name in CATALOGUE:
         return reply
-    told = f"There is no tool {params.name[:40]}: this is the reply of {operation.name}."
-    return reply.model_copy(update={"content": [types.TextContent(text=told), *reply.content]})
+    note = f"There is no tool {params.name[:40]}: this is the reply of {operation.name}."
+    return reply.model_copy(update={"content": [types.TextContent(text=note), *reply.content]})
 
 
 def is_slow(params: types.CallToolRequestParams) -> bool:

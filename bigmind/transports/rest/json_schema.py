@@ -108,8 +108,10 @@ def _with_defaults_in_words(schema: dict[str, Any]) -> dict[str, Any]:
     for name, part in schema.get("properties", {}).items():
         rest = {key: value for key, value in part.items() if key != "default"}
         if part.get("default") not in (None, "", [], {}):
-            said = f"{part.get('description', '')} Default: {json.dumps(part['default'], ensure_ascii=False)}.".strip()
-            rest = {**rest, "description": said}
+            description = (
+                f"{part.get('description', '')} Default: {json.dumps(part['default'], ensure_ascii=False)}.".strip()
+            )
+            rest = {**rest, "description": description}
         properties[name] = rest
     return {**schema, "properties": properties} if properties else schema
 

@@ -30,15 +30,15 @@ def path_parameters(operation: Operation) -> list[str]:
     return _PARAMETER.findall(operation.path)
 
 
-def nearest_route(asked: str) -> str:
+def nearest_route(path: str) -> str:
     """Return the route that looks most like `asked`, or an empty text when none does."""
-    if not asked.endswith("/") and _fits(f"{asked}/"):
-        return f"{asked}/"
-    return next(iter(get_close_matches(asked[:200], _paths(), n=1, cutoff=0.7)), "")
+    if not path.endswith("/") and _fits(f"{path}/"):
+        return f"{path}/"
+    return next(iter(get_close_matches(path[:200], _paths(), n=1, cutoff=0.7)), "")
 
 
-def _fits(asked: str) -> bool:
-    return any(pattern.fullmatch(asked) for pattern in _patterns())
+def _fits(path: str) -> bool:
+    return any(pattern.fullmatch(path) for pattern in _patterns())
 
 
 @load_once

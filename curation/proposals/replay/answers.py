@@ -62,9 +62,9 @@ def replay(questions: Sequence[Asked], passages: Sequence[CompanyPassage], *, di
     return changed
 
 
-def _bytes_each(asked: Asked) -> int:
+def _bytes_each(question: Asked) -> int:
     """Return how many bytes the signs of a token have; 0 where the question has none."""
-    return len(asked.tokens) // len(asked.outline["places"]) if asked.tokens else 0
+    return len(question.tokens) // len(question.outline["places"]) if question.tokens else 0
 
 
 def _answer(

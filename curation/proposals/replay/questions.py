@@ -68,18 +68,18 @@ def read_outline(value: Any) -> Any:
 class ReplayedQuestion:
     """A question, with the weights of its words in both worlds."""
 
-    def __init__(self, asked: Asked, index: PassageIndex) -> None:
-        outline = asked.outline
-        self.asked, self.limit, self.index = asked, outline["limit"], index
+    def __init__(self, stored: Asked, index: PassageIndex) -> None:
+        outline = stored.outline
+        self.asked, self.limit, self.index = stored, outline["limit"], index
         self.terms = {word: others for word, *others in outline["terms"]}
         self.found = [index.find(word, others) for word, others in self.terms.items()]
         # A search of company knowledge alone weighs words by what company knowledge has; one of everything by the
         # counts of then, with what the decision adds or takes.
-        self.is_of_company = asked.how in {AskedForm.RECALL, AskedForm.COMPANY}
+        self.is_of_company = stored.how in {AskedForm.RECALL, AskedForm.COMPANY}
         self.has_changed_words = any(found.counts[0] != found.counts[1] for found in self.found)
         self.weights = self._in_both(self._weigh)
         self.shares = self._in_both(lambda world: np.array(self.weights[world]) / (sum(self.weights[world]) or 1.0))
-        self.only = asked.project if asked.how in {AskedForm.SEARCH, AskedForm.COMPANY} else ""
+        self.only = stored.project if stored.how in {AskedForm.SEARCH, AskedForm.COMPANY} else ""
         self.matched: dict[int, list[str]] = {}
 
     def _in_both(self, make: Callable[[int], _Made]) -> tuple[_Made, _Made]:

@@ -30,8 +30,8 @@ class _RankedPassages(NamedTuple):
 
 def score_meaning(questions: Sequence[ReplayedQuestion], index: PassageIndex) -> Scores:
     """Return the cosine of each question and each passage."""
-    asked = np.array([np.frombuffer(one.asked.vector, dtype=np.float16) for one in questions], dtype=np.float32)
-    return as_units(asked) @ index.vectors.T
+    vectors = np.array([np.frombuffer(one.asked.vector, dtype=np.float16) for one in questions], dtype=np.float32)
+    return as_units(vectors) @ index.vectors.T
 
 
 def find_near(

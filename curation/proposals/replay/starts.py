@@ -59,8 +59,8 @@ def replay_starts(starts: Sequence[Start], changes: Sequence[EntryChange]) -> li
     after = [one for one in before if one.pk not in ids] + [one.after for one in changes if one.after]
     behind = find_demoted({one.pk for one in [*before, *after]})
     old, new = _StartRanking(before, behind), _StartRanking(after, behind)
-    told = [ChangedStart(start, old.choose(start), new.choose(start)) for start in starts]
-    return [one for one in told if one.before != one.after]
+    changed = [ChangedStart(start, old.choose(start), new.choose(start)) for start in starts]
+    return [one for one in changed if one.before != one.after]
 
 
 class _StartRanking:

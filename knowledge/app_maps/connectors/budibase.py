@@ -79,7 +79,7 @@ class Budibase:
     ) -> list[DiscoveredRow]:
         """Return the rows whose field equals the value, or begins with it: at most `limit`, none of a lost table."""
         path = f"tables/{quote(table_id, safe='')}/rows/search"
-        asked = {
+        body = {
             "query": {"string" if loosely else "equal": {field: value}},
             # The value itself before what only begins with it.
             "sort": {"column": field, "order": "ascending", "type": "string"},
@@ -87,19 +87,19 @@ class Budibase:
             "limit": min(limit, PAGE_ROWS),
         }
         found = []
-        for row in self._all(path, asked, app_id=app_id, may_be_gone=True):
+        for row in self._all(path, body, app_id=app_id, may_be_gone=True):
             found.append(_row(row))
             if len(found) >= limit:
                 break
         return found
 
     def _all(
-        self, path: str, asked: Mapping[str, Any], *, app_id: str = "", may_be_gone: bool = False
+        self, path: str, query: Mapping[str, Any], *, app_id: str = "", may_be_gone: bool = False
     ) -> Iterator[dict[str, Any]]:
         """Yield what a search finds, page by page, for as long as the answer says that there is another."""
         bookmark: str | int | None = None
         for _ in range(PAGES):
-            body = {**asked, **({"bookmark": bookmark} if bookmark is not None else {})}
+            body = {**query, **({"bookmark": bookmark} if bookmark is not None else {})}
             reply = self.api.ask("POST", path, json=body, headers=_of_app(app_id))
             if reply is None:
                 if may_be_gone:

@@ -84,7 +84,7 @@ class WebApi:
         trusted = _trust(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
         client = client_for(self.url, verify=trusted)
         with deadline(HURRIED_SECONDS_EACH if self.is_hurried else SECONDS_EACH) as exchange:
-            asked = client.build_request(
+            request = client.build_request(
                 method,
                 f"{self.url}/{path}",
                 json=json,
@@ -93,7 +93,7 @@ class WebApi:
                 timeout=timeout,
             )
             try:
-                reply = client.send(asked, stream=True)
+                reply = client.send(request, stream=True)
                 body = self._body_of(reply)
             except httpx.TransportError as error:
                 if exchange.is_late:

@@ -121,8 +121,8 @@ def _server_of_all(maps: Sequence[AppMap]) -> str:
 def write_folder(known: AppMap) -> dict[str, str]:
     """Return the files of the tables of one app, for a folder of its own. What has a name and id alone needs none."""
     names = file_names([table.name for table in known.tables])
-    said = {*(one.table for one in known.entities), *(one.table for one in known.workflows)}
-    tables = [table for table in known.tables if table.fields or table.name in said]
+    mentioned = {*(one.table for one in known.entities), *(one.table for one in known.workflows)}
+    tables = [table for table in known.tables if table.fields or table.name in mentioned]
     return {f"{names[table.name]}.yaml": _table_file(known, table) for table in tables}
 
 

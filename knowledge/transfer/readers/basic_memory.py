@@ -61,9 +61,9 @@ def _observation(place: str, title: str, found: re.Match[str], fields: Mapping[s
 
 def _without_context(text: str) -> tuple[str, str]:
     """Divide `said (where)` into what is said and ` (where)`; the second part is empty where nothing is in brackets."""
-    said = text.rstrip()
-    begins = said.rfind("(", -CONTEXT_CHARS - 2)
-    inside = said[begins + 1 : -1]
-    if not said.endswith(")") or begins < 1 or not said[begins - 1].isspace() or ")" in inside or not inside:
+    stripped = text.rstrip()
+    begins = stripped.rfind("(", -CONTEXT_CHARS - 2)
+    inside = stripped[begins + 1 : -1]
+    if not stripped.endswith(")") or begins < 1 or not stripped[begins - 1].isspace() or ")" in inside or not inside:
         return text, ""
-    return said[:begins].rstrip(), f" ({inside})"
+    return stripped[:begins].rstrip(), f" ({inside})"

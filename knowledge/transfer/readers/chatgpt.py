@@ -30,31 +30,31 @@ def rows(bundle: Bundle) -> Iterator[Row]:
                 yield from _rows(place, element.value)
 
 
-def _rows(place: str, told: Any) -> Iterator[Row]:
-    if not isinstance(told, Mapping) or not isinstance(told.get("mapping"), Mapping):
+def _rows(place: str, record: Any) -> Iterator[Row]:
+    if not isinstance(record, Mapping) or not isinstance(record.get("mapping"), Mapping):
         yield Unread(place, "is no conversation.")
         return
-    source_id = told.get("conversation_id") or told.get("id")
+    source_id = record.get("conversation_id") or record.get("id")
     if not isinstance(source_id, str):
         yield Unread(place, "has no id.")
         return
-    branch = _branch(told)
+    branch = _branch(record)
     yield from _memories(place, branch)
     yield session_of(
         place,
         source_id,
         [message for node in branch if (message := _message(node))],
-        title=str(told.get("title") or ""),
+        title=str(record.get("title") or ""),
         program="ChatGPT",
-        started_at=moment_of(told.get("create_time")),
-        ended_at=moment_of(told.get("update_time")),
+        started_at=moment_of(record.get("create_time")),
+        ended_at=moment_of(record.get("update_time")),
     )
 
 
-def _branch(told: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _branch(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The messages of the branch that is shown, in order: answers that were asked for again leave others behind."""
-    nodes, branch, seen = told["mapping"], list[Mapping[str, Any]](), set[str]()
-    at = told.get("current_node")
+    nodes, branch, seen = record["mapping"], list[Mapping[str, Any]](), set[str]()
+    at = record.get("current_node")
     if not isinstance(at, str) or at not in nodes:
         # Whatever has no child ends a branch; the last of them is the newest.
         at = next(
@@ -72,34 +72,34 @@ def _branch(told: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return branch[::-1]
 
 
-def _message(told: Mapping[str, Any]) -> Message | None:
+def _message(record: Mapping[str, Any]) -> Message | None:
     """A message that was said to someone: not the calls of tools, and nothing that is hidden in the conversation."""
-    metadata = told.get("metadata")
+    metadata = record.get("metadata")
     is_hidden = isinstance(metadata, Mapping) and metadata.get("is_visually_hidden_from_conversation")
-    if is_hidden or told.get("recipient") not in (None, "all"):
+    if is_hidden or record.get("recipient") not in (None, "all"):
         return None
-    return Message(_role(told), _text(told), moment_of(told.get("create_time")))
+    return Message(_role(record), _text(record), moment_of(record.get("create_time")))
 
 
 def _memories(place: str, branch: list[Mapping[str, Any]]) -> Iterator[Row]:
     """What was sent to its memory, and the list of memories that a conversation began with."""
-    for told in branch:
-        content = told.get("content")
-        if told.get("recipient") == "bio":
-            text = _text(told)
-            made = moment_of(told.get("create_time"))
+    for message in branch:
+        content = message.get("content")
+        if message.get("recipient") == "bio":
+            text = _text(message)
+            made = moment_of(message.get("create_time"))
             fields = {"fact": text, "category": category_of(text, otherwise="identity"), "created_at": made}
             yield DraftRow(f"{place}, saved memory", FactDraft, fields)
         elif isinstance(content, Mapping) and content.get("content_type") == "model_editable_context":
             yield from facts_in(str(content.get("model_set_context") or ""), f"{place}, saved memories")
 
 
-def _role(told: Mapping[str, Any]) -> str:
-    return str(mapping(told.get("author")).get("role") or "")
+def _role(record: Mapping[str, Any]) -> str:
+    return str(mapping(record.get("author")).get("role") or "")
 
 
-def _text(told: Mapping[str, Any]) -> str:
-    content = told.get("content")
+def _text(record: Mapping[str, Any]) -> str:
+    content = record.get("content")
     if not isinstance(content, Mapping):
         return ""
     parts = content.get("parts")

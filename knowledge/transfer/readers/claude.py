@@ -44,48 +44,48 @@ def _elements(bundle: Bundle, name: str) -> Iterator[Element]:
             yield Element(1, 1, document_in(file, name))
 
 
-def _conversation(place: str, told: Any) -> Iterator[Row]:
-    messages = told.get("chat_messages") if isinstance(told, Mapping) else None
-    if not isinstance(messages, list) or not isinstance(told.get("uuid"), str):
+def _conversation(place: str, record: Any) -> Iterator[Row]:
+    messages = record.get("chat_messages") if isinstance(record, Mapping) else None
+    if not isinstance(messages, list) or not isinstance(record.get("uuid"), str):
         yield Unread(place, "is no conversation.")
         return
     if not messages:
         return
     yield session_of(
         place,
-        told["uuid"],
+        record["uuid"],
         [_message(one) for one in messages if isinstance(one, Mapping)],
-        title=str(told.get("name") or ""),
+        title=str(record.get("name") or ""),
         program="Claude",
-        started_at=moment_of(told.get("created_at")),
-        ended_at=moment_of(told.get("updated_at")),
-        summary=str(told.get("summary") or ""),
+        started_at=moment_of(record.get("created_at")),
+        ended_at=moment_of(record.get("updated_at")),
+        summary=str(record.get("summary") or ""),
     )
 
 
-def _message(told: Mapping[str, Any]) -> Message:
-    role = ROLES.get(str(told.get("sender")), "")
-    return Message(role, _text(told), moment_of(told.get("created_at")))
+def _message(record: Mapping[str, Any]) -> Message:
+    role = ROLES.get(str(record.get("sender")), "")
+    return Message(role, _text(record), moment_of(record.get("created_at")))
 
 
-def _text(told: Mapping[str, Any]) -> str:
+def _text(record: Mapping[str, Any]) -> str:
     """The blocks of text of a message: what it thought and which tools it called stay away."""
     texts = [
         str(block.get("text") or "")
-        for block in listing(told.get("content"))
+        for block in listing(record.get("content"))
         if isinstance(block, Mapping) and block.get("type") == "text"
     ]
-    return "\n".join(text for text in texts if text.strip()) or str(told.get("text") or "")
+    return "\n".join(text for text in texts if text.strip()) or str(record.get("text") or "")
 
 
-def _memory(place: str, told: Any) -> Iterator[Row]:
-    if not isinstance(told, Mapping):
+def _memory(place: str, record: Any) -> Iterator[Row]:
+    if not isinstance(record, Mapping):
         yield Unread(place, "is no memory.")
         return
     for key in TEXT_KEYS:
-        if isinstance(told.get(key), str):
-            yield from _read_memory(f"{place}, {key}", told[key], key="what Claude remembers")
-    projects = told.get("project_memories")
+        if isinstance(record.get(key), str):
+            yield from _read_memory(f"{place}, {key}", record[key], key="what Claude remembers")
+    projects = record.get("project_memories")
     for project, text in projects.items() if isinstance(projects, Mapping) else []:
         if isinstance(text, str):
             yield from _read_memory(f"{place}, project {project}", text, key=f"project {project}")
@@ -98,16 +98,16 @@ def _read_memory(place: str, text: str, *, key: str) -> Iterator[Row]:
     yield from facts_in(bullets, place)
 
 
-def _project(place: str, told: Any) -> Iterator[Row]:
-    if not isinstance(told, Mapping) or not isinstance(told.get("name"), str):
+def _project(place: str, record: Any) -> Iterator[Row]:
+    if not isinstance(record, Mapping) or not isinstance(record.get("name"), str):
         yield Unread(place, "is no project.")
         return
-    name = headline(told["name"], otherwise="project")
+    name = headline(record["name"], otherwise="project")
     fields: dict[str, Any] = {"domain": f"claude {name}"[:200], "project": name[:100]}
     for key, title in (("description", "description"), ("prompt_template", "instructions")):
-        if isinstance(told.get(key), str) and told[key].strip():
-            yield DraftRow(place, NoteDraft, {**fields, "key": title, "content": told[key]})
-    for number, document in enumerate(listing(told.get("docs")), start=1):
+        if isinstance(record.get(key), str) and record[key].strip():
+            yield DraftRow(place, NoteDraft, {**fields, "key": title, "content": record[key]})
+    for number, document in enumerate(listing(record.get("docs")), start=1):
         where = f"{place}, document {number}"
         if isinstance(document, Mapping) and isinstance(document.get("content"), str):
             key = headline(str(document.get("filename") or f"document {number}"), otherwise="document")

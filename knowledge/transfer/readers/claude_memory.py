@@ -41,14 +41,14 @@ def files(items: Iterable[Item]) -> Iterator[tuple[str, str, Item | None]]:
     listed = ["# Memory", ""]
     for item in items:
         path = f"{item.kind}_{item.file_name}.md"
-        said = cut(" ".join(item.text.split()), HOOK_CHARS)
+        hook = cut(" ".join(item.text.split()), HOOK_CHARS)
         front = {
             "name": item.file_name,
-            "description": said,
+            "description": hook,
             "metadata": {"type": TYPES.get(str(item.fields.get("category")), "project")},
         }
         yield path, concept(item, front), item
-        listed.append(f"- [{item.file_name}]({path}): {said}")
+        listed.append(f"- [{item.file_name}]({path}): {hook}")
     yield INDEX, "\n".join([*listed, "", WRITTEN, ""]), None
 
 
@@ -58,11 +58,11 @@ def _facts(name: str, front: Mapping[str, Any], body: str, first_line: int) -> I
         # What the index says of another file, that file says itself.
         yield from (_in_file(row, name) for row in rules if "](" not in row.fields["fact"])
         return
-    said, metadata = front.get("description"), front.get("metadata")
-    if isinstance(said, str) and said.strip():
+    description, metadata = front.get("description"), front.get("metadata")
+    if isinstance(description, str) and description.strip():
         kind = str((metadata if isinstance(metadata, Mapping) else front).get("type"))
-        category = KINDS.get(kind) or category_of(said, otherwise="codebase")
-        yield DraftRow(name, FactDraft, {"fact": said, "category": category, "file": name})
+        category = KINDS.get(kind) or category_of(description, otherwise="codebase")
+        yield DraftRow(name, FactDraft, {"fact": description, "category": category, "file": name})
 
 
 def _in_file(row: DraftRow, name: str) -> DraftRow:

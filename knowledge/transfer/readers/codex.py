@@ -58,7 +58,7 @@ def _is_ours(bundle: Bundle, name: str) -> bool:
 
 def _conversation(bundle: Bundle, name: str) -> Iterator[Row]:
     transcript = Transcript(name, "Codex", "")
-    told: list[Event] = []
+    messages: list[Event] = []
     typed: list[UserPrompt] = []
     with bundle.open(name) as file:
         for line in objects_in(lines_of(file, name), name):
@@ -70,12 +70,12 @@ def _conversation(bundle: Bundle, name: str) -> Iterator[Row]:
                 _note_conversation(transcript, payload)
             elif line.get("type") == "response_item":
                 transcript.events += _events(payload, line)
-                told += _read_told(payload, line)
+                messages += _read_told(payload, line)
             elif line.get("type") == "event_msg" and (prompt := _read_typed(payload, line)):
                 typed.append(prompt)
                 transcript.events.append(prompt)
     if not typed:  # Records of earlier versions have no events: there the prompts stand among what the model received.
-        transcript.events = sorted([*told, *transcript.events], key=lambda event: str(event.at))
+        transcript.events = sorted([*messages, *transcript.events], key=lambda event: str(event.at))
     yield from transcript.session()
 
 

@@ -41,9 +41,9 @@ def files(items: Iterable[Item]) -> Iterator[tuple[str, str, Item | None]]:
         yield f"{RESOURCES}/{item.kind}_{item.file_name}.md", concept(item, {"name": item.file_name}), item
         if item.kind == "fact":
             groups.setdefault(_project(item), []).append(item)
-    handbook = [line for project, told in groups.items() for line in _group(project, told)]
+    handbook = [line for project, group in groups.items() for line in _group(project, group)]
     yield HANDBOOK, "\n".join([*handbook, WRITTEN, ""]), None
-    lines = [f"- {project}: {len(told)} facts, under “Task Group: {project}”" for project, told in groups.items()]
+    lines = [f"- {project}: {len(group)} facts, under “Task Group: {project}”" for project, group in groups.items()]
     yield SUMMARY, "\n".join(["v1", "", "## What's in Memory", "", *lines, "", WRITTEN, ""]), None
 
 
@@ -80,9 +80,9 @@ def _facts(name: str, front: Mapping[str, Any], body: str, first_line: int) -> I
         if line.startswith("#"):
             section = line.removeprefix("## ").strip()
         elif line.startswith("- ") and section in SECTIONS and line[2:].strip():
-            said = line[2:].strip()
-            category = category_of(said, otherwise=SECTIONS[section][0])
-            fields = {"fact": said, "category": category, "project": project, "file": name}
+            text = line[2:].strip()
+            category = category_of(text, otherwise=SECTIONS[section][0])
+            fields = {"fact": text, "category": category, "project": project, "file": name}
             yield DraftRow(f"{name}, line {number}", FactDraft, fields)
 
 

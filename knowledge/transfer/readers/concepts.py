@@ -27,7 +27,7 @@ def concept(item: Item, front: Mapping[str, Any]) -> str:
     return with_front_matter({**front, MARK: ours}, item.text)
 
 
-def concept_rows(bundle: Bundle, into: str, told: Told | None = None) -> Iterator[Row]:
+def concept_rows(bundle: Bundle, into: str, provenance: Told | None = None) -> Iterator[Row]:
     """Yield our own items as what they were, and any other file as a page, with what it says besides."""
     yield PageSource(copy_name(bundle.name), is_bare=True)
     names = _markdown(bundle)
@@ -45,8 +45,8 @@ def concept_rows(bundle: Bundle, into: str, told: Told | None = None) -> Iterato
                 continue
             row = file_row(name, text, bundle, name) if into == "notes" else page_row(name, text, by_name)
             yield row._replace(fields={**row.fields, "title": _title(front, row.fields["title"])})
-            if told and into == "notes":
-                yield from told(name, front, body, line)
+            if provenance and into == "notes":
+                yield from provenance(name, front, body, line)
         except Invalid as error:
             yield unread(name, error)
     yield from rows_of(own)

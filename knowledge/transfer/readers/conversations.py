@@ -37,28 +37,28 @@ def session_of(
     summary: str = "",
 ) -> DraftRow:
     """Return the session that a conversation becomes. What was asked in it is kept, and is no headline or summary."""
-    said = [message for message in messages if message.text.strip() and message.role in {"user", "assistant"}]
-    asked = next((message.text for message in said if message.role == "user"), "")
-    begun = started_at or next((message.at for message in said if message.at), None)
+    spoken = [message for message in messages if message.text.strip() and message.role in {"user", "assistant"}]
+    question = next((message.text for message in spoken if message.role == "user"), "")
+    begun = started_at or next((message.at for message in spoken if message.at), None)
     return DraftRow(
         place,
         SessionDraft,
         {
             "source_id": source_id,
-            "one_liner": title_of(title, asked),
+            "one_liner": title_of(title, question),
             "started_at": begun,
             "ended_at": max(begun, ended_at) if begun and ended_at else begun,
             "topics": [program.lower()],
             "summary": summary,
-            "chunks": [_chunk(message, len(said)) for message in _ends(said)],
+            "chunks": [_chunk(message, len(spoken)) for message in _ends(spoken)],
         },
     )
 
 
-def _ends(said: list[Message]) -> list[Message]:
-    if len(said) <= KEPT_FIRST + KEPT_LAST:
-        return said
-    return [*said[:KEPT_FIRST], *said[-KEPT_LAST:]]
+def _ends(messages: list[Message]) -> list[Message]:
+    if len(messages) <= KEPT_FIRST + KEPT_LAST:
+        return messages
+    return [*messages[:KEPT_FIRST], *messages[-KEPT_LAST:]]
 
 
 def _chunk(message: Message, messages: int) -> dict[str, Any]:

@@ -126,13 +126,13 @@ class Item(NamedTuple):
         return folders[self.kind]
 
 
-def item_of(told: Mapping[str, Any], text: str) -> Item | None:
+def item_of(record: Mapping[str, Any], text: str) -> Item | None:
     """Return the item that a place of ours and a text say; None where there is none of ours."""
-    said = told.get(MARK)
-    kind = said.get(MARK) if isinstance(said, Mapping) else None
-    if not isinstance(said, Mapping) or not isinstance(kind, str) or kind not in TEXTS:
+    mark = record.get(MARK)
+    kind = mark.get(MARK) if isinstance(mark, Mapping) else None
+    if not isinstance(mark, Mapping) or not isinstance(kind, str) or kind not in TEXTS:
         return None
-    fields = {name: said[name] for name in FIELDS[kind] if name in said}
+    fields = {name: mark[name] for name in FIELDS[kind] if name in mark}
     return Item(kind, {TEXTS[kind]: text, **fields})
 
 
@@ -151,9 +151,9 @@ def rows_of(placed: Iterable[tuple[str, Item]]) -> Iterator[Row]:
                 fields["session"] = f"{OWN}{fields['session']}"
             yield DraftRow(place, DRAFTS[item.kind], fields)
     for id, (place, fields) in sessions.items():
-        said = sorted((chunk for _, chunk in chunks.pop(id, [])), key=_place_in_session)
-        said = [{name: value for name, value in chunk.items() if name != "seq"} for chunk in said]
-        yield DraftRow(place, SessionDraft, {**fields, "source_id": f"{OWN}{id}", "chunks": said})
+        ordered = sorted((chunk for _, chunk in chunks.pop(id, [])), key=_place_in_session)
+        ordered = [{name: value for name, value in chunk.items() if name != "seq"} for chunk in ordered]
+        yield DraftRow(place, SessionDraft, {**fields, "source_id": f"{OWN}{id}", "chunks": ordered})
     for lost in chunks.values():
         yield from (Unread(place, "belongs to a session that is not here.") for place, _ in lost)
 

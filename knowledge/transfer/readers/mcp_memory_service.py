@@ -27,13 +27,13 @@ def rows(bundle: Bundle) -> Iterator[Row]:
     for name in _files(bundle):
         with bundle.open(name) as file:
             memories = document_in(file, name).get("memories")
-        for number, told in enumerate(listing(memories), start=1):
+        for number, memory in enumerate(listing(memories), start=1):
             place = f"{name}, memory {number}"
-            item = _item(told)
+            item = _item(memory)
             if item:
                 own.append((place, item))
             else:
-                yield _fact(place, told)
+                yield _fact(place, memory)
     yield from rows_of(own)
 
 
@@ -54,21 +54,21 @@ def files(items: Iterable[Item]) -> Iterator[tuple[str, str, Item | None]]:
     yield "memories.json", as_json({"export_metadata": head, "memories": memories}), None
 
 
-def _item(told: Any) -> Item | None:
-    metadata = told.get("metadata") if isinstance(told, Mapping) else None
-    text = told.get("content") if isinstance(metadata, Mapping) else None
+def _item(record: Any) -> Item | None:
+    metadata = record.get("metadata") if isinstance(record, Mapping) else None
+    text = record.get("content") if isinstance(metadata, Mapping) else None
     return item_of(metadata, text) if isinstance(metadata, Mapping) and isinstance(text, str) else None
 
 
-def _fact(place: str, told: Any) -> Row:
-    if not isinstance(told, Mapping) or not isinstance(told.get("content"), str):
+def _fact(place: str, record: Any) -> Row:
+    if not isinstance(record, Mapping) or not isinstance(record.get("content"), str):
         return Unread(place, "has no text called content.")
-    text, named = told["content"], [str(tag) for tag in listing(told.get("tags"))]
+    text, named = record["content"], [str(tag) for tag in listing(record.get("tags"))]
     fields = {
         "fact": text,
-        "category": category_of(text, str(told.get("memory_type")), *named, otherwise="codebase"),
-        "created_at": moment_of(told.get("created_at")) or moment_of(told.get("created_at_iso")),
-        "row": {name: value for name, value in told.items() if name not in {"content", "embedding"}},
+        "category": category_of(text, str(record.get("memory_type")), *named, otherwise="codebase"),
+        "created_at": moment_of(record.get("created_at")) or moment_of(record.get("created_at_iso")),
+        "row": {name: value for name, value in record.items() if name not in {"content", "embedding"}},
     }
     return DraftRow(place, FactDraft, fields)
 

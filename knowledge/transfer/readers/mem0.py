@@ -39,10 +39,10 @@ def rows(bundle: Bundle) -> Iterator[Row]:
 
 def files(items: Iterable[Item]) -> Iterator[tuple[str, str, Item | None]]:
     """Yield the one document, as `get_all` returns it."""
-    told = [_memory(item) for item in items]
+    records = [_memory(item) for item in items]
     document = {
-        "results": [memory for memory in told if "memory" in memory],
-        "relations": [relation for relation in told if "memory" not in relation],
+        "results": [memory for memory in records if "memory" in memory],
+        "relations": [relation for relation in records if "memory" not in relation],
     }
     yield "mem0.json", as_json({name: rows for name, rows in document.items() if rows or name == "results"}), None
 
@@ -110,12 +110,12 @@ def _relation(value: Mapping[str, Any]) -> str | None:
     return " ".join(str(end).replace("_", " ") for end in ends)
 
 
-def _names(told: Any) -> list[str]:
-    return [told] if isinstance(told, str) else [str(one) for one in listing(told)]
+def _names(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else [str(one) for one in listing(value)]
 
 
-def _short(told: Any) -> str | None:
-    return told if isinstance(told, str) and told else None
+def _short(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 def _files(bundle: Bundle) -> list[str]:

@@ -281,25 +281,25 @@ def _read_row(row: Row, reading: Reading) -> None:
     if isinstance(row, Remark):
         reading.notices.append(row.says)
         return
-    said, _ = drop_private_in({name: value for name, value in row.fields.items() if value is not None})
+    fields, _ = drop_private_in({name: value for name, value in row.fields.items() if value is not None})
     try:
-        reading.drafts.append(Placed(row.place, row.kind.model_validate(said)))
+        reading.drafts.append(Placed(row.place, row.kind.model_validate(fields)))
     except ValidationError as error:
         reading.refuse(row.place, refusal(error, row.kind).message)
 
 
-def moment_of(told: Any, *, zone: tzinfo | None = None) -> datetime | None:
+def moment_of(value: Any, *, zone: tzinfo | None = None) -> datetime | None:
     """Return a moment as other programs write it: ISO 8601, or seconds since 1970. None where it is neither.
 
     One that names no zone is of this one, or of that of the instance: with none it could not be compared to others.
     """
-    if isinstance(told, bool) or told in (None, ""):
+    if isinstance(value, bool) or value in (None, ""):
         return None
-    if isinstance(told, int | float):
+    if isinstance(value, int | float):
         # The calendar ends in the year 9999.
-        return datetime.fromtimestamp(told, UTC) if 0 < told < 253_402_300_800 else None
+        return datetime.fromtimestamp(value, UTC) if 0 < value < 253_402_300_800 else None
     try:
-        moment = datetime.fromisoformat(str(told).strip().replace("Z", "+00:00"))
+        moment = datetime.fromisoformat(str(value).strip().replace("Z", "+00:00"))
     except ValueError:
         return None
     return moment if moment.tzinfo else timezone.make_aware(moment, zone)

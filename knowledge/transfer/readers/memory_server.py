@@ -44,8 +44,8 @@ def files(items: Iterable[Item]) -> Iterator[tuple[str, str, Item | None]]:
             relations.append({"type": "relation", **item.row})
         elif item.row:
             entity = _entity(str(item.row["name"]), item.row.get("entityType"))
-            said = entities.setdefault(entity["name"], entity)["observations"]
-            said += [item.text.removeprefix(f"{_subject(item.row)}: ")] if item.row.get("is_observed") else []
+            observations = entities.setdefault(entity["name"], entity)["observations"]
+            observations += [item.text.removeprefix(f"{_subject(item.row)}: ")] if item.row.get("is_observed") else []
         else:
             fields = [f"{name}: {_value(value)}" for name, value in item.rest.items()]
             entity = _entity(f"{item.kind} {item.file_name}", f"{OURS}{item.kind}")
@@ -72,17 +72,22 @@ def _item(entity: Any) -> Item | None:
     """The item that one of our own entities is."""
     if not isinstance(entity, Mapping) or not str(entity.get("entityType")).startswith(OURS):
         return None
-    kind, said = str(entity["entityType"]).removeprefix(OURS), entity.get("observations")
-    if kind not in TEXTS or not isinstance(said, list) or not said or not all(isinstance(one, str) for one in said):
+    kind, observations = str(entity["entityType"]).removeprefix(OURS), entity.get("observations")
+    if (
+        kind not in TEXTS
+        or not isinstance(observations, list)
+        or not observations
+        or not all(isinstance(one, str) for one in observations)
+    ):
         return None
-    told: dict[str, Any] = {MARK: kind}
-    for line in said[1:]:
+    record: dict[str, Any] = {MARK: kind}
+    for line in observations[1:]:
         name, _, value = line.partition(": ")
         try:
-            told[name] = json.loads(value)
+            record[name] = json.loads(value)
         except (ValueError, RecursionError):
-            told[name] = value
-    return item_of({MARK: told}, said[0])
+            record[name] = value
+    return item_of({MARK: record}, observations[0])
 
 
 def _rows(place: str, element: Element) -> Iterator[Row]:

@@ -147,11 +147,11 @@ def _front_matter(text: str, place: str) -> tuple[dict[str, Any], str]:
 
 def _list_in(front: Mapping[str, Any], *names: str) -> list[str]:
     for name in names:
-        told = front.get(name)
-        if isinstance(told, str):
-            return [part.strip().lstrip("#") for part in re.split(r"[,\n]", told)]
-        if isinstance(told, list):
-            return [str(one).strip().lstrip("#") for one in told if one is not None]
+        value = front.get(name)
+        if isinstance(value, str):
+            return [part.strip().lstrip("#") for part in re.split(r"[,\n]", value)]
+        if isinstance(value, list):
+            return [str(one).strip().lstrip("#") for one in value if one is not None]
     return []
 
 

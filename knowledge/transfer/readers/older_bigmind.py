@@ -56,96 +56,102 @@ def _rows(name: str, document: Mapping[str, Any]) -> Iterator[Row]:
     summaries = {
         str(one.get("id") or one.get("session_id")): one for key in SUMMARIES for one in _maps(document.get(key))
     }
-    for place, told in _with_places(name, "session", document.get("sessions")):
-        yield _session(place, told, summaries, chunks) if isinstance(told, Mapping) else Unread(place, "is no session.")
+    for place, record in _with_places(name, "session", document.get("sessions")):
+        yield (
+            _session(place, record, summaries, chunks)
+            if isinstance(record, Mapping)
+            else Unread(place, "is no session.")
+        )
     for sort, key, read in SORTS:
-        for place, told in _with_places(name, sort, document.get(key)):
-            yield read(place, told) if isinstance(told, Mapping) else Unread(place, f"is no {sort}.")
+        for place, record in _with_places(name, sort, document.get(key)):
+            yield read(place, record) if isinstance(record, Mapping) else Unread(place, f"is no {sort}.")
 
 
-def _profile(name: str, told: Any) -> Iterator[Row]:
-    if isinstance(told, list):
-        told = told[0] if told else None
-    if isinstance(told, Mapping):
+def _profile(name: str, profiles: Any) -> Iterator[Row]:
+    if isinstance(profiles, list):
+        profiles = profiles[0] if profiles else None
+    if isinstance(profiles, Mapping):
         fields = {
-            "role": told.get("role") or "",
-            "preferences": told.get("preferences") or "",
-            "pinned_facts": _lines(told.get("pinned_facts")),
+            "role": profiles.get("role") or "",
+            "preferences": profiles.get("preferences") or "",
+            "pinned_facts": _lines(profiles.get("pinned_facts")),
         }
         yield DraftRow(f"{name}, identity", ProfileDraft, fields)
 
 
 def _session(
-    place: str, told: Mapping[str, Any], summaries: Mapping[str, Any], chunks: Mapping[str, list[Mapping[str, Any]]]
+    place: str, record: Mapping[str, Any], summaries: Mapping[str, Any], chunks: Mapping[str, list[Mapping[str, Any]]]
 ) -> Row:
-    source_id = str(told.get("id") or "")
-    own = next((told[key] for key in SUMMARY if told.get(key)), None) or summaries.get(source_id)
+    source_id = str(record.get("id") or "")
+    own = next((record[key] for key in SUMMARY if record.get(key)), None) or summaries.get(source_id)
     narrative = own if isinstance(own, Mapping) else {"summary": own or ""}
-    flagged = [*_maps(next((told[key] for key in CHUNKS if told.get(key)), None)), *chunks.get(source_id, [])]
-    started = moment_of(told.get("started_at"))
-    ended = moment_of(told.get("ended_at"))
+    flagged = [*_maps(next((record[key] for key in CHUNKS if record.get(key)), None)), *chunks.get(source_id, [])]
+    started = moment_of(record.get("started_at"))
+    ended = moment_of(record.get("ended_at"))
     fields = {
         "source_id": source_id,
-        "one_liner": headline(str(told.get("one_liner") or ""), otherwise="Imported session"),
+        "one_liner": headline(str(record.get("one_liner") or ""), otherwise="Imported session"),
         "started_at": started,
         # One that was open there will never be ended here.
         "ended_at": max(started, ended) if started and ended else started,
-        "topics": _names(told.get("topics")),
-        "outcome": told.get("outcome") or "",
-        "importance": told.get("importance") or 5,
+        "topics": _names(record.get("topics")),
+        "outcome": record.get("outcome") or "",
+        "importance": record.get("importance") or 5,
         "summary": narrative.get("summary") or "",
-        "key_facts": _lines(narrative.get("key_facts") or told.get("key_facts")),
-        "code_refs": _lines(narrative.get("code_refs") or told.get("code_refs")),
+        "key_facts": _lines(narrative.get("key_facts") or record.get("key_facts")),
+        "code_refs": _lines(narrative.get("code_refs") or record.get("code_refs")),
         "chunks": [_chunk(one) for one in sorted(flagged, key=lambda one: _number(one.get("seq")))],
     }
     return DraftRow(place, SessionDraft, fields)
 
 
-def _chunk(told: Mapping[str, Any]) -> dict[str, Any]:
-    said = {
-        "role": told.get("role"),
-        "content": told.get("content"),
-        "flag_reason": told.get("flag_reason") or "",
-        "created_at": moment_of(told.get("created_at")),
-    }
-    return {name: said[name] for name in ChunkDraft.model_fields}
-
-
-def _fact(place: str, told: Mapping[str, Any]) -> Row:
-    gone = told.get("deprecated")
+def _chunk(record: Mapping[str, Any]) -> dict[str, Any]:
     fields = {
-        "fact": told.get("fact"),
-        "category": told["category"] if str(told.get("category")) in CATEGORIES else "codebase",
-        "confidence": told.get("confidence"),
-        "session": str(told.get("source_session") or ""),
-        "created_at": moment_of(told.get("created_at")),
-        "deprecated_at": (moment_of(told.get("updated_at")) or moment_of(told.get("created_at"))) if gone else None,
-        "deprecation_reason": (told.get("deprecation_reason") or "Was deprecated where it comes from.") if gone else "",
+        "role": record.get("role"),
+        "content": record.get("content"),
+        "flag_reason": record.get("flag_reason") or "",
+        "created_at": moment_of(record.get("created_at")),
+    }
+    return {name: fields[name] for name in ChunkDraft.model_fields}
+
+
+def _fact(place: str, record: Mapping[str, Any]) -> Row:
+    gone = record.get("deprecated")
+    fields = {
+        "fact": record.get("fact"),
+        "category": record["category"] if str(record.get("category")) in CATEGORIES else "codebase",
+        "confidence": record.get("confidence"),
+        "session": str(record.get("source_session") or ""),
+        "created_at": moment_of(record.get("created_at")),
+        "deprecated_at": (moment_of(record.get("updated_at")) or moment_of(record.get("created_at"))) if gone else None,
+        "deprecation_reason": (record.get("deprecation_reason") or "Was deprecated where it comes from.")
+        if gone
+        else "",
     }
     return DraftRow(place, FactDraft, fields)
 
 
-def _hypothesis(place: str, told: Mapping[str, Any]) -> Row:
-    status = str(told.get("status") or "open")
+def _hypothesis(place: str, record: Mapping[str, Any]) -> Row:
+    status = str(record.get("status") or "open")
     fields = {
-        "hypothesis": told.get("hypothesis"),
-        "confidence": told.get("confidence"),
+        "hypothesis": record.get("hypothesis"),
+        "confidence": record.get("confidence"),
         "status": status,
-        "resolution": told.get("resolution") or "",
-        "session": str(told.get("session_id") or ""),
-        "created_at": moment_of(told.get("created_at")),
-        "resolved_at": moment_of(told.get("resolved_at")) if status != "open" else None,
+        "resolution": record.get("resolution") or "",
+        "session": str(record.get("session_id") or ""),
+        "created_at": moment_of(record.get("created_at")),
+        "resolved_at": moment_of(record.get("resolved_at")) if status != "open" else None,
     }
     return DraftRow(place, HypothesisDraft, fields)
 
 
-def _company(place: str, told: Mapping[str, Any]) -> Row:
-    if told.get("status") == "deprecated":
+def _company(place: str, record: Mapping[str, Any]) -> Row:
+    if record.get("status") == "deprecated":
         return Unread(place, "was deprecated as company knowledge, so it is not proposed again.")
-    if told.get("status") == "pending":
+    if record.get("status") == "pending":
         # Where one person decides alone, a proposal of theirs is approved at once; this one may be anybody's.
         return Unread(place, "was not approved yet, so it is left out. Whoever wants it can propose it.")
-    kept: dict[str, Any] = {name: told.get(name) for name in ("category", "title", "content", "importance")}
+    kept: dict[str, Any] = {name: record.get(name) for name in ("category", "title", "content", "importance")}
     return DraftRow(place, CompanyDraft, kept)
 
 
@@ -156,8 +162,8 @@ SORTS = (
 )
 
 
-def _with_places(name: str, sort: str, told: Any) -> Iterator[tuple[str, Any]]:
-    for number, one in enumerate(listing(told), start=1):
+def _with_places(name: str, sort: str, value: Any) -> Iterator[tuple[str, Any]]:
+    for number, one in enumerate(listing(value), start=1):
         id = one.get("id") if isinstance(one, Mapping) else None
         yield f"{name}, {sort} {id if isinstance(id, int | str) else number}", one
 
@@ -170,23 +176,23 @@ def _by_session(chunks: Iterable[Any]) -> dict[str, list[Mapping[str, Any]]]:
     return found
 
 
-def _maps(told: Any) -> list[Mapping[str, Any]]:
-    return [one for one in listing(told) if isinstance(one, Mapping)]
+def _maps(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in listing(value) if isinstance(one, Mapping)]
 
 
-def _names(told: Any) -> list[str]:
-    names = told.split(",") if isinstance(told, str) else listing(told)
+def _names(value: Any) -> list[str]:
+    names = value.split(",") if isinstance(value, str) else listing(value)
     return [str(name).strip() for name in names if str(name).strip()]
 
 
-def _lines(told: Any) -> list[str]:
+def _lines(value: Any) -> list[str]:
     """Bullets or lines of a text, or the texts of a list."""
-    lines = told.splitlines() if isinstance(told, str) else listing(told)
+    lines = value.splitlines() if isinstance(value, str) else listing(value)
     return [text for line in lines if (text := str(line).strip().lstrip("-*•").strip())]
 
 
-def _number(told: Any) -> int:
-    return told if isinstance(told, int) else 0
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _is_export(bundle: Bundle, name: str) -> bool:

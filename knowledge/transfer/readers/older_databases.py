@@ -142,9 +142,9 @@ def _rows(connection: sqlite3.Connection, table: str, budget: _Budget) -> Iterat
     columns = [column for column in TABLES[table] if _has(connection, table, column)]
     selected = ", ".join(f'"{column}"' for column in columns)
     for row in connection.execute(f'SELECT {selected} FROM "{table}"'):  # noqa: S608 - both are from our list
-        told = {column: row[column] for column in columns if not isinstance(row[column], bytes)}
-        budget.spend(told)
-        yield told
+        record = {column: row[column] for column in columns if not isinstance(row[column], bytes)}
+        budget.spend(record)
+        yield record
 
 
 def _has(connection: sqlite3.Connection, table: str, column: str) -> bool:

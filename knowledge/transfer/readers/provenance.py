@@ -30,9 +30,9 @@ def fingerprint(text: str) -> str:
     return sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
-def provenance_file(program: str, at: str, by: str, told: Iterable[tuple[str, Item, Mapping[str, Any]]]) -> str:
+def provenance_file(program: str, at: str, by: str, items: Iterable[tuple[str, Item, Mapping[str, Any]]]) -> str:
     """Return the file: for each item its path, its kind, the digest of its text, and where it came from."""
-    rows = [{"file": path, "kind": item.kind, "text": fingerprint(item.text), **source} for path, item, source in told]
+    rows = [{"file": path, "kind": item.kind, "text": fingerprint(item.text), **source} for path, item, source in items]
     signed = {"format": FORMAT, "version": 1, "program": program, "at": at, "by": by, "items": rows}
     return as_json({"signed": signed, **sign(signed, purpose=PURPOSE)})
 
@@ -44,16 +44,16 @@ def read_provenance(bundle: Bundle, reading: Reading) -> None:
         return
     try:
         with bundle.open(name) as file:
-            told = document_in(file, name)
+            document = document_in(file, name)
     except Invalid as error:
         reading.notices.append(f"The provenance beside it cannot be read and is not used. {error}")
         return
-    verdict = check_signature(told, purpose=PURPOSE) if isinstance(told, Mapping) else SignatureVerdict.CHANGED
+    verdict = check_signature(document, purpose=PURPOSE) if isinstance(document, Mapping) else SignatureVerdict.CHANGED
     if verdict is SignatureVerdict.CHANGED:
         reading.notices.append(f"{name}: the signature does not match, so what it says of sources is not used.")
         return
-    reading.signed = _by_text(told["signed"], str(told["public_key"])[:KEY_CHARS])
-    reading.signer = bytes.fromhex(told["public_key"]).hex()
+    reading.signed = _by_text(document["signed"], str(document["public_key"])[:KEY_CHARS])
+    reading.signer = bytes.fromhex(document["public_key"]).hex()
 
 
 def signer_notice(reading: Reading) -> list[str]:

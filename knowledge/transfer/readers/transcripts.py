@@ -222,13 +222,13 @@ def _fix(
 ) -> dict[str, Any]:
     steps = [step for event in between if isinstance(event, ToolCall) and (step := _step(event))]
     steps += [f"`{_on_one_line(last.command)}` succeeded."]
-    said = next((event.text for event in after if isinstance(event, AgentAnswer)), "")
+    answer = next((event.text for event in after if isinstance(event, AgentAnswer)), "")
     parts = [
         f"`{_on_one_line(first.command)}` failed:",
         f"````text\n{_end_of(error.text)}\n````",
         "## Fix",
         "\n".join(f"- {step}" for step in list(dict.fromkeys(steps))[-STEPS:]),
-        cut(said.strip(), OPENING_CHARS),
+        cut(answer.strip(), OPENING_CHARS),
     ]
     return {
         "role": "assistant",

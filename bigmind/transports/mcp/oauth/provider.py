@@ -80,7 +80,7 @@ class OAuthProvider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
             raise AuthorizeError("invalid_target", f"resource must be {oauth_address()}")
         if params.state is not None and len(params.state) > STATE_CHARS:
             raise AuthorizeError("invalid_request", f"state must have {STATE_CHARS:,} characters or fewer.")
-        asked = ConsentRequest(
+        consent_request = ConsentRequest(
             client_id=client.client_id,
             redirect_uri=str(params.redirect_uri),
             named_redirect=params.redirect_uri_provided_explicitly,
@@ -89,7 +89,7 @@ class OAuthProvider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
             scopes=tuple(params.scopes or DEFAULT_SCOPES),
             resource=oauth_address(),
         )
-        return f"{reverse('consent')}?{urlencode({'request': seal(asked)})}"
+        return f"{reverse('consent')}?{urlencode({'request': seal(consent_request)})}"
 
     async def load_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: str

@@ -66,8 +66,8 @@ def oauth_routes() -> list[Route]:
 
 async def authorize(request: Request, provider: OAuthProvider) -> Response:
     """Turn to the page on which a person decides; read the app's document first, if it introduces itself by one."""
-    asked = request.query_params if request.method == "GET" else await request.form()
-    client_id = asked.get("client_id")
+    params = request.query_params if request.method == "GET" else await request.form()
+    client_id = params.get("client_id")
     if isinstance(client_id, str) and is_document_address(client_id):
         await _read_document(client_id, provider)
     response = await AuthorizationHandler(provider).handle(request)

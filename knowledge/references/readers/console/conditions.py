@@ -141,18 +141,18 @@ def _is_flag(value: Value) -> bool:
     return isinstance(value, SourceText) and value.text.startswith("-")
 
 
-def _settle(asked: WordQuestion, place: CommandPoint) -> WordQuestion | None:
+def _settle(question: WordQuestion, place: CommandPoint) -> WordQuestion | None:
     """Return the condition with what is known of it already."""
-    if asked.known is not None or asked.position >= len(place.path):
-        if asked.labels and all(label.startswith("-") for label in asked.labels):
-            for label in asked.labels:
+    if question.known is not None or question.position >= len(place.path):
+        if question.labels and all(label.startswith("-") for label in question.labels):
+            for label in question.labels:
                 place.option(label)
             return None
-        return asked
-    holds = (place.path[asked.position] in asked.labels) != asked.negated
-    if not holds or asked.then is None:
-        return replace(asked, known=holds)
-    return _settle(asked.then, place)
+        return question
+    holds = (place.path[question.position] in question.labels) != question.negated
+    if not holds or question.then is None:
+        return replace(question, known=holds)
+    return _settle(question.then, place)
 
 
 def _both(one: WordQuestion | None, other: WordQuestion | None) -> WordQuestion | None:
@@ -225,10 +225,10 @@ class Forks(Conditions):
             return self.label_of(case, env, place) == on.text if on.text in labels else case.type == "switch_default"
         if text_of(unwrap(value)) == "true" and case.type == "switch_case":
             condition = case.child_by_field_name("value")
-            asked = self.question_of(condition, env, place) if condition is not None else None
-            if asked is not None and asked.known is None:
+            question = self.question_of(condition, env, place) if condition is not None else None
+            if question is not None and question.known is None:
                 again = condition is not None and looks_again(condition, body_of(cases, cases.index(case)))
-                for target in self.targets(asked, place, case, again):
+                for target in self.targets(question, place, case, again):
                     target.doc = target.doc or doc_of_case(case)
                     self._case(cases, cases.index(case), dict(env), target)
                 return False
@@ -271,22 +271,22 @@ class Forks(Conditions):
     def _case(self, cases: Sequence[Node], number: int, env: Env, place: CommandPoint) -> None:
         self.run(body_of(cases, number), env, place)
 
-    def targets(self, asked: WordQuestion, place: CommandPoint, node: Node, separate: bool) -> list[CommandPoint]:
+    def targets(self, question: WordQuestion, place: CommandPoint, node: Node, separate: bool) -> list[CommandPoint]:
         """Return the places that the words of a condition lead to: one for all that mean the same."""
-        if asked.position >= MOST_WORDS:
+        if question.position >= MOST_WORDS:
             self.note_problem(node, f"Commands of more than {MOST_WORDS} words are not followed.")
             return []
-        if asked.position < len(place.path):
-            return [place] if place.path[asked.position] in asked.labels else []
-        options = [label for label in asked.labels if label.startswith("-")]
+        if question.position < len(place.path):
+            return [place] if place.path[question.position] in question.labels else []
+        options = [label for label in question.labels if label.startswith("-")]
         for label in options:
             place.option(label)
-        labels = [label for label in asked.labels if label and not label.startswith("-")]
+        labels = [label for label in question.labels if label and not label.startswith("-")]
         groups = [(label,) for label in labels] if separate else [tuple(labels)] if labels else []
-        found = [self._target(asked.position, group, place, node) for group in groups]
-        if asked.then is None:
+        found = [self._target(question.position, group, place, node) for group in groups]
+        if question.then is None:
             return found
-        return [deeper for each in found for deeper in self.targets(asked.then, each, node, separate)]
+        return [deeper for each in found for deeper in self.targets(question.then, each, node, separate)]
 
     def _target(self, position: int, labels: tuple[str, ...], place: CommandPoint, node: Node) -> CommandPoint:
         self.places += 1

@@ -260,13 +260,13 @@ class Declarations:
         if first.type == "object":
             self._take_options(command, first)
             return
-        said = _text(first)
+        text = _text(first)
         about = self._object(arguments[1]) if len(arguments) > 1 else None
-        if not said:
+        if not text:
             command.takes_any = True
         elif about is not None or self.library == "yargs":
-            self._take_option(command, said, about, is_positional=method == "positional")
-        elif (option := option_of(said, _text(arguments[1]) if len(arguments) > 1 else "")) is not None:
+            self._take_option(command, text, about, is_positional=method == "positional")
+        elif (option := option_of(text, _text(arguments[1]) if len(arguments) > 1 else "")) is not None:
             command.options[option.name] = option.model_copy(update={"required": method == "requiredOption"})
 
     def _take_options(self, command: DeclaredCommand, table: Node) -> None:

@@ -60,10 +60,10 @@ def _in_text(text: str, where: str) -> Iterator[Help]:
 def _in_object(node: Node, source: ParsedFile) -> Iterator[Help]:
     fields = {text_of(key).strip("'\""): string_of(value)
               for key, value, _ in properties_of(node) if value.type in ("string", "template_string")}  # fmt: skip
-    said = next((fields[name] for name in _SAYS if name in fields), "")
+    text = next((fields[name] for name in _SAYS if name in fields), "")
     for name in _NAMES:
-        if name in fields and said:
-            yield Help(fields[name], said, source.place(node), is_example=name in ("example", "code"),
+        if name in fields and text:
+            yield Help(fields[name], text, source.place(node), is_example=name in ("example", "code"),
                        is_usage=name in ("usage", "syntax"))  # fmt: skip
 
 

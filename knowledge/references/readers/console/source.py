@@ -305,11 +305,11 @@ def plain_comment(text: str) -> str:
     """Return what a comment says, without marks, rulers and instructions to tools."""
     kept = []
     for line in text.splitlines():
-        said = re.sub(r"^\s*(/\*\*?|\*/|//+|\*)|\*/\s*$", "", line.strip()).strip(" \t=-#*─═")
-        if said.startswith("@") or re.match(r"(eslint|TODO|FIXME|prettier|ts-|istanbul|@ts)", said):
+        comment = re.sub(r"^\s*(/\*\*?|\*/|//+|\*)|\*/\s*$", "", line.strip()).strip(" \t=-#*─═")
+        if comment.startswith("@") or re.match(r"(eslint|TODO|FIXME|prettier|ts-|istanbul|@ts)", comment):
             continue
-        if said and not (said.isupper() and len(said) > 2):
-            kept.append(said)
+        if comment and not (comment.isupper() and len(comment) > 2):
+            kept.append(comment)
     return " ".join(kept)
 
 

@@ -161,15 +161,15 @@ class Walk(Forks):
         no = clause.named_children[-1] if clause is not None and clause.named_children else None
         if condition is None or yes is None:
             return place
-        asked = self.question_of(condition, env, place)
-        if asked is None:
+        question = self.question_of(condition, env, place)
+        if question is None:
             return self._neutral(yes, no, env, place)
-        if asked.known is not None:
-            taken = yes if asked.known else no
+        if question.known is not None:
+            taken = yes if question.known else no
             return self.run([taken], env, place) if taken is not None else place
-        if asked.negated:
-            return self._unless(asked, yes, no, rest, env, place, statement)
-        self._when(asked, yes, env, place, statement)
+        if question.negated:
+            return self._unless(question, yes, no, rest, env, place, statement)
+        self._when(question, yes, env, place, statement)
         return self.run([no], env, place) if no is not None else place
 
     def _neutral(self, yes: Node, no: Node | None, env: Env, place: CommandPoint) -> CommandPoint | None:
@@ -177,20 +177,20 @@ class Walk(Forks):
         other = self.run([no], env, place) if no is not None else place
         return other if after is None else after
 
-    def _when(self, asked: WordQuestion, yes: Node, env: Env, place: CommandPoint, statement: Node) -> None:
+    def _when(self, question: WordQuestion, yes: Node, env: Env, place: CommandPoint, statement: Node) -> None:
         """Follow what happens for certain words."""
-        if asked.is_prefix and PROGRAM.fullmatch(asked.labels[0]):
-            self.prefixes.setdefault(asked.labels[0])
+        if question.is_prefix and PROGRAM.fullmatch(question.labels[0]):
+            self.prefixes.setdefault(question.labels[0])
         if not acts(yes):
             return
         doc = self._doc_of_if(statement)
-        for target in self.targets(asked, place, statement, looks_again(statement, [yes])):
+        for target in self.targets(question, place, statement, looks_again(statement, [yes])):
             target.doc = target.doc or doc
             self.run([yes], dict(env), target)
 
     def _unless(
         self,
-        asked: WordQuestion,
+        question: WordQuestion,
         yes: Node,
         no: Node | None,
         rest: Sequence[Node],
@@ -203,7 +203,7 @@ class Walk(Forks):
         behind = ([no] if no is not None else []) + (list(rest) if after is None else [])
         if not behind:
             return place
-        for target in self.targets(asked, place, statement, separate=True):
+        for target in self.targets(question, place, statement, separate=True):
             self.run(behind, dict(env), target)
         return None if after is None else place
 

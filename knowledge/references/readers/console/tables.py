@@ -151,8 +151,8 @@ class Tables(Following):
         found: list[tuple[str | None, Value, Node]] = []
         for key, value, statement in self.source.entries_of(table.name) if table.name else ():
             entry = value if value.type == "object" else statement
-            said = None if key.type == "property_identifier" else self.evaluate(key, table.env, CommandPoint())
-            text = text_of(key) if said is None else said.text if isinstance(said, SourceText) else None
+            key_value = None if key.type == "property_identifier" else self.evaluate(key, table.env, CommandPoint())
+            text = text_of(key) if key_value is None else key_value.text if isinstance(key_value, SourceText) else None
             found.append((text, self._entry_value(value, statement, table.env), entry))
         return found
 

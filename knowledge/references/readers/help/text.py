@@ -302,9 +302,9 @@ class _HelpReader:
                 Option(name=row.term.strip("[]"), description=row.text, required=not row.term.startswith("["))
                 for row in rows
             )
-        said = {row.term.strip("[]<>."): row.text for row in rows}
+        texts = {row.term.strip("[]<>."): row.text for row in rows}
         return tuple(
-            argument.model_copy(update={"description": said.get(argument.name.strip("[]<>."), "")})
+            argument.model_copy(update={"description": texts.get(argument.name.strip("[]<>."), "")})
             for argument in in_usage.values()
         )
 

@@ -237,8 +237,8 @@ def sample_value(schema: Any, depth: int = DEPTH) -> Any:
 
 def _sample_object(node: dict[str, Any], depth: int) -> dict[str, Any]:
     fields = {name: one for name, one in mapping(node.get("properties")).items() if not one.get("readOnly")}
-    wanted = [name for name in texts(node.get("required")) if name in fields] or list(fields)
-    return {name: sample_value(fields[name], depth - 1) for name in wanted[:FIELDS]}
+    required = [name for name in texts(node.get("required")) if name in fields] or list(fields)
+    return {name: sample_value(fields[name], depth - 1) for name in required[:FIELDS]}
 
 
 def _word(name: str) -> str:

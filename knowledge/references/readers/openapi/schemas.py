@@ -213,11 +213,11 @@ class Outlines:
 
     def of(self, schema: dict[str, Any], *, lines: int, depth: int, is_sent: bool) -> str:
         """Return a bullet for every field, so many at most; `is_sent` leaves out what only answers have."""
-        wanted = (id(schema), lines, depth, is_sent)
-        if wanted not in self._made:
+        key = (id(schema), lines, depth, is_sent)
+        if key not in self._made:
             bullets = _outline(schema, lines=lines, depth=depth, is_sent=is_sent)
-            self._made[wanted] = schema, "\n".join(bullets)
-        return self._made[wanted][1]
+            self._made[key] = schema, "\n".join(bullets)
+        return self._made[key][1]
 
 
 def _outline(schema: dict[str, Any], *, lines: int, depth: int, is_sent: bool) -> list[str]:
