@@ -2,8 +2,10 @@
 
 import re
 import time
+from types import SimpleNamespace
+from unittest.mock import patch
 
-from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
+from allauth.mfa.totp.internal import auth
 from django.test import Client
 from django.urls import reverse
 
@@ -15,7 +17,12 @@ PERIOD = 30
 
 def code_of(secret: str, *, later: int = 0) -> str:
     """Return the code that an app shows now, or `later` periods on."""
-    return str(format_hotp_value(hotp_value(secret.replace(" ", ""), int(time.time()) // PERIOD + later)))
+    return code_at(secret, time.time() // PERIOD + later)
+
+
+def code_at(secret: str, period: float) -> str:
+    """Return the code of a period."""
+    return str(auth.format_hotp_value(auth.hotp_value(secret.replace(" ", ""), int(period))))
 
 
 def secret_on(page: str) -> str:
@@ -28,7 +35,9 @@ def secret_on(page: str) -> str:
 def with_second_factor(user: User) -> tuple[Enrolment, list[str]]:
     """Give somebody a second factor, with the code before the one that counts now; return it and the recovery codes."""
     enrolment, _ = begin_enrolment()
-    return enrolment, set_up_second_factor(user, enrolment, code=code_of(enrolment.secret, later=-1))
+    now = time.time()  # At the end of a period, the code would be too old when it is looked at.
+    with patch.object(auth, "time", SimpleNamespace(time=lambda: now)):
+        return enrolment, set_up_second_factor(user, enrolment, code=code_at(enrolment.secret, now // PERIOD - 1))
 
 
 def enrol(client: Client, **said: str) -> tuple[str, str]:
