@@ -102,22 +102,6 @@ def test_a_decision_is_about_the_revision_that_was_shown(client: Client, decider
     assert entry.status == "pending"
 
 
-@both
-def test_an_action_of_the_list_is_about_the_revisions_that_were_listed(client: Client, decider: Actor) -> None:
-    author = make_actor()
-    entry, other = propose(author), propose()
-    address = reverse("admin:knowledge_companyentry_changelist")
-    listed = client.get(address)
-    revise_proposal(author, entry_id=entry.pk, content="Something else altogether.")
-
-    shown = {f"revision-{one.pk}": 1 for one in (entry, other)}
-    page = client.post(address, {"action": "approve", "_selected_action": [entry.pk, other.pk], **shown}, follow=True)
-
-    assert f'name="revision-{entry.pk}" value="1"' in listed.text
-    assert f"{entry.handle} has changed since you read it" in page.text
-    assert list(CompanyEntry.objects.approved()) == [other]
-
-
 def test_what_repeats_a_proposal_is_decided_together_and_one_comes_back(client: Client, decider: Actor) -> None:
     first = propose(title="Friday deploys", content="Never deploy to production on Fridays.")
     second = propose(title="No deploys on Fridays", content="Nobody deploys to production on Fridays.")

@@ -24,12 +24,6 @@ def earned(actor: Actor) -> dict[str, str]:
     return {badge.name: badge.earned_on.isoformat() for badge in badges_of(actor.user)}
 
 
-def test_whoever_did_nothing_has_none() -> None:
-    sessions_on(make_actor(), 0)
-
-    assert badges_of(make_actor().user) == []
-
-
 def test_the_first_session_earns_one_on_its_day() -> None:
     actor = make_actor()
 

@@ -117,19 +117,3 @@ def test_what_holds_side_by_side_is_shown_together_no_more(client: Client) -> No
     assert not open_pairs().exists()
     compare_proposals()
     assert not open_pairs().exists()
-
-
-def test_ones_own_proposals_stand_apart_and_are_not_let_hold(client: Client) -> None:
-    curator = make_actor(curator=True)
-    mine = propose(curator, content="Deploys to production are never allowed on Fridays for any team.", importance=9)
-    other = propose(content="Deploys to production are allowed on Fridays for every team.")
-    client.force_login(curator.user)
-    compare_proposals()
-
-    page = client.get(reverse("curation"))
-    cards = {card.entry: card for card in client.get(reverse("curation-cluster", args=[other.pk])).context["cards"]}
-
-    assert [(item.entry, item.is_own) for item in page.context["page"].items] == [(other, False), (mine, True)]
-    assert "Proposed by you" in page.text
-    assert not cards[mine].may_hold
-    assert "merge" not in cards[mine].fates

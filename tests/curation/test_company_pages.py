@@ -13,7 +13,6 @@ from accounts.actor import Actor
 from curation.decisions.entry_details import comment
 from curation.models import Action
 from curation.proposals.proposals import promote_to_global, revise_proposal
-from knowledge.context.sessions import end_session, start_session
 from knowledge.exposures.feedback import give_feedback
 from knowledge.indexing.embedding import embed_pending
 from knowledge.kb.entries import add_entry
@@ -61,17 +60,6 @@ def aged(entry: CompanyEntry, *, days_past_review: int) -> CompanyEntry:
 
 
 # Browsing
-
-
-def test_a_row_says_what_is_approved_whose_it_is_and_how_fresh(client: Client, reader: Actor) -> None:
-    author = make_actor(make_user("ada", display_name="Ada"))
-    entry = approved_entry(author, title="Retries", content="**Every** call is tried 3 times.", project="atlas")
-
-    page = client.get(reverse("company"))
-
-    for told in ("Retries", "Every call is tried 3 times.", entry.handle, "standard", "Ada", "verified", "atlas"):
-        assert told in page.text, told
-    assert reverse("company-entry", args=[entry.pk]) in page.text
 
 
 def test_code_in_a_title_is_set_as_code_wherever_the_title_stands(client: Client, curator: Actor) -> None:
@@ -153,14 +141,6 @@ def test_the_most_important_comes_first_unless_the_newest_is_asked_for(client: C
     assert orders == [["Weighty", "Light"], ["Light", "Weighty"]]
 
 
-def test_what_cannot_be_asked_is_said_and_is_no_error(client: Client, reader: Actor) -> None:
-    for asked in ({"category": "gossip"}, {"freshness": "ripe"}, {"order": "sideways"}):
-        page = client.get(reverse("company"), asked)
-
-        assert page.status_code == 200, asked
-        assert "Problem: that cannot be asked" in page.text, asked
-
-
 def test_a_list_takes_few_queries_however_long_it_is(
     client: Client, reader: Actor, django_assert_max_num_queries: Any
 ) -> None:
@@ -224,27 +204,6 @@ def test_an_entry_takes_few_queries_however_long_its_story_is(
 
     with django_assert_max_num_queries(15):
         shown(client, entry)
-
-
-def test_what_is_deprecated_says_why_and_by_whom(client: Client, reader: Actor) -> None:
-    cora = make_actor(make_user("cora", role="curator", display_name="Cora"))
-    entry = approved_entry()
-    decide_at_latest(cora, entry_id=entry.pk, action="deprecate", notes="We moved to gRPC.")
-
-    page = shown(client, entry)
-
-    assert "Deprecated." in page.text
-    assert "says Cora" in page.text
-    assert "We moved to gRPC." in page.text
-
-
-def test_what_is_superseded_leads_to_its_successor(client: Client, reader: Actor) -> None:
-    old, new = approved_entry(), approved_entry(title="The new rule")
-    decide_at_latest(make_actor(curator=True), entry_id=old.pk, action="supersede", into=new.pk)
-
-    page = shown(client, old)
-
-    assert f'<a href="{reverse("company-entry", args=[new.pk])}">{new.handle} The new rule</a>' in page.text
 
 
 PAGES: list[Callable[[Client, CompanyEntry], Any]] = [
@@ -376,22 +335,6 @@ def test_a_decision_is_taken_back_by_its_message(client: Client, curator: Actor)
     assert entry.is_approved
 
 
-def test_whoever_is_overtaken_sees_what_changed_and_keeps_what_was_typed(client: Client, curator: Actor) -> None:
-    entry = approved_entry(title="Retries", content="Try three times.")
-    decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="edit", content="Try five times.")
-
-    told = {"decision": "edit", "title": "Retries", "content": "Try seven times.", "category": "standard"}
-    page = post(client, "company-decide", entry, **told, importance="5")
-
-    entry.refresh_from_db()
-    assert page.status_code == 409
-    assert entry.content == "Try five times."
-    assert "It changed while you were reading" in page.text
-    assert "Try <del>three </del><ins>five </ins>times." in page.text
-    assert "Try seven times." in page.text
-    assert f'name="revision" value="{entry.revision}"' in page.text
-
-
 def test_superseding_takes_a_handle(client: Client, curator: Actor) -> None:
     old, new = approved_entry(), approved_entry()
 
@@ -425,19 +368,6 @@ def test_an_owner_who_is_not_here_is_refused_beside_the_field(client: Client, cu
 
     assert page.status_code == 422
     assert 'id="assign-owner_error"' in page.text
-
-
-def test_what_is_rejected_or_deprecated_can_be_reopened_or_restored(client: Client, curator: Actor) -> None:
-    rejected, gone = propose(), approved_entry()
-    rejected = decide_at_latest(curator, entry_id=rejected.pk, action="reject", notes="No.").entry
-    gone = decide_at_latest(curator, entry_id=gone.pk, action="deprecate").entry
-
-    post(client, "company-decide", rejected, decision="reopen")
-    post(client, "company-decide", gone, decision="restore")
-
-    rejected.refresh_from_db()
-    gone.refresh_from_db()
-    assert (rejected.status, gone.status) == ("pending", "approved")
 
 
 def test_members_decide_nothing(client: Client, reader: Actor) -> None:
@@ -531,18 +461,6 @@ def test_a_person_proposes_and_reads_what_happens_next(client: Client, reader: A
     assert "Revise" in page.text
 
 
-def test_what_is_stored_fills_the_form_and_stays_its_source(client: Client, reader: Actor) -> None:
-    fact = make_fact(reader, "We deploy on Tuesdays.", project="atlas")
-    source = {"source_kind": "fact", "source_id": str(fact.pk)}
-
-    page = client.get(reverse("company-propose"), source)
-    client.post(reverse("company-propose"), {**FORM, **source, "content": "We deploy on Tuesdays."})
-
-    assert "We deploy on Tuesdays.</textarea>" in page.text
-    entry = CompanyEntry.objects.get()
-    assert (entry.source_kind, entry.source_id, entry.origin) == ("fact", str(fact.pk), "inferred")
-
-
 def test_everything_that_can_be_proposed_links_to_the_form(client: Client, reader: Actor) -> None:
     fact, chunk = make_fact(reader, "A fact."), make_chunk(reader, content="A chunk.")
     belief = add_hypothesis(reader, hypothesis="A belief.")
@@ -573,27 +491,6 @@ def test_a_source_that_cannot_be_is_refused(client: Client, reader: Actor) -> No
         assert client.get(reverse("company-propose"), source).status_code == 422, source
 
 
-def test_what_is_known_already_is_linked_and_nothing_is_lost(client: Client, reader: Actor) -> None:
-    known = approved_entry(title="Health", content=FORM["content"])
-
-    page = client.post(reverse("company-propose"), {**FORM, "title": "My own title"})
-
-    assert "company knowledge already" in page.text
-    assert reverse("company-entry", args=[known.pk]) in page.text
-    assert 'value="My own title"' in page.text
-    assert CompanyEntry.objects.count() == 1
-
-
-def test_what_was_rejected_is_linked_with_the_reason(client: Client, reader: Actor) -> None:
-    entry = propose(reader, content=FORM["content"])
-    decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="reject", notes="Too vague.")
-
-    page = client.post(reverse("company-propose"), FORM)
-
-    assert "Too vague." in page.text
-    assert reverse("company-entry", args=[entry.pk]) in page.text
-
-
 def test_a_secret_is_refused_beside_the_field_and_stored_nowhere(client: Client, reader: Actor) -> None:
     page = client.post(reverse("company-propose"), {**FORM, "content": "Use AKIA" + "Z7QWERTYUIOPASDF" + " for S3."})
 
@@ -616,24 +513,6 @@ def test_in_personal_mode_it_is_company_knowledge_at_once(client: Client, reader
 
     assert CompanyEntry.objects.get().is_approved
     assert "is company knowledge now" in page.text
-
-
-def test_my_proposals_say_where_they_stand_why_and_what_to_do(client: Client, reader: Actor) -> None:
-    cora = make_actor(make_user("cora", role="curator", display_name="Cora"))
-    propose(reader, title="Waiting one")
-    asked, rejected, approved = (propose(reader) for _ in range(3))
-    decide_at_latest(cora, entry_id=asked.pk, action="request_changes", notes="Which services?")
-    decide_at_latest(cora, entry_id=rejected.pk, action="reject", notes="Not true.")
-    decide_at_latest(cora, entry_id=approved.pk, action="approve")
-    propose(make_actor(), title="Of somebody else")
-
-    page = client.get(reverse("company-mine"))
-
-    for told in ("A curator will decide", "Cora asks for changes", "Which services?", "Cora rejected it"):
-        assert told in page.text
-    for told in ("Not true.", "Every agent can find it now", reverse("company-revise", args=[asked.pk])):
-        assert told in page.text
-    assert "Of somebody else" not in page.text
 
 
 def test_my_proposals_take_few_queries(client: Client, reader: Actor, django_assert_max_num_queries: Any) -> None:
@@ -722,45 +601,6 @@ def test_what_an_agent_proposed_is_revised_by_its_person_in_the_browser(client: 
 
 
 # The story of an entry
-
-
-def test_the_story_has_every_step_with_when_who_and_a_link(client: Client, curator: Actor) -> None:
-    ada = make_agent(make_user("ada", display_name="Ada"), "claude-code")
-    bea = make_agent(make_user("bea", display_name="Bea"), "codex")
-    lesson = add_entry(ada, content="The queue drains at night, so restart it by day.", entry_type="fact").entry
-    proposed = promote_to_global(
-        ada,
-        category="pattern",
-        title="Restart by day",
-        content=lesson.content,
-        source_kind="entry",
-        source_id=str(lesson.pk),
-    ).entry
-    comment(curator, entry_id=proposed.pk, text="Since **when**?")
-    entry = decide_at_latest(curator, entry_id=proposed.pk, action="approve", notes="As in ADR 7.").entry
-    session = start_session(bea).session
-    end_session(bea, session_id=str(session.pk), one_liner="Restarted it", misleading=[entry.handle])
-    decide_at_latest(
-        curator, entry_id=entry.pk, action="edit", content="Restart the queue by night.", notes="It moved."
-    )
-
-    story = shown(client, entry).context["steps"]
-
-    told = [(step.title, step.who) for step in reversed(story)]
-    assert told == [
-        ("Learnt", ""),
-        ("Proposed", "Ada"),
-        ("Commented on", "Cora"),
-        ("Approved", "Cora"),
-        ("Reported as wrong", "Bea"),
-        ("Edited", "Cora"),
-    ]
-    text = shown(client, entry).text
-    assert f'href="{reverse("kb-entry", args=[lesson.pk])}"' in text
-    assert "Since <strong>when</strong>?" in text
-    for step in story:
-        assert f'id="{step.key}"' in text
-        assert f'href="#{step.key}"' in text
 
 
 def test_the_story_counts_sessions_and_names_none_of_a_colleague(client: Client, reader: Actor, settings: Any) -> None:

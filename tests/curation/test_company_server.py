@@ -230,18 +230,6 @@ def test_an_answer_that_was_lost_leaves_one_proposal(company: Company, ada: Acto
     assert len(company.proposals) == 1
 
 
-def test_what_was_proposed_while_the_company_was_away_arrives_once(company: Company, ada: Actor) -> None:
-    company.is_away = True
-    for number in range(3):
-        proposing(ada, f"Rule {'abc'[number]}.")
-        sync_now()
-    company.is_away = False
-
-    sync_now(), sync_now()
-
-    assert sorted(entry["content"] for entry in company.proposals.values()) == ["Rule a.", "Rule b.", "Rule c."]
-
-
 def test_a_proposal_that_the_company_cannot_take_does_not_hold_up_the_others(company: Company, ada: Actor) -> None:
     first = proposing(ada, "Rule a.")
     company.answers["company/"] = 422, {"detail": "content is too long."}
@@ -294,17 +282,6 @@ def test_what_the_company_approves_takes_the_place_of_what_was_approved_here(com
 
 
 # --- Copies ---
-
-
-def test_what_the_company_knows_is_told_and_found_with_its_source(company: Company, ada: Actor) -> None:
-    company.approve(content="Deploys go blue-green.", title="Deploys")
-
-    sync_now()
-
-    host = company.url.removeprefix("http://")
-    (hit,) = search_global(ada, query="blue-green deploys").items
-    assert f"(verified, from {host}) Deploys: Deploys go blue-green." in told(ada)
-    assert (hit.entry.comes_from, hit.entry.decider, hit.entry.freshness) == (host, "cora", "verified")
 
 
 def test_a_server_that_is_away_is_served_with_the_time_it_was_read(company: Company, ada: Actor) -> None:

@@ -11,9 +11,9 @@ from curation.proposals.queue import list_queue
 from knowledge.exposures.feedback import give_feedback
 from knowledge.kb.entries import add_entry
 from knowledge.memory.facts import store_fact
-from knowledge.models import Entry, Feedback
+from knowledge.models import Entry
 from knowledge.references.search import voices_of
-from tests.curation.factories import approved_entry, decide_at_latest, propose
+from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor, make_agent, make_key, make_user
 from tests.knowledge.factories import make_reference
 
@@ -39,34 +39,6 @@ def test_the_queue_shows_what_was_proposed_beside_what_was_reported() -> None:
     waiting = list_queue(curator).items
 
     assert {(item.entry.pk, item.why) for item in waiting} == {(reported.pk, "reported"), (proposed.pk, "proposed")}
-
-
-def test_a_complaint_is_settled_when_a_curator_verifies() -> None:
-    entry, curator = approved_entry(), make_actor(curator=True)
-    give_feedback(make_actor(), kind="company", id=str(entry.pk), verdict="outdated")
-
-    decide_at_latest(curator, entry_id=entry.pk, action="verify")
-
-    assert list_queue(curator, why="reported").total == 0
-
-
-def test_one_person_has_one_voice_however_often_they_speak() -> None:
-    entry, actor = approved_entry(), make_actor()
-
-    for verdict in ("wrong", "wrong", "outdated"):
-        give_feedback(actor, kind="company", id=str(entry.pk), verdict=verdict)
-
-    assert Feedback.objects.get().verdict == "outdated"
-
-
-def test_the_confidence_of_a_shared_entry_moves_by_one_voice_each() -> None:
-    entry = add_entry(make_actor(), content="Routes are ordered.", entry_type="fact", confidence=0.8).entry
-    actor = make_actor()
-
-    for _ in range(50):
-        give_feedback(actor, kind="entry", id=str(entry.pk), verdict="wrong")
-
-    assert Entry.objects.get().confidence == pytest.approx(0.6)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from curation.decisions.golden_questions import (
     unpin_golden_question,
 )
 from curation.models import GoldenQuestion, Review
-from curation.proposals.proposals import promote_to_global
 from curation.tasks import check_golden_questions as check_in_background
 from knowledge.indexing.embedding import embed_pending
 from knowledge.kb.entries import add_entry
@@ -54,15 +53,6 @@ def entry(world, db):
 def _pin(curator, entry, **more):
     wanted = {"question": QUESTION, "kind": "company", "id": str(entry.pk), **more}
     return carry_out(pin_golden_question, curator, wanted)
-
-
-def test_a_pinned_question_says_where_it_finds_its_item(curator, entry):
-    golden = _pin(curator, entry)
-    again = _pin(curator, entry, question=QUESTION.upper(), within=1)
-
-    assert (golden.place, golden.is_lost, golden.source_id) == (1, False, str(entry.pk))
-    assert (again.pk, again.within, again.question) == (golden.pk, 1, QUESTION)
-    assert [one.pk for one in list_golden_questions(curator).items] == [golden.pk]
 
 
 def test_what_nobody_else_sees_cannot_be_pinned(curator):
@@ -107,29 +97,6 @@ def test_an_edit_that_takes_its_words_away_would_lose_it_and_another_would_not(c
         decide_at_latest(curator, entry_id=entry.pk, action="edit", title="Holidays", content="Thirty days each.")
 
 
-def test_an_approval_that_pushes_it_down_is_refused_too(curator, entry):
-    golden = _pin(curator, entry, within=1)
-    better = promote_to_global(
-        make_actor(), category="standard", title=QUESTION, content="How do we rotate the Kafka certificates? By hand."
-    ).entry
-    despite = [entry.pk]
-
-    with pytest.raises(Conflict) as refusal:
-        decide_at_latest(curator, entry_id=better.pk, action="approve", despite=despite)
-    decide_at_latest(curator, entry_id=better.pk, action="approve", despite=despite, losing=[golden.pk])
-
-    assert refusal.value.details["loses"][0]["question"] == QUESTION
-    assert CompanyEntry.objects.approved().count() == 2
-
-
-def test_what_it_has_nothing_to_do_with_is_decided_as_ever(curator, entry):
-    _pin(curator, entry)
-
-    other = approved_entry(title="Lunch", content="Lunch is at noon.", curator=curator)
-
-    decide_at_latest(curator, entry_id=other.pk, action="deprecate", notes="No more.")
-
-
 def test_what_changed_is_asked_again_and_what_did_not_is_left_alone(curator, entry):
     golden = _pin(curator, entry)
     check_in_background()
@@ -153,20 +120,6 @@ def test_one_that_is_removed_while_all_are_asked_ends_no_check(curator, entry):
 
     assert check.checked == 2
     assert golden.pk not in GoldenQuestion.objects.values_list("pk", flat=True)
-
-
-def test_what_was_lost_and_is_found_again_is_held(curator, entry):
-    golden = _pin(curator, entry)
-    decide_at_latest(curator, entry_id=entry.pk, action="deprecate", notes="Old.", losing=[golden.pk])
-    lost = check_golden_questions(curator)
-    decide_at_latest(curator, entry_id=entry.pk, action="restore")
-    embed_pending()
-    found = check_golden_questions(curator)
-
-    assert ([one.pk for one in lost.lost], lost.held) == ([golden.pk], 0)
-    assert (found.lost, found.held) == ([], 1)
-    assert unpin_golden_question(curator, golden_id=golden.pk).pk == golden.pk
-    assert not GoldenQuestion.objects.exists()
 
 
 def test_a_curator_pins_asks_and_removes_on_the_page(client, curator, entry):

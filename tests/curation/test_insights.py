@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from curation.services.insights import look_at_curation
 from knowledge.models import CompanyEntry
-from tests.curation.factories import approved_entry, decide_at_latest, propose
+from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
@@ -21,21 +21,6 @@ def _in_a_team(settings) -> None:
 def _waited(entry: CompanyEntry, hours: float) -> CompanyEntry:
     CompanyEntry.objects.filter(pk=entry.pk).update(created_at=timezone.now() - timedelta(hours=hours))
     return entry
-
-
-def test_lead_time_is_counted_to_the_first_decision_that_holds():
-    member, curator = make_actor(), make_actor(curator=True)
-    for hours in (1, 2, 3):
-        _waited(approved_entry(member, curator=curator), hours)
-    sent_back = _waited(propose(member), 12)
-    decide_at_latest(curator, entry_id=sent_back.pk, action="request_changes", notes="Which service?")
-    decide_at_latest(curator, entry_id=sent_back.pk, action="reject", notes="None.")
-
-    *before, today = look_at_curation(member, days=7).steps
-
-    assert (today.approved, today.changes_requested, today.rejected) == (3, 1, 0)
-    assert (round(today.median_hours, 1), round(today.most_hours, 1)) == (2.5, 9.3)
-    assert all(step.median_hours is None and step.approved == 0 for step in before)
 
 
 def test_curators_see_who_decided_and_members_only_what_enough_others_proposed():

@@ -126,29 +126,6 @@ def test_what_cannot_be_chosen_is_refused_and_changes_nothing(client: Client, au
     assert author.user.email == ""
 
 
-def test_never_needs_no_address(client: Client, author: Actor, settings: Any) -> None:
-    settings.EMAIL_HOST = "mail.example.com"
-
-    client.post(reverse("notices-settings"), {"frequency": "never", "address": ""})
-
-    assert subscription_of(author.user).frequency == Frequency.NEVER
-
-
-def test_admins_see_what_waits_what_failed_and_why(client: Client) -> None:
-    client.force_login(make_actor(admin=True).user)
-    delivery(event="company.reject", attempts=2, error="It answered with the status 500.")
-    delivery(event="digest", channel=Channel.EMAIL, to=make_user("bob"), given_up_at=timezone.now(), attempts=7)
-    delivery(event="company.edit", delivered_at=timezone.now(), attempts=1)
-
-    pages = {state: client.get(reverse("deliveries"), {"state": state}).text for state in ("waiting", "failed")}
-
-    for shown in ("company.reject", "C7", "It answered with the status 500.", "2 attempts", "Send again"):
-        assert shown in pages["waiting"], shown
-    assert "e-mail to bob" in pages["failed"]
-    assert "given up" in pages["failed"]
-    assert "company.edit" not in pages["waiting"] + pages["failed"]
-
-
 def test_an_admin_sends_again_what_was_given_up(client: Client) -> None:
     client.force_login(make_actor(admin=True).user)
     failed = delivery(given_up_at=timezone.now() - timedelta(days=1), attempts=7, error="Away.")

@@ -23,7 +23,7 @@ from bigmind.environment import Environment
 from bigmind.network.addresses import AddressRefused, Fetched, public_address
 from curation.decisions.entry_details import comment
 from curation.models import Delivery, Frequency, Notice
-from curation.notifications.deliveries import PAUSES, deliver_pending, send_again
+from curation.notifications.deliveries import PAUSES, deliver_pending
 from curation.notifications.notices import choose_reasons, mark_seen, notices_of
 from curation.services.digests import send_digests, subscribe
 from tests.curation.factories import decide_at_latest, propose
@@ -42,19 +42,6 @@ def test_the_proposer_is_told_of_the_decision_and_the_curator_of_nothing() -> No
         f"“Health” ({entry.handle}) was rejected by {curator.user}: Too vague."
     ]
     assert not notices_of(curator).exists()
-
-
-def test_a_reason_that_is_too_long_for_a_notice_says_that_it_goes_on() -> None:
-    author = make_actor()
-
-    decide_at_latest(
-        make_actor(curator=True), entry_id=propose(author).pk, action="reject", notes="No.\n" + "why " * 400
-    )
-
-    (notice,) = notices_of(author)
-    assert len(notice.text) == 300
-    assert notice.text.endswith("…")
-    assert ": No. why why" in notice.text
 
 
 def test_what_was_seen_is_not_new_any_more() -> None:
@@ -166,17 +153,6 @@ def test_what_fails_is_tried_again_later_and_given_up_at_last(hook: Hook) -> Non
     assert len(hook.received) == len(PAUSES) + 1
     assert delivery.given_up_at is not None
     assert "503" in delivery.error
-
-
-def test_what_was_given_up_can_be_sent_again_with_the_same_id(hook: Hook) -> None:
-    propose()
-    deliver_pending()
-
-    send_again(Delivery.objects.get())
-    deliver_pending()
-
-    assert len({headers["webhook-id"] for headers, _ in hook.received}) == 1
-    assert len(hook.received) == 2
 
 
 def test_a_redirection_is_not_followed(hook: Hook) -> None:

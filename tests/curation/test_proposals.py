@@ -10,13 +10,13 @@ from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotF
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from curation.decisions.entry_details import comment, get_company_entry
-from curation.proposals.proposals import list_my_proposals, promote_to_global, revise_proposal, withdraw_proposal
+from curation.proposals.proposals import list_my_proposals, promote_to_global, revise_proposal
 from knowledge.context.sessions import start_session
 from knowledge.context.start_context import get_context
 from knowledge.kb.company import list_global, search_global
 from knowledge.kb.entries import add_entry
 from knowledge.memory.facts import store_fact
-from knowledge.models import CompanyEntry, Kind, Passage
+from knowledge.models import CompanyEntry
 from knowledge.recall.semantic_search import semantic_search
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
@@ -49,18 +49,6 @@ def test_in_a_team_a_proposal_waits_and_nobody_else_sees_it() -> None:
     assert list_global(other).total == 0
     with pytest.raises(NotFound):
         get_company_entry(other, entry_id=proposal.entry.pk)
-
-
-def test_a_fact_is_promoted_with_its_provenance() -> None:
-    actor = make_actor()
-    session = start_session(actor, project="billing", topics=["deploys"]).session
-    fact = store_fact(actor, category="decision", fact="Billing deploys blue-green.").fact
-
-    entry = promote_to_global(actor, category="decision", source_kind="fact", source_id=str(fact.pk)).entry
-
-    assert (entry.content, entry.title, entry.project) == (fact.fact, fact.fact, "billing")
-    assert (entry.source_kind, entry.source_id, entry.source_session) == ("fact", str(fact.pk), session)
-    assert entry.topics == ["deploys"]
 
 
 def test_an_entry_of_the_knowledge_base_is_promoted_by_its_id() -> None:
@@ -171,15 +159,6 @@ def test_company_knowledge_is_found_by_the_search_over_everything() -> None:
     assert hit.approver
 
 
-def test_a_deprecated_entry_is_gone_from_search_and_context() -> None:
-    entry = approved_entry(title="Health", content="Answer /healthz.")
-
-    decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="deprecate", notes="Replaced.")
-
-    assert not Passage.objects.filter(kind=Kind.COMPANY).exists()
-    assert entry.handle not in get_context(make_actor()).markdown
-
-
 def test_whoever_is_asked_for_changes_answers_and_it_waits_again() -> None:
     actor = make_actor()
     entry = promote(actor).entry
@@ -197,13 +176,6 @@ def test_nobody_revises_what_another_proposed() -> None:
         revise_proposal(make_actor(), entry_id=entry.pk, content="Mine now.")
     with pytest.raises(Forbidden):
         revise_proposal(make_actor(curator=True), entry_id=entry.pk, content="Mine now.")
-
-
-def test_a_withdrawn_proposal_may_be_made_again() -> None:
-    actor = make_actor()
-    withdraw_proposal(actor, entry_id=promote(actor).entry.pk)
-
-    assert promote(actor).duplicate is False
 
 
 def test_readers_of_an_approved_entry_do_not_see_what_was_cut_from_it() -> None:
