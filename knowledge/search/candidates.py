@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from uuid import UUID
 
+from pgvector import HalfVector
+
+from knowledge.models import EmbeddingSpace
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import coverage, most_selective, word_weights
 from knowledge.search.indexes import Scope
@@ -12,14 +14,16 @@ from knowledge.search.question import SearchQuestion
 from knowledge.search.retrievers import (
     Candidate,
     KeywordCandidates,
+    OtherScores,
+    Unit,
+    compare_meaning,
+    match_words,
     merge_candidates,
-    retrieve_by_meaning,
-    retrieve_by_words,
     score_by_other_retriever,
     terms_of,
+    units_of,
 )
 from knowledge.search.spelling import correct_question, correct_words
-from knowledge.search.synonyms import Synonyms
 
 FORM_CHARS = 5
 """Letters that the forms of one word have in common: where a passage has one form, the others are not misspelt."""
@@ -27,119 +31,135 @@ FORM_CHARS = 5
 
 @dataclass(frozen=True)
 class Found:
-    """The candidates of both retrievers, by passage, and the score of each retriever for all of them.
+    """The candidates of both retrievers in one group, by passage, and the score of each retriever for all of them.
 
-    `brought` has the number of candidates of each retriever, `keyword_seconds` the time of the keyword retriever.
-    `waiting` passages have no vector yet. `weights` says how much each word of the question counts.
+    `brought` has the number of candidates of each retriever. `waiting` passages have no vector yet. `weights` says how
+    much each word of the question counts, `has` which of the `lexemes` each candidate has, as the bits of a number.
     """
 
     candidates: dict[int, Candidate]
     keyword: dict[int, float]
     vector: dict[int, float] = field(default_factory=dict)
     brought: dict[str, int] = field(default_factory=dict)
-    keyword_seconds: float = 0.0
     waiting: int = 0
     weights: Mapping[str, float] = field(default_factory=dict)
     words: Mapping[str, float] = field(default_factory=dict)
     missing: frozenset[str] = frozenset()
     counts: Mapping[str, float] = field(default_factory=dict)
+    has: Mapping[int, int] = field(default_factory=dict)
+    lexemes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
-class _KeywordMatches:
-    """What the keyword retriever found in all scopes, for these words of the question, which weigh so much.
+class Matches:
+    """What the words of a question are worth in one group: how many passages have each, and which have none of them."""
 
-    What is in no passage is in `missing`.
-    """
-
-    words: list[str]
-    weights: list[float]
     candidates: dict[int, Candidate]
-    missing: frozenset[str]
     counts: list[float]
+    weights: list[float]
+    missing: frozenset[str]
 
 
 def find_candidates(
     question: SearchQuestion, filters: Filters, scopes: Sequence[Scope]
-) -> tuple[SearchQuestion, Found]:
-    """Run both retrievers in every scope, then let each of them score what only the other found.
+) -> tuple[SearchQuestion, list[Found], float]:
+    """Run both retrievers over all groups in every scope, then let each of them score what only the other found.
 
-    A word that no passage has and that seems misspelt is corrected besides: the question comes back with both.
+    A word that no passage has and that seems misspelt is corrected besides. Return the question with both, what was
+    found in each group, and the seconds that the keyword retriever took.
     """
-    question = replace(question, scopes=scopes)
-    # A small scope is compared whole anyway, so there is nothing to count.
-    few = {scope.owner: scope.is_large and filters.leave_few(scope) for scope in scopes}
-    started = perf_counter()
-    question, named = _match_words(question, filters, scopes, few)
-    took, has = perf_counter() - started, {passage: found.has for passage, found in named.candidates.items()}
-    if question.vector is None or question.space is None:
-        brought = {"keyword": len(has), "vector": 0}
-        return question, Found(named.candidates, coverage(has, named.weights), brought=brought, keyword_seconds=took)
-    near, words = _compare_meaning(question, filters, scopes, few), dict(zip(named.words, named.weights, strict=False))
+    question, started = replace(question, scopes=scopes), perf_counter()
+    units = units_of(filters, scopes)
+    groups = range(len(filters.groups) or 1)
+    words = most_selective(question.lexemes, scopes)
+    question, matches = _match_words(question, words, units, groups)
+    took = perf_counter() - started
+    vector, space = question.vector, question.space
+    if vector is None or space is None:
+        return question, [_found(question, words, one, {}, OtherScores({}, {}, 0)) for one in matches], took
+    near = _compare_meaning(question, vector, space, units, groups)
+    has = {passage: one.has for matched in matches for passage, one in matched.candidates.items()}
+    compared = {passage for one in near for passage in one}
     other = score_by_other_retriever(
-        terms_of(named.words, question.synonyms),
-        question.vector,
-        question.space,
-        without_words=near.keys() - has.keys(),
-        without_distance=has.keys() - near.keys(),
+        terms_of(words, question.synonyms),
+        vector,
+        space,
+        without_words=compared - has.keys(),
+        without_distance=has.keys() - compared,
         scopes=scopes,
         searched=filters.roughly(scopes),
     )
-    return question, Found(
-        candidates={**near, **named.candidates},
-        keyword=coverage(has | other.has, named.weights),
-        vector={passage: float(found.score) for passage, found in near.items()} | other.near,
-        brought={"keyword": len(has), "vector": len(near)},
-        keyword_seconds=took,
+    return question, [_found(question, words, *one, other) for one in zip(matches, near, strict=True)], took
+
+
+def _found(
+    question: SearchQuestion,
+    words: Sequence[str],
+    matched: Matches,
+    near: dict[int, Candidate],
+    other: OtherScores,
+) -> Found:
+    candidates = {**near, **matched.candidates}
+    has = {passage: one.has or other.has.get(passage, 0) for passage, one in candidates.items()}
+    vector = {passage: near[passage].score if passage in near else other.near.get(passage) for passage in candidates}
+    weights = dict(zip(words, matched.weights, strict=False))
+    return Found(
+        candidates=candidates,
+        keyword=coverage(has, matched.weights),
+        vector={passage: float(score) for passage, score in vector.items() if score is not None},
+        brought={"keyword": len(matched.candidates), "vector": len(near)},
         waiting=other.waiting,
-        weights=_weights_with_corrections(words, question),
-        words=words,
-        missing=named.missing,
-        counts=dict(zip(named.words, named.counts, strict=False)),
+        weights=_weights_with_corrections(weights, question),
+        words=weights,
+        missing=matched.missing,
+        counts=dict(zip(words, matched.counts, strict=False)),
+        has=has,
+        lexemes=words,
     )
 
 
 def _match_words(
-    question: SearchQuestion, filters: Filters, scopes: Sequence[Scope], few: Mapping[UUID | None, bool]
-) -> tuple[SearchQuestion, _KeywordMatches]:
-    """Run the keyword retriever in every scope, once more when a word is corrected; the question comes back with it."""
-    words = most_selective(question.lexemes, scopes)
-
-    def ask(synonyms: Synonyms | None) -> list[KeywordCandidates]:
-        return [retrieve_by_words(words, filters, scope, few=few[scope.owner], synonyms=synonyms) for scope in scopes]
-
-    asked = ask(question.synonyms)
-    missing = _unknown(words, asked)
-    corrections = correct_words(missing, scopes)
+    question: SearchQuestion, words: Sequence[str], units: Sequence[Unit], groups: range
+) -> tuple[SearchQuestion, list[Matches]]:
+    """Run the keyword retriever, once more when a word is corrected; the question comes back with the correction."""
+    asked = match_words(words, units, synonyms=question.synonyms)
+    corrections = correct_words(_unknown(words, asked), question.scopes)
     # A word that another kind has is its own correction: to ask for it once more would find the same.
     if misspelt := {word: others for word, others in corrections.items() if others != {word}}:
         question = correct_question(question, misspelt)
-        asked = ask(question.synonyms)
-    candidates = merge_candidates(found for one in asked for found in one.candidates)
-    counts = [one.counts for one in asked if one.counts]
-    in_all = [sum(scopes) for scopes in zip(*counts, strict=True)]
-    unknown = frozenset(missing).difference(corrections)
-    return question, _KeywordMatches(words, word_weights(counts), candidates, unknown, in_all)
+        asked = match_words(words, units, synonyms=question.synonyms)
+    matches = []
+    for group in groups:
+        of_group = [one for unit, one in zip(units, asked, strict=True) if unit.group == group]
+        counts = [one.counts for one in of_group if one.counts]
+        in_all = [sum(scopes) for scopes in zip(*counts, strict=True)]
+        missing = frozenset(_unknown(words, of_group)).difference(corrections)
+        candidates = merge_candidates(found for one in of_group for found in one.candidates)
+        matches.append(Matches(candidates, in_all, word_weights(counts), missing))
+    return question, matches
 
 
 def _compare_meaning(
-    question: SearchQuestion, filters: Filters, scopes: Sequence[Scope], few: Mapping[UUID | None, bool]
-) -> dict[int, Candidate]:
-    """Run the vector retriever in every scope, and once more among what was said in the period of the question."""
-    vector, space = question.vector, question.space
-    if vector is None or space is None:
-        return {}
-    near = merge_candidates(
-        found for scope in scopes for found in retrieve_by_meaning(vector, space, filters, scope, few=few[scope.owner])
-    )
+    question: SearchQuestion, vector: HalfVector, space: EmbeddingSpace, units: Sequence[Unit], groups: range
+) -> list[dict[int, Candidate]]:
+    """Run the vector retriever, and once more among what was said in the period of the question."""
+    near = _of_groups(units, compare_meaning(vector, space, units), groups)
     if question.period:
         # The nearest of all times may have none of the period. Compared exactly, since an index with a filter behind it
         # returns fewer than asked for.
-        within = replace(filters, said_in=question.period)
-        near |= merge_candidates(
-            found for scope in scopes for found in retrieve_by_meaning(vector, space, within, scope, few=True)
-        )
+        within = [replace(one, few=True, filters=replace(one.filters, said_in=question.period)) for one in units]
+        for group, said in enumerate(_of_groups(units, compare_meaning(vector, space, within), groups)):
+            near[group] |= said
     return near
+
+
+def _of_groups(
+    units: Sequence[Unit], found: Sequence[Sequence[Candidate]], groups: range
+) -> list[dict[int, Candidate]]:
+    return [
+        merge_candidates(one for unit, some in zip(units, found, strict=True) if unit.group == group for one in some)
+        for group in groups
+    ]
 
 
 def _unknown(words: Sequence[str], asked: Sequence[KeywordCandidates]) -> list[str]:

@@ -1,8 +1,8 @@
 """Filters: what a search may find, as SQL. They are applied in the database, so no list of ids has to travel there."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Any
 
 from django.core.exceptions import EmptyResultSet
@@ -39,6 +39,7 @@ class Filters:
         eligible: Of these kinds, only the things of the queryset. Of the other kinds, all.
         then: The period that the question is about: what was replaced since is found, too.
         said_in: Only what was said or stored in this period.
+        groups: Kinds of which each group brings candidates of its own, so that no other crowds them out.
     """
 
     kinds: Collection[str]
@@ -46,6 +47,7 @@ class Filters:
     eligible: Mapping[Any, QuerySet[Any]] | None = None
     then: Period | None = None
     said_in: Period | None = None
+    groups: Sequence[Collection[str]] = ()
 
     @cached_property
     def narrowing(self) -> dict[str, QuerySet[Any]]:
@@ -57,10 +59,6 @@ class Filters:
     def _narrowed_ids(self) -> dict[str, Sql]:
         """The ids of these querysets: both retrievers ask for them in each scope."""
         return {kind: _ids(rows) for kind, rows in self.narrowing.items()}
-
-    def may_be_in(self, scope: Scope) -> bool:
-        """Return whether a scope has things of any of these kinds."""
-        return any(Kind(kind).is_shared is (scope.owner is None) for kind in self.kinds)
 
     def leave_few(self, scope: Scope) -> bool:
         """Return whether fewer than FEW things of a scope remain, so that each can be compared. Counts no further."""
@@ -120,6 +118,21 @@ class Filters:
         if self.then is None:
             passages = passages.filter(past=False)
         return passages.filter(project=self.project) if self.project else passages
+
+
+def join_filters(each: Sequence[Filters]) -> Filters:
+    """Return one search of several that differ in their kinds: each of them is a group of it."""
+    if len(each) == 1:
+        return each[0]
+    kinds = [kind for one in each for kind in one.kinds]
+    eligible = {kind: rows for one in each for kind, rows in (one.eligible or {}).items()}
+    return replace(each[0], kinds=kinds, eligible=eligible, groups=[one.kinds for one in each])
+
+
+@cache
+def is_shared(kind: str) -> bool:
+    """Return whether everybody sees the things of a kind."""
+    return Kind(kind).is_shared
 
 
 def scope_of(table: str, scope: Scope) -> Sql:

@@ -12,15 +12,11 @@ from knowledge.embeddings.providers import TokenSigns
 from knowledge.models import EmbeddingSpace
 from knowledge.search.candidates import Found
 from knowledge.search.question import SearchQuestion
-from knowledge.search.ranking import Ranked
-from knowledge.search.retrievers import MOST_COUNTED, alternatives, any_of, is_pair
+from knowledge.search.ranking import PassageText, Ranked, Texts
+from knowledge.search.retrievers import MOST_COUNTED
 
-_SHOWN = """
-SELECT passage.id, substr(passage.text, passage.head + 1), passage.created_at, passage.project, ARRAY(
-    SELECT word.lexeme FROM unnest(%s::text[], %s::text[]) AS word(lexeme, term)
-    WHERE CASE WHEN word.term = '' THEN strpos(passage.text, word.lexeme) > 0
-        ELSE passage.lexemes @@ word.term::tsquery END
-)
+_TEXTS = """
+SELECT passage.id, substr(passage.text, passage.head + 1), passage.created_at, passage.project
 FROM knowledge_passage AS passage WHERE passage.id = ANY(%s) AND {scope}
 """
 
@@ -101,20 +97,23 @@ class Findings:
         return f"{waiting} of {searched} texts are still being indexed by meaning: until then only their words count."
 
 
-def read_findings(ranked: Sequence[Ranked], question: SearchQuestion, found: Found) -> list[Finding]:
-    """Read the passages that are shown. One that was deleted meanwhile is left out."""
-    with read_cursor() as cursor:
-        terms = [
-            "" if is_pair(lexeme) else any_of(alternatives(lexeme, question.synonyms)) for lexeme in question.lexemes
-        ]
-        shown, searched = [one.candidate.passage for one in ranked], question.searched
-        cursor.execute(_SHOWN.format(scope=searched.text), [question.lexemes, terms, shown, *searched.parameters])
-        rows = {row[0]: row[1:] for row in cursor.fetchall()}
+def read_findings(ranked: Sequence[Ranked], question: SearchQuestion, found: Found, texts: Texts) -> list[Finding]:
+    """Return what is shown; a passage that was deleted meanwhile is left out.
+
+    Args:
+        texts: What the best passages say. Those of others are read.
+    """
+    if others := [one.candidate.passage for one in ranked if one.candidate.passage not in texts]:
+        searched = question.searched
+        with read_cursor() as cursor:
+            cursor.execute(_TEXTS.format(scope=searched.text), [others, *searched.parameters])
+            texts = {**texts, **{row[0]: PassageText(*row[1:]) for row in cursor.fetchall()}}
     findings = []
     for one in ranked:
         passage = one.candidate.passage
-        if passage in rows:
-            text, created_at, project, matched = rows[passage]
+        if passage in texts:
+            text, created_at, project = texts[passage]
+            has = found.has.get(passage, 0)
             findings.append(
                 Finding(
                     kind=one.candidate.kind,
@@ -123,7 +122,7 @@ def read_findings(ranked: Sequence[Ranked], question: SearchQuestion, found: Fou
                     # Neighbours and periods may lift a score above 1, which means: every word, and the very meaning.
                     score=round(min(1.0, one.score), 4),
                     retrievers=one.fused.retrievers,
-                    matched=matched,
+                    matched=[word for number, word in enumerate(found.lexemes) if has >> number & 1],
                     created_at=created_at,
                     project=project,
                     keyword=found.keyword.get(passage),

@@ -1,10 +1,12 @@
 """Hybrid search: by keyword and by meaning, over what the user may see, fused into one ranking."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from time import perf_counter
+from typing import Any
 
 from django.db import connections, transaction
 
@@ -12,11 +14,11 @@ from accounts.models import User
 from bigmind.core.metrics import FOUND, SEARCH_SECONDS, SEARCHES
 from bigmind.database.replicas import read_alias, read_cursor
 from knowledge.search.candidates import Found, find_candidates
-from knowledge.search.filters import Filters, Sql
+from knowledge.search.filters import Filters, Sql, join_filters
 from knowledge.search.findings import Findings, read_findings
-from knowledge.search.indexes import Scope, scopes_of
+from knowledge.search.indexes import scopes_of
 from knowledge.search.question import SearchQuestion, understand
-from knowledge.search.ranking import Ranked, rank
+from knowledge.search.ranking import Ranked, Texts, rank
 from knowledge.search.retrievers import MOST_COUNTED, alternatives, tune
 from knowledge.search.synonyms import Synonyms
 
@@ -34,16 +36,11 @@ _SHORT = {"max_parallel_workers_per_gather": "0", "plan_cache_mode": "force_cust
 
 @dataclass(frozen=True)
 class _RankedThings:
-    """What one filter leaves, the best first, with the question as it was corrected for it.
+    """What one group of filters leaves, the best first; `seconds` has those of each step so far."""
 
-    `took` has the seconds of each retriever, `since` the moment at which both had answered.
-    """
-
-    question: SearchQuestion
     found: Found
     things: list[Ranked]
-    took: Mapping[str, float]
-    since: float
+    seconds: Mapping[str, float]
 
 
 def search(
@@ -66,22 +63,16 @@ def search(
         synonyms: For each word all that mean the same: a passage with one of them counts as having the word.
         asked_at: The moment from which “yesterday” in the question counts. Default: now.
     """
-    started = perf_counter()
-    question = understand(query, owner=owner, synonyms=synonyms, asked_at=asked_at)
-    embedding = perf_counter() - started
-    with _short_queries():
-        scopes = scopes_of(owner, filters.kinds)
-        return _answer(question, owner, filters, scopes, limit, offset, embedding=embedding, following=FOLLOWING)
+    each = [filters]
+    return _search(query, owner, each, limit, offset, FOLLOWING, synonyms=synonyms, asked_at=asked_at)[0]
 
 
 def search_each(query: str, *, owner: User, filters: Iterable[Filters], limit: int) -> list[Findings]:
-    """Return what fits a question best, for each of several filters: the question is embedded once for all of them."""
-    started, filters = perf_counter(), list(filters)
-    question = understand(query, owner=owner)
-    embedding = perf_counter() - started
-    with _short_queries():
-        scopes = scopes_of(owner, {kind for one in filters for kind in one.kinds})
-        return [_answer(question, owner, one, scopes, limit, embedding=embedding) for one in filters]
+    """Return what fits a question best, for each of several filters that differ in their kinds.
+
+    The question is embedded once, and each index is read once, for all of them.
+    """
+    return _search(query, owner, list(filters), limit)
 
 
 def cosines_each(query: str, *, owner: User, filters: Iterable[Filters], limit: int) -> list[dict[str, float | None]]:
@@ -90,20 +81,12 @@ def cosines_each(query: str, *, owner: User, filters: Iterable[Filters], limit: 
     It finds what `search_each` does, for comparing: no text is read that only a reader would need. A cosine is None
     where it is not known.
     """
-    started, filters = perf_counter(), list(filters)
-    question = understand(query, owner=owner)
-    embedding = perf_counter() - started
-    near = []
-    with _short_queries():
-        scopes = scopes_of(owner, {kind for one in filters for kind in one.kinds})
-        for one in filters:
-            ranking = _rank_things(question, owner, one, scopes, embedding=embedding)
-            best = ranking.things[:limit]
-            _count_metrics(ranking, best)
-            near.append(
-                {thing.candidate.source_id: ranking.found.vector.get(thing.candidate.passage) for thing in best}
-            )
-    return near
+    with _ranked(query, owner, list(filters)) as (question, rankings, _):
+        _count_metrics(rankings, limit, is_fallback=bool(question.reason))
+        return [
+            {one.candidate.source_id: ranking.found.vector.get(one.candidate.passage) for one in ranking.things[:limit]}
+            for ranking in rankings
+        ]
 
 
 @contextmanager
@@ -114,72 +97,73 @@ def _short_queries() -> Iterator[None]:
         yield
 
 
-def _answer(
-    question: SearchQuestion,
-    owner: User,
-    filters: Filters,
-    scopes: Sequence[Scope],
-    limit: int,
-    offset: int = 0,
-    *,
-    embedding: float,
-    following: int = 0,
-) -> Findings:
-    ranking = _rank_things(question, owner, filters, scopes, embedding=embedding)
-    question, found = ranking.question, ranking.found
-    # Counting costs a statement, and only the notice about missing vectors says the number.
-    searched = _count_passages(filters.roughly(question.scopes)) if found.waiting else 0
-    things = ranking.things[offset : offset + limit + following]
-    read = read_findings(things, question, found)
-    took = _count_metrics(ranking, things[:limit])
-    return Findings(
-        items=read[:limit],
-        following=read[limit:],
-        total=len(ranking.things),
-        fallback=bool(question.reason),
-        reason=question.reason,
-        milliseconds={step: round(seconds * 1000, 2) for step, seconds in took.items()},
-        candidates=found.brought,
-        vector=question.vector,
-        space=question.space,
-        waiting=found.waiting,
-        searched=searched,
-        weights=found.words,
-        missing=found.missing,
-        text=question.text,
-        counts=found.counts,
-        terms={word: alternatives(word, question.synonyms) for word in found.words},
-        tokens=question.tokens,
-        period=question.period,
-    )
-
-
-def _rank_things(
-    question: SearchQuestion, owner: User, filters: Filters, scopes: Sequence[Scope], *, embedding: float
-) -> _RankedThings:
+@contextmanager
+def _ranked(
+    query: str, owner: User, each: Sequence[Filters], **asked: Any
+) -> Iterator[tuple[SearchQuestion, list[_RankedThings], Texts]]:
+    """Yield a question as it was corrected, what it finds by each filter, and what the best passages say."""
     started = perf_counter()
-    # What `as_of` or an event says goes before the days that the words name.
-    scopes = [scope for scope in scopes if filters.may_be_in(scope)]
-    question = replace(question, period=filters.then or question.period)
-    question, found = find_candidates(question, filters, scopes)
-    answered = perf_counter()
-    took = {
-        "keyword": found.keyword_seconds,
-        "vector": embedding + answered - started - found.keyword_seconds,
-    }
-    return _RankedThings(question, found, rank(found, question, owner), took, answered)
+    question, filters = understand(query, owner=owner, **asked), join_filters(each)
+    embedding = perf_counter() - started
+    with _short_queries():
+        scopes = scopes_of(owner, filters.kinds)
+        started = perf_counter()
+        # What `as_of` or an event says goes before the days that the words name.
+        question = replace(question, period=filters.then or question.period)
+        question, groups, keyword = find_candidates(question, filters, scopes)
+        answered = perf_counter()
+        ranked, texts = rank(groups, question, owner)
+        seconds = {"keyword": keyword, "vector": embedding + answered - started - keyword}
+        seconds["fusion"] = perf_counter() - answered
+        yield question, [_RankedThings(*one, seconds) for one in zip(groups, ranked, strict=True)], texts
 
 
-def _count_metrics(ranking: _RankedThings, shown: Iterable[Ranked]) -> dict[str, float]:
-    """Count a search, and return the seconds that each of its steps took."""
-    took = {**ranking.took, "fusion": perf_counter() - ranking.since}
-    SEARCHES.labels("yes" if ranking.question.reason else "no").inc()
-    for step, seconds in took.items():
+def _search(
+    query: str, owner: User, each: Sequence[Filters], limit: int, offset: int = 0, following: int = 0, **asked: Any
+) -> list[Findings]:
+    with _ranked(query, owner, each, **asked) as (question, rankings, texts):
+        # Counting costs a statement, and only the notice about missing vectors says the number.
+        waiting = rankings[0].found.waiting
+        searched = _count_passages(join_filters(each).roughly(question.scopes)) if waiting else 0
+        terms = {word: alternatives(word, question.synonyms) for word in question.lexemes}
+        answers = []
+        for number, ranking in enumerate(rankings):
+            found, things = ranking.found, ranking.things[offset : offset + limit + following]
+            read = read_findings(things, question, found, texts)
+            answers.append(
+                Findings(
+                    items=read[:limit],
+                    following=read[limit:],
+                    total=len(ranking.things),
+                    fallback=bool(question.reason),
+                    reason=question.reason,
+                    milliseconds={step: round(seconds * 1000, 2) for step, seconds in ranking.seconds.items()},
+                    candidates=found.brought,
+                    vector=question.vector,
+                    space=question.space,
+                    # What waits is counted over all of them: the first says it.
+                    waiting=waiting if not number else 0,
+                    searched=searched if not number else 0,
+                    weights=found.words,
+                    missing=found.missing,
+                    text=question.text,
+                    counts=found.counts,
+                    terms={word: terms[word] for word in found.words},
+                    tokens=question.tokens,
+                    period=question.period,
+                )
+            )
+        _count_metrics(rankings, offset + limit, is_fallback=bool(question.reason))
+    return answers
+
+
+def _count_metrics(rankings: Sequence[_RankedThings], limit: int, *, is_fallback: bool) -> None:
+    SEARCHES.labels("yes" if is_fallback else "no").inc()
+    for step, seconds in rankings[0].seconds.items():
         SEARCH_SECONDS.labels(step).observe(seconds)
-    for one in shown:
-        for retriever in one.fused.retrievers:
-            FOUND.labels(retriever).inc()
-    return took
+    shown = [one for ranking in rankings for one in ranking.things[:limit]]
+    for retriever, number in Counter(name for one in shown for name in one.fused.retrievers).items():
+        FOUND.labels(retriever).inc(number)
 
 
 def _count_passages(condition: Sql) -> int:

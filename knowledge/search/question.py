@@ -10,7 +10,6 @@ import structlog
 from pgvector import HalfVector
 
 from accounts.models import User
-from bigmind.database.fixed_queries import FixedQuery
 from bigmind.text.periods import Period
 from knowledge.embeddings.providers import EmbedderError, TokenSigns, provider
 from knowledge.embeddings.retry import embed_query
@@ -18,10 +17,9 @@ from knowledge.models import EmbeddingSpace
 from knowledge.search.filters import Sql, of_scopes
 from knowledge.search.indexes import Scope
 from knowledge.search.question_tense import find_past
-from knowledge.search.retrievers import english_forms_of, lexemes_of
+from knowledge.search.retrievers import read_words
 from knowledge.search.synonyms import Synonyms
 
-_ACTIVE_SPACE = FixedQuery(lambda name: EmbeddingSpace.objects.filter(name=name).exclude(active_since=None)[:1])
 WORD = re.compile(r"\w+")
 
 log = structlog.get_logger()
@@ -55,22 +53,27 @@ def understand(
     query: str, *, owner: User, synonyms: Synonyms | None = None, asked_at: datetime | None = None
 ) -> SearchQuestion:
     """Return a question with its words, its vector and the period it speaks of; `search` says what the others are."""
+    name, reason = "", ""
+    try:
+        name = provider().space
+    except EmbedderError as error:
+        reason = error.reason
+    read = read_words(query, name)
     words = SearchQuestion(
-        lexemes_of(query),
-        synonyms={**english_forms_of(query), **(synonyms or {})},
+        read.lexemes,
+        synonyms={**read.english, **(synonyms or {})},
         text=query,
         period=find_past(query, now=asked_at),
         owner=owner.pk,
     )
     try:
-        embedder = provider()
-        spaces = _ACTIVE_SPACE(embedder.space)
-        if not spaces:
+        if reason:
+            raise EmbedderError(reason)
+        if read.space is None:
             return replace(words, reason="The vectors of this model are still being made.")
-        [space] = spaces
-        vectors, tokens = embed_query(embedder, query)
+        vectors, tokens = embed_query(provider(), query)
         vector = HalfVector(vectors[0].tolist())
-        return replace(words, vector=vector, space=space, tokens=tokens[0] if tokens else None)
+        return replace(words, vector=vector, space=read.space, tokens=tokens[0] if tokens else None)
     except EmbedderError as error:
         log.warning("Search answers by keyword alone.", outage="embedder", reason=error.reason)
         return replace(words, reason=error.reason)

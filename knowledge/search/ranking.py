@@ -5,18 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
 from operator import or_
-from typing import Any
-from uuid import UUID
+from typing import Any, NamedTuple
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.db.models.functions import Left, Length, Right
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import User
-from bigmind.database.fixed_queries import FixedQuery
 from bigmind.database.replicas import read_cursor
 from bigmind.text.periods import Period
-from knowledge.models import Chunk, Fact, Kind, Passage
+from knowledge.models import Kind, Passage
 from knowledge.search.candidates import Found
 from knowledge.search.fusion import (
     NEAR_TIE,
@@ -41,10 +38,29 @@ SHORT_TURN = 400
 """Characters of an exchange whose neighbours say what it is about. A longer one says that itself."""
 NAME_CHARS = 40
 
-_SIGNS = """
-SELECT passage.id, cached.tokens FROM knowledge_passage AS passage
-JOIN knowledge_cachedvector AS cached ON cached.space_id = %s AND cached.digest = passage.digest
-WHERE passage.id = ANY(%s) AND {scope} AND cached.tokens <> ''
+# Of the best their tokens and what a reader is shown; of exchanges what counts beside their words; and which facts are
+# known not to have held in a period, or not to hold now. What replaced another fact began when it was stored. What
+# replaced none may have held for long before: it is not known to be of another time.
+_KNOWN = """
+SELECT 'passage', passage.id, cached.tokens, substr(passage.text, passage.head + 1), passage.created_at,
+    passage.project, NULL, NULL, NULL, NULL
+FROM knowledge_passage AS passage
+LEFT JOIN knowledge_cachedvector AS cached
+    ON cached.space_id = %(space)s AND cached.digest = passage.digest AND cached.tokens <> ''
+WHERE passage.id = ANY(%(best)s) AND {scope}
+UNION ALL
+SELECT 'chunk', id, NULL, left(content, %(name)s), created_at, right(content, %(name)s), session_id::text, seq, role,
+    length(content)
+FROM knowledge_chunk WHERE user_id = %(owner)s AND id = ANY(%(chunks)s)
+UNION ALL
+SELECT 'fact', fact.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM knowledge_fact AS fact LEFT JOIN knowledge_fact AS newer ON newer.id = fact.superseded_by_id
+WHERE fact.user_id = %(owner)s AND fact.id = ANY(%(facts)s) AND (
+    fact.valid_from >= %(end)s OR fact.valid_until <= %(start)s
+    OR coalesce(newer.valid_from, newer.created_at) <= %(start)s
+    OR (fact.valid_from IS NULL AND fact.created_at >= %(end)s
+        AND EXISTS (SELECT FROM knowledge_fact AS older WHERE older.superseded_by_id = fact.id))
+)
 """
 _ALIKE = """
 SELECT one.passage_id, other.passage_id, 1 - (one.vector <=> other.vector)
@@ -54,6 +70,31 @@ WHERE one.space_id = %s AND one.passage_id = ANY(%s) AND other.passage_id = ANY(
     AND one.owner_id = %s AND other.owner_id = %s
     AND one.vector IS NOT NULL AND other.vector IS NOT NULL
 """
+
+
+class PassageText(NamedTuple):
+    """What a passage says, without its head, when it was said, and of which project."""
+
+    text: str
+    created_at: datetime
+    project: str
+
+
+Texts = Mapping[int, PassageText]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is known of the candidates beside their scores.
+
+    `tokens` has the signs of the best passages' tokens, `texts` what they say, `turns` the exchanges, by passage;
+    `of_another_time` the passages of facts that did not hold when the question says.
+    """
+
+    tokens: Mapping[int, bytes]
+    texts: Texts
+    turns: Mapping[int, Turn]
+    of_another_time: Collection[int]
 
 
 @dataclass(frozen=True)
@@ -68,45 +109,91 @@ class Ranked:
     late: float | None = None
 
 
-def rank(found: Found, question: SearchQuestion, owner: User) -> list[Ranked]:
-    """Fuse the scores of both retrievers, and return the best passage of each thing, the best first.
+def rank(groups: Sequence[Found], question: SearchQuestion, owner: User) -> tuple[list[list[Ranked]], Texts]:
+    """Fuse the scores of both retrievers, and return of each group the best passage of each thing, the best first.
 
     Scores are compared at four digits, so that equals stay in one order whatever the processor rounds: newest first.
+    Beside them it returns what the best passages say.
     """
-    fused = fuse(found.keyword, found.vector)
+    fused = [fuse(found.keyword, found.vector) for found in groups]
+    best = [sorted(one, key=lambda passage: -one[passage].score)[:RERANKED] for one in fused]
+    known = _read_known(groups, [passage for one in best for passage in one], question, owner)
+    ranked = [_rank(found, one, first, known, question) for found, one, first in zip(groups, fused, best, strict=True)]
+    return ranked, known.texts
+
+
+def _rank(
+    found: Found, fused: Mapping[int, Fused], best: Sequence[int], known: _Known, question: SearchQuestion
+) -> list[Ranked]:
     alone = {passage: one.score for passage, one in fused.items()}
-    late = compare_tokens(sorted(alone, key=lambda passage: -alone[passage])[:RERANKED], question, found)
+    late = compare_tokens(best, question, found, known.tokens)
     moved = add_late(alone, late)
-    turns = turns_of(found.candidates.values(), owner)
+    turns = {passage: known.turns[passage] for passage in found.candidates if passage in known.turns}
     told = weigh_turns(moved, turns, question.text)
-    support = {passage: score - moved.get(passage, 0.0) for passage, score in told.items()}
     scores = dict(told)
     if question.period:
         for passage in _passages_within(question, question.period, scores, turns):
             scores[passage] += PERIOD
-    of_another_time = _facts_of_another_time(question.period, found.candidates.values(), owner)
-    for passage in of_another_time:
+    for passage in found.candidates.keys() & known.of_another_time:
         scores[passage] -= PERIOD
     order = sorted(scores, key=lambda passage: (-round(scores[passage], 4), *_age(found.candidates[passage])))
     things: dict[tuple[str, str], Ranked] = {}
-    for passage in _put_newest_first(order, scores, found, question, of_another_time):
+    for passage in _put_newest_first(order, scores, found, question, known):
         candidate = found.candidates[passage]
-        of_period = scores[passage] - told[passage]
-        ranked = Ranked(candidate, fused[passage], scores[passage], support[passage], of_period, late.get(passage))
-        things.setdefault((candidate.kind, candidate.source_id), ranked)
+        thing = candidate.kind, candidate.source_id
+        if thing not in things:
+            of_period, support = scores[passage] - told[passage], told[passage] - moved.get(passage, 0.0)
+            things[thing] = Ranked(candidate, fused[passage], scores[passage], support, of_period, late.get(passage))
     return list(things.values())
 
 
-def compare_tokens(best: Sequence[int], question: SearchQuestion, found: Found) -> dict[int, float]:
-    """Return how well the tokens of these passages meet those of the question; nothing without token vectors."""
-    if question.tokens is None or question.space is None or not best:
-        return {}
+def _read_known(groups: Sequence[Found], best: list[int], question: SearchQuestion, owner: User) -> _Known:
+    candidates = [one for found in groups for one in found.candidates.values()]
+    chunks = {one.passage: int(one.source_id) for one in candidates if one.kind == Kind.CHUNK}
+    facts = {one.passage: int(one.source_id) for one in candidates if one.kind == Kind.FACT}
+    now, searched = timezone.now(), question.searched
+    start, end = question.period or (now, now)
+    parameters = {f"scope_{number}": value for number, value in enumerate(searched.parameters)}
+    statement = _KNOWN.format(scope=searched.text % tuple(f"%({name})s" for name in parameters))
+    rows: dict[str, dict[int, tuple[Any, ...]]] = {"passage": {}, "chunk": {}, "fact": {}}
     with read_cursor() as cursor:
-        searched = question.searched
-        cursor.execute(_SIGNS.format(scope=searched.text), [question.space.pk, list(best), *searched.parameters])
-        signs = {passage: bytes(tokens) for passage, tokens in cursor.fetchall()}
-    tokens = weigh_tokens(question.text, question.tokens, found.weights)
-    return similarities(tokens, signs, bytes_each=question.tokens.signs.shape[1])
+        cursor.execute(
+            statement,
+            {
+                "space": question.space and question.space.pk,
+                "best": best,
+                "name": NAME_CHARS,
+                "owner": owner.pk,
+                "chunks": [*chunks.values()],
+                "facts": [*facts.values()],
+                "start": start,
+                "end": end,
+                **parameters,
+            },
+        )
+        for what, id, *row in cursor.fetchall():
+            rows[what][id] = tuple(row)
+    turns = {
+        id: Turn((session, seq), said_at, role, length > SHORT_TURN, end.rstrip().endswith("?"), _speaker(start))
+        for id, (_, start, said_at, end, session, seq, role, length) in rows["chunk"].items()
+    }
+    return _Known(
+        {id: bytes(row[0]) for id, row in rows["passage"].items() if row[0]},
+        {id: PassageText(*row[1:4]) for id, row in rows["passage"].items()},
+        {passage: turns[chunk] for passage, chunk in chunks.items() if chunk in turns},
+        {passage for passage, fact in facts.items() if fact in rows["fact"]},
+    )
+
+
+def compare_tokens(
+    best: Sequence[int], question: SearchQuestion, found: Found, tokens: Mapping[int, bytes]
+) -> dict[int, float]:
+    """Return how well the tokens of these passages meet those of the question; nothing without token vectors."""
+    if question.tokens is None:
+        return {}
+    signs = {passage: tokens[passage] for passage in best if passage in tokens}
+    asked = weigh_tokens(question.text, question.tokens, found.weights)
+    return similarities(asked, signs, bytes_each=question.tokens.signs.shape[1])
 
 
 def _put_newest_first(
@@ -114,19 +201,23 @@ def _put_newest_first(
     scores: Mapping[int, float],
     found: Found,
     question: SearchQuestion,
-    of_another_time: Collection[int],
+    known: _Known,
 ) -> Sequence[int]:
     """Return the order in which, of the best facts about the same thing, the newest comes first."""
-    best = [passage for passage in order[:RERANKED] if passage not in of_another_time]
-    facts = [passage for passage in best if found.candidates[passage].kind == Kind.FACT][:NEWEST_OF]
+    facts = [
+        passage
+        for passage in order[:RERANKED]
+        if found.candidates[passage].kind == Kind.FACT
+        and passage in known.texts
+        and passage not in known.of_another_time
+    ][:NEWEST_OF]
     if question.space is None or len(facts) < 2 or scores[facts[0]] - scores[facts[1]] > NEAR_TIE:
         return order
     with read_cursor() as cursor:
         cursor.execute(_ALIKE, [question.space.pk, facts, facts, question.owner, question.owner])
         near = cursor.fetchall()
-    told = _TOLD(question.owner, facts)
-    words = {passage.pk: set(WORD.findall(passage.words.casefold())) for passage in told}
-    ages = {passage.pk: (passage.created_at, passage.pk) for passage in told}
+    words = {passage: set(WORD.findall(known.texts[passage].text.casefold())) for passage in facts}
+    ages = {passage: (known.texts[passage].created_at, passage) for passage in facts}
     same = {
         frozenset((one, other))
         for one, other, cosine in near
@@ -139,52 +230,6 @@ def _age(candidate: Candidate) -> tuple[bool, int]:
     """Return the sort key among equals: the newest first. Documentation has no age and keeps its source's order."""
     is_documentation = candidate.kind == Kind.REFERENCE
     return is_documentation, candidate.passage if is_documentation else -candidate.passage
-
-
-def _facts_of_another_time(period: Period | None, candidates: Iterable[Candidate], owner: User) -> set[int]:
-    """Return the passages of facts that are known not to have held in a period, or not to hold now."""
-    sources = {found.passage: int(found.source_id) for found in candidates if found.kind == Kind.FACT}
-    if not sources:
-        return set()
-    now = timezone.now()
-    start, end = period or (now, now)
-    other = {fact for (fact,) in _OF_ANOTHER_TIME(owner.pk, start, end, sorted(set(sources.values())))}
-    return {passage for passage, fact in sources.items() if fact in other}
-
-
-def _of_another_time(owner_id: UUID, start: datetime, end: datetime, ids: list[int]) -> QuerySet[Any, Any]:
-    # What replaced another fact began when it was stored. What replaced none may have held for long before: it is not
-    # known to be of another time.
-    replacing = Fact.objects.filter(superseded_by=OuterRef("pk"))
-    begins_later = Q(valid_from__gte=end) | Q(Exists(replacing), valid_from=None, created_at__gte=end)
-    ended = (
-        Q(valid_until__lte=start)
-        | Q(superseded_by__valid_from__lte=start)
-        | Q(superseded_by__valid_from=None, superseded_by__created_at__lte=start)
-    )
-    return Fact.objects.of(owner_id).filter(begins_later | ended, pk__any_of=ids).values_list("pk")
-
-
-_OF_ANOTHER_TIME = FixedQuery(_of_another_time)
-_TOLD = FixedQuery(
-    lambda owner, ids: Passage.objects.filter(owner=owner, pk__any_of=ids).only("text", "head", "created_at")
-)
-
-
-def turns_of(candidates: Iterable[Candidate], owner: User) -> dict[int, Turn]:
-    """Return for the passages of flagged exchanges where they stand, and what of them counts beside their words."""
-    sources = {found.passage: int(found.source_id) for found in candidates if found.kind == Kind.CHUNK}
-    if not sources:
-        return {}
-    rows = Chunk.objects.filter(user=owner, pk__in=sources.values()).annotate(
-        length=Length("content"), start=Left("content", NAME_CHARS), end=Right("content", NAME_CHARS)
-    )
-    columns = ("pk", "session_id", "seq", "created_at", "role", "length", "start", "end")
-    chunks = {
-        pk: Turn((session, seq), said_at, role, length > SHORT_TURN, end.rstrip().endswith("?"), _speaker(start))
-        for pk, session, seq, said_at, role, length, start, end in rows.values_list(*columns)
-    }
-    return {passage: chunks[chunk] for passage, chunk in sources.items() if chunk in chunks}
 
 
 def _speaker(start: str) -> str:

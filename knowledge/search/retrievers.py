@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from bigmind.database.replicas import read_cursor
 from bigmind.text.languages import ENGLISH
 from knowledge.models import EmbeddingSpace
 from knowledge.models.passages import in_parts
-from knowledge.search.filters import Filters, Sql, of_scopes, scope_of
+from knowledge.search.filters import Filters, Sql, is_shared, of_scopes, scope_of
 from knowledge.search.frequencies import count_words, selective_words
 from knowledge.search.indexes import Scope, as_indexed
 from knowledge.search.languages import UNSPACED, language_of
@@ -28,10 +29,16 @@ WHERE (to_tsvector('english', lexeme) <> '' AND to_tsvector(%(language)s::regcon
 ORDER BY lexeme
 """
 _ENGLISH_FORMS = f"""
-SELECT own.lexeme, english.lexeme
+SELECT ARRAY[own.lexeme, english.lexeme]
 FROM {_SIMPLE} AS word, unnest(to_tsvector(%(language)s::regconfig, word.lexeme)) AS own,
     unnest(to_tsvector('english', word.lexeme)) AS english
 WHERE own.lexeme <> english.lexeme
+"""
+_READ_WORDS = f"""
+SELECT ARRAY({_LEXEMES}), CASE WHEN %(language)s = '{ENGLISH}' THEN NULL ELSE ARRAY({_ENGLISH_FORMS}) END, space.id,
+    space.dimensions
+FROM (SELECT) AS question
+LEFT JOIN knowledge_embeddingspace AS space ON space.name = %(space)s AND space.active_since IS NOT NULL
 """
 
 CANDIDATES = 200
@@ -40,43 +47,54 @@ MOST_COUNTED = 10_000
 
 # The share of the question that a passage has: a word weighs more, the fewer passages have it. Passages with the same
 # words have the same score, so it is computed once for each set of words; a set is the bits of a number. The rows after
-# the passages count how many have each word: over all scopes these counts give the weights that fusion uses.
+# the passages count how many have each word: over all scopes these counts give the weights that fusion uses. All of it
+# is done for each unit apart, from one reading of the index.
 _RANKED = """
 WITH passage AS MATERIALIZED ({found}),
-sets AS (SELECT has, count(*) AS passages FROM passage GROUP BY has),
+sets AS (SELECT unit, has, count(*) AS passages FROM passage GROUP BY unit, has),
 counts AS (
-    SELECT number - 1 AS number,
+    SELECT unit, number - 1 AS number,
         coalesce(known, sum(passages) FILTER (WHERE has & (1::bigint << number::int - 1) <> 0), 0) AS passages
-    FROM unnest(%s::float8[]) WITH ORDINALITY AS word(known, number) LEFT JOIN sets ON true GROUP BY number, known
+    FROM generate_series(0, {last}) AS unit CROSS JOIN unnest(%s::float8[]) WITH ORDINALITY AS word(known, number)
+    LEFT JOIN sets USING (unit) GROUP BY unit, number, known
 ),
-weights AS (SELECT number, ln(1 + max(passages) OVER () / greatest(passages, 0.5)) AS weight FROM counts),
+weights AS (
+    SELECT unit, number, weight, sum(weight) OVER (PARTITION BY unit) AS of_all FROM (
+        SELECT unit, number, ln(1 + max(passages) OVER (PARTITION BY unit) / greatest(passages, 0.5)) AS weight
+        FROM counts
+    ) AS weighed
+),
 scores AS (
-    SELECT has, sum(weight) / (SELECT sum(weight) FROM weights) AS score
-    FROM sets JOIN weights ON has & (1::bigint << number::int) <> 0 GROUP BY has
+    SELECT sets.unit, has, sum(weight / of_all) AS score FROM sets
+    JOIN weights ON weights.unit = sets.unit AND has & (1::bigint << number::int) <> 0 GROUP BY sets.unit, has
 )
-(SELECT id, kind, source_id, score, has FROM (
-    SELECT id, kind, source_id, score, has FROM passage JOIN scores USING (has) ORDER BY score DESC, id DESC
-) AS passage WHERE {condition} LIMIT {limit})
-UNION ALL (SELECT NULL, NULL, NULL, passages, number FROM counts ORDER BY number)
+{best} UNION ALL (SELECT NULL, NULL, NULL, passages, number, unit FROM counts ORDER BY unit, number)
 """
+_BEST_RANKED = """(SELECT id, kind, source_id, score, has, unit FROM (
+    SELECT id, kind, source_id, score, has, unit FROM passage JOIN scores USING (unit, has) WHERE unit = {unit}
+    ORDER BY score DESC, id DESC
+) AS passage WHERE {condition} LIMIT {limit})"""
 _HAS_WORD = "passage.lexemes @@ %s::tsquery"
 _HAS_PAIR = "strpos(passage.text, %s) > 0"
 _FOUND = """
-SELECT passage.id, passage.kind, passage.source_id, {bits} AS has
+SELECT passage.id, passage.kind, passage.source_id, {unit} AS unit, {bits} AS has
 FROM knowledge_passage AS passage WHERE ({any}) AND {condition}
 """
 _COMPARED = """
-SELECT passage.id, passage.kind, passage.source_id, vector.vector <=> %s::halfvec AS distance
+SELECT passage.id, passage.kind, passage.source_id, vector.vector <=> %s::halfvec AS distance, {unit} AS unit
 FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
 WHERE vector.space_id = %s AND vector.vector IS NOT NULL AND {condition}
-ORDER BY distance, passage.id DESC LIMIT {limit}
 """
+_BEST_COMPARED = """(SELECT id, kind, source_id, 1 - distance, 0, unit FROM near WHERE unit = {unit}
+ORDER BY distance, id DESC LIMIT {limit})"""
 # Without a second sort key: PostgreSQL would sort all rows instead of reading them in the order of the index.
 _NEAREST = """
-SELECT passage.id, passage.kind, passage.source_id, {vector} <=> %s::halfvec({dimensions}) AS distance
-FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
-WHERE vector.space_id = %s AND vector.vector IS NOT NULL AND {condition}
-ORDER BY distance LIMIT {limit}
+SELECT id, kind, source_id, 1 - distance FROM (
+    SELECT passage.id, passage.kind, passage.source_id, {vector} <=> %s::halfvec({dimensions}) AS distance
+    FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
+    WHERE vector.space_id = %s AND vector.vector IS NOT NULL AND {condition}
+    ORDER BY distance LIMIT {limit}
+) AS near
 """
 # Fusion needs both scores of every candidate, and what one retriever found the other has not scored.
 _OTHER_RETRIEVER = """
@@ -107,31 +125,35 @@ _IN_ORDER_OF_INDEX = {
 _ALWAYS = Sql("true")
 
 
-def lexemes_of(query: str) -> list[str]:
-    """Return the words of a question, stemmed in its language and unchanged; a passage needs any one of them.
+class QuestionWords(NamedTuple):
+    """The words of a question, stemmed in its language and unchanged; a passage needs any one of them.
 
     Of Chinese, Japanese and Korean they are the pairs of neighbouring characters. Stop words like “what” and “the”
-    occur in nearly every passage: they are left out, unless there is nothing else.
+    occur in nearly every passage: they are left out, unless there is nothing else. A question in another language may
+    be about English texts, whose terms it bends as its own language does: `english` has for each of its stems how
+    English stemming ends that word. `space` has the active vectors of the model that was named.
     """
+
+    lexemes: list[str]
+    english: Synonyms
+    space: EmbeddingSpace | None
+
+
+def read_words(query: str, space: str) -> QuestionWords:
+    """Return the words of a question, and the space of this name if it is active."""
     with read_cursor() as cursor:
-        cursor.execute(_LEXEMES, _language_parameters(query))
-        return [*(lexeme for (lexeme,) in cursor.fetchall()), *_pairs_of(query)]
+        cursor.execute(_READ_WORDS, {**_language_parameters(query), "space": space})
+        lexemes, forms, id, dimensions = cursor.fetchone()
+    english: dict[str, frozenset[str]] = {}
+    for own, other in forms or []:
+        english[own] = english.get(own, frozenset({own})) | {other}
+    active = EmbeddingSpace(pk=id, name=space, dimensions=dimensions) if id else None
+    return QuestionWords([*lexemes, *_pairs_of(query)], english, active)
 
 
-def english_forms_of(query: str) -> Synonyms:
-    """Return for each stem of a question in another language how English stemming ends that word.
-
-    Such a question may be about English texts, whose terms it bends as its own language does.
-    """
-    parameters = _language_parameters(query)
-    if parameters["language"] == ENGLISH:
-        return {}
-    forms: dict[str, frozenset[str]] = {}
-    with read_cursor() as cursor:
-        cursor.execute(_ENGLISH_FORMS, parameters)
-        for own, english in cursor.fetchall():
-            forms[own] = forms.get(own, frozenset({own})) | {english}
-    return forms
+def lexemes_of(query: str) -> list[str]:
+    """Return the words of a question."""
+    return read_words(query, "").lexemes
 
 
 def _language_parameters(query: str) -> dict[str, str]:
@@ -160,55 +182,112 @@ class Candidate(NamedTuple):
     source_id: str
     score: float
     has: int = 0
+    unit: int = 0
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The kinds of one group in one scope: their words are counted together, and the best of them are its candidates.
+
+    Attributes:
+        group: The number of the group.
+        filters: What of these kinds may be found.
+        few: Whether so few things remain that comparing each is faster than reading an index in its order.
+    """
+
+    scope: Scope
+    filters: Filters
+    group: int = 0
+    few: bool = False
+
+    @property
+    def is_read_whole(self) -> bool:
+        """Whether each of its passages is compared: no index orders them."""
+        return self.few or not self.scope.is_large
 
 
 _BY_SCORE = attrgetter("score", "passage")
 
 
 class KeywordCandidates(NamedTuple):
-    """What the keyword retriever found in one scope, and in how many of its passages each word occurs."""
+    """What the keyword retriever found in one unit, and in how many of its passages each word occurs."""
 
     candidates: list[Candidate]
     counts: list[float]
 
 
-def retrieve_by_words(
-    words: Sequence[str], filters: Filters, scope: Scope, *, few: bool, synonyms: Synonyms | None = None
-) -> KeywordCandidates:
-    """Return the passages of a scope with any of these words, ranked by all of them. A synonym counts as the word.
+def units_of(filters: Filters, scopes: Sequence[Scope]) -> list[Unit]:
+    """Return the units of a search: each group in each scope that has any of its kinds."""
+    units = []
+    for group, kinds in enumerate(filters.groups or [filters.kinds]):
+        for scope in scopes:
+            if of_scope := [kind for kind in kinds if is_shared(kind) is (scope.owner is None)]:
+                narrowed = replace(filters, kinds=of_scope, groups=())
+                units.append(Unit(scope, narrowed, group, few=scope.is_large and narrowed.leave_few(scope)))
+    return units
+
+
+def match_words(
+    words: Sequence[str], units: Sequence[Unit], *, synonyms: Synonyms | None = None
+) -> list[KeywordCandidates]:
+    """Return for each unit the passages with any of these words, ranked by all of them. A synonym counts as the word.
 
     Args:
         words: At most as many as a bigint has bits: `most_selective` chooses them.
-        few: Whether the filters leave so few things that an exhaustive search is faster.
     """
     if not words:
-        return KeywordCandidates([], [])
-    terms = terms_of(words, synonyms)
-    if few or not scope.is_large:
-        return _read_candidates(_rank_by_words(terms, words, list(filters.branches(scope))))
-    selective = selective_words(words, scope)
-    known = count_words(words, scope)
-    branch = filters.common(scope) + Sql("passage.kind = ANY(%s)", ([str(kind) for kind in filters.kinds],))
-    return _read_candidates(_rank_by_words(terms, selective, [branch], known=known, condition=filters.one_by_one()))
+        return [KeywordCandidates([], []) for _ in units]
+    terms, found = terms_of(words, synonyms), dict[int, KeywordCandidates]()
+    whole = [number for number, unit in enumerate(units) if unit.is_read_whole]
+    if whole:
+        branches = _branches([units[number] for number in whole])
+        read = _read_candidates(_rank_by_words(terms, words, branches, units=len(whole)), len(whole))
+        found |= zip(whole, read, strict=True)
+    for number, unit in enumerate(units):
+        if not unit.is_read_whole:
+            filters, scope = unit.filters, unit.scope
+            selective, known = selective_words(words, scope), count_words(words, scope)
+            branch = filters.common(scope) + Sql("passage.kind = ANY(%s)", ([str(kind) for kind in filters.kinds],))
+            branches = [_Branch("0", scope, branch)]
+            ranked = _rank_by_words(terms, selective, branches, known=known, condition=filters.one_by_one())
+            [found[number]] = _read_candidates(ranked, 1)
+    return [found[number] for number in range(len(units))]
+
+
+def compare_meaning(vector: HalfVector, space: EmbeddingSpace, units: Sequence[Unit]) -> list[list[Candidate]]:
+    """Return for each unit the passages whose vectors are nearest."""
+    found = dict[int, list[Candidate]]()
+    for number, unit in enumerate(units):
+        if not unit.few and space.pk in unit.scope.indexed:
+            narrowed = unit.filters.common(unit.scope) + unit.filters.one_by_one()
+            with tune(_IN_ORDER_OF_INDEX):
+                near = _read_rows(_nearest(vector, space, unit.scope, narrowed))
+            if len(near) >= CANDIDATES:
+                found[number] = _take_best(near)
+    # Also where the index came back with too few, because a filter left little of what it walked through: so a filter
+    # can make a search slower, and never wrong.
+    whole = [number for number in range(len(units)) if number not in found]
+    if whole:
+        for number in whole:
+            found[number] = []
+        branches = _branches([units[number] for number in whole])
+        for one in _read_rows(_compare_vectors(vector, space, branches, len(whole))):
+            found[whole[one.unit]].append(one)
+    return [found[number] for number in range(len(units))]
+
+
+def retrieve_by_words(
+    words: Sequence[str], filters: Filters, scope: Scope, *, few: bool, synonyms: Synonyms | None = None
+) -> KeywordCandidates:
+    """Return the passages of a scope with any of these words, ranked by all of them: `match_words` for one unit."""
+    return match_words(words, [Unit(scope, filters, few=few)], synonyms=synonyms)[0]
 
 
 def retrieve_by_meaning(
     vector: HalfVector, space: EmbeddingSpace, filters: Filters, scope: Scope, *, few: bool
 ) -> list[Candidate]:
-    """Return the passages of a scope whose vectors are nearest.
-
-    Args:
-        few: Whether the filters leave so few things that comparing all of them is faster than the index.
-    """
-    if space.pk in scope.indexed and not few:
-        with tune(_IN_ORDER_OF_INDEX):
-            near = _read_rows(_nearest(vector, space, scope, filters.common(scope) + filters.one_by_one()))
-        if len(near) >= CANDIDATES:
-            return _take_best(_as_similarities(near))
-    # Also where the index came back with too few, because a filter left little of what it walked through: so a filter
-    # can make a search slower, and never wrong.
-    compared = [_compare_vectors(vector, space, scope, branch) for branch in filters.branches(scope)]
-    return _take_best(_as_similarities(_read_rows(_union_all(compared))))
+    """Return the passages of a scope whose vectors are nearest: `compare_meaning` for one unit."""
+    return compare_meaning(vector, space, [Unit(scope, filters, few=few)])[0]
 
 
 class OtherScores(NamedTuple):
@@ -283,22 +362,42 @@ def _read_rows(question: Sql) -> list[Candidate]:
         return [Candidate(*row) for row in cursor.fetchall()]
 
 
-def _read_candidates(question: Sql) -> KeywordCandidates:
-    rows = _read_rows(question)
-    return KeywordCandidates(
-        _take_best(row for row in rows if row.passage is not None),
-        [float(row.score) for row in rows if row.passage is None],
-    )
+def _read_candidates(question: Sql, units: int) -> list[KeywordCandidates]:
+    found = [KeywordCandidates([], []) for _ in range(units)]
+    for row in _read_rows(question):
+        if row.passage is None:
+            found[row.unit].counts.append(float(row.score))
+        else:
+            found[row.unit].candidates.append(row)
+    return found
 
 
-def _union_all(branches: Sequence[Sql]) -> Sql:
-    text = " UNION ALL ".join(f"({branch.text})" for branch in branches)
-    return Sql(text, tuple(parameter for branch in branches for parameter in branch.parameters))
+class _Branch(NamedTuple):
+    """A condition on `passage` in one scope, and SQL for the number of the unit that a passage belongs to."""
+
+    unit: str
+    scope: Scope
+    condition: Sql
 
 
-def _as_similarities(found: Iterable[Candidate]) -> Iterator[Candidate]:
-    """Yield the candidates with the similarity in place of the distance."""
-    return (Candidate(passage, kind, source, 1 - distance, has) for passage, kind, source, distance, has in found)
+def _branches(units: Sequence[Unit]) -> list[_Branch]:
+    """Return the conditions that find what these units have. Those of one scope are read together."""
+    number_of = {str(kind): number for number, unit in enumerate(units) for kind in unit.filters.kinds}
+    branches = []
+    for scope in {unit.scope.owner: unit.scope for unit in units}.values():
+        kinds = [kind for unit in units if unit.scope.owner == scope.owner for kind in unit.filters.kinds]
+        numbers = {number_of[str(kind)] for kind in kinds}
+        cases = " ".join(f"WHEN '{kind}' THEN {number_of[str(kind)]}" for kind in map(str, kinds))
+        unit = str(min(numbers)) if len(numbers) == 1 else f"CASE passage.kind {cases} END"
+        first = next(one.filters for one in units if one.scope.owner == scope.owner)
+        branches += [_Branch(unit, scope, branch) for branch in replace(first, kinds=kinds).branches(scope)]
+    return branches
+
+
+def _union_all(branches: Iterable[Sql]) -> Sql:
+    joined = list(branches)
+    text = " UNION ALL ".join(f"({branch.text})" for branch in joined)
+    return Sql(text, tuple(parameter for branch in joined for parameter in branch.parameters))
 
 
 def _take_best(found: Iterable[Candidate]) -> list[Candidate]:
@@ -308,15 +407,18 @@ def _take_best(found: Iterable[Candidate]) -> list[Candidate]:
 def _rank_by_words(
     terms: Mapping[str, str],
     sought: Sequence[str],
-    branches: Sequence[Sql],
+    branches: Sequence[_Branch],
     *,
+    units: int = 1,
     known: Sequence[float | None] = (),
     condition: Sql = _ALWAYS,
 ) -> Sql:
     """Return the statement that ranks passages by words.
 
     Args:
+        units: How many the branches have, each ranked by itself.
         known: How many passages have each word, where that need not be counted: in large scopes.
+        condition: What each of the best has to fulfil besides.
     """
     bits = _bits(terms)
     # Large scopes are asked through the index, which has pairs of characters as words. Small ones are read in any case,
@@ -326,16 +428,19 @@ def _rank_by_words(
     any_sought = " OR ".join([*([_HAS_WORD] if indexed else []), *([_HAS_PAIR] * len(pairs))])
     tested = (*_test_parameters(terms), *([indexed] if indexed else []), *pairs)
     found = _union_all(
-        [
-            Sql(
-                _FOUND.format(bits=bits, any=any_sought, condition=branch.text),
-                (*tested, *branch.parameters),
-            )
-            for branch in branches
-        ]
+        Sql(
+            _FOUND.format(unit=branch.unit, bits=bits, any=any_sought, condition=branch.condition.text),
+            (*tested, *branch.condition.parameters),
+        )
+        for branch in branches
     )
-    text = _RANKED.format(found=found.text, condition=condition.text, limit=CANDIDATES)
-    return Sql(text, (*found.parameters, list(known) or [None] * len(terms), *condition.parameters))
+    best = _union_all_of(_BEST_RANKED, units, condition=condition.text)
+    text = _RANKED.format(found=found.text, last=units - 1, best=best)
+    return Sql(text, (*found.parameters, list(known) or [None] * len(terms), *condition.parameters * units))
+
+
+def _union_all_of(template: str, units: int, **parts: str) -> str:
+    return " UNION ALL ".join(template.format(unit=unit, limit=CANDIDATES, **parts) for unit in range(units))
 
 
 def _bits(terms: Iterable[str]) -> str:
@@ -351,10 +456,16 @@ def _test_parameters(terms: Mapping[str, str]) -> list[str]:
     return [word if is_pair(word) else term for word, term in terms.items()]
 
 
-def _compare_vectors(vector: HalfVector, space: EmbeddingSpace, scope: Scope, condition: Sql) -> Sql:
-    condition = scope_of("vector", scope) + condition
-    text = _COMPARED.format(condition=condition.text, limit=CANDIDATES)
-    return Sql(text, (vector.to_text(), space.pk, *condition.parameters))
+def _compare_vectors(vector: HalfVector, space: EmbeddingSpace, branches: Iterable[_Branch], units: int) -> Sql:
+    near = _union_all(
+        Sql(
+            _COMPARED.format(unit=branch.unit, condition=condition.text),
+            (vector.to_text(), space.pk, *condition.parameters),
+        )
+        for branch in branches
+        for condition in [scope_of("vector", branch.scope) + branch.condition]
+    )
+    return Sql(f"WITH near AS ({near.text}) {_union_all_of(_BEST_COMPARED, units)}", near.parameters)
 
 
 def _nearest(vector: HalfVector, space: EmbeddingSpace, scope: Scope, condition: Sql) -> Sql:
