@@ -255,7 +255,12 @@ def echo_code(text: object, *, limit: int = ECHOED_CHARS) -> str:
 
 
 def _is_word(line: str) -> bool:
-    return 0 < len(line) <= NAME_CHARS and all(char.isalnum() or char in NAME_SIGNS for char in line)
+    if not 0 < len(line) <= NAME_CHARS:
+        return False
+    rest = line
+    for sign in NAME_SIGNS:
+        rest = rest.replace(sign, "")
+    return not rest or rest.isalnum()
 
 
 def markdown_lines(text: str) -> list[str]:

@@ -92,6 +92,8 @@ _WHOLE: dict[Ask, list[tuple[str, ...]]] = {
         anything new | was war | was gab es neues | was ist passiert | was ist neu | zusammenfassung | rückblick"""
     ),
 }
+_ASK_OF_WHOLE = {phrase: ask for ask, phrases in reversed(_WHOLE.items()) for phrase in phrases}
+_LONGEST_WHOLE = max(map(len, _ASK_OF_WHOLE))
 _ABOUT: dict[Ask, list[tuple[str, ...]]] = {
     "decisions": _phrases(
         """what did we decide | what have we decided | what did i decide | what was decided | what have i decided
@@ -168,9 +170,8 @@ def read_episode_question(query: str, *, timed: Collection[str] = ()) -> Episode
     if not words or len(words) > _MOST_WORDS:
         return None
     core = _without_politeness(words)
-    for ask, phrases in _WHOLE.items():
-        if any(_is_whole(rest, phrase, timed) for phrase in phrases for rest in (core, words)):
-            return EpisodeQuestion(ask)
+    if ask := _whole(core, timed) or _whole(words, timed):
+        return EpisodeQuestion(ask)
     for ask, phrases in _ABOUT.items():
         for phrase in phrases:
             if tuple(core[: len(phrase)]) == phrase and (found := _about(ask, core[len(phrase) :], timed)):
@@ -197,12 +198,13 @@ def _without_politeness(words: Sequence[str]) -> list[str]:
     return list(words[start:end])
 
 
-def _is_whole(words: Sequence[str], phrase: tuple[str, ...], timed: Collection[str]) -> bool:
-    """Whether a question is a phrase, and beside it only a time, or “last time”."""
-    if tuple(words[: len(phrase)]) != phrase:
-        return False
-    rest = [word for word in words[len(phrase) :] if word not in timed]
-    return all(word in _AFTERTHOUGHTS for word in rest)
+def _whole(words: Sequence[str], timed: Collection[str]) -> Ask | None:
+    """Return what a question asks for that is a phrase, and beside it only a time, or “last time”."""
+    after = _AFTERTHOUGHTS.union(timed)
+    for length in range(1, min(len(words), _LONGEST_WHOLE) + 1):
+        if (ask := _ASK_OF_WHOLE.get(tuple(words[:length]))) and after.issuperset(words[length:]):
+            return ask
+    return None
 
 
 _AFTERTHOUGHTS = _set(

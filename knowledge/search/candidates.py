@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from time import perf_counter
 
 from pgvector import HalfVector
@@ -134,7 +135,7 @@ def _match_words(
         counts = [one.counts for one in of_group if one.counts]
         in_all = [sum(scopes) for scopes in zip(*counts, strict=True)]
         missing = frozenset(_unknown(words, of_group)).difference(corrections)
-        candidates = merge_candidates(found for one in of_group for found in one.candidates)
+        candidates = merge_candidates(chain.from_iterable([one.candidates for one in of_group]))
         matches.append(Matches(candidates, in_all, word_weights(counts), missing))
     return question, matches
 
@@ -157,7 +158,9 @@ def _of_groups(
     units: Sequence[Unit], found: Sequence[Sequence[Candidate]], groups: range
 ) -> list[dict[int, Candidate]]:
     return [
-        merge_candidates(one for unit, some in zip(units, found, strict=True) if unit.group == group for one in some)
+        merge_candidates(
+            chain.from_iterable([some for unit, some in zip(units, found, strict=True) if unit.group == group])
+        )
         for group in groups
     ]
 

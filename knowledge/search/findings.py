@@ -16,7 +16,8 @@ from knowledge.search.ranking import PassageText, Ranked, Texts
 from knowledge.search.retrievers import MOST_COUNTED
 
 _TEXTS = """
-SELECT passage.id, substr(passage.text, passage.head + 1), passage.created_at, passage.project
+SELECT passage.id, substr(passage.text, passage.head + 1), (extract(epoch FROM passage.created_at) * 1000000)::bigint,
+    passage.project
 FROM knowledge_passage AS passage WHERE passage.id = ANY(%s) AND {scope}
 """
 
@@ -112,19 +113,19 @@ def read_findings(ranked: Sequence[Ranked], question: SearchQuestion, found: Fou
     for one in ranked:
         passage = one.candidate.passage
         if passage in texts:
-            text, created_at, project = texts[passage]
+            shown = texts[passage]
             has = found.has.get(passage, 0)
             findings.append(
                 Finding(
                     kind=one.candidate.kind,
                     source_id=one.candidate.source_id,
-                    text=text,
+                    text=shown.text,
                     # Neighbours and periods may lift a score above 1, which means: every word, and the very meaning.
                     score=round(min(1.0, one.score), 4),
                     retrievers=one.fused.retrievers,
                     matched=[word for number, word in enumerate(found.lexemes) if has >> number & 1],
-                    created_at=created_at,
-                    project=project,
+                    created_at=shown.created_at,
+                    project=shown.project,
                     keyword=found.keyword.get(passage),
                     vector=found.vector.get(passage),
                     support=round(one.support, 4),

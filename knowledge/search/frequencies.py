@@ -118,7 +118,7 @@ def coverage(has: Mapping[int, int], weights: Sequence[float]) -> dict[int, floa
     """
     whole = sum(weights)
     scores = {
-        bits: sum(weight for number, weight in enumerate(weights) if bits >> number & 1) / whole
+        bits: sum([weight for number, weight in enumerate(weights) if bits >> number & 1]) / whole
         for bits in set(has.values())
         if bits
     }

@@ -14,9 +14,8 @@ would rank above everything that has them.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bigmind.environment.live_settings import live
 
@@ -74,7 +73,17 @@ def fuse(keyword: Scores, vector: Scores, *, recipe: str = "") -> dict[int, Fuse
     whole = sum(ranking.weight for name, ranking in rankings.items() if name in used or name == "keyword")
     passages = dict.fromkeys(passage for ranking in used.values() for passage in ranking.scores)
     weighed = [(name, ranking.scores, ranking.weight / whole, ranking.otherwise) for name, ranking in used.items()]
-    return {passage: _fuse_passage(passage, weighed) for passage in passages}
+    fused = {}
+    # A search has a thousand candidates: a call for each would take longer than the sums.
+    for passage in passages:
+        score, parts = 0.0, {}
+        for name, scores, weight, otherwise in weighed:
+            share = scores.get(passage, otherwise) * weight
+            score += share
+            if passage in scores:
+                parts[name] = share
+        fused[passage] = Fused(score, tuple(parts), parts)
+    return fused
 
 
 def support_neighbours(scores: Scores, places: Mapping[int, Place]) -> dict[int, float]:
@@ -98,11 +107,12 @@ def support_neighbours(scores: Scores, places: Mapping[int, Place]) -> dict[int,
 class Turn(NamedTuple):
     """An exchange of a conversation: its session and position there, and what of it counts beside its words.
 
-    `asks` says whether it is itself a question, `speaker` has the name that stands before its words.
+    `said_at` is in microseconds since 1970, `asks` says whether it is itself a question, `speaker` has the name that
+    stands before its words.
     """
 
     place: Place
-    said_at: datetime
+    said_at: int
     role: str
     is_long: bool
     asks: bool
@@ -135,7 +145,7 @@ def weigh_turns(scores: Scores, turns: Mapping[int, Turn], question: str) -> dic
 def put_newest_first(
     ranked: Sequence[int],
     scores: Mapping[int, float],
-    ages: Mapping[int, tuple[datetime, int]],
+    ages: Mapping[int, tuple[Any, int]],
     same: Collection[frozenset[int]],
 ) -> list[int]:
     """Return passages in a new order: of facts that say the same of one thing, the newest is first, the oldest last.
@@ -177,11 +187,10 @@ def add_late(scores: Scores, late: Scores) -> dict[int, float]:
 
 def _beside(place: Place, by_place: Mapping[Place, float]) -> float:
     """Return the weighted scores before and after a position, the better one of each distance."""
-    session, number = place
-    return sum(
-        share * max(by_place.get((session, number - step), 0.0), by_place.get((session, number + step), 0.0))
-        for step, share in REACH.items()
-    )
+    (session, number), near = place, 0.0
+    for step, share in REACH.items():
+        near += share * max(by_place.get((session, number - step), 0.0), by_place.get((session, number + step), 0.0))
+    return near
 
 
 @dataclass(frozen=True)
@@ -191,17 +200,6 @@ class _Ranking:
     scores: Scores
     weight: float
     otherwise: float = 0.0
-
-
-def _fuse_passage(passage: int, rankings: Sequence[tuple[str, Scores, float, float]]) -> Fused:
-    """Return the score of one passage, given of each retriever its name, scores, weight, and what counts for none."""
-    shares, parts = [], {}
-    for name, scores, weight, otherwise in rankings:
-        share = scores.get(passage, otherwise) * weight
-        shares.append(share)
-        if passage in scores:
-            parts[name] = share
-    return Fused(sum(shares), tuple(parts), parts)
 
 
 def _usual(keyword: Scores, vector: Scores) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
@@ -37,20 +37,21 @@ NEWEST_OF = 20
 SHORT_TURN = 400
 """Characters of an exchange whose neighbours say what it is about. A longer one says that itself."""
 NAME_CHARS = 40
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # Of the best their tokens and what a reader is shown; of exchanges what counts beside their words; and which facts are
 # known not to have held in a period, or not to hold now. What replaced another fact began when it was stored. What
 # replaced none may have held for long before: it is not known to be of another time.
 _KNOWN = """
-SELECT 'passage', passage.id, cached.tokens, substr(passage.text, passage.head + 1), passage.created_at,
-    passage.project, NULL, NULL, NULL, NULL
+SELECT 'passage', passage.id, cached.tokens, substr(passage.text, passage.head + 1),
+    (extract(epoch FROM passage.created_at) * 1000000)::bigint, passage.project, NULL, NULL, NULL, NULL
 FROM knowledge_passage AS passage
 LEFT JOIN knowledge_cachedvector AS cached
     ON cached.space_id = %(space)s AND cached.digest = passage.digest AND cached.tokens <> ''
 WHERE passage.id = ANY(%(best)s) AND {scope}
 UNION ALL
-SELECT 'chunk', id, NULL, left(content, %(name)s), created_at, right(content, %(name)s), session_id::text, seq, role,
-    length(content)
+SELECT 'chunk', id, NULL, left(content, %(name)s), (extract(epoch FROM created_at) * 1000000)::bigint,
+    right(content, %(name)s), session_id::text, seq, role, length(content)
 FROM knowledge_chunk WHERE user_id = %(owner)s AND id = ANY(%(chunks)s)
 UNION ALL
 SELECT 'fact', fact.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
@@ -73,11 +74,16 @@ WHERE one.space_id = %s AND one.passage_id = ANY(%s) AND other.passage_id = ANY(
 
 
 class PassageText(NamedTuple):
-    """What a passage says, without its head, when it was said, and of which project."""
+    """What a passage says, without its head, when it was said, in microseconds since 1970, and of which project."""
 
     text: str
-    created_at: datetime
+    at: int
     project: str
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was said or stored. Only what is shown is worth a `datetime`."""
+        return _EPOCH + timedelta(microseconds=self.at)
 
 
 Texts = Mapping[int, PassageText]
@@ -116,16 +122,24 @@ def rank(groups: Sequence[Found], question: SearchQuestion, owner: User) -> tupl
     Beside them it returns what the best passages say.
     """
     fused = [fuse(found.keyword, found.vector) for found in groups]
-    best = [sorted(one, key=lambda passage: -one[passage].score)[:RERANKED] for one in fused]
+    alone = [{passage: score for passage, (score, *_) in one.items()} for one in fused]
+    best = [sorted(one, key=one.__getitem__, reverse=True)[:RERANKED] for one in alone]
     known = _read_known(groups, [passage for one in best for passage in one], question, owner)
-    ranked = [_rank(found, one, first, known, question) for found, one, first in zip(groups, fused, best, strict=True)]
+    ranked = [
+        _rank(found, one, scores, first, known, question)
+        for found, one, scores, first in zip(groups, fused, alone, best, strict=True)
+    ]
     return ranked, known.texts
 
 
 def _rank(
-    found: Found, fused: Mapping[int, Fused], best: Sequence[int], known: _Known, question: SearchQuestion
+    found: Found,
+    fused: Mapping[int, Fused],
+    alone: Mapping[int, float],
+    best: Sequence[int],
+    known: _Known,
+    question: SearchQuestion,
 ) -> list[Ranked]:
-    alone = {passage: one.score for passage, one in fused.items()}
     late = compare_tokens(best, question, found, known.tokens)
     moved = add_late(alone, late)
     turns = {passage: known.turns[passage] for passage in found.candidates if passage in known.turns}
@@ -136,7 +150,14 @@ def _rank(
             scores[passage] += PERIOD
     for passage in found.candidates.keys() & known.of_another_time:
         scores[passage] -= PERIOD
-    order = sorted(scores, key=lambda passage: (-round(scores[passage], 4), *_age(found.candidates[passage])))
+    # Among equals the newest is first. Documentation has no age and keeps its source's order.
+    equals = [
+        (-round(score, 4), True, passage)
+        if found.candidates[passage].kind == Kind.REFERENCE
+        else (-round(score, 4), False, -passage)
+        for passage, score in scores.items()
+    ]
+    order = [abs(passage) for *_, passage in sorted(equals)]
     things: dict[tuple[str, str], Ranked] = {}
     for passage in _put_newest_first(order, scores, found, question, known):
         candidate = found.candidates[passage]
@@ -160,7 +181,7 @@ def _read_known(groups: Sequence[Found], best: list[int], question: SearchQuesti
         cursor.execute(
             statement,
             {
-                "space": question.space and question.space.pk,
+                "space": question.space.pk if question.space else None,
                 "best": best,
                 "name": NAME_CHARS,
                 "owner": owner.pk,
@@ -174,8 +195,8 @@ def _read_known(groups: Sequence[Found], best: list[int], question: SearchQuesti
         for what, id, *row in cursor.fetchall():
             rows[what][id] = tuple(row)
     turns = {
-        id: Turn((session, seq), said_at, role, length > SHORT_TURN, end.rstrip().endswith("?"), _speaker(start))
-        for id, (_, start, said_at, end, session, seq, role, length) in rows["chunk"].items()
+        id: Turn((session, seq), at, role, length > SHORT_TURN, end.rstrip().endswith("?"), _speaker(start))
+        for id, (_, start, at, end, session, seq, role, length) in rows["chunk"].items()
     }
     return _Known(
         {id: bytes(row[0]) for id, row in rows["passage"].items() if row[0]},
@@ -217,19 +238,13 @@ def _put_newest_first(
         cursor.execute(_ALIKE, [question.space.pk, facts, facts, question.owner, question.owner])
         near = cursor.fetchall()
     words = {passage: set(WORD.findall(known.texts[passage].text.casefold())) for passage in facts}
-    ages = {passage: (known.texts[passage].created_at, passage) for passage in facts}
+    ages = {passage: (known.texts[passage].at, passage) for passage in facts}
     same = {
         frozenset((one, other))
         for one, other, cosine in near
         if cosine + len(words[one] & words[other]) / max(1, len(words[one] | words[other])) >= SAME_THING
     }
     return put_newest_first(order, scores, ages, same) if same else order
-
-
-def _age(candidate: Candidate) -> tuple[bool, int]:
-    """Return the sort key among equals: the newest first. Documentation has no age and keeps its source's order."""
-    is_documentation = candidate.kind == Kind.REFERENCE
-    return is_documentation, candidate.passage if is_documentation else -candidate.passage
 
 
 def _speaker(start: str) -> str:
@@ -245,5 +260,6 @@ def _passages_within(
     others = [passage for passage in passages if passage not in turns]
     scopes = reduce(or_, (Q(owner=scope.owner) for scope in question.scopes))
     within = Passage.objects.filter(scopes, pk__in=others, created_at__gte=period.start, created_at__lt=period.end)
-    said = {passage for passage, turn in turns.items() if period.start <= turn.said_at < period.end}
+    start, end = ((moment - _EPOCH) // timedelta(microseconds=1) for moment in period)
+    said = {passage for passage, turn in turns.items() if start <= turn.said_at < end}
     return said | set(within.exclude(kind=Kind.REFERENCE).values_list("pk", flat=True))

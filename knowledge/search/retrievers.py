@@ -89,7 +89,7 @@ _BEST_COMPARED = """(SELECT id, kind, source_id, 1 - distance, 0, unit FROM near
 ORDER BY distance, id DESC LIMIT {limit})"""
 # Without a second sort key: PostgreSQL would sort all rows instead of reading them in the order of the index.
 _NEAREST = """
-SELECT id, kind, source_id, 1 - distance FROM (
+SELECT id, kind, source_id, 1 - distance, 0, 0 FROM (
     SELECT passage.id, passage.kind, passage.source_id, {vector} <=> %s::halfvec({dimensions}) AS distance
     FROM knowledge_passagevector AS vector JOIN knowledge_passage AS passage ON passage.id = vector.passage_id
     WHERE vector.space_id = %s AND vector.vector IS NOT NULL AND {condition}
@@ -359,7 +359,7 @@ def tune(parameters: dict[str, str], *, ends_with_transaction: bool = False) -> 
 def _read_rows(question: Sql) -> list[Candidate]:
     with read_cursor() as cursor:
         cursor.execute(question.text, question.parameters)
-        return [Candidate(*row) for row in cursor.fetchall()]
+        return [*map(Candidate._make, cursor.fetchall())]
 
 
 def _read_candidates(question: Sql, units: int) -> list[KeywordCandidates]:

@@ -34,7 +34,7 @@ EXCUSED = {
         *("knowledge.references.lookup.find_by_name", "knowledge.references.lookup.commands_in"),
         *("knowledge.references.lookup.is_command_line", "knowledge.references.lookup.nearest_references"),
         *("knowledge.exposures.sent_lines.keep_texts", "knowledge.truth.fact_succession.replace_facts"),
-        "knowledge.context.sessions.keep_as_told",
+        *("knowledge.context.sessions.keep_as_told", "knowledge.exposures.context_receipts.keep_recalled"),
         *("knowledge.conversation.chunks.add_chunk", "knowledge.kb.entry_sources.entries_from"),
         "knowledge.transfer.foreign_imports.move_in",
         *("curation.services.foreign_imports.import_reading", "knowledge.app_maps.import_export.read_uploaded_maps"),
