@@ -77,7 +77,7 @@ def find_candidates(
     took = perf_counter() - started
     vector, space = question.vector, question.space
     if vector is None or space is None:
-        return question, [_found(question, words, one, {}, OtherScores({}, {}, 0)) for one in matches], took
+        return question, [_combine(question, words, one, {}, OtherScores({}, {}, 0)) for one in matches], took
     near = _compare_meaning(question, vector, space, units, groups)
     has = {passage: one.has for matched in matches for passage, one in matched.candidates.items()}
     compared = {passage for one in near for passage in one}
@@ -90,10 +90,10 @@ def find_candidates(
         scopes=scopes,
         searched=filters.roughly(scopes),
     )
-    return question, [_found(question, words, *one, other) for one in zip(matches, near, strict=True)], took
+    return question, [_combine(question, words, *one, other) for one in zip(matches, near, strict=True)], took
 
 
-def _found(
+def _combine(
     question: SearchQuestion,
     words: Sequence[str],
     matched: Matches,

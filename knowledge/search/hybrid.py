@@ -81,7 +81,7 @@ def cosines_each(query: str, *, owner: User, filters: Iterable[Filters], limit: 
     It finds what `search_each` does, for comparing: no text is read that only a reader would need. A cosine is None
     where it is not known.
     """
-    with _ranked(query, owner, list(filters)) as (question, rankings, _):
+    with _rank_question(query, owner, list(filters)) as (question, rankings, _):
         _count_metrics(rankings, limit, is_fallback=bool(question.reason))
         return [
             {one.candidate.source_id: ranking.found.vector.get(one.candidate.passage) for one in ranking.things[:limit]}
@@ -98,7 +98,7 @@ def _short_queries() -> Iterator[None]:
 
 
 @contextmanager
-def _ranked(
+def _rank_question(
     query: str, owner: User, each: Sequence[Filters], **asked: Any
 ) -> Iterator[tuple[SearchQuestion, list[_RankedThings], Texts]]:
     """Yield a question as it was corrected, what it finds by each filter, and what the best passages say."""
@@ -121,7 +121,7 @@ def _ranked(
 def _search(
     query: str, owner: User, each: Sequence[Filters], limit: int, offset: int = 0, following: int = 0, **asked: Any
 ) -> list[Findings]:
-    with _ranked(query, owner, each, **asked) as (question, rankings, texts):
+    with _rank_question(query, owner, each, **asked) as (question, rankings, texts):
         # Counting costs a statement, and only the notice about missing vectors says the number.
         waiting = rankings[0].found.waiting
         searched = _count_passages(join_filters(each).roughly(question.scopes)) if waiting else 0

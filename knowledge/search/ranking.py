@@ -90,7 +90,7 @@ Texts = Mapping[int, PassageText]
 
 
 @dataclass(frozen=True)
-class _Known:
+class _KnownCandidates:
     """What is known of the candidates beside their scores.
 
     `tokens` has the signs of the best passages' tokens, `texts` what they say, `turns` the exchanges, by passage;
@@ -137,7 +137,7 @@ def _rank(
     fused: Mapping[int, Fused],
     alone: Mapping[int, float],
     best: Sequence[int],
-    known: _Known,
+    known: _KnownCandidates,
     question: SearchQuestion,
 ) -> list[Ranked]:
     late = compare_tokens(best, question, found, known.tokens)
@@ -168,7 +168,7 @@ def _rank(
     return list(things.values())
 
 
-def _read_known(groups: Sequence[Found], best: list[int], question: SearchQuestion, owner: User) -> _Known:
+def _read_known(groups: Sequence[Found], best: list[int], question: SearchQuestion, owner: User) -> _KnownCandidates:
     candidates = [one for found in groups for one in found.candidates.values()]
     chunks = {one.passage: int(one.source_id) for one in candidates if one.kind == Kind.CHUNK}
     facts = {one.passage: int(one.source_id) for one in candidates if one.kind == Kind.FACT}
@@ -198,7 +198,7 @@ def _read_known(groups: Sequence[Found], best: list[int], question: SearchQuesti
         id: Turn((session, seq), at, role, length > SHORT_TURN, end.rstrip().endswith("?"), _speaker(start))
         for id, (_, start, at, end, session, seq, role, length) in rows["chunk"].items()
     }
-    return _Known(
+    return _KnownCandidates(
         {id: bytes(row[0]) for id, row in rows["passage"].items() if row[0]},
         {id: PassageText(*row[1:4]) for id, row in rows["passage"].items()},
         {passage: turns[chunk] for passage, chunk in chunks.items() if chunk in turns},
@@ -222,7 +222,7 @@ def _put_newest_first(
     scores: Mapping[int, float],
     found: Found,
     question: SearchQuestion,
-    known: _Known,
+    known: _KnownCandidates,
 ) -> Sequence[int]:
     """Return the order in which, of the best facts about the same thing, the newest comes first."""
     facts = [
