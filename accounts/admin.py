@@ -276,9 +276,9 @@ show(
 # The usage log: who did what, with which outcome; never the content.
 show(
     Call,
-    "at operation user door outcome milliseconds tokens agent request_id",
+    "at operation user transport outcome milliseconds tokens agent request_id",
     search="operation request_id user__username",
-    filters="door outcome operation at",
+    filters="transport outcome operation at",
     order="-at",
     list_select_related=("user", "agent"),
     show_full_result_count=False,

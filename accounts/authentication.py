@@ -79,7 +79,7 @@ def bearer_token(header: str) -> str | None:
     return token.strip() if scheme.lower() == "bearer" else None
 
 
-def is_key_of_somebody(header: str) -> bool:
+def is_known_key(header: str) -> bool:
     """Whether an `Authorization` header has a valid key: clients without one get less time."""
     try:
         return bool(authenticate_key(bearer_token(header) or ""))
@@ -87,7 +87,7 @@ def is_key_of_somebody(header: str) -> bool:
         return False
 
 
-def is_session_of_somebody(session_key: str) -> bool:
+def is_known_session(session_key: str) -> bool:
     """Whether the session of this cookie belongs to a signed-in user."""
     return SESSION_KEY in SessionStore(session_key)
 

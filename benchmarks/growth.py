@@ -62,7 +62,7 @@ def _at(library: Library, people: list[User], grown: int, more: int, size: int) 
 
 
 def _searched(library: Library, people: list[User]) -> tuple[float, float]:
-    """Each question is asked by somebody else: what the one before warmed is not theirs."""
+    """Each question is asked by someone else: what the one before warmed is not theirs."""
     taken = []
     for number in range(QUESTIONS):
         actor, question = Actor.of(people[number * 7 % PEOPLE]), library.question()

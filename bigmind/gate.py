@@ -123,7 +123,7 @@ def perform(
         # REST has a route for each operation, with the method and the conditions that belong to it.
         operation, arguments = operation_to_perform(operation, arguments)
     started, outcome, seconds, tokens, change = perf_counter(), "error", 0.0, None, None
-    traced_as = span(operation.name, door=transport, request_id=current_request_id())
+    traced_as = span(operation.name, transport=transport, request_id=current_request_id())
     # “Yesterday” is a day of the person who asks.
     with traced_as as traced, timezone.override(zone_of(actor.user)):
         try:
@@ -208,7 +208,7 @@ def _record(
         record_call(
             actor,
             operation=operation.name,
-            door=transport,
+            transport=transport,
             outcome=outcome,
             milliseconds=round(seconds * 1000, 3),
             tokens=tokens,
@@ -229,7 +229,7 @@ def _tell_of(operation: Operation, transport: Transport, outcome: str, milliseco
         return
     tell = log.warning if is_slow or outcome == "error" else log.info
     words = "A call was slow." if outcome == "ok" else "A call failed." if outcome == "error" else "A call was refused."
-    about = {"operation": operation.name, "door": transport, "outcome": outcome, "milliseconds": milliseconds}
+    about = {"operation": operation.name, "transport": transport, "outcome": outcome, "milliseconds": milliseconds}
     tell(words, **about, outage=outage_behind(sys.exc_info()[1]))
     tell_once()
 

@@ -139,7 +139,7 @@ def test_each_call_is_recorded_with_how_it_ended_and_never_with_what_it_said():
     with pytest.raises(NotFound):
         perform(ERASE, actor, {"fact_id": 1}, transport="rest")
 
-    ended = list(Call.objects.order_by("pk").values_list("operation", "door", "outcome"))
+    ended = list(Call.objects.order_by("pk").values_list("operation", "transport", "outcome"))
 
     assert ended == [("memory_add_hypothesis", "mcp", "ok"), ("memory_erase_fact", "rest", "not_found")]
     assert "Zanzibar" not in str(list(Call.objects.values()))

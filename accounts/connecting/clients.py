@@ -17,7 +17,7 @@ from accounts.connecting.snippets import Snippet
 from bigmind.network.addresses import LOOPBACK
 
 
-def door(*, key: str = "", toolsets: Collection[str] = ()) -> ServerConfig:
+def make_server_config(*, key: str = "", toolsets: Collection[str] = ()) -> ServerConfig:
     """Return the server config of this instance, for a key and the toolsets that a client lists."""
     command, environment = _local_command()
     return ServerConfig(settings.PUBLIC_URL, key or KEY_PLACEHOLDER, tuple(toolsets), command, environment)

@@ -7,13 +7,13 @@ from .people import Agent, User
 
 
 class Call(models.Model):
-    """One operation performed: by whom, over which transport (`door`), its outcome and duration. Never its content."""
+    """One operation performed: by whom, over which transport, its outcome and duration. Never its content."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="calls")
     key = models.ForeignKey(ApiKey, models.SET_NULL, null=True, blank=True, related_name="calls")
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True, blank=True, related_name="calls")
     operation = models.CharField(max_length=100)
-    door = models.CharField(max_length=10)
+    transport = models.CharField(max_length=10, db_column="door")
     outcome = models.CharField(max_length=20, help_text="`ok`, or the code of the refusal.")
     milliseconds = models.FloatField()
     tokens = models.PositiveIntegerField(

@@ -1,4 +1,4 @@
-"""Names: what nobody may call themselves, because agents and curators would take it for somebody else.
+"""Names: what nobody may call themselves, because agents and curators would take it for someone else.
 
 A user name is the identity of a person; a display name stands beside it. Both are compared without case and accents,
 and letters of other scripts as what they look like. What looks like a word of BigMind's own is refused more strictly.
@@ -69,10 +69,10 @@ def is_reserved(name: str) -> bool:
 
 
 def require_own_name(name: str, *, field: str, user: User | None = None) -> None:
-    """Refuse a name that is reserved, or that looks like the user name of somebody else.
+    """Refuse a name that is reserved, or that looks like the user name of someone else.
 
     Args:
-        user: Whose name it is to be; None for somebody new. The name that they have already stays theirs.
+        user: Whose name it is to be; None for someone new. The name that they have already stays theirs.
 
     Raises:
         Invalid: with the name of the field.
@@ -83,7 +83,7 @@ def require_own_name(name: str, *, field: str, user: User | None = None) -> None
         raise Invalid.of(field, f"{echo(name)} is a word of BigMind's own", hint="Choose a name that is yours alone.")
     form, others = plain_form(name), User.objects.exclude(pk=user.pk) if user else User.objects.all()
     if any(plain_form(other) == form for other in others.values_list("username", flat=True)):
-        taken = f"{echo(name)} looks like the user name of somebody else"
+        taken = f"{echo(name)} looks like another user name"
         raise Invalid.of(field, taken, hint="Add your surname, or a number.")
 
 

@@ -49,7 +49,7 @@ class CallRow(NamedTuple):
     key_id: Any
     agent_id: Any
     operation: str
-    door: str
+    transport: str
     outcome: str
     milliseconds: float
     tokens: int | None
@@ -62,7 +62,7 @@ def record_call(
     actor: Actor,
     *,
     operation: str,
-    door: str,
+    transport: str,
     outcome: str,
     milliseconds: float,
     request_id: str,
@@ -79,7 +79,7 @@ def record_call(
     """
     key_id, agent_id = actor.key.pk if actor.key else None, actor.agent.pk if actor.agent else None
     row = CallRow(
-        actor.user.pk, key_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id, monotonic()
+        actor.user.pk, key_id, agent_id, operation, transport, outcome, milliseconds, tokens, request_id, monotonic()
     )
     if AFTER_REPLY.is_on and not connection.in_atomic_block:
         AFTER_REPLY.add(_write_down, row._replace(change=change.text() if change else None))

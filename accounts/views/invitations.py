@@ -28,7 +28,7 @@ from bigmind.web.forms import form_data
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 @admit_confirmed_admins
-def invite_somebody(request: HttpRequest) -> HttpResponse:
+def invite_person(request: HttpRequest) -> HttpResponse:
     """Ask whom to invite; then show the link, once, and say whether it was sent."""
     actor = actor_of(request)
     form = InvitationForm(form_data(request), initial={"role": Role.MEMBER})
@@ -68,7 +68,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     except NotFound:
         return _answer_gone(request, token)
     if user is not None:
-        sign_in_as(request, user, door="invitation")
+        sign_in_as(request, user, method="invitation")
         messages.success(request, f"Welcome, {user}.")
         return redirect("welcome")
     context = {"form": form, "invitation": invitation}

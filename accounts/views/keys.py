@@ -22,7 +22,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from accounts.connecting.clients import door, ways_in
+from accounts.connecting.clients import make_server_config, ways_in
 from accounts.connecting.config_locations import client_called
 from accounts.connecting.rules import rules_in_file
 from accounts.keys import (
@@ -285,7 +285,9 @@ def new(request: HttpRequest, key_id: UUID) -> HttpResponse:
     context = {
         "key": key,
         "text": text,
-        "ways_in": [way for way in ways_in(door(key=text, toolsets=toolsets)) if chosen in (None, way[0])],
+        "ways_in": [
+            way for way in ways_in(make_server_config(key=text, toolsets=toolsets)) if chosen in (None, way[0])
+        ],
         "chosen": chosen,
         "back": back if is_own_address(request, back) else "",
         "rules": rules_in_file(),

@@ -180,7 +180,7 @@ def _admin_action(act: PersonAction) -> Callable[[HttpRequest, UUID], HttpRespon
 
 
 def _sensitive_action(act: PersonAction) -> Callable[[HttpRequest, UUID], HttpResponse]:
-    """Do so with what opens an account to somebody: only after the admin has lately shown who they are."""
+    """Do so with what opens an account to someone: only after the admin has lately shown who they are."""
     return never_cache(login_required(require_POST(admit_confirmed_admins(_on_person(act)))))
 
 

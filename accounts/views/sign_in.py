@@ -29,11 +29,11 @@ from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import LabelledForm, form_data
 from bigmind.web.pages import is_own_address, with_retry_after
 
-Door = Literal["password", "link", "invitation", "sso"]
+SignInMethod = Literal["password", "link", "invitation", "sso"]
 
 WAITS_SECONDS = 600
 _WAITING = "waiting_for_code"
-_DOOR = "signed_in_by"
+_METHOD = "signed_in_by"
 CONFIRMED = "confirmed_at"
 
 WRONG = gettext_lazy("Wrong username or password.")
@@ -48,20 +48,20 @@ class PendingSignIn:
 
     user: str
     password_state: str
-    door: Door
+    method: SignInMethod
     wanted: str
     since: float
 
 
-def enter(request: HttpRequest, user: User, *, door: Door, wanted: str) -> HttpResponse:
+def enter(request: HttpRequest, user: User, *, method: SignInMethod, wanted: str) -> HttpResponse:
     """Sign a user in and turn to the page they wanted; ask for a code first where they have a second factor."""
     wanted = _first_page(user, wanted)
     if not has_second_factor(user):
-        sign_in_as(request, user, door=door)
+        sign_in_as(request, user, method=method)
         return redirect(wanted)
     # Anyone who was signed in here before is not any more, and nothing of their session goes on.
     logout(request)
-    waiting = PendingSignIn(str(user.pk), user.get_session_auth_hash(), door, wanted, time.time())
+    waiting = PendingSignIn(str(user.pk), user.get_session_auth_hash(), method, wanted, time.time())
     request.session[_WAITING] = asdict(waiting)
     return redirect("sign-in-code")
 
@@ -72,7 +72,7 @@ def enter_by_sso(request: HttpRequest, user: User, *, wanted: str, authenticated
     No code is asked for: the provider has second factors of its own.
     """
     wanted = _first_page(user, wanted)
-    sign_in_as(request, user, door="sso")
+    sign_in_as(request, user, method="sso")
     # The provider asks for nothing in a browser that is signed in there: what counts is when it last asked.
     note_confirmed(request, authenticated_at)
     return redirect(wanted)
@@ -92,12 +92,12 @@ def _first_page(user: User, next_address: str) -> str:
     return next_address
 
 
-def sign_in_as(request: HttpRequest, user: User, *, door: Door) -> None:
+def sign_in_as(request: HttpRequest, user: User, *, method: SignInMethod) -> None:
     """Sign a user in, and remember by which method."""
     login(request, user)
-    audit("signed_in", about=user, by=user, door=door)
+    audit("signed_in", about=user, by=user, door=method)
     request.session.pop(_WAITING, None)
-    request.session[_DOOR] = door
+    request.session[_METHOD] = method
     note_confirmed(request)
 
 
@@ -108,13 +108,13 @@ def note_confirmed(request: HttpRequest, at: float | None = None) -> None:
 
 def came_by_sso(request: HttpRequest) -> bool:
     """Whether the signed-in user came from the company's own sign-in."""
-    return request.session.get(_DOOR) == "sso"
+    return request.session.get(_METHOD) == "sso"
 
 
 def who_waits(request: HttpRequest) -> tuple[User, PendingSignIn] | None:
     """Return the user who still has to enter a code in this browser; None if nobody has, or the first step expired."""
     kept = request.session.get(_WAITING)
-    if not isinstance(kept, dict):
+    if not isinstance(kept, dict) or "method" not in kept:  # It was kept by the version before: sign in again.
         return None
     waiting = PendingSignIn(**kept)
     user = User.objects.filter(pk=waiting.user, is_active=True).first()
@@ -154,7 +154,7 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
         status = 429 if isinstance(refusal, TooMany) else 422
         return with_retry_after(_page(request, user, form, status=status), refusal)
     forget_tries(guesser_of_code(user), "")
-    sign_in_as(request, user, door=waiting.door)
+    sign_in_as(request, user, method=waiting.method)
     return redirect(waiting.wanted)
 
 
@@ -194,7 +194,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     except (TooMany, Invalid) as refusal:
         status = 429 if isinstance(refusal, TooMany) else 422
         return with_retry_after(_form(request, form, next_address, refusal=refusal, status=status), refusal)
-    return enter(request, user, door="password", wanted=next_address)
+    return enter(request, user, method="password", wanted=next_address)
 
 
 @never_cache
@@ -212,7 +212,7 @@ def sign_in_link(request: HttpRequest, token: str) -> HttpResponse:
     # In a team a link is how a user comes back who has no password any more; at home it is how one signs in.
     may_need_one = settings.BIGMIND_MODE != "personal" and may_use_password(user)
     needs_password = may_need_one and not user.has_usable_password()
-    return enter(request, user, door="link", wanted=reverse("password" if needs_password else "home"))
+    return enter(request, user, method="link", wanted=reverse("password" if needs_password else "home"))
 
 
 @require_POST

@@ -19,7 +19,7 @@ WHERE passage.owner_id = %s OR passage.owner_id IS NULL
 
 
 class BM25:
-    """The words of everything that somebody may find."""
+    """The words of everything that someone may find."""
 
     def __init__(self, owner: User) -> None:
         self.passages: dict[int, Counter[str]] = {}

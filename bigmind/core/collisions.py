@@ -19,7 +19,7 @@ log = structlog.get_logger()
 
 
 def retry_collisions(work: Callable[[], Result]) -> Result:
-    """Do some work and return what it returns; do it again where PostgreSQL broke it off for somebody else's sake.
+    """Do some work and return what it returns; do it again where PostgreSQL broke it off for someone else's sake.
 
     Nothing of what was broken off is stored. What the work committed before that stays, so it must be able to meet it.
     """

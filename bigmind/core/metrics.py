@@ -13,8 +13,8 @@ REGISTRY = CollectorRegistry()
 
 CALLS = Counter(
     "bigmind_calls",
-    "Operations performed, by transport (`door`) and outcome (`ok`, or the code of the refusal; `error` is our fault).",
-    ["operation", "door", "outcome"],
+    "Operations performed, by `transport` and outcome (`ok`, or the code of the refusal; `error` is our fault).",
+    ["operation", "transport", "outcome"],
     registry=REGISTRY,
 )
 CALL_SECONDS = Histogram(
@@ -47,8 +47,8 @@ FOUND = Counter(
 )
 DATABASE_ERRORS = Counter(
     "bigmind_database_errors",
-    "Requests that the database refused or did not answer, by transport (`door`).",
-    ["door"],
+    "Requests that the database refused or did not answer, by `transport`.",
+    ["transport"],
     registry=REGISTRY,
 )
 CONNECTIONS_OPENED = Counter(

@@ -141,7 +141,7 @@ class OperatorCommand(BaseCommand):
             raise Refused(otherwise)
 
     def agrees(self, question: str) -> bool:
-        """Whether somebody at a terminal types yes."""
+        """Whether someone at a terminal types yes."""
         return sys.stdin.isatty() and input(f"{question} Type yes to go on: ").strip() == "yes"
 
     def print_json(self, document: Any) -> None:

@@ -212,17 +212,17 @@ async def _is_known(scope: Scope) -> bool:
     # Imported here, because Django must be set up first.
     from django.conf import settings
 
-    from accounts.authentication import is_key_of_somebody, is_session_of_somebody
+    from accounts.authentication import is_known_key, is_known_session
     from bigmind.observability.logging import begin_request
     from bigmind.transports.mcp.threads import on_a_thread
 
     headers = Headers(scope=scope)
     check: Callable[[str], bool]
     if is_for_programs(scope["path"]):
-        shown, check = headers.get("authorization", ""), is_key_of_somebody
+        shown, check = headers.get("authorization", ""), is_known_key
     else:
         cookies = cookie_parser(headers.get("cookie", ""))
-        shown, check = cookies.get(settings.SESSION_COOKIE_NAME, ""), is_session_of_somebody
+        shown, check = cookies.get(settings.SESSION_COOKIE_NAME, ""), is_known_session
     with share_of(_person_of(scope), is_limited=False):
         return bool(shown) and await on_a_thread(lambda: check(shown), request_id=begin_request(""))
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from accounts.connecting.clients import door, ways_in
+from accounts.connecting.clients import make_server_config, ways_in
 from accounts.connecting.config_locations import CLIENTS, client_called
 from accounts.connecting.rules import rules_in_file
 from accounts.keys import DEFAULT_SCOPES, create_key
@@ -60,7 +60,7 @@ def connect(request: HttpRequest) -> HttpResponse:
         "tokens": sum(_price_of(operation) for operation in _operations_in(actor, chosen)),
         "listed": sorted(chosen),
         "narrowed": bool(sent.getlist("toolsets")),
-        "ways_in": ways_in(door(toolsets=listed)),
+        "ways_in": ways_in(make_server_config(toolsets=listed)),
         "chosen": chosen_client,
         "opened": chosen_client or CLIENTS[0],
         "oauth_address": oauth_address() if settings.OAUTH else "",

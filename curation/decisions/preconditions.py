@@ -80,7 +80,7 @@ def require_status(entry: CompanyEntry, *allowed: Status) -> None:
 
 
 def require_notes(request: DecisionRequest, what: str) -> None:
-    """Refuse a decision without a reason, where somebody waits for one."""
+    """Refuse a decision without a reason, where someone waits for one."""
     if not request.notes:
         message = f"{what} needs a reason: the proposer, person and agent, will read it."
         raise Invalid(f"notes is required. {message}", problems=[{"field": "notes", "message": "is required"}])

@@ -213,7 +213,7 @@ class _Summary:
         for one in self.trial.answers:
             asked[one.asked.text.casefold()].append(one)
         counted = [(self._count(one.asked.user_id for one in rows), text) for text, rows in asked.items()]
-        # By what is counted here: else the place of a question of one's own would tell that somebody else asked it.
+        # By what is counted here: else the place of a question of one's own would tell that someone else asked it.
         shown = sorted((-number, text) for number, text in counted if number)
         return [self._wording(asked[text]) for _, text in shown[:SHOWN]]
 

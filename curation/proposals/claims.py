@@ -38,7 +38,7 @@ def claimer_of(entry: CompanyEntry) -> User | None:
 def claim_entry(actor: Actor, *, entry_id: CompanyEntryId) -> Claim:
     """Reserve an entry for ten minutes, so that another curator takes the next one.
 
-    Call this when a curator opens it. Returns the claim, which is somebody else's if they were first. You cannot claim
+    Call this when a curator opens it. Returns the claim, which is someone else's if they were first. You cannot claim
     your own proposal: another curator reviews it.
     """
     actor.require("curate")

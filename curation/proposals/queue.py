@@ -131,7 +131,7 @@ def list_queue(
     offset: Offset = 0,
     cursor: Cursor | None = None,
 ) -> Page[QueueItem]:
-    """List the review queue: what needs a decision now, which is proposals and entries that somebody reported.
+    """List the review queue: what needs a decision now, which is proposals and entries that someone reported.
 
     `why` asks for one reason, also overlapping, unused or due for verification. Call this only when a curator
     asks what to decide. Returns a page, the risky, important and oldest first, your own

@@ -205,7 +205,7 @@ class Chunk(HasNumber, CanBeSetAside):
 
     @property
     def is_echo(self) -> bool:
-        """Whether it is what somebody asked, kept by a hook or an import. It is shown, and no search finds it."""
+        """Whether it is what someone asked, kept by a hook or an import. It is shown, and no search finds it."""
         return self.is_kept_by_machine and (self.role == Speaker.USER or self.content.endswith(_QUESTION_MARKS))
 
     @property

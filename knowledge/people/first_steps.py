@@ -97,7 +97,7 @@ def change_name(actor: Actor, *, name: PersonName) -> User:
     """Change how the person is called, here and in what others see of them.
 
     Raises:
-        Invalid: it is a word of BigMind's own, or looks like the user name of somebody else.
+        Invalid: it is a word of BigMind's own, or looks like the user name of someone else.
     """
     require_own_name(name, field="name", user=actor.user)
     actor.user.display_name = name

@@ -169,7 +169,7 @@ def _open_beliefs(actor: Actor) -> list[Any]:
 
 
 def _person(actor: Actor, *, with_identity: bool) -> Episodes:
-    """Return who somebody is, as their profile, their identity and their preferences say."""
+    """Return who someone is, as their profile, their identity and their preferences say."""
     own = Fact.objects.of(actor.user).current().newest_first()
     identity = list(own.filter(category=Category.IDENTITY)[:SHOWN]) if with_identity else []
     preferences = list(own.filter(category=Category.PREFERENCE)[: SHOWN + 2 - len(identity)])

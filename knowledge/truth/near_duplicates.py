@@ -290,7 +290,7 @@ def compare_next(space: EmbeddingSpace, most: int) -> int:
 def _compare_waiting(space: EmbeddingSpace, passage_id: int, owner_id: UUID | None) -> bool:
     # One text at a time, whoever compares: two workers would do the same twice.
     wait_for_turn(AdvisoryLock.NEAR_DUPLICATES, space.pk)
-    # What somebody is changing is left to the next run. To wait for it while holding what they wait for, a thing or its
+    # What someone is changing is left to the next run. To wait for it while holding what they wait for, a thing or its
     # passages, would be a deadlock.
     waiting = Passage.objects.filter(pk=passage_id, owner=owner_id, compared=False)
     passage = waiting.select_for_update(of=("self",), no_key=True, skip_locked=True).first()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from accounts.connecting.clients import door
+from accounts.connecting.clients import make_server_config
 from accounts.connecting.config_locations import client_called
 from accounts.connecting.server_config import ServerConfig
 from tests.factories import make_key
@@ -23,10 +23,10 @@ KEY = "bm_0000"
 HEADERS = {"Authorization": f"Bearer {KEY}"}
 
 
-def snippet(slug: str, door: ServerConfig | None = None) -> str:
+def snippet(slug: str, server: ServerConfig | None = None) -> str:
     client = client_called(slug)
     assert client is not None
-    return client.snippets(door or ServerConfig(URL, KEY))[0].text
+    return client.snippets(server or ServerConfig(URL, KEY))[0].text
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_paths_of_this_machine_are_told_only_where_it_is_surely_the_readers(
     settings.PUBLIC_URL = url
     settings.ENVIRONMENT = SimpleNamespace(mode=mode, is_embedded=is_embedded, home=Path("/data"))
 
-    assert bool(door().command) == is_here
+    assert bool(make_server_config().command) == is_here
 
 
 def test_the_python_program_runs_as_it_is_pasted(served: Served) -> None:

@@ -77,7 +77,7 @@ def test_nobody_looks_like_somebody_else(name: str) -> None:
 
     with pytest.raises((Invalid, Conflict)):
         add_user(name)
-    with pytest.raises(Invalid, match="looks like the user name of somebody else"):
+    with pytest.raises(Invalid, match="looks like another user name"):
         add_user("somebody", display_name=name)
 
 

@@ -274,7 +274,7 @@ def make_weeks_of_use(agents: Iterable[Actor]) -> None:
             user=agent.user,
             agent=agent.agent,
             operation=TOOLS[(day + number) % len(TOOLS)],
-            door="mcp",
+            transport="mcp",
             outcome="not_found" if number % 9 == 4 else "ok",
             milliseconds=4 + 13 * number % 240,
             tokens=90 + 31 * number % 900,

@@ -51,7 +51,7 @@ NOT_PLANTED: dict[str, str] = {
     "Sharing.sections": CONSTRAINED,
     "Subscription.muted": CONSTRAINED,
     "SettingOverride.value": CONSTRAINED,
-    "Call.door": TOO_SHORT,
+    "Call.transport": TOO_SHORT,
     "ReferenceName.method": TOO_SHORT,
     "ReferenceCollection.slug": "a part of addresses: letters, digits, - and _",
     "SignIn.address": "where a connection comes from; the kernel says it",

@@ -28,7 +28,7 @@ def _with_a_busy_day(ada: User) -> None:
     made += [("memory_get_session_detail", "not_found", 3.2), ("memory_store_fact", "too_many", 0.4)]
     for operation, outcome, milliseconds in made * 3:
         said = {"operation": operation, "outcome": outcome, "milliseconds": milliseconds, "tokens": 420}
-        Call.objects.create(user=ada, key=key, door="mcp", request_id="9f0c1d2e3a4b5c6d", **said)
+        Call.objects.create(user=ada, key=key, transport="mcp", request_id="9f0c1d2e3a4b5c6d", **said)
     tally_task("knowledge.tasks.embed_pending", seconds=0.1, scheduled=True, request_id="1")
     tally_task("knowledge.tasks.keep_indexes", seconds=0.1, scheduled=True, request_id="2")
     tally_task("curation.tasks.send_digests", seconds=9, scheduled=True, request_id="4b5c6d7e", error="SMTPException")

@@ -47,4 +47,4 @@ def test_every_mistake_reaches_bigmind(client: RealClient, key: NewKey) -> None:
         assert not [reply for reply in client.replies if DETAILS_FOR_PROGRAMS in reply]
 
     assert len(mistakes) >= 20
-    assert eventually(lambda: Call.objects.filter(user=actor.user, door="mcp").count() == len(mistakes))
+    assert eventually(lambda: Call.objects.filter(user=actor.user, transport="mcp").count() == len(mistakes))

@@ -62,7 +62,7 @@ def test_what_a_bound_deletes_can_be_asked_for_in_every_table() -> None:
 
 
 def _call(user: User, days: int) -> Call:
-    call = Call.objects.create(user=user, operation="kb_search", door="mcp", outcome="ok", milliseconds=1)
+    call = Call.objects.create(user=user, operation="kb_search", transport="mcp", outcome="ok", milliseconds=1)
     Call.objects.filter(pk=call.pk).update(at=timezone.now() - timedelta(days=days))
     return call
 

@@ -190,7 +190,7 @@ def test_nobody_notices_kill_9_of_one_web_process(running: Instance) -> None:
 
 def test_either_web_process_tells_what_both_have_counted(running: Instance) -> None:
     eventually(lambda: set(running.processes()) == set(PARTS) and running.is_served())
-    read = 'bigmind_calls_total{door="rest",operation="memory_list_facts",outcome="ok"}'
+    read = 'bigmind_calls_total{operation="memory_list_facts",outcome="ok",transport="rest"}'
     before = _metric(running, read)
 
     for _ in range(20):

@@ -35,7 +35,7 @@ def _use(name: str = "claude-code", *, username: str = ""):
     start_session(agent)
     end_session(agent, one_liner="Done", used=[entry.handle])
     semantic_search(agent, query=QUESTION)
-    made = {"user": agent.user, "agent": agent.agent, "operation": "memory_list_facts", "door": "mcp"}
+    made = {"user": agent.user, "agent": agent.agent, "operation": "memory_list_facts", "transport": "mcp"}
     for outcome in ("ok", "ok", "not_found"):
         Call.objects.create(**made, outcome=outcome, milliseconds=7)
     return agent

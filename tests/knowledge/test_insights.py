@@ -40,7 +40,13 @@ def _in_a_team(settings) -> None:
 
 def _called(actor: Actor, operation: str = "memory_list_facts", *, outcome: str = "ok", took: float = 10, **said):
     return Call.objects.create(
-        user=actor.user, agent=actor.agent, operation=operation, door="mcp", outcome=outcome, milliseconds=took, **said
+        user=actor.user,
+        agent=actor.agent,
+        operation=operation,
+        transport="mcp",
+        outcome=outcome,
+        milliseconds=took,
+        **said,
     )
 
 

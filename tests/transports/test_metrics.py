@@ -116,8 +116,8 @@ def test_calls_are_counted_by_operation_door_and_outcome() -> None:
 
     after = _scraped()
     grown = {name for name, number in after.items() if number > before.get(name, 0)}
-    assert "bigmind_calls_total{door=mcp,operation=memory_list_facts,outcome=ok}" in grown
-    assert "bigmind_calls_total{door=rest,operation=memory_erase_fact,outcome=not_found}" in grown
+    assert "bigmind_calls_total{operation=memory_list_facts,outcome=ok,transport=mcp}" in grown
+    assert "bigmind_calls_total{operation=memory_erase_fact,outcome=not_found,transport=rest}" in grown
     assert "bigmind_call_seconds_count{operation=memory_list_facts}" in grown
     assert "bigmind_delivered_tokens_total{operation=memory_list_facts}" in grown
 
@@ -230,7 +230,19 @@ def test_no_label_names_anybody_or_anything_of_theirs() -> None:
 
 
 def test_the_labels_are_those_that_the_code_can_name() -> None:
-    of_work = {"operation", "door", "outcome", "route", "status", "fallback", "step", "arm", "state", "why", "task"}
+    of_work = {
+        "operation",
+        "transport",
+        "outcome",
+        "route",
+        "status",
+        "fallback",
+        "step",
+        "arm",
+        "state",
+        "why",
+        "task",
+    }
     fixed = {"le", "version", "python", "django"}
 
     told = {name for family in REGISTRY.collect() for sample in family.samples for name in sample.labels}

@@ -60,7 +60,9 @@ def test_it_says_what_runs_and_whether_it_is_well(client: Client, admin: Any) ->
 
 def test_slow_operations_come_first(client: Client, admin: Any) -> None:
     for operation, milliseconds in (("memory_list_facts", 5.0), ("kb_search", 900.0)):
-        Call.objects.create(user=admin.user, operation=operation, door="mcp", outcome="ok", milliseconds=milliseconds)
+        Call.objects.create(
+            user=admin.user, operation=operation, transport="mcp", outcome="ok", milliseconds=milliseconds
+        )
     Call.objects.filter(operation="kb_search").update(at=timezone.now() - timedelta(hours=23))
 
     slowest = _state(client).slowest
@@ -73,8 +75,8 @@ def test_failures_of_a_day_are_grouped_with_the_latest_request_ids(client: Clien
         begin_request(f"request-{number}")
         with pytest.raises(NotFound):
             perform(CATALOGUE["memory_erase_fact"], admin, {"fact_id": 1}, transport="rest")
-    Call.objects.create(user=admin.user, operation="kb_search", door="mcp", outcome="error", milliseconds=1)
-    old = Call.objects.create(user=admin.user, operation="kb_add", door="mcp", outcome="error", milliseconds=1)
+    Call.objects.create(user=admin.user, operation="kb_search", transport="mcp", outcome="error", milliseconds=1)
+    old = Call.objects.create(user=admin.user, operation="kb_add", transport="mcp", outcome="error", milliseconds=1)
     Call.objects.filter(pk=old.pk).update(at=timezone.now() - timedelta(days=2))
 
     failures = _state(client).failures
@@ -208,7 +210,7 @@ def test_it_takes_the_same_few_queries_however_much_there_is(
     for number in range(30):
         actor = make_actor()
         key = make_key(actor.user).key
-        said = {"user": actor.user, "key": key, "door": "rest", "milliseconds": number}
+        said = {"user": actor.user, "key": key, "transport": "rest", "milliseconds": number}
         Call.objects.create(operation=f"operation_{number}", outcome="ok", **said)
         Call.objects.create(operation=f"operation_{number}", outcome="error", **said)
         Call.objects.create(operation=f"operation_{number}", outcome="too_many", **said)

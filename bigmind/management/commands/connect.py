@@ -14,7 +14,7 @@ from django.db import InterfaceError, OperationalError
 
 from accounts.actor import Actor
 from accounts.connecting.changes import FileChange, carry_out, plan_connection
-from accounts.connecting.clients import door
+from accounts.connecting.clients import make_server_config
 from accounts.connecting.config_locations import AgentProgram
 from accounts.connecting.edited_files import (
     ByHand,
@@ -367,7 +367,7 @@ def _carry_out(connection: ConnectionPlan) -> None:
 def _door(options: dict[str, Any]) -> ServerConfig:
     """Return the server config of this machine's BigMind, or of the one at another address."""
     names = sorted(parse_toolsets(options["toolsets"])) if options["toolsets"] else []
-    here = door(toolsets=names)
+    here = make_server_config(toolsets=names)
     url = options["url"].strip().rstrip("/").removesuffix("/mcp")
     if not url or url == here.public_url:
         return here

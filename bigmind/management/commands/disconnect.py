@@ -7,7 +7,7 @@ from typing import Any
 from django.db import InterfaceError, OperationalError
 
 from accounts.connecting.changes import FileChange, carry_out, plan_disconnection
-from accounts.connecting.clients import door
+from accounts.connecting.clients import make_server_config
 from accounts.connecting.config_locations import AgentProgram
 from accounts.connecting.edited_files import ClientFile, by_hand, has_hooks, parts_of, with_hooks
 from accounts.connecting.file_backups import ChangeRecords
@@ -60,7 +60,7 @@ class Command(ConnectionCommand):
         self.tell(changes, is_rehearsal=is_dry)
         for key in ended:
             self.remark(f"The key {key} opens nothing any more.")
-        for step in by_hand(program, door(), project):
+        for step in by_hand(program, make_server_config(), project):
             self.remark(f"By hand, in {program.name}, {step.place}: take BigMind out, if you put it there.")
 
     def _end(self, digests: list[str]) -> list[ApiKey]:
@@ -72,7 +72,7 @@ class Command(ConnectionCommand):
 
 
 def _parts(program: AgentProgram, machine: Machine, project: Path | None) -> list[ClientFile]:
-    parts, client = parts_of(program, door(), machine, project), hooks_of(program.slug)
+    parts, client = parts_of(program, make_server_config(), machine, project), hooks_of(program.slug)
     if client is None or not has_hooks(client, machine, project):
         return parts
     none = HookConnection(hook_folder().program(client.slug, machine), ())

@@ -42,7 +42,9 @@ KEPT: dict[str, str] = {
     **dict.fromkeys(("User.username", "User.email"), BY_HAND),
     **dict.fromkeys(("digest", "name_digest", "fingerprint", "seal", "signature", "public_key"), COMPUTED),
     "AuditHead.last": COMPUTED,
-    **dict.fromkeys(("source_id", "quoted_id", "source_kind", "Passage.language", "Call.operation", "Call.door"), IDS),
+    **dict.fromkeys(
+        ("source_id", "quoted_id", "source_kind", "Passage.language", "Call.operation", "Call.transport"), IDS
+    ),
     "AuditEvent.event": IDS,
     **dict.fromkeys(("User.password", "Webhook.secret", "Webhook.old_secret"), ENCRYPTED),
     **dict.fromkeys(("Scrub.salt", "Scrub.check_value", "Scrub.needles"), "keyed hashes alone"),
