@@ -326,7 +326,7 @@ def _pages(name: str) -> Callable[[str], object]:
     def read(text: str) -> object:
         files = {file: content.encode(errors="replace") for file, content in PAGE_FILES[name](text).items()}
         format = importers.format_of(FilesInMemory("export", files), name)
-        return [importers.read(FilesInMemory("export", files), format, into=into) for into in importers.DESTINATIONS]
+        return importers.read(FilesInMemory("export", files), format)
 
     return read
 

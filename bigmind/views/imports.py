@@ -2,7 +2,6 @@
 
 import base64
 import zlib
-from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -19,7 +18,6 @@ from bigmind.core.translation import _, format_lazy, gettext_lazy, write_number
 from bigmind.web.forms import OperationForm
 from bigmind.web.pages import own_page, tell
 from curation.services.foreign_imports import import_own_document, import_reading
-from curation.services.page_imports import PageChoice
 from knowledge.kinds import KINDS
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.readers.formats import FORMATS, WRITTEN
@@ -40,32 +38,12 @@ class ImportForm(OperationForm):
         label=gettext_lazy("Exported document"),
         help_text=format_lazy(
             gettext_lazy(
-                "What BigMind exported, the memory of another program, or the export of a product with pages: one"
-                " file or a zip archive, up to 16 MiB and 5,000 items; the command takes more. The file itself tells"
-                " which: {formats}."
+                "What BigMind exported, or the memory of another program: one file or a zip archive, up to"
+                " 16 MiB and 5,000 items; the command takes more. The file itself tells which: {formats}."
             ),
             formats=", ".join(one.title for one in FORMATS),
         ),
         widget=forms.FileInput(attrs={"accept": ".json,.jsonl,.zip,.md,.txt,.db,application/json,application/zip"}),
-    )
-    into = forms.ChoiceField(
-        label=gettext_lazy("Pages become"),
-        required=False,
-        choices=[
-            ("", gettext_lazy("What is usual for them")),
-            ("notes", gettext_lazy("Notes of my own")),
-            ("kb", gettext_lazy("Entries of the knowledge base, which everybody here sees")),
-            ("docs", gettext_lazy("Documentation, which everybody here sees")),
-        ],
-        help_text=gettext_lazy(
-            "Pages, issues and threads of other products only. Nothing is approved by being imported."
-        ),
-    )
-    collection = forms.CharField(
-        label=gettext_lazy("Collection"),
-        required=False,
-        max_length=50,
-        help_text=gettext_lazy("The collection that documentation goes into. Left empty: one called after its source."),
     )
 
     def clean_document(self) -> tuple[str, bytes]:
@@ -85,7 +63,7 @@ def importing(request: HttpRequest) -> HttpResponse:
     """Ask for a file and rehearse its import: nothing is stored before that is confirmed."""
     actor = actor_of(request)
     form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
-    report = form.attempt(lambda choices: _bring_in(actor, *choices["document"], choice=_choice(choices), dry_run=True))
+    report = form.attempt(lambda choices: _bring_in(actor, *choices["document"], dry_run=True))
     token = _keep(request, form.cleaned_data) if report else ""
     context = {"form": form, "report": report, "rehearsed": _rows(report), "token": token, "written": WRITTEN.values()}
     return memory_page(request, "knowledge/import.html", section="memory-import", shown=SHOWN, **context)
@@ -101,7 +79,7 @@ def import_confirmed(request: HttpRequest) -> HttpResponse:
         messages.error(request, _("That document is no longer kept here. Choose the file again."))
         return redirect("memory-import")
     content = zlib.decompress(base64.b64decode(kept["content"]))
-    report = _bring_in(actor, kept["name"], content, choice=_choice(kept), dry_run=False)
+    report = _bring_in(actor, kept["name"], content, dry_run=False)
     kept.delete()
     added = [_count_phrase(row["kind"], row["added"]) for row in _rows(report) if row["added"]]
     changed = [f"{_count_phrase(kind, number)} changed" for kind, number in report.changed.items()]
@@ -115,16 +93,11 @@ def import_confirmed(request: HttpRequest) -> HttpResponse:
     return redirect("memory")
 
 
-def _bring_in(actor: Actor, name: str, content: bytes, *, choice: PageChoice, dry_run: bool) -> MovedIn:
-    upload = read_upload(content, name, most=MOST, into=choice.into)
+def _bring_in(actor: Actor, name: str, content: bytes, *, dry_run: bool) -> MovedIn:
+    upload = read_upload(content, name, most=MOST)
     if upload.reading is None:
         return import_own_document(actor, upload.document, dry_run=dry_run)
-    return import_reading(actor, upload.reading, upload.format, source=upload.name, choice=choice, dry_run=dry_run)
-
-
-def _choice(choices: Mapping[str, Any] | SessionBase) -> PageChoice:
-    """What pages are to become, as the form or what was kept of it says."""
-    return PageChoice(choices["into"], choices["collection"])
+    return import_reading(actor, upload.reading, upload.format, source=upload.name, dry_run=dry_run)
 
 
 def _keep(request: HttpRequest, choices: dict[str, Any]) -> str:
@@ -138,7 +111,6 @@ def _keep(request: HttpRequest, choices: dict[str, Any]) -> str:
     aside.delete(request.session.get(_KEPT))
     name, content = choices["document"]
     aside["user"], aside["name"] = str(request.user.pk), name
-    aside["into"], aside["collection"] = choices["into"], choices["collection"]
     aside["content"] = base64.b64encode(zlib.compress(content)).decode()
     aside.set_expiry(KEPT_SECONDS)
     aside.create()

@@ -6,18 +6,16 @@ from typing import Any
 from django.db import transaction
 
 from accounts.actor import Actor, acts
-from bigmind.core.errors import BigMindError, Invalid
+from bigmind.core.errors import BigMindError
 from bigmind.core.operations import carry_out
 from curation.proposals.proposals import promote_to_global
-from knowledge.transfer.foreign_imports import company_drafts, move_in, report_of
+from knowledge.transfer.foreign_imports import bring_in_notes, company_drafts, move_in, place_of_files, report_of
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.imports import import_memory
 from knowledge.transfer.readers.bundles import Bundle, Folder
 from knowledge.transfer.readers.formats import AUTO, ImportFormat, format_of, read
 from knowledge.transfer.readers.memory_drafts import DRAFTS, CompanyDraft, Reading
 from knowledge.transfer.readers.own_documents import is_own_document, read_document
-
-from .page_imports import USUAL, PageChoice, bring_in_pages, place_of_pages
 
 OWN = "bigmind"
 OWN_BYTES = 64 * 1024 * 1024
@@ -29,25 +27,26 @@ def import_reading(
     format: ImportFormat,
     *,
     source: str,
-    choice: PageChoice = USUAL,
     folder: Path | None = None,
+    removes: bool = False,
+    replaces: bool = False,
     dry_run: bool = False,
 ) -> MovedIn:
     """Import what a reader found: the caller owns the items, and proposes those that were company knowledge.
 
     Args:
         source: The name of the file, by which a later import of it is recognized.
-        choice: What pages are to become.
         folder: Where the files lie, if they are a folder of this machine.
+        removes: Whether to set aside the notes of files that the source no longer has.
+        replaces: Whether to change even most of what the source brought; else that is refused.
     """
     report = report_of(reading, format, dry_run=dry_run)
     with transaction.atomic():
-        lies_at = place_of_pages(reading.origin, folder)
+        lies_at = place_of_files(reading.origin, folder)
         named = str(lies_at or (reading.origin.name if reading.origin else source))
         importer = move_in(actor, reading, format, source=named, report=report)
         with acts(importer):
-            if format.has_pages:
-                bring_in_pages(importer, reading, format, choice, report, folder=folder)
+            bring_in_notes(importer, reading, format, report, folder=folder, removes=removes, replaces=replaces)
             for place, draft in company_drafts(reading):
                 _propose(importer, place, draft, report)
         if dry_run:
@@ -67,7 +66,8 @@ def import_bundle(
     bundle: Bundle,
     *,
     name: str = AUTO,
-    choice: PageChoice = USUAL,
+    removes: bool = False,
+    replaces: bool = False,
     dry_run: bool = False,
     most: int = DRAFTS,
     **more: Any,
@@ -76,7 +76,7 @@ def import_bundle(
 
     Args:
         name: The format; `auto` detects it from the files.
-        choice: What pages are to become.
+        removes, replaces: As in `import_reading`.
         most: The limit of items.
         more: Options of the format.
 
@@ -86,11 +86,10 @@ def import_bundle(
     if name == OWN or (name == AUTO and is_own_document(bundle)):
         return import_own_document(actor, read_document(bundle, limit=OWN_BYTES), dry_run=dry_run)
     format = format_of(bundle, name)
-    if choice != USUAL and not format.has_pages:
-        raise Invalid.of("into", f"is a choice for pages, and {format.title} has none")
-    reading = read(bundle, format, most=most, into=choice.into, **more)
+    reading = read(bundle, format, most=most, **more)
     folder = bundle.path if isinstance(bundle, Folder) else None
-    return import_reading(actor, reading, format, source=bundle.name, choice=choice, folder=folder, dry_run=dry_run)
+    kept = {"folder": folder, "removes": removes, "replaces": replaces, "dry_run": dry_run}
+    return import_reading(actor, reading, format, source=bundle.name, **kept)
 
 
 def _propose(importer: Actor, place: str, draft: CompanyDraft, report: MovedIn) -> None:

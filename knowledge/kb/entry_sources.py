@@ -82,7 +82,6 @@ def import_source(
     *,
     dry_run: bool = False,
     replaces: bool = False,
-    is_bare: bool = False,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Reimport:
     """Update the knowledge base to a source: the importer owns what is added, and nothing is deleted.
@@ -92,13 +91,12 @@ def import_source(
     Args:
         source: Where it is, or a name that no other source has.
         replaces: Whether to change even most of what is there; else that is refused.
-        is_bare: Whether another source may have the same name: then half of the entries have to be the same.
         progress: Told how many entries were seen to, as it goes on.
 
     Raises:
         WouldReplace: most of what the source brought would change, or what another source brought.
     """
-    known = _find_known(actor, source, entries, is_bare=is_bare)
+    known = _find_known(actor, source, entries)
     entries = _keep_file_names(known.rows, entries)
     trial = _SourceImport(actor, source, known, dry_run=True)
     would, reworded = trial.run(entries), trial.reworded
@@ -157,15 +155,11 @@ class _Known:
     """Whether only the likeness of its entries says that it is the same source."""
 
 
-def _find_known(
-    actor: Actor, source: SourcePlace | str, entries: Sequence[SourceEntry], *, is_bare: bool = False
-) -> _Known:
+def _find_known(actor: Actor, source: SourcePlace | str, entries: Sequence[SourceEntry]) -> _Known:
     """Return what is there of a source: under its name, under an earlier one, or under the bare name of its file."""
     rows = entries_from(actor, str(source))
     if rows or isinstance(source, str):
-        sent = {digest(entry.content) for entry in entries}
-        same = sum(row.provenance.get("text") in sent for row in rows.values())
-        return _Known(rows, is_guessed=is_bare and same < HALF * len(rows))
+        return _Known(rows)
     # A summary tells what is below it, so its text changes with each of these.
     texts = {digest(entry.content) for entry in entries if entry.entry_type != EntryType.SUMMARY.value}
     for name in earlier_names(source):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import islice
+from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID, uuid5
 
@@ -17,6 +18,7 @@ from django.utils import timezone
 from accounts.actor import Actor, acts
 from accounts.models import Agent, Profile
 from accounts.people.profiles import get_profile
+from bigmind.core.errors import Invalid
 from bigmind.core.private_row_numbers import number_of
 from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.database.columns import ColumnCopy
@@ -27,6 +29,7 @@ from knowledge.memory.hypotheses import index_hypothesis
 from knowledge.memory.notes import index_note
 from knowledge.memory.trigger_levels import level_brought
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
+from knowledge.parsers.repositories import SourcePlace, place_of
 from knowledge.search.passages import Indexed, index_new
 from knowledge.transfer.columns import (
     ChunkColumns,
@@ -154,11 +157,37 @@ def at_level_brought(actor: Actor, told: F) -> F:
     return told if level == told.trigger_level else told.model_copy(update={"trigger_level": level})
 
 
-def bring_in_notes(actor: Actor, reading: Reading, format: ImportFormat, report: MovedIn) -> None:
-    """Store the files and pages that were read as notes of the caller, which follow their source from then on."""
-    origin = reading.origin or PageSource(format.name)
-    importing = NoteImport(actor.user, f"{format.name}:{origin.name}", origin, report)
-    importing.bring_in(list(_of(reading, PageDraft)))
+def bring_in_notes(
+    actor: Actor,
+    reading: Reading,
+    format: ImportFormat,
+    report: MovedIn,
+    *,
+    folder: Path | None = None,
+    removes: bool = False,
+    replaces: bool = False,
+) -> None:
+    """Store the files that were read as notes of the caller, which follow their source from then on.
+
+    Args:
+        folder: Where the bundle lies on this machine. A source whose name others may have is known by it. Decision 80.
+        removes: Whether to set aside here what the source no longer has.
+        replaces: Whether to change or remove even most of what the source brought; else that is refused.
+    """
+    origin = reading.origin
+    if origin is None:
+        if removes or replaces:
+            raise Invalid.of("format", f"{format.name} has no files that notes follow: nothing is removed or replaced")
+        return
+    place = place_of_files(origin, folder)
+    source = place.read_by(format.name, origin.name) if place else f"{format.name}:{origin.name}"
+    importing = NoteImport(actor.user, source, origin, report)
+    importing.bring_in(list(_of(reading, PageDraft)), removes=removes, replaces=replaces)
+
+
+def place_of_files(origin: PageSource | None, folder: Path | None) -> SourcePlace | None:
+    """Return where the files of a folder lie; None if their source has a name of its own, or is no folder."""
+    return place_of(folder / origin.folder) if folder and origin and origin.is_bare else None
 
 
 def company_drafts(reading: Reading) -> list[tuple[str, CompanyDraft]]:

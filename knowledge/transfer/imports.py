@@ -87,7 +87,7 @@ def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False)
 
 
 def _import_files(actor: Actor, document: MemoryDocument, *, dry_run: bool) -> Imported:
-    """Import the files of another program. Pages become notes, and what was company knowledge there is left out."""
+    """Import the files of another program. Files become notes, and what was company knowledge there is left out."""
     bundle = FilesInMemory(document.program or "files", {path: text.encode() for path, text in document.files.items()})
     upload = read_files(bundle, document.program or AUTO)
     format, reading = upload.format, upload.reading
@@ -95,8 +95,7 @@ def _import_files(actor: Actor, document: MemoryDocument, *, dry_run: bool) -> I
     report = report_of(reading, format, dry_run=dry_run)
     with _transaction(dry_run=dry_run):
         move_in(actor, reading, format, source=bundle.name, report=report)
-        if format.has_pages:
-            bring_in_notes(actor, reading, format, report)
+        bring_in_notes(actor, reading, format, report)
     return _reply(report)
 
 

@@ -272,8 +272,6 @@ class NoteImport:
             "text": fingerprint(page.content),
             "part": number if number > 1 else 0,
             "newline": page.newline,
-            "url": page.url,
-            "author": page.author,
         }
         return {name: value for name, value in fields.items() if value}
 

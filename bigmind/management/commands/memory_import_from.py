@@ -7,10 +7,9 @@ from typing import Any
 from bigmind.management.base import REPLACE, OperatorCommand, Refused, argument, usage_error
 from bigmind.management.people import actor_for
 from curation.services.foreign_imports import OWN, import_bundle
-from curation.services.page_imports import PageChoice
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.readers.bundles import bundle_of
-from knowledge.transfer.readers.formats import AUTO, DESTINATIONS, FORMATS, NAMES
+from knowledge.transfer.readers.formats import AUTO, FORMATS, NAMES
 
 RECORDED = {one.name: one.usual_folder for one in FORMATS if one.usual_folder}
 
@@ -42,16 +41,9 @@ class Command(OperatorCommand):
         ),
         argument("--user", help="The user to import for. Default: the owner of this instance."),
         argument(
-            "--into",
-            default="",
-            choices=("", *DESTINATIONS),
-            help="Where pages go: notes of your own, the knowledge base, documentation. Default: as usual.",
-        ),
-        argument("--collection", default="", metavar="NAME", help="The collection for documentation."),
-        argument(
             "--remove-missing",
             action="store_true",
-            help="Remove what the source no longer has: notes are set aside, entries deleted, documentation archived.",
+            help="Set aside the notes of files that the source no longer has.",
         ),
         REPLACE,
         argument("--of", default="", help="The user whose rows to take, if an older BigMind had several."),
@@ -61,12 +53,12 @@ class Command(OperatorCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         actor = actor_for(options["user"])
         name = options["format"]
-        choice = PageChoice(options["into"], options["collection"], options["remove_missing"], options["replace"])
+        choice = {"removes": options["remove_missing"], "replaces": options["replace"]}
         bundle = bundle_of(options["path"] or _usual_folder(name))
         more = {"whose": options["of"]} if options["of"] else {}
         if more and name != "older-bigmind":
             raise usage_error("--of goes with the format older-bigmind only.")
-        report = import_bundle(actor, bundle, name=name, choice=choice, dry_run=options["dry_run"], **more)
+        report = import_bundle(actor, bundle, name=name, **choice, dry_run=options["dry_run"], **more)
         self._report(report, options)
 
     def _report(self, report: MovedIn, options: dict[str, Any]) -> None:

@@ -20,12 +20,12 @@ def looks_like(bundle: Bundle) -> bool:
     return any_concept(bundle, lambda front: "\npermalink:" in front)
 
 
-def rows(bundle: Bundle, *, into: str = "notes") -> Iterator[Row]:
+def rows(bundle: Bundle) -> Iterator[Row]:
     """Yield a note for each file, to the byte, and a fact for each observation in it.
 
     Relations stay in the note, where they are found by the names of both sides.
     """
-    return concept_rows(bundle, into, _observations)
+    return concept_rows(bundle, _observations)
 
 
 def files(items: Iterable[Item]) -> Iterator[tuple[str, str, Item | None]]:

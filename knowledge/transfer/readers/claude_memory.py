@@ -31,9 +31,9 @@ def looks_like(bundle: Bundle) -> bool:
     return "memories" in folders or any_concept(bundle, _is_memory)
 
 
-def rows(bundle: Bundle, *, into: str = "notes") -> Iterator[Row]:
+def rows(bundle: Bundle) -> Iterator[Row]:
     """Yield a note for each file, to the byte, a fact for each description, and one for each rule of CLAUDE.md."""
-    return concept_rows(bundle, into, _facts)
+    return concept_rows(bundle, _facts)
 
 
 def files(items: Iterable[Item]) -> Iterator[tuple[str, str, Item | None]]:

@@ -29,9 +29,9 @@ def looks_like(bundle: Bundle) -> bool:
     return any(_is_ours(bundle, name) for name in bundle.names())
 
 
-def rows(bundle: Bundle, *, into: str = "notes") -> Iterator[Row]:
+def rows(bundle: Bundle) -> Iterator[Row]:
     """Yield a note for each file, to the byte, and a fact for each bullet that says what to do."""
-    return concept_rows(bundle, into, _facts)
+    return concept_rows(bundle, _facts)
 
 
 def files(items: Iterable[Item]) -> Iterator[tuple[str, str, Item | None]]:

@@ -9,7 +9,7 @@ from .bundles import Bundle, text_in
 from .front_matter import ENDINGS, with_front_matter, without_front_matter
 from .items import MARK, Item, item_of, rows_of
 from .memory_drafts import PageSource, Remark, Row, unread
-from .obsidian import copy_name, file_row, page_row, places_by_name
+from .obsidian import copy_name, file_row
 from .words import headline
 
 WRITTEN = "<!-- Written by BigMind from the files beside it. -->"
@@ -27,12 +27,11 @@ def concept(item: Item, front: Mapping[str, Any]) -> str:
     return with_front_matter({**front, MARK: ours}, item.text)
 
 
-def concept_rows(bundle: Bundle, into: str, provenance: Told | None = None) -> Iterator[Row]:
+def concept_rows(bundle: Bundle, besides: Told | None = None) -> Iterator[Row]:
     """Yield our own items as what they were, and any other file as a page, with what it says besides."""
     yield PageSource(copy_name(bundle.name), is_bare=True)
-    names = _markdown(bundle)
-    by_name, own, empty = places_by_name(names), [], 0
-    for name in names:
+    own, empty = [], 0
+    for name in _markdown(bundle):
         try:
             text = text_in(bundle, name)
             if not text.strip() or WRITTEN in text[-200:]:
@@ -43,10 +42,10 @@ def concept_rows(bundle: Bundle, into: str, provenance: Told | None = None) -> I
             if item:
                 own.append((name, item))
                 continue
-            row = file_row(name, text, bundle, name) if into == "notes" else page_row(name, text, by_name)
+            row = file_row(name, text, bundle, name)
             yield row._replace(fields={**row.fields, "title": _title(front, row.fields["title"])})
-            if provenance and into == "notes":
-                yield from provenance(name, front, body, line)
+            if besides:
+                yield from besides(name, front, body, line)
         except Invalid as error:
             yield unread(name, error)
     yield from rows_of(own)

@@ -41,7 +41,6 @@ class ImportFormat:
     `usual_folder` returns where its program keeps its records, for a home folder and the variables of the environment.
     `files` writes items as files of the format: path, text, and the item that the file is, if it is one. `keeps_own`
     says what of the program's own comes back when it is taken out again.
-    `has_pages` says that it is read as pages, for which there is a choice of what they become.
     """
 
     name: str
@@ -51,7 +50,6 @@ class ImportFormat:
     usual_folder: Callable[[Path, Mapping[str, str]], Path] | None = None
     files: Callable[[Iterable[Item]], Iterator[tuple[str, str, Item | None]]] | None = None
     keeps_own: str = ""
-    has_pages: bool = False
 
 
 WHOLE = "each file, byte for byte"
@@ -97,10 +95,9 @@ FORMATS: tuple[ImportFormat, ...] = (
         basic_memory.rows,
         files=basic_memory.files,
         keeps_own=WHOLE,
-        has_pages=True,
     ),
-    ImportFormat("obsidian", "Obsidian", obsidian.looks_like, obsidian.rows, has_pages=True),
-    ImportFormat("okf", "OKF", okf.looks_like, okf.rows, files=okf.files, keeps_own=WHOLE, has_pages=True),
+    ImportFormat("obsidian", "Obsidian", obsidian.looks_like, obsidian.rows),
+    ImportFormat("okf", "OKF", okf.looks_like, okf.rows, files=okf.files, keeps_own=WHOLE),
     ImportFormat(
         "codex-memory",
         "Codex’ memories",
@@ -109,7 +106,6 @@ FORMATS: tuple[ImportFormat, ...] = (
         usual_folder=codex_memory.usual_folder,
         files=codex_memory.files,
         keeps_own=WHOLE,
-        has_pages=True,
     ),
     ImportFormat(
         "claude-memory",
@@ -118,7 +114,6 @@ FORMATS: tuple[ImportFormat, ...] = (
         claude_memory.rows,
         files=claude_memory.files,
         keeps_own=WHOLE,
-        has_pages=True,
     ),
     ImportFormat("markdown", "markdown memory", markdown_folders.looks_like, markdown_folders.rows),
     ImportFormat("text", "saved memories", saved_memories.looks_like, saved_memories.rows),
@@ -129,8 +124,6 @@ WRITTEN: dict[str, ImportFormat] = {one.name: one for one in FORMATS if one.file
 """The formats that a memory can be written in."""
 
 AUTO = "auto"
-DESTINATIONS = ("notes", "kb", "docs")
-"""What pages may become: notes of one's own, which is usual, entries of the knowledge base, or documentation."""
 NAMES = (AUTO, *(one.name for one in FORMATS))
 
 
@@ -153,22 +146,19 @@ def format_of(bundle: Bundle, name: str = AUTO) -> ImportFormat:
     )
 
 
-def read(bundle: Bundle, format: ImportFormat, *, most: int = DRAFTS, into: str = "", **more: Any) -> Reading:
+def read(bundle: Bundle, format: ImportFormat, *, most: int = DRAFTS, **more: Any) -> Reading:
     """Read everything in a bundle, up to a number of items.
 
     Args:
-        into: What pages are to become; empty for what is usual.
         more: What the format alone takes.
 
     Raises:
         Invalid: it cannot be read at all, there is nothing in it, or too much.
     """
-    if format.has_pages:
-        more["into"] = into or DESTINATIONS[0]
     reading = read_rows(format.rows(bundle, **more), most=most)
     read_provenance(bundle, reading)
     # What left all of its pages out says so.
-    if not (reading.drafts or reading.refused or (format.has_pages and (reading.notices or reading.signer))):
+    if not (reading.drafts or reading.refused or (reading.origin and (reading.notices or reading.signer))):
         raise Invalid(
             f"{bundle.name}: there is nothing of {format.title} in it.", hint="docs/moving-in.md says what is."
         )

@@ -23,13 +23,12 @@ from pydantic import (
 )
 
 from bigmind.core.argument_checks import refusal
-from bigmind.core.argument_types import Content, Importance, Moment, Tags
+from bigmind.core.argument_types import Content, Importance, Moment
 from bigmind.core.errors import Invalid
 from bigmind.privacy.screening import drop_private_in
 from bigmind.privacy.screening.policy import Screened, arriving, collect_notices, screen
-from bigmind.text.hygiene import REFUSED, check_content, digest, one_line, show_hidden, texts_in
+from bigmind.text.hygiene import check_content, texts_in
 from knowledge.argument_types import CompanyCategoryName, Domain, Key
-from knowledge.parsers.entries import KEY_CHARS
 from knowledge.transfer.columns import (
     ChunkColumns,
     FactColumns,
@@ -142,45 +141,18 @@ class CompanyDraft(MemoryDraft):
 
 PLACE_CHARS = 1_000
 PAGE_CHARS = 4 * 1024 * 1024
-PLACE_DIGEST = 16
 
 
 class PageDraft(MemoryDraft):
-    """A page of another product.
-
-    `place` is its id in the source, by which a later import knows it again, `links` the places it leads to. `content`
-    is what is kept: where `is_file` says so the whole of a file.
-
-    Neither the text nor the name of a file can be that id: a corrected page would be a second one, and exports and
-    browsers give a file another name each time. Decision 46.
-    """
+    """A file of another program, whole. `place` is its path in the source, by which a later import knows it again."""
 
     place: Annotated[str, Field(min_length=1, max_length=PLACE_CHARS)]
     title: Annotated[str, Field(min_length=1, max_length=200), Screened]
     content: Annotated[str, AfterValidator(check_content), Screened, Field(min_length=1, max_length=PAGE_CHARS)]
     folder: str = ""
-    url: Annotated[str, Field(max_length=500)] = ""
-    author: Annotated[str, Field(max_length=200)] = ""
-    tags: Tags = []
-    aliases: Tags = []
-    links: tuple[str, ...] = ()
     created_at: Moment | None = None
     updated_at: Moment | None = None
-    is_file: bool = False
     newline: str = ""
-
-    @property
-    def key(self) -> str:
-        """Its place, short enough for what is known by a key."""
-        return key_of(self.place)
-
-
-def key_of(place: str) -> str:
-    """Return a place as a key: the same for the same place, up to 190 characters, without what nobody sees."""
-    plain = one_line(REFUSED.sub("", show_hidden(place)))
-    if plain == place and len(place) <= KEY_CHARS - 10:
-        return place
-    return f"{plain[: KEY_CHARS - 40]}~{digest(place)[:PLACE_DIGEST]}"
 
 
 class DraftRow(NamedTuple):

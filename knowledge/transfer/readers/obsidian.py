@@ -1,22 +1,20 @@
 """Obsidian: a vault of markdown files, in folders, with properties, links between notes, embeds, tags and block ids.
 
-As notes of one's own the files stay whole, to the byte. As pages for others the properties become what they mean: tags,
-aliases, dates.
+The files stay whole, to the byte.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
 from bigmind.core.errors import Invalid
-from bigmind.text.hygiene import show_hidden
 
 from .bundles import Bundle, text_in
 from .front_matter import ENDINGS, without_front_matter
 from .memory_drafts import DraftRow, PageDraft, PageSource, Remark, Row, moment_of, unread
-from .words import headline, tags_of
+from .words import headline
 
 SETTINGS = ".obsidian/"
 MANIFEST = ".bigmind.json"
@@ -24,9 +22,6 @@ MANIFEST = ".bigmind.json"
 DRAWN = (".canvas", ".base")
 """What Obsidian keeps beside notes and is text as well: boards, and views of notes."""
 MARK = "\ufeff"
-LINK = re.compile(r"!?\[\[([^\[\]|#^\n]{1,300})[^\[\]\n]{0,300}\]\]")
-INLINE_TAG = re.compile(r"(?<![\w#/&])#([\w/-]{1,100})")
-CODE = re.compile(r"^(?:```|~~~)")
 
 
 def looks_like(bundle: Bundle) -> bool:
@@ -46,28 +41,27 @@ def copy_name(file: str) -> str:
     return headline(plain, otherwise="vault")
 
 
-def rows(bundle: Bundle, *, into: str = "notes") -> Iterator[Row]:
-    """Yield a page for each note. As notes of one's own the text is that of the file, to the byte."""
+def rows(bundle: Bundle) -> Iterator[Row]:
+    """Yield a page for each note, whose text is that of the file, to the byte."""
     yield PageSource(_vault(bundle), is_bare=True, folder=_root(bundle))
     root = _root(bundle)
-    names = [name for name in bundle.names() if name.startswith(root) and _is_note(name[len(root) :], into)]
+    names = [name for name in bundle.names() if name.startswith(root) and _is_note(name[len(root) :])]
     # A file name from macOS may have its accents as characters of their own, which nobody types in a link.
     places = {name: unicodedata.normalize("NFC", name[len(root) :]) for name in names}
-    by_name, empty = places_by_name(places.values()), 0
+    empty = 0
     for name, place in places.items():
         try:
             text = text_in(bundle, name)
             if not text.strip():
                 empty += 1
                 continue
-            yield file_row(place, text, bundle, name) if into == "notes" else page_row(place, text, by_name)
+            yield file_row(place, text, bundle, name)
         except Invalid as error:
             yield unread(name, error)
     if empty:
         yield Remark(f"{empty:,} empty notes are left out.")
-    drawn = [name for name in bundle.names() if name.endswith(DRAWN)] if into != "notes" else []
-    if others := bundle.others + len(drawn):
-        yield Remark(f"{others:,} other files, such as pictures, are no notes and stay where they are.")
+    if bundle.others:
+        yield Remark(f"{bundle.others:,} other files, such as pictures, are no notes and stay where they are.")
 
 
 def _root(bundle: Bundle) -> str:
@@ -80,10 +74,10 @@ def _root(bundle: Bundle) -> str:
     return f"{tops.pop()}/" if len(tops) == 1 and all("/" in name for name in bundle.names()) else ""
 
 
-def _is_note(place: str, into: str) -> bool:
+def _is_note(place: str) -> bool:
     path = PurePosixPath(place)
     is_hidden = any(part.startswith(".") for part in path.parts)
-    return not is_hidden and place.lower().endswith((*ENDINGS, *DRAWN) if into == "notes" else ENDINGS)
+    return not is_hidden and place.lower().endswith((*ENDINGS, *DRAWN))
 
 
 def file_row(place: str, text: str, bundle: Bundle, name: str) -> DraftRow:
@@ -95,9 +89,8 @@ def file_row(place: str, text: str, bundle: Bundle, name: str) -> DraftRow:
         "title": headline(path.stem if is_markdown else path.name, otherwise="note"),
         "folder": path.parent.as_posix() if path.parent.parts else "",
         "content": text,
-        "is_file": True,
         "newline": _newline(bundle, name, text),
-        **(_dates(_front_matter(text, place)[0]) if is_markdown else {}),
+        **(_dates(_front_matter(text, place)) if is_markdown else {}),
     }
     return DraftRow(place, PageDraft, fields)
 
@@ -115,53 +108,12 @@ def _newline(bundle: Bundle, name: str, text: str) -> str:
     return mark + (end if end != "\n" else "")
 
 
-def page_row(place: str, text: str, by_name: Mapping[str, str]) -> DraftRow:
-    """Return a file as a page for others: its properties as what they mean."""
-    path = PurePosixPath(place)
-    front, body = _front_matter(text, place)
-    title = headline(path.stem, otherwise="note")
-    linked = (by_name.get(_link(found[1])) for found in LINK.finditer(body))
-    fields = {
-        "place": place,
-        "title": title,
-        "folder": path.parent.as_posix() if path.parent.parts else "",
-        "content": body if body.lstrip().startswith("# ") else f"# {title}\n\n{body.lstrip()}",
-        "tags": tags_of([*_list_in(front, "tags", "tag"), *_inline_tags(body)]),
-        "aliases": tags_of(_list_in(front, "aliases", "alias")),
-        "url": next((url for name in ("url", "source") if (url := str(front.get(name, ""))).startswith("http")), ""),
-        "author": headline(str(front.get("author") or ""), otherwise=""),
-        "links": tuple(dict.fromkeys(one for one in linked if one and one != place)),
-        **_dates(front),
-    }
-    return DraftRow(place, PageDraft, fields)
-
-
-def _front_matter(text: str, place: str) -> tuple[dict[str, Any], str]:
-    """The properties of a note and the text below. What is no plain YAML stays a part of the text."""
+def _front_matter(text: str, place: str) -> dict[str, Any]:
+    """The properties of a note; none where they are no plain YAML."""
     try:
-        front, body, _ = without_front_matter(text, place)
+        return without_front_matter(text, place)[0]
     except Invalid:
-        return {}, text
-    return front, body
-
-
-def _list_in(front: Mapping[str, Any], *names: str) -> list[str]:
-    for name in names:
-        value = front.get(name)
-        if isinstance(value, str):
-            return [part.strip().lstrip("#") for part in re.split(r"[,\n]", value)]
-        if isinstance(value, list):
-            return [str(one).strip().lstrip("#") for one in value if one is not None]
-    return []
-
-
-def _inline_tags(body: str) -> Iterator[str]:
-    """The tags within a text, outside its code; a number alone is none."""
-    is_code = False
-    for line in body.split("\n"):
-        is_code ^= bool(CODE.match(line.lstrip()))
-        if not is_code and "#" in line:
-            yield from (found[1] for found in INLINE_TAG.finditer(line) if not found[1].isdecimal())
+        return {}
 
 
 def _dates(front: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,17 +124,3 @@ def _dates(front: Mapping[str, Any]) -> dict[str, Any]:
         "created_at": first("created", "date created", "created_at", "date"),
         "updated_at": first("updated", "modified", "date modified", "last_modified", "updated_at"),
     }
-
-
-def places_by_name(places: Iterable[str]) -> dict[str, str]:
-    """Return the places by what links call them: the path or the name alone, which means the nearer to the root."""
-    found: dict[str, str] = {}
-    # The deepest first: of two with one name the last one stays.
-    for place in sorted(places, key=lambda place: (-place.count("/"), place)):
-        path = PurePosixPath(place)
-        found[_link(path.with_suffix("").as_posix())] = found[_link(path.stem)] = place
-    return found
-
-
-def _link(target: str) -> str:
-    return show_hidden(unicodedata.normalize("NFC", target)).strip().removesuffix(".md").casefold()

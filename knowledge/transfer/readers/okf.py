@@ -28,9 +28,9 @@ def looks_like(bundle: Bundle) -> bool:
     return any_concept(bundle, _is_concept)
 
 
-def rows(bundle: Bundle, *, into: str = "notes") -> Iterator[Row]:
+def rows(bundle: Bundle) -> Iterator[Row]:
     """Yield a note for each concept, to the byte, whatever its type and keys. What it says of approval is only read."""
-    return concept_rows(bundle, into)
+    return concept_rows(bundle)
 
 
 def files(items: Iterable[Item]) -> Iterator[tuple[str, str, Item | None]]:

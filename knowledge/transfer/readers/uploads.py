@@ -34,7 +34,7 @@ class Upload:
         return next(one for one in FORMATS if one.name == self.format_name)
 
 
-def read_upload(content: bytes, name: str, *, most: int = DRAFTS, into: str = "") -> Upload:
+def read_upload(content: bytes, name: str, *, most: int = DRAFTS) -> Upload:
     """Read a file of whatever kind, small ones here and others in a process that is killed if they take too much.
 
     Raises:
@@ -42,8 +42,8 @@ def read_upload(content: bytes, name: str, *, most: int = DRAFTS, into: str = ""
     """
     # However small, an archive may unpack to much.
     if len(content) <= SMALL_BYTES and not zipfile.is_zipfile(io.BytesIO(content)):
-        return open_upload(content, name, most, into)
-    return perform_apart(f"The file {name}", BUDGET, open_upload, content, name, most, into)
+        return open_upload(content, name, most)
+    return perform_apart(f"The file {name}", BUDGET, open_upload, content, name, most)
 
 
 def read_files(files: FilesInMemory, name: str = AUTO) -> Upload:
@@ -62,16 +62,16 @@ def read_files(files: FilesInMemory, name: str = AUTO) -> Upload:
 
 
 def open_files(files: FilesInMemory, name: str) -> Upload:
-    """Read them here and now; pages become notes.
+    """Read them here and now.
 
     Raises:
         Invalid: they cannot be read, or there is nothing in them.
     """
     format = format_of(files, name)
-    return Upload(files.name, format_name=format.name, reading=read(files, format, into="notes"))
+    return Upload(files.name, format_name=format.name, reading=read(files, format))
 
 
-def open_upload(content: bytes, name: str, most: int, into: str = "") -> Upload:
+def open_upload(content: bytes, name: str, most: int) -> Upload:
     """Read a file here and now.
 
     Raises:
@@ -83,7 +83,7 @@ def open_upload(content: bytes, name: str, most: int, into: str = "") -> Upload:
         return Upload(bundle.name, document=read_document(bundle))
     try:
         format = format_of(bundle)
-        return Upload(bundle.name, format_name=format.name, reading=read(bundle, format, most=most, into=into))
+        return Upload(bundle.name, format_name=format.name, reading=read(bundle, format, most=most))
     except Invalid as refusal:
         # What is wrong is the file: say so beside its field, with the way out.
         problem = {

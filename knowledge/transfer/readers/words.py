@@ -1,9 +1,8 @@
 """How the words of other programs become ours: headlines, categories, and texts too long for one item."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from bigmind.core.limits import TAG_CHARS, TAGS
 from bigmind.text.hygiene import REFUSED, SPELLED_OR_HIDDEN, cut, one_line
 
 HEADLINE_CHARS = 120
@@ -69,9 +68,3 @@ def _pieces(line: str) -> Iterator[str]:
     """A line that is longer than a part, in pieces. A character has up to four bytes."""
     width = PART_BYTES // 4
     return (line[start : start + width] for start in range(0, len(line), width))
-
-
-def tags_of(names: Iterable[str]) -> list[str]:
-    """Return names as tags: each once, one line without hidden characters, as many as there may be."""
-    plain = (headline(name[:TAG_CHARS], otherwise="") for name in names)
-    return list(dict.fromkeys(name for name in plain if name))[:TAGS]

@@ -9,9 +9,8 @@ import pytest
 
 from accounts.actor import Actor
 from curation.services.foreign_imports import import_bundle
-from curation.services.page_imports import PageChoice
 from knowledge.kb.source_identity import WouldReplace
-from knowledge.models import Entry, Note, Reference
+from knowledge.models import Note
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.readers.bundles import Archive, Folder
 from tests.factories import make_actor
@@ -27,7 +26,6 @@ OF_HOME = {
     "Deploying.md": "# Deploying\n\nThe greenhouse sensors are flashed over USB; hold the left button.",
     "Tomatoes.md": "# Tomatoes\n\nWater them every second morning.",
 }
-WAYS = ["notes", "kb", "docs"]
 
 
 def make_vault(folder: Path, files: dict[str, str]) -> Path:
@@ -40,103 +38,86 @@ def make_vault(folder: Path, files: dict[str, str]) -> Path:
     return vault
 
 
-def bring_in(actor: Actor, vault: Path, into: str = "notes", **choice: bool) -> MovedIn:
+def bring_in(actor: Actor, vault: Path, **choice: bool) -> MovedIn:
     """Import a vault from its folder."""
-    return import_bundle(actor, Folder(vault), name="obsidian", choice=PageChoice(into, "handbook", **choice))
+    return import_bundle(actor, Folder(vault), name="obsidian", **choice)
 
 
-def bring_in_packed(actor: Actor, vault: Path, into: str = "notes", **choice: bool) -> MovedIn:
+def bring_in_packed(actor: Actor, vault: Path, **choice: bool) -> MovedIn:
     """Import a vault as the archive that somebody made of it."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for path in sorted(vault.rglob("*.*")):
             if path.is_file():
                 archive.write(path, path.relative_to(vault.parent))
-    return import_bundle(
-        actor, Archive(file, "notes.zip"), name="obsidian", choice=PageChoice(into, "handbook", **choice)
-    )
+    return import_bundle(actor, Archive(file, "notes.zip"), name="obsidian", **choice)
 
 
-def texts(into: str) -> list[str]:
+def texts() -> list[str]:
     """Return what is stored, in order."""
-    rows = {"notes": Note, "kb": Entry, "docs": Reference}[into].objects
-    found = rows.filter(removed_at=None) if into == "docs" else rows.all()
-    return sorted(found.values_list("content", flat=True))
+    return sorted(Note.objects.values_list("content", flat=True))
 
 
 def store_as_before(source: str = "obsidian:notes") -> None:
     """Make what is stored look as an earlier version stored it: under the bare name of the folder."""
-    for row in [*Note.objects.all(), *Entry.objects.all()]:
+    for row in Note.objects.all():
         row.provenance = {**row.provenance, "source": source}
         row.save()
-    Reference.objects.update(origin=source)
 
 
-@pytest.mark.parametrize("into", ["notes", "kb"])
-def test_the_second_vault_of_a_name_changes_nothing_of_the_first(tmp_path: Path, into: str) -> None:
-    actor = make_actor(curator=True)
+def test_the_second_vault_of_a_name_changes_nothing_of_the_first(tmp_path: Path) -> None:
+    actor = make_actor()
     work, home = make_vault(tmp_path / "work", OF_WORK), make_vault(tmp_path / "home", OF_HOME)
-    bring_in(actor, work, into)
-    first = texts(into)
+    bring_in(actor, work)
+    first = texts()
 
-    done = bring_in(actor, home, into, removes=True)
-    again = bring_in(actor, work, into, removes=True)
+    done = bring_in(actor, home, removes=True)
+    again = bring_in(actor, work, removes=True)
 
     assert not done.removed
-    assert set(first) < set(texts(into))
-    assert len(texts(into)) == 4
+    assert set(first) < set(texts())
+    assert len(texts()) == 4
     assert not any((*again.added.values(), *again.changed.values(), *again.removed))
 
 
-def test_documentation_of_another_folder_asks_where_it_would_change_a_page(tmp_path: Path) -> None:
-    actor = make_actor(curator=True)
-    bring_in(actor, make_vault(tmp_path / "work", OF_WORK), "docs")
-
-    with pytest.raises(WouldReplace, match="brought by another source"):
-        bring_in(actor, make_vault(tmp_path / "home", OF_HOME), "docs")
-
-
-@pytest.mark.parametrize("into", WAYS)
-def test_what_came_in_under_the_bare_name_is_found_again_and_not_doubled(tmp_path: Path, into: str) -> None:
-    actor = make_actor(curator=True)
+def test_what_came_in_under_the_bare_name_is_found_again_and_not_doubled(tmp_path: Path) -> None:
+    actor = make_actor()
     work = make_vault(tmp_path / "work", OF_WORK)
-    bring_in(actor, work, into)
+    bring_in(actor, work)
     store_as_before()
-    before = texts(into)
+    before = texts()
 
-    done = bring_in(actor, work, into)
+    done = bring_in(actor, work)
     (work / "Orders.md").write_text("# Orders\n\nOrders over 900 euros need two approvals.")
-    edited = bring_in(actor, work, into)
+    edited = bring_in(actor, work)
 
     assert not any((*done.added.values(), *done.changed.values()))
     assert sum(edited.changed.values()) == 1
-    assert len(texts(into)) == len(before)
+    assert len(texts()) == len(before)
 
 
-@pytest.mark.parametrize("into", ["notes", "kb"])
-def test_what_another_folder_brought_under_the_bare_name_stays(tmp_path: Path, into: str) -> None:
-    actor = make_actor(curator=True)
-    bring_in(actor, make_vault(tmp_path / "work", OF_WORK), into)
+def test_what_another_folder_brought_under_the_bare_name_stays(tmp_path: Path) -> None:
+    actor = make_actor()
+    bring_in(actor, make_vault(tmp_path / "work", OF_WORK))
     store_as_before()
-    before = texts(into)
+    before = texts()
 
-    bring_in(actor, make_vault(tmp_path / "home", OF_HOME), into, removes=True)
+    bring_in(actor, make_vault(tmp_path / "home", OF_HOME), removes=True)
 
-    assert set(before) < set(texts(into))
+    assert set(before) < set(texts())
 
 
-@pytest.mark.parametrize("into", WAYS)
-def test_an_archive_of_that_name_asks_before_it_changes_any_page(tmp_path: Path, into: str) -> None:
-    actor = make_actor(curator=True)
-    bring_in_packed(actor, make_vault(tmp_path / "work", OF_WORK), into)
-    before, home = texts(into), make_vault(tmp_path / "home", OF_HOME)
+def test_an_archive_of_that_name_asks_before_it_changes_any_page(tmp_path: Path) -> None:
+    actor = make_actor()
+    bring_in_packed(actor, make_vault(tmp_path / "work", OF_WORK))
+    before, home = texts(), make_vault(tmp_path / "home", OF_HOME)
 
     with pytest.raises(WouldReplace, match="brought by another source"):
-        bring_in_packed(actor, home, into)
-    assert texts(into) == before
+        bring_in_packed(actor, home)
+    assert texts() == before
 
-    bring_in_packed(actor, home, into, replaces=True)
-    assert OF_HOME["Deploying.md"].rpartition("\n")[2] in " ".join(texts(into))
+    bring_in_packed(actor, home, replaces=True)
+    assert OF_HOME["Deploying.md"].rpartition("\n")[2] in " ".join(texts())
 
 
 def test_an_archive_that_was_edited_since_is_followed_without_a_question(tmp_path: Path) -> None:
@@ -150,15 +131,14 @@ def test_an_archive_that_was_edited_since_is_followed_without_a_question(tmp_pat
     assert done.changed["notes"] == 2
 
 
-@pytest.mark.parametrize("into", ["notes", "kb"])
-def test_an_archive_of_a_folder_that_is_here_is_that_folder(tmp_path: Path, into: str) -> None:
-    actor, work = make_actor(curator=True), make_vault(tmp_path / "work", OF_WORK)
-    bring_in(actor, work, into)
-    before = texts(into)
+def test_an_archive_of_a_folder_that_is_here_is_that_folder(tmp_path: Path) -> None:
+    actor, work = make_actor(), make_vault(tmp_path / "work", OF_WORK)
+    bring_in(actor, work)
+    before = texts()
 
-    bring_in_packed(actor, work, into)
+    bring_in_packed(actor, work)
 
-    assert texts(into) == before
+    assert texts() == before
 
 
 def test_a_vault_that_was_moved_is_the_same_one(tmp_path: Path) -> None:
@@ -208,8 +188,8 @@ def test_a_clone_elsewhere_is_the_same_vault(tmp_path: Path) -> None:
 
 
 def test_taking_back_one_vault_leaves_the_other(tmp_path: Path) -> None:
-    actor = make_actor(curator=True)
-    work = bring_in(actor, make_vault(tmp_path / "work", OF_WORK), "kb")
-    home = bring_in(actor, make_vault(tmp_path / "home", OF_HOME), "kb")
+    actor = make_actor()
+    work = bring_in(actor, make_vault(tmp_path / "work", OF_WORK))
+    home = bring_in(actor, make_vault(tmp_path / "home", OF_HOME))
 
     assert work.agent != home.agent

@@ -1,22 +1,23 @@
-"""Obsidian vaults: in as notes or as pages for others, and in once more."""
+"""Obsidian vaults: in as notes, and in once more."""
 
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from bigmind.core.errors import Invalid
 from curation.decisions.forgetting import forget_source
 from curation.services.foreign_imports import import_bundle
-from curation.services.page_imports import PageChoice
-from knowledge.kb.entries import update_entry
 from knowledge.memory.notes import set_note
-from knowledge.models import Entry, Note, Reference
+from knowledge.models import Note
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.imports import import_memory
 from knowledge.transfer.passport import export_memory
 from knowledge.transfer.readers.bundles import bundle_of
 from tests.factories import make_actor
 from tests.knowledge.factories import make_note
+
+from . import products
 
 pytestmark = pytest.mark.django_db
 
@@ -59,7 +60,7 @@ def _text(file: str) -> str:
 
 
 def _bring(actor, path: Path, *, dry_run: bool = False, name: str = "auto", **choice) -> MovedIn:
-    return import_bundle(actor, bundle_of(path), name=name, choice=PageChoice(**choice), dry_run=dry_run)
+    return import_bundle(actor, bundle_of(path), name=name, dry_run=dry_run, **choice)
 
 
 def test_a_vault_comes_in_as_notes_that_say_all_of_it(tmp_path):
@@ -167,38 +168,6 @@ def test_an_import_of_a_vault_is_taken_back_in_one_step(tmp_path):
     assert list(Note.objects.values_list("content", flat=True)) == ["Mine."]
 
 
-def test_a_vault_becomes_entries_that_carry_tags_and_dates(tmp_path):
-    actor, vault = make_actor(), _vault(tmp_path / "Brain")
-
-    report = _bring(actor, vault, into="kb")
-    entry = Entry.objects.get(source_file="Work/Deploys.md")
-    update_entry(actor, id=entry.pk, metadata={"mine": 1})
-    (vault / "Work/Deploys.md").write_text("---\ntags: ops\n---\nNever on Fridays.\n")
-    again = _bring(actor, vault, into="kb")
-
-    assert report.added == {"entries": 7}
-    assert entry.tags == ["ops", "team/platform", "deploy"]
-    assert entry.metadata["aliases"] == ["Releases", "Shipping"]
-    assert entry.content.startswith("# Deploys\n\nOnly on Tuesdays.")
-    assert (again.added, again.changed) == ({"entries": 0}, {"entries": 1})
-    assert Entry.objects.get(pk=entry.pk).content == "# Deploys\n\nNever on Fridays.\n"
-    assert forget_source(actor, agent=report.agent, dry_run=False).entries == 7
-
-
-def test_a_vault_becomes_documentation_with_its_links(tmp_path):
-    actor = make_actor(curator=True)
-
-    report = _bring(actor, _vault(tmp_path / "Brain"), into="docs", collection="handbook")
-
-    assert report.added == {"references": 7}
-    deploys = Reference.objects.get(key="Work/Deploys.md")
-    assert (deploys.kind, deploys.category, deploys.aliases) == ("guide", "Work", ["Releases", "Shipping"])
-    assert deploys.related == ["Index.md", "Work/Log 2024.md"]
-    assert deploys.collection.slug == "handbook"
-    assert _bring(actor, tmp_path / "Brain", into="docs", collection="handbook").added == {"references": 0}
-    assert forget_source(actor, agent=report.agent, dry_run=False).references == 7
-
-
 def test_where_a_note_came_from_survives_an_export(tmp_path):
     ada, bob = make_actor(), make_actor()
     _bring(ada, _vault(tmp_path / "Brain"))
@@ -207,3 +176,17 @@ def test_where_a_note_came_from_survives_an_export(tmp_path):
     import_memory(bob, document=document)
 
     assert _bring(bob, tmp_path / "Brain").added == {"notes": 0}
+
+
+def test_to_remove_or_replace_is_refused_where_no_files_are_followed(tmp_path):
+    path = products.write(tmp_path / "mem0.json", [{"id": "1", "memory": "Deploy on Fridays."}])
+
+    with pytest.raises(Invalid, match="has no files that notes follow"):
+        _bring(make_actor(), path, removes=True)
+
+
+def test_an_archive_within_an_archive_is_not_read(tmp_path):
+    inner = products.packed({"conversations.json": "[]"})
+
+    with pytest.raises(Invalid, match="looks like nothing"):
+        _bring(make_actor(), products.write(tmp_path / "twice.zip", products.packed({"Part-1.zip": inner})))
