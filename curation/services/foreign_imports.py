@@ -88,8 +88,16 @@ def import_bundle(
     format = format_of(bundle, name)
     reading = read(bundle, format, most=most, **more)
     folder = bundle.path if isinstance(bundle, Folder) else None
-    kept = {"folder": folder, "removes": removes, "replaces": replaces, "dry_run": dry_run}
-    return import_reading(actor, reading, format, source=bundle.name, **kept)
+    return import_reading(
+        actor,
+        reading,
+        format,
+        source=bundle.name,
+        folder=folder,
+        removes=removes,
+        replaces=replaces,
+        dry_run=dry_run,
+    )
 
 
 def _propose(importer: Actor, place: str, draft: CompanyDraft, report: MovedIn) -> None:
