@@ -11,7 +11,7 @@ from markdown_it.tree import SyntaxTreeNode
 from bigmind.core.errors import Invalid
 from bigmind.core.limits import BoundedTokens
 from bigmind.text.hygiene import one_line
-from knowledge.parsers.yaml_nodes import read_yaml
+from knowledge.parsers.front_matter import without_front_matter
 
 LINES = 100_000
 TOKENS = 200_000
@@ -68,25 +68,15 @@ def read_outline(text: str, name: str) -> Outline:
     """
     if text.count("\n") > LINES:
         raise Invalid(f"{name}: has more than {LINES:,} lines.", hint="Split the file.")
-    lines = text.split("\n")
-    front_matter, body = _without_front_matter(lines, name)
+    front_matter, body, begins = without_front_matter(text, name)
     tokens = BoundedTokens(min(TOKENS, TOKENS_OF_ANY + TOKENS_EACH * len(text)))
     try:
         # Blocks only: parsing the inline markup of everything costs ten times as much, and most is never asked for.
-        _MARKDOWN.block.parse("\n".join(body), _MARKDOWN, {}, tokens)
+        # Blank lines in place of the front matter, so that the rest keeps its numbers.
+        _MARKDOWN.block.parse("\n" * (begins - 1) + body, _MARKDOWN, {}, tokens)
     except Invalid as error:
         raise Invalid(f"{name}: {error.message}", hint=error.hint) from error
-    return Outline(lines, list(_sections(SyntaxTreeNode(tokens))), front_matter)
-
-
-def _without_front_matter(lines: list[str], name: str) -> tuple[dict[str, Any], list[str]]:
-    if lines[0].strip() != "---" or "---" not in (rest := [line.rstrip() for line in lines[1:200]]):
-        return {}, lines
-    end = rest.index("---") + 2
-    node = read_yaml("\n".join(["", *lines[1 : end - 1]]), name)
-    plain = node.plain() if node else {}
-    # Blank lines in its place, so that the lines of the rest keep their numbers.
-    return (plain, [""] * end + lines[end:]) if isinstance(plain, dict) else ({}, lines)
+    return Outline(text.split("\n"), list(_sections(SyntaxTreeNode(tokens))), front_matter)
 
 
 def _sections(tree: SyntaxTreeNode) -> Iterator[OutlineSection]:

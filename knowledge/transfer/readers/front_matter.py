@@ -1,4 +1,4 @@
-"""Front matter: the YAML that stands above the text of a markdown file, read and written."""
+"""Front matter, written; and the notes that a text of markdown becomes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,34 +6,17 @@ from typing import Any
 
 import yaml
 
-from knowledge.parsers.yaml_nodes import WORDS, read_yaml
+from knowledge.parsers.front_matter import FENCE
+from knowledge.parsers.yaml_nodes import WORDS
 
 from .memory_drafts import DraftRow, NoteDraft, Row
 from .words import parts_of
 
 ENDINGS = (".md", ".markdown")
-FENCE = "---"
 PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9_ ./]|-(?!--)){0,100}(?<! )")
 DASHES = re.compile("-(?=--)")
 TAKEN_FOR_OTHERS = {*WORDS, "yes", "no", "on", "off", "y", "n"}
 """Words that YAML 1.1 or 1.2 does not read as text."""
-
-
-def without_front_matter(text: str, name: str) -> tuple[dict[str, Any], str, int]:
-    """Return a note's front matter, its text, and the line that the text begins on.
-
-    Raises:
-        Invalid: the front matter is no plain YAML.
-    """
-    lines = text.split("\n")
-    if lines[0].strip() != FENCE:
-        return {}, text, 1
-    end = next((number for number, line in enumerate(lines[1:], start=1) if line.strip() == FENCE), None)
-    if end is None:
-        return {}, text, 1
-    node = read_yaml("\n".join(lines[1:end]), name)
-    front = node.plain() if node else {}
-    return front if isinstance(front, dict) else {}, "\n".join(lines[end + 1 :]), end + 2
 
 
 def with_front_matter(front: Mapping[str, Any], text: str) -> str:
