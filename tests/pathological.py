@@ -61,6 +61,7 @@ from knowledge.context.line_ranking import words_of as words_to_rank
 from knowledge.exposures.gaps import telling_words
 from knowledge.lessons.fingerprints import error_in, errors_in
 from knowledge.lessons.fixes import fix_in
+from knowledge.parsers.bundles import FilesInMemory, bundle_from
 from knowledge.parsers.learnings import mark_text, pending_in
 from knowledge.parsers.markdown import infer_tags
 from knowledge.parsers.outline import words_of as plain_words
@@ -86,7 +87,6 @@ from knowledge.templatetags.agent import tokens as cut_to_budget
 from knowledge.templatetags.pages import highlighted, inline_code, snippet
 from knowledge.transfer.passport import write_items
 from knowledge.transfer.readers import formats as importers
-from knowledge.transfer.readers.bundles import FilesInMemory, bundle_from
 from knowledge.transfer.readers.items import Item
 from knowledge.transfer.readers.markdown_folders import facts_of_rules
 from knowledge.transfer.readers.provenance import fingerprint

@@ -9,10 +9,10 @@ from accounts.actor import Actor, acts
 from bigmind.core.errors import BigMindError
 from bigmind.core.operations import carry_out
 from curation.proposals.proposals import promote_to_global
+from knowledge.parsers.bundles import Bundle, Folder
 from knowledge.transfer.foreign_imports import bring_in_notes, company_drafts, move_in, place_of_files, report_of
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.imports import import_memory
-from knowledge.transfer.readers.bundles import Bundle, Folder
 from knowledge.transfer.readers.formats import AUTO, ImportFormat, format_of, read
 from knowledge.transfer.readers.memory_drafts import DRAFTS, CompanyDraft, Reading
 from knowledge.transfer.readers.own_documents import is_own_document, read_document

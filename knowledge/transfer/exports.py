@@ -27,6 +27,7 @@ from bigmind.database.columns import ColumnCopy
 from bigmind.environment.profile_sections import ProfileSection
 from bigmind.text.hygiene import check_content
 from knowledge.models import Chunk, Feedback, Session, ShownHeadline, Summary, Usefulness
+from knowledge.parsers.bundles import MEMBERS
 from knowledge.transfer.columns import (
     ChunkColumns,
     FactColumns,
@@ -37,7 +38,6 @@ from knowledge.transfer.columns import (
     SummaryColumns,
 )
 from knowledge.transfer.parts import ExportedArchivable, ExportedModel, add_parts, memory_parts
-from knowledge.transfer.readers.bundles import MEMBERS
 from knowledge.transfer.readers.long_messages import split_long_messages
 from knowledge.transfer.readers.memory_drafts import FactProvenance
 

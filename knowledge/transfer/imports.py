@@ -22,6 +22,7 @@ from knowledge.conversation.chunks import index_chunk
 from knowledge.memory.hypotheses import index_hypothesis
 from knowledge.memory.notes import index_note
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Session, Summary
+from knowledge.parsers.bundles import FilesInMemory
 from knowledge.truth.fact_index import index_fact
 
 from .columns import FactColumns, HypothesisColumns, NoteColumns, ProfileColumns, SessionColumns
@@ -45,7 +46,6 @@ from .exports import (
 from .foreign_imports import at_level_brought, bring_in_notes, move_in, report_of
 from .import_receipts import MovedIn
 from .parts import MemoryPart, memory_parts
-from .readers.bundles import FilesInMemory
 from .readers.formats import AUTO
 from .readers.uploads import read_files
 

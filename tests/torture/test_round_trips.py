@@ -14,9 +14,9 @@ from bigmind.backup.restoring import restore_backup
 from curation.services.foreign_imports import import_bundle
 from knowledge.indexing.embedding import embed_pending
 from knowledge.models import Fact
+from knowledge.parsers.bundles import bundle_of
 from knowledge.recall.semantic_search import semantic_search
 from knowledge.transfer.passport import export_memory
-from knowledge.transfer.readers.bundles import bundle_of
 from tests.backup.conftest import fresh, on_database  # noqa: F401 - a fixture
 from tests.factories import make_actor
 from tests.torture.importer import lesson

@@ -7,8 +7,8 @@ from typing import Any
 from bigmind.management.base import REPLACE, OperatorCommand, Refused, argument, usage_error
 from bigmind.management.people import actor_for
 from curation.services.foreign_imports import OWN, import_bundle
+from knowledge.parsers.bundles import bundle_of
 from knowledge.transfer.import_receipts import MovedIn
-from knowledge.transfer.readers.bundles import bundle_of
 from knowledge.transfer.readers.formats import AUTO, FORMATS, NAMES
 
 RECORDED = {one.name: one.usual_folder for one in FORMATS if one.usual_folder}

@@ -1,12 +1,12 @@
 """App maps in a zip: written for downloads, and read as untrusted input."""
 
 import io
-import stat
 import zipfile
 from collections.abc import Mapping
 
 from bigmind.core.errors import Invalid
 from knowledge.app_maps.files.map_folders import FILES, check_path
+from knowledge.parsers.bundles import Archive
 
 UNPACKED_BYTES = 8 * 1024 * 1024
 _MADE = (1980, 1, 1, 0, 0, 0)
@@ -27,27 +27,17 @@ def unpack(raw: bytes) -> dict[str, bytes]:
     Raises:
         Invalid: it is no zip, leads elsewhere, or unpacks to too much; nothing is unpacked to find that out.
     """
-    try:
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            return _read(archive)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
-        raise Invalid("The file is not a zip that can be read.", hint="Choose one that BigMind exported.") from error
-
-
-def _read(archive: zipfile.ZipFile) -> dict[str, bytes]:
-    members = [one for one in archive.infolist() if not one.is_dir() and one.filename.endswith((".yaml", ".yml"))]
-    if len(members) > FILES:
-        raise Invalid(f"The zip has {len(members):,} files; the limit is {FILES:,}.")
-    around = _folder_around([one.filename for one in members])
+    archive = Archive(io.BytesIO(raw), "The file")
+    names = [name for name in archive.names() if name.endswith((".yaml", ".yml"))]
+    if len(names) > FILES:
+        raise Invalid(f"The zip has {len(names):,} files; the limit is {FILES:,}.")
+    around = _folder_around(names)
     files: dict[str, bytes] = {}
     left = UNPACKED_BYTES
-    for one in members:
-        path = one.filename.removeprefix(around)
+    for name in names:
+        path = name.removeprefix(around)
         check_path(path)
-        if stat.S_ISLNK(one.external_attr >> 16):
-            raise Invalid(f"{path} is a link.", hint="Put the file itself into the zip.")
-        with archive.open(one) as file:
-            # The sizes that the zip declares are not trusted: no more is read than allowed.
+        with archive.open(name) as file:
             files[path] = file.read(left + 1)
         left -= len(files[path])
         if left < 0:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from .bundles import Bundle
+from knowledge.parsers.bundles import Bundle
+
 from .concepts import any_concept, concept, concept_rows
 from .items import Item
 from .memory_drafts import DraftRow, FactDraft, Row, moment_of

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from .bundles import Bundle
+from knowledge.parsers.bundles import Bundle
+
 from .conversations import Message, session_of
 from .front_matter import notes_of
 from .json_rows import SIGNS_WITHIN, Element, document_in, elements_of, listing, start_of

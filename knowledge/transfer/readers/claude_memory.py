@@ -10,8 +10,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bigmind.text.hygiene import cut
+from knowledge.parsers.bundles import Bundle
 
-from .bundles import Bundle
 from .concepts import WRITTEN, any_concept, concept, concept_rows
 from .items import Item
 from .markdown_folders import facts_of_rules, holds_rules

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from .bundles import Bundle, text_in
+from knowledge.parsers.bundles import Bundle, text_in
+
 from .concepts import WRITTEN, concept, concept_rows
 from .items import Item
 from .memory_drafts import DraftRow, FactDraft, Row

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bigmind.core.errors import Invalid
+from knowledge.parsers.bundles import Bundle, text_in
 from knowledge.parsers.front_matter import without_front_matter
 
-from .bundles import Bundle, text_in
 from .front_matter import ENDINGS, with_front_matter
 from .items import MARK, Item, item_of, rows_of
 from .memory_drafts import PageSource, Remark, Row, unread

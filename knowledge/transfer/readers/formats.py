@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bigmind.core.errors import Invalid
+from knowledge.parsers.bundles import Bundle
 
 from . import (
     basic_memory,
@@ -28,7 +29,6 @@ from . import (
     older_bigmind,
     saved_memories,
 )
-from .bundles import Bundle
 from .items import Item
 from .memory_drafts import DRAFTS, Reading, Row, read_rows
 from .provenance import read_provenance

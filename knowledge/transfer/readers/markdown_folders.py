@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from bigmind.core.errors import Invalid
+from knowledge.parsers.bundles import Bundle, text_in
 from knowledge.parsers.front_matter import without_front_matter
 from knowledge.parsers.outline import read_outline
 from knowledge.parsers.sources import INSTRUCTION_ENDINGS, INSTRUCTIONS, rules_in
 
-from .bundles import Bundle, text_in
 from .front_matter import ENDINGS, notes_of
 from .memory_drafts import DraftRow, FactDraft, Row, unread
 from .words import category_of, headline

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bigmind import __version__
+from knowledge.parsers.bundles import Bundle
 
-from .bundles import Bundle
 from .items import Item, item_of, rows_of
 from .json_rows import as_json, document_in, listing, start_of
 from .memory_drafts import DraftRow, FactDraft, Row, Unread, moment_of

@@ -10,9 +10,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bigmind.core.errors import Invalid
+from knowledge.parsers.bundles import Bundle, text_in
 from knowledge.parsers.front_matter import without_front_matter
 
-from .bundles import Bundle, text_in
 from .front_matter import ENDINGS
 from .memory_drafts import DraftRow, PageDraft, PageSource, Remark, Row, moment_of, unread
 from .words import headline

@@ -11,9 +11,9 @@ from typing import Any
 
 from bigmind import __version__
 from bigmind.text.hygiene import cut
+from knowledge.parsers.bundles import Bundle
 from knowledge.parsers.front_matter import FENCE
 
-from .bundles import Bundle
 from .concepts import WRITTEN, any_concept, concept, concept_rows
 from .items import Item
 from .memory_drafts import Row

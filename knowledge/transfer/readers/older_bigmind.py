@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bigmind.core.errors import Invalid
+from knowledge.parsers.bundles import Bundle
 
 from . import older_databases
-from .bundles import Bundle
 from .json_rows import SIGNS_WITHIN, document_in, listing, start_of
 from .memory_drafts import (
     ChunkDraft,

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bigmind.core.errors import Invalid
-
-from .bundles import Bundle
+from knowledge.parsers.bundles import Bundle
 
 MAGIC = b"SQLite format 3\0"
 SECONDS = 8.0

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from bigmind.core.errors import Invalid
+from knowledge.parsers.bundles import Bundle
 
-from .bundles import Bundle
 from .json_rows import start_of
 
 UPLOAD_BYTES = 4 * 1024 * 1024

@@ -15,8 +15,8 @@ from typing import Any
 
 from bigmind.text.hygiene import cut
 from knowledge.models.lessons import FIXED_ERROR
+from knowledge.parsers.bundles import Bundle
 
-from .bundles import Bundle
 from .json_rows import Element, lines_of, listing, mapping
 from .memory_drafts import DraftRow, Row, SessionDraft, Unread, moment_of
 from .words import headline, title_of

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bigmind.core.errors import Invalid
+from knowledge.parsers.bundles import FilesInMemory, bundle_from
 from knowledge.parsers.separate_process import ProcessBudget, perform_apart
-from knowledge.transfer.readers.bundles import FilesInMemory
 
-from .bundles import bundle_from
 from .formats import AUTO, FORMATS, ImportFormat, format_of, read
 from .memory_drafts import DRAFTS, Reading
 from .own_documents import is_own_document, read_document

@@ -10,10 +10,10 @@ from curation.decisions.who_may_decide import is_personal
 from curation.services.foreign_imports import import_bundle
 from knowledge.kb.entry_imports import NewEntry
 from knowledge.models import CompanyEntry, Passage
+from knowledge.parsers.bundles import bundle_of
 from knowledge.parsers.sources import SourceEntry
 from knowledge.references.readers.reference_drafts import ReferenceDraft
 from knowledge.transfer import exports
-from knowledge.transfer.readers.bundles import bundle_of
 from knowledge.transfer.readers.formats import FORMATS
 from knowledge.transfer.readers.memory_drafts import CompanyDraft, MemoryDraft
 from tests.factories import make_actor

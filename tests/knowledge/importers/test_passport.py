@@ -17,11 +17,11 @@ from bigmind.privacy.screening.policy import collect_notices
 from curation.services.foreign_imports import import_bundle
 from knowledge.memory.facts import deprecate_fact
 from knowledge.models import Fact, Hypothesis, Note, Session, Summary
+from knowledge.parsers.bundles import FilesInMemory, bundle_of
 from knowledge.transfer.foreign_imports import COLUMNS
 from knowledge.transfer.import_receipts import KEPT_NAMED, MovedIn
 from knowledge.transfer.imports import Imported, import_memory
 from knowledge.transfer.passport import export_memory, files_for, write_items
-from knowledge.transfer.readers.bundles import FilesInMemory, bundle_of
 from knowledge.transfer.readers.formats import WRITTEN, format_of, read
 from knowledge.transfer.readers.items import DRAFTS, FIELDS, Item
 from knowledge.transfer.readers.provenance import NAME, PURPOSE
