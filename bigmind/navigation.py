@@ -191,10 +191,10 @@ def _behind(
     }
     if is_admin:
         rows |= {"deliveries": Delivery.objects.all(), "erasures": ErasureReport.objects.all()}
-    asked = {f"has_{route}": Exists(found.order_by()) for route, found in rows.items()}
+    exists = {f"has_{route}": Exists(found.order_by()) for route, found in rows.items()}
     day = today.date() if today else None
     queue = {} if every_reason is None else counting(every_reason=every_reason, now=now, today=day)
-    return User.objects.filter(pk=user_id).values(**asked, **queue, unseen=unseen_by(user))
+    return User.objects.filter(pk=user_id).values(**exists, **queue, unseen=unseen_by(user))
 
 
 _BEHIND = FixedQuery(_behind)

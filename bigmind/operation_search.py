@@ -73,21 +73,22 @@ class FoundOperations:
     items: list[FoundOperation]
 
 
-def rank_operations(wanted: str, operations: Sequence[Operation]) -> list[Operation]:
+def rank_operations(query: str, operations: Sequence[Operation]) -> list[Operation]:
     """Return the operations that share words with what is wanted, those that share the most, and the rarest, first."""
-    asked = _meanings(wanted)
+    meanings = _meanings(query)
     scored = [
-        (_score(asked, operation, len(operations), _counts(tuple(operations))), operation) for operation in operations
+        (_score(meanings, operation, len(operations), _counts(tuple(operations))), operation)
+        for operation in operations
     ]
     found = [row for row in scored if row[0] > 0]
     found.sort(key=lambda row: -row[0])
     return [operation for _, operation in found]
 
 
-def _score(asked: set[str], operation: Operation, number: int, counts: dict[str, int]) -> float:
+def _score(meanings: set[str], operation: Operation, number: int, counts: dict[str, int]) -> float:
     texts = _texts(operation)
     best = {
-        word: max((_WEIGHTS[part] for part, words in texts.items() if word in words), default=0.0) for word in asked
+        word: max((_WEIGHTS[part] for part, words in texts.items() if word in words), default=0.0) for word in meanings
     }
     return sum(weight * log(1 + number / counts[word]) for word, weight in best.items() if weight)
 

@@ -61,12 +61,12 @@ def first_run(username: str = "", initial: Initial | None = None) -> FirstRun:
     return FirstRun(owner, _first_key(owner, given.key_text), is_new=True)
 
 
-def _make_owner(wanted: str) -> User:
+def _make_owner(user_name: str) -> User:
     """Make an admin: of the one user there is, if that is who is meant; else a new one, never of someone else."""
     everyone = list(User.objects.all()[:2])
-    if len(everyone) == 1 and everyone[0].is_active and everyone[0].username.lower() == wanted.strip().lower():
+    if len(everyone) == 1 and everyone[0].is_active and everyone[0].username.lower() == user_name.strip().lower():
         return set_role(everyone[0], Role.ADMIN)
-    return add_user(fresh_username(wanted), role=Role.ADMIN, is_owner=True)
+    return add_user(fresh_username(user_name), role=Role.ADMIN, is_owner=True)
 
 
 def _set_password(owner: User, password: str) -> None:

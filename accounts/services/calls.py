@@ -86,8 +86,8 @@ def record_call(
         return
     *values, _, _ = row
     with connection.cursor() as cursor:
-        told: list[Any] = [change is not None, CHANNEL, change.text() if change else ""]
-        cursor.execute(_RECORD, [connection.in_atomic_block, *told, *values])
+        announcement: list[Any] = [change is not None, CHANNEL, change.text() if change else ""]
+        cursor.execute(_RECORD, [connection.in_atomic_block, *announcement, *values])
 
 
 def _write_down(rows: Sequence[CallRow]) -> None:

@@ -336,14 +336,14 @@ def _contents(opened: _Opened) -> list[str]:
     return output.decode(errors="replace").splitlines()
 
 
-def _restore_secret_key(kept: bytes) -> None:
+def _restore_secret_key(key: bytes) -> None:
     """Restore the instance's own key, unless the environment sets one."""
     home = environment().home
     if environment().secret_key.get_secret_value():
         return
     aside = home / f"{SECRET_KEY}.{os.getpid()}"
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_private(aside, kept)
+    write_private(aside, key)
     aside.replace(home / SECRET_KEY)
 
 

@@ -93,17 +93,17 @@ class AgentAct:
         self.changed, self.folder, self.root, self.given = list(changed)[:PATHS], folder, root or folder, given
         self._known: dict[str, Any] = {}
 
-    def fires(self, kind: str, wanted: Any, excepted: Iterable[Any] = ()) -> bool:
+    def fires(self, kind: str, trigger: Any, excepted: Iterable[Any] = ()) -> bool:
         """Whether a compiled trigger fires on this act. Exceptions to commands are those of the same command."""
         if kind == "command":
             return any(
-                fires_on_command(wanted, one) and not any(fires_on_command(other, one) for other in excepted)
+                fires_on_command(trigger, one) and not any(fires_on_command(other, one) for other in excepted)
                 for one in self._of("commands")
             )
         compared = self._of(kind)
         fires, what = _FIRES[kind]
         return (
-            bool(compared) and fires(wanted, *what(compared)) and not any(fires(o, *what(compared)) for o in excepted)
+            bool(compared) and fires(trigger, *what(compared)) and not any(fires(o, *what(compared)) for o in excepted)
         )
 
     @property
@@ -167,18 +167,18 @@ _FIRES: dict[str, Any] = {
 }
 
 
-def act_of(told: Mapping[str, Any], folder: str = "", root: str = "", event: str = "") -> AgentAct | None:
+def act_of(report: Mapping[str, Any], folder: str = "", root: str = "", event: str = "") -> AgentAct | None:
     """Return the act that a client tells its hook of; None for an event that is none."""
-    moment = MOMENTS.get(_text(told.get("hook_event_name")) or event)
+    moment = MOMENTS.get(_text(report.get("hook_event_name")) or event)
     if moment is None:
         return None
     if moment == PROMPT:
-        return AgentAct(PROMPT, text=_text(told.get("prompt")), folder=folder, root=root)
-    tool, given = _text(told.get("tool_name")), told.get("tool_input")
+        return AgentAct(PROMPT, text=_text(report.get("prompt")), folder=folder, root=root)
+    tool, given = _text(report.get("tool_name")), report.get("tool_input")
     given = given if isinstance(given, dict) else {}
     command = _command_in(given)
     if moment == ERROR:
-        failed = _error_in(told, tool)
+        failed = _error_in(report, tool)
         return AgentAct(ERROR, tool=tool, command=command, text=failed, folder=folder, root=root) if failed else None
     patched = _files_of_patch(command or _text(given.get("input")) or _text(given.get("patch")))
     # Codex hands a patch over as the command of a tool. It is no line for a shell.
@@ -277,16 +277,16 @@ def _files_of_patch(patch: str) -> list[str]:
     return [line[len(mark) :].strip() for line in lines for mark in PATCHED if line.startswith(mark)]
 
 
-def _error_in(told: Mapping[str, Any], tool: str) -> str:
+def _error_in(report: Mapping[str, Any], tool: str) -> str:
     """Return what a tool said when it failed; an empty text where it did not, as far as the client tells.
 
     A command that only prints the words of an error has not failed. Codex does not say how one ended: then what it
     printed is looked at. What was read from a file or found by a search is no error.
     """
-    named = _text(told.get("error"))
-    if named or _text(told.get("hook_event_name")) == "PostToolUseFailure":
-        return named or "\n".join(_texts_in(told.get("tool_response")))
-    response = told.get("tool_response")
+    named = _text(report.get("error"))
+    if named or _text(report.get("hook_event_name")) == "PostToolUseFailure":
+        return named or "\n".join(_texts_in(report.get("tool_response")))
+    response = report.get("tool_response")
     if "bash" not in tool_names(tool) and not _says_it_failed(response):
         return ""
     if isinstance(response, dict) and _is_success(response):

@@ -59,14 +59,14 @@ def compile_trigger(text: str) -> tuple[str, list[Any], list[list[Any]]]:
         raise ValueError(f"begins with one of {', '.join(f'{one}:' for one in (*KINDS, PASTED))}")
     if len(rest) > MOST_CHARS:
         raise ValueError(f"has {len(rest):,} characters; the limit is {MOST_CHARS}")
-    wanted, *excepted = f" {rest} ".split(UNLESS)
+    body, *excepted = f" {rest} ".split(UNLESS)
     if kind == PASTED:
-        kind, wanted = "error", _fold_error(wanted)
+        kind, body = "error", _fold_error(body)
     read = _READERS[kind]
-    if sum(char.isalnum() for char in wanted) < LEAST:
+    if sum(char.isalnum() for char in body) < LEAST:
         raise ValueError("would match nearly everything: name a program, a file, a tool or a word")
     exceptions = [part for one in excepted for part in _each(one.strip())]
-    return kind, read(wanted.strip(), first=True), [read(part, first=False) for part in exceptions]
+    return kind, read(body.strip(), first=True), [read(part, first=False) for part in exceptions]
 
 
 def _fold_error(line: str) -> str:
@@ -246,8 +246,8 @@ def fires_on_command(pattern: list[Any], given: Arguments) -> bool:
 def _has_option(alternatives: Sequence[str], given: Arguments) -> bool:
     for option in alternatives:
         name, equals, value = option.partition("=")
-        wanted = f"{given.same.get(name, name)}{equals}{value}"
-        if wanted in given.letters or any(fits(wanted, one) for one in given.options):
+        spelled = f"{given.same.get(name, name)}{equals}{value}"
+        if spelled in given.letters or any(fits(spelled, one) for one in given.options):
             return True
         if _is_cluster(option) and all(given.same.get(f"-{char}", f"-{char}") in given.letters for char in option[1:]):
             return True
@@ -338,8 +338,8 @@ def _fits_parts(pattern: Sequence[str], path: Sequence[str]) -> bool:
 
 def fires_on_tool(pattern: list[Any], names: Iterable[str], given: Sequence[str]) -> bool:
     """Whether a tool has a name as the pattern says, and its arguments have the words."""
-    wanted, phrases = pattern
-    is_named = not wanted or any(fits_any(wanted, name) for name in names)
+    name_pattern, phrases = pattern
+    is_named = not name_pattern or any(fits_any(name_pattern, name) for name in names)
     return is_named and (not phrases or _says_all(phrases, given))
 
 

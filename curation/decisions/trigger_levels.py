@@ -41,13 +41,13 @@ def set_trigger_level(
     entry = entry_to_change(entry_id, revision=revision)
     if not (entry.is_approved and entry.triggers):
         raise Conflict(f"{entry.handle} has no triggers that are approved.", hint="Edit it: there they are added.")
-    team, wanted = clean_name(team) if team else "", TriggerLevel(level)
-    sentences = [f"For {team or 'everyone'}: {wanted.label.lower()}.", _say_counted(actor, entry)]
+    team, target = clean_name(team) if team else "", TriggerLevel(level)
+    sentences = [f"For {team or 'everyone'}: {target.label.lower()}.", _say_counted(actor, entry)]
     # Lowering a level needs no second person: it only lets agents go on.
-    if _ORDER.index(wanted) > _ORDER.index(level_of(entry.trigger_levels, team)):
+    if _ORDER.index(target) > _ORDER.index(level_of(entry.trigger_levels, team)):
         require_may_approve(actor, entry)
         sentences.append(try_triggers(actor, entry.triggers).in_words)
-    levels = {**entry.trigger_levels, team: str(wanted)}
+    levels = {**entry.trigger_levels, team: str(target)}
     text = " ".join([*sentences, notes]).strip()
     return record(actor, entry, Action.SET_LEVEL, notes=text, changes={"trigger_levels": levels})
 

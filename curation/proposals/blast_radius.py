@@ -209,13 +209,13 @@ class _Summary:
 
     def _wordings(self) -> list[ChangedQuestion]:
         """Return the changed questions that are the curator's own, or that three others asked in the same words."""
-        asked: defaultdict[str, list[ChangedAnswer]] = defaultdict(list)
+        wordings: defaultdict[str, list[ChangedAnswer]] = defaultdict(list)
         for one in self.trial.answers:
-            asked[one.asked.text.casefold()].append(one)
-        counted = [(self._count(one.asked.user_id for one in rows), text) for text, rows in asked.items()]
+            wordings[one.asked.text.casefold()].append(one)
+        counted = [(self._count(one.asked.user_id for one in rows), text) for text, rows in wordings.items()]
         # By what is counted here: else the place of a question of one's own would tell that someone else asked it.
         shown = sorted((-number, text) for number, text in counted if number)
-        return [self._wording(asked[text]) for _, text in shown[:SHOWN]]
+        return [self._wording(wordings[text]) for _, text in shown[:SHOWN]]
 
     def _wording(self, rows: Sequence[ChangedAnswer]) -> ChangedQuestion:
         def list_handles(choose: Callable[[ChangedAnswer], list[int]]) -> list[str]:

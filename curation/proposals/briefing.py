@@ -110,7 +110,7 @@ def gather_briefing(actor: Actor, *, entry_id: int, related: tuple[str, ...] = (
         suspicions=suspicions_about(entry),
         complaints=complaints,
         history=[review for review in reviews if review.entry_id == entry.pk],
-        comments=[_read_comment(entry, said) for said in entry.said],
+        comments=[_read_comment(entry, row) for row in entry.said],
         claimed_by=claimer_of(entry),
         fallback=near.fallback,
         last=max(mine, key=lambda review: (review.created_at, review.pk), default=None),
@@ -161,15 +161,15 @@ def _entries_to_brief(entry_id: int) -> QuerySet[CompanyEntry]:
 def _comments() -> ArraySubquery:
     """Return what was said about an entry, as part of the query that reads it."""
     names = ("pk", "text", "created_at", "by__username", "by__display_name")
-    said = Comment.objects.filter(entry=OuterRef("pk")).order_by("created_at", "pk")
-    return ArraySubquery(said.values(said=JSONObject(**{name: name for name in names})))
+    comments = Comment.objects.filter(entry=OuterRef("pk")).order_by("created_at", "pk")
+    return ArraySubquery(comments.values(said=JSONObject(**{name: name for name in names})))
 
 
-def _read_comment(entry: CompanyEntry, said: dict[str, Any]) -> Comment:
-    name, shown = said["by__username"], said["by__display_name"]
+def _read_comment(entry: CompanyEntry, row: dict[str, Any]) -> Comment:
+    name, shown = row["by__username"], row["by__display_name"]
     by = User(username=name, display_name=shown) if name else None
-    created_at = datetime.fromisoformat(said["created_at"])
-    return Comment(pk=said["pk"], entry=entry, by=by, text=said["text"], created_at=created_at)
+    created_at = datetime.fromisoformat(row["created_at"])
+    return Comment(pk=row["pk"], entry=entry, by=by, text=row["text"], created_at=created_at)
 
 
 def _others_to_brief(related: tuple[str, ...], near: list[int], project: str, *topics: str) -> QuerySet[CompanyEntry]:

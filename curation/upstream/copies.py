@@ -97,8 +97,8 @@ def keep_copies(server: CompanyServer, entries: Sequence[UpstreamEntry], *, unre
     """
     wait_for_turn(AdvisoryLock.UPSTREAM_COPIES, server.pk)
     known = {copy.upstream_id: copy for copy in server.copies.select_related("entry")}
-    wanted = {entry.id: entry for entry in entries}
-    removed = _remove([copy.entry_id for number, copy in known.items() if number not in wanted])
+    by_id = {entry.id: entry for entry in entries}
+    removed = _remove([copy.entry_id for number, copy in known.items() if number not in by_id])
     new = [entry for entry in entries if entry.id not in known]
     changed = [entry for entry in entries if entry.id in known and _differs(known[entry.id], entry)]
     # After the removals, before anything is written: each text that is given up is free by then.

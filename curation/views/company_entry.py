@@ -200,13 +200,13 @@ def _for_curators(actor: Actor, shown: CompanyEntry, refused: dict[str, Decision
         forms["assign"] = Assigning(initial={"owner": shown.owner.username if shown.owner else ""}, auto_id="assign-%s")
     with rls_bypass():
         complaints = open_complaints(Kind.COMPANY).filter(source_id=str(shown.pk)).select_related("user")
-        told = list(complaints[:COMPLAINTS_SHOWN])
+        voices = list(complaints[:COMPLAINTS_SHOWN])
     return {
         "decides": True,
         "offered": offered,
         "forms": {**forms, **refused},
         "action": action,
-        "briefing": {"complaints": told},
+        "briefing": {"complaints": voices},
         "tokens": count_tokens(shown.content),
         "token_limit": CONTENT_TOKENS,
     }

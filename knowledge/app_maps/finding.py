@@ -24,10 +24,10 @@ def apps_called(name: str) -> list[App]:
     """Return the apps with this id, this name or this alias: those of the first of the three that fits any."""
     if by_id := list(App.objects.filter(app_id=name)):
         return by_id
-    wanted = fold_name(name)
-    if by_name := list(App.objects.filter(look_up=wanted)):
+    folded = fold_name(name)
+    if by_name := list(App.objects.filter(look_up=folded)):
         return by_name
-    return [app for app in App.objects.exclude(aliases=[]).order_by("pk") if wanted in app.names]
+    return [app for app in App.objects.exclude(aliases=[]).order_by("pk") if folded in app.names]
 
 
 def app_called(name: str) -> App:

@@ -168,8 +168,8 @@ def _places(maps: Sequence[AppMap]) -> dict[str, set[str]]:
 def _says_more(choice: AmbiguousChoice, places: set[str]) -> bool:
     """Whether an ambiguous name stands in places that neither the rows of the apps say, nor what was chosen."""
     found_in = {one.partition("/")[0] for one in choice.found_in}
-    said = {*places, choice.default.partition("/")[0]}
-    return bool(found_in - said) or (not choice.default and len(places) < 2)
+    mentioned = {*places, choice.default.partition("/")[0]}
+    return bool(found_in - mentioned) or (not choice.default and len(places) < 2)
 
 
 def _write_files(folder: Path) -> int:

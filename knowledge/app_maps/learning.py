@@ -87,8 +87,8 @@ def learn_app(
     Call this after a task that made you look something up, so that nobody has to again. A new app is added. What you
     leave out stays; repeating it is safe. Returns what was added, what changed, and how much was known.
     """
-    told = map_told(app, app_id=app_id, aliases=aliases, tables=tables, entities=entities, workflows=workflows)
-    return merge_map(told)
+    reported = map_told(app, app_id=app_id, aliases=aliases, tables=tables, entities=entities, workflows=workflows)
+    return merge_map(reported)
 
 
 def correct_app(
@@ -269,8 +269,8 @@ def _by_id(table_id: str) -> str:
 def _merge_entities(
     app: App, tables: Mapping[str, AppTable], reported: Sequence[LearntEntity], learnt: Learnt, *, clears: bool
 ) -> None:
-    wanted = {fold_name(one.name) for one in reported}
-    rows = AppEntity.objects.filter(table__app=app, look_up__in=wanted)
+    names = {fold_name(one.name) for one in reported}
+    rows = AppEntity.objects.filter(table__app=app, look_up__in=names)
     known = {(row.table_id, row.look_up): row for row in rows}
     added: list[AppEntity] = []
     for one in reported:
@@ -321,16 +321,16 @@ def _workflow_meant(
 ) -> AppWorkflow | None:
     """Return the workflow of this name and table: tables have workflows of one name. Without a table, the only one."""
     named = [one for one in known if one.look_up == fold_name(reported.name)]
-    wanted = table.pk if table else None
-    exact = [one for one in named if one.table_id == wanted]
+    table_id = table.pk if table else None
+    exact = [one for one in named if one.table_id == table_id]
     others = [one for one in named if table is None or one.table_id is None]
     return exact[0] if exact else others[0] if len(others) == 1 else None
 
 
 def _take(row: Named, reported: Any, names: Iterable[str], *, clears: bool) -> bool:
     """Take over what is said and differs; what is left empty stays, or is cleared. Return whether anything did."""
-    said = {name: getattr(reported, name) for name in names if clears or getattr(reported, name)}
-    fresh = {name: value for name, value in said.items() if value != getattr(row, name)}
+    values = {name: getattr(reported, name) for name in names if clears or getattr(reported, name)}
+    fresh = {name: value for name, value in values.items() if value != getattr(row, name)}
     for name, value in fresh.items():
         setattr(row, name, value)
     return bool(fresh)

@@ -155,9 +155,9 @@ def ambiguous_names() -> list[AmbiguousChoice]:
     chosen = AmbiguousName.objects.select_related("default_app", "default_table").prefetch_related("found_in")
     rows = {row.look_up: row for row in chosen.order_by("pk")}
     several = AppEntity.objects.values("look_up").annotate(places=Count("pk")).filter(places__gt=1)
-    wanted = {*rows, *several.values_list("look_up", flat=True)}
+    look_ups = {*rows, *several.values_list("look_up", flat=True)}
     places: dict[str, list[AppEntity]] = {}
-    for entity in AppEntity.objects.filter(look_up__in=wanted).select_related("table__app").order_by("pk"):
+    for entity in AppEntity.objects.filter(look_up__in=look_ups).select_related("table__app").order_by("pk"):
         places.setdefault(entity.look_up, []).append(entity)
     order = [*rows, *(look_up for look_up in places if look_up not in rows)]
     return [_choice(rows.get(look_up), places.get(look_up, [])) for look_up in order]

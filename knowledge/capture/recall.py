@@ -62,21 +62,21 @@ def recall_for(
     """
     if _SAYS_NOTHING.issuperset(_WORD.findall(prompt[:QUERY_CHARS].casefold())):
         return []
-    asked = prompt[:QUERY_CHARS]
-    then = find_then(actor, asked)
+    query = prompt[:QUERY_CHARS]
+    then = find_then(actor, query)
     things = visible_things(actor.user, SEARCHED, then=then)
-    found = findings(actor, asked, things=things, is_narrowed=False, project="", then=then, limit=FOUND, offset=0)
+    found = findings(actor, query, things=things, is_narrowed=False, project="", then=then, limit=FOUND, offset=0)
     is_known = is_answered(found)
     answers = worth_sending(found, is_known=is_known)
     own, project = str(conversation.session_id or ""), conversation.project
     shown = hits_of(answers, actor, things, is_known=is_known)
-    if episodes := answer_episode(actor, asked, project=project):
+    if episodes := answer_episode(actor, query, project=project):
         shown = episodes.before(shown)
     hits = [hit for hit in shown if not own or hit.session_id != own]
     if keeps:
         costs = {(hit.kind, hit.id): _line_of(hit).tokens for hit in hits}
         question = QuestionRecord(
-            asked, AskedForm.PROMPT, found, may_be_gap=False, project=project[:100], limit=FOUND, costs=costs
+            query, AskedForm.PROMPT, found, may_be_gap=False, project=project[:100], limit=FOUND, costs=costs
         )
         note_sent(Sent(actor, question=question))
     new = [hit for hit in hits if (hit.kind, hit.id) not in told]
@@ -104,12 +104,12 @@ def list_told(conversation: Conversation, sub_agent: str) -> Told:
     A sub-agent has a context of its own, and received nothing of what its parent did.
     """
     events = HookEvent.objects.filter(conversation=conversation, sub_agent=sub_agent).exclude(recalled=[])
-    told: Told = set()
+    seen: Told = set()
     for event, recalled in events.order_by("-pk").values_list("event", "recalled"):
-        told |= {(line["kind"], line["id"]) for line in recalled}
+        seen |= {(line["kind"], line["id"]) for line in recalled}
         if event == HookEventName.START:
             break
-    return told
+    return seen
 
 
 def _fit(hits: Iterable[Hit]) -> list[RecalledLine]:

@@ -167,13 +167,13 @@ def by_relevance(entries: Iterable[CompanyEntry], project: str, topics: Sequence
 
 def relevance_to(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry], tuple[int, int, float, int]]:
     """Return the sort key of entries for a session of this project and these topics."""
-    wanted = {topic.casefold() for topic in topics}
+    folded_topics = {topic.casefold() for topic in topics}
 
     def key(entry: CompanyEntry) -> tuple[int, int, float, int]:
         about = {topic.casefold() for topic in entry.topics}
         words = f" {entry.text} ".casefold()
-        named = any(topic in words for topic in wanted)
-        relevance = 2 * bool(project and entry.project == project) + bool(wanted & about or named)
+        named = any(topic in words for topic in folded_topics)
+        relevance = 2 * bool(project and entry.project == project) + bool(folded_topics & about or named)
         elsewhere = bool(entry.project and entry.project != project)
         fresh = entry.verified_at.timestamp() if entry.verified_at else 0.0
         return elsewhere - relevance, -entry.importance, -fresh, entry.pk or 0

@@ -96,9 +96,11 @@ def fact_parts(
         cited: The ids of facts that sessions said they used.
     """
     against = _find_pairs(facts)
-    said = {normalise(line.lstrip("-* ")) for line in (*profile.pinned_facts, *profile.preferences.splitlines())}
+    profile_lines = {
+        normalise(line.lstrip("-* ")) for line in (*profile.pinned_facts, *profile.preferences.splitlines())
+    }
     of_part: dict[str, list[ContextFact]] = {name: [] for name in FACT_PARTS}
-    for fact in (said and [fact for fact in facts if normalise(fact.start) not in said]) or facts:
+    for fact in (profile_lines and [fact for fact in facts if normalise(fact.start) not in profile_lines]) or facts:
         of_part[_class_of(fact, ranking.project)].append(fact)
     ordered = {name: _standing(found, ranking.project) for name, found in of_part.items()}
     ordered[WORK] = _by_usefulness(of_part[WORK], ranking, cited)

@@ -145,14 +145,14 @@ def keep_recalled(user: User, session: Session, text: str, owners: Mapping[str, 
 def recalls_of(session: Session) -> list[ShownRecall]:
     """Return what was recalled in a session, in the order of time; without the lines of what was erased since."""
     recalls = Receipt.objects.filter(session=session).values_list("recalls", flat=True).first() or []
-    told = texts_by_id(session.user, {pk for one in recalls for pk in one["texts"]})
-    things = {(line.kind, line.id) for line in told.values() if line.kind}
+    texts = texts_by_id(session.user, {pk for one in recalls for pk in one["texts"]})
+    things = {(line.kind, line.id) for line in texts.values() if line.kind}
     lineages = lineages_of(session.user, sorted(things))
     return [
         ShownRecall(
             datetime.fromisoformat(one["at"]),
             one["tokens"],
-            [RecalledText(told[pk], lineages.get((told[pk].kind, told[pk].id), "")) for pk in one["texts"]],
+            [RecalledText(texts[pk], lineages.get((texts[pk].kind, texts[pk].id), "")) for pk in one["texts"]],
         )
         for one in recalls
     ]
@@ -200,7 +200,7 @@ def show_lines(user: User, lines: Sequence[ReceiptLine], *, told: Iterable[LineA
         titles["hypothesis", str(belief.pk)] = belief.hypothesis
     for session in Session.objects.of(user).filter(pk__in=_ids(lines, "session", UUID)):
         titles["session", str(session.pk)] = str(session)
-    said = {(line.kind, line.id): line.text for line in told}
+    texts = {(line.kind, line.id): line.text for line in told}
     lineages = lineages_of(user, [(line.kind, line.id) for line in lines])
     cited = read_last_citations(user, company)
     return [
@@ -213,15 +213,15 @@ def show_lines(user: User, lines: Sequence[ReceiptLine], *, told: Iterable[LineA
             title=line.id if line.kind == "profile" else titles.get((line.kind, line.id), GONE),
             lineage=lineages.get((line.kind, line.id)) or _when_erased(line),
             last_cited_at=cited.get(int(line.id)) if line.kind == "company" else None,
-            changed="archived since" if (line.kind, line.id) in archived else _change(line, said, titles),
+            changed="archived since" if (line.kind, line.id) in archived else _change(line, texts, titles),
         )
         for line in lines
     ]
 
 
-def _change(line: ReceiptLine, said: dict[tuple[str, str], str], titles: dict[tuple[str, str], str]) -> str:
+def _change(line: ReceiptLine, texts: dict[tuple[str, str], str], titles: dict[tuple[str, str], str]) -> str:
     """Mark an item that reads differently now than when it was sent. Of a long one only the beginning was sent."""
-    before, now = said.get((line.kind, line.id), ""), titles.get((line.kind, line.id), "")
+    before, now = texts.get((line.kind, line.id), ""), titles.get((line.kind, line.id), "")
     return "changed since" if before and now and inline(now)[:COMPARED_CHARS] not in before else ""
 
 

@@ -142,19 +142,19 @@ def read_last_citations(reader: User, entry_ids: Iterable[int]) -> dict[int, dat
     return {id: moment for id, moment in found.items() if moment}
 
 
-def count_said(said: str, reader: User) -> dict[str, Count]:
+def count_said(field: str, reader: User) -> dict[str, Count]:
     """Return what `number_told` needs of servings to tell a reader how many sessions said so: `cited` or `misled`."""
-    mine, by = Q(user=reader), Q(**{said: True})
+    mine, by = Q(user=reader), Q(**{field: True})
     return {
-        f"all_{said}": Count("pk", filter=by),
-        f"my_{said}": Count("pk", filter=by & mine),
-        f"others_{said}": Count("user", filter=by & ~mine, distinct=True),
+        f"all_{field}": Count("pk", filter=by),
+        f"my_{field}": Count("pk", filter=by & mine),
+        f"others_{field}": Count("user", filter=by & ~mine, distinct=True),
     }
 
 
-def number_told(row: Mapping[str, Any], said: str) -> int:
+def number_told(row: Mapping[str, Any], field: str) -> int:
     """Return how many sessions said so: everyone's if enough others did, else the reader's own."""
-    number: int = row[f"all_{said}"] if may_be_told(row[f"others_{said}"]) else row[f"my_{said}"]
+    number: int = row[f"all_{field}"] if may_be_told(row[f"others_{field}"]) else row[f"my_{field}"]
     return number
 
 

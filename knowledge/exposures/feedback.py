@@ -71,15 +71,15 @@ def record_feedback(actor: Actor, *, kind: str, id: str, verdict: str, note: str
     wait_for_turn(AdvisoryLock.FEEDBACK, f"{kind} {source_id}")
     mine = {"user": actor.user, "kind": kind, "source_id": source_id}
     known = Feedback.objects.filter(**mine).first()
-    said = Feedback(pk=known.pk if known else None, **mine, verdict=verdict, note=note, agent=actor.agent)
-    said.save()
-    note_writings("feedback", [said.pk], made=True)
+    feedback = Feedback(pk=known.pk if known else None, **mine, verdict=verdict, note=note, agent=actor.agent)
+    feedback.save()
+    note_writings("feedback", [feedback.pk], made=True)
     if Kind(kind) is Kind.ENTRY:
         # In a team nobody vouches for their own entry; in personal mode there is nobody else.
         if settings.BIGMIND_MODE != "personal" and Entry.objects.filter(pk=source_id, created_by=actor.user).exists():
-            return ToldFeedback(said, "Noted. The confidence of what you added is moved by what others say of it.")
+            return ToldFeedback(feedback, "Noted. The confidence of what you added is moved by what others say of it.")
         _move_confidence(source_id, STEP[Usefulness(verdict)], STEP[Usefulness(known.verdict)] if known else 0.0)
-    return ToldFeedback(said, _consequence(kind, verdict, source_id))
+    return ToldFeedback(feedback, _consequence(kind, verdict, source_id))
 
 
 def open_complaints(kind: Kind) -> "QuerySet[Feedback]":

@@ -135,8 +135,8 @@ class Insights:
     def tokens_saved(self) -> int:
         """What the look-ups that were saved would have cost at least, each as much as a search did on average."""
         searches = [tool for tool in self.tools if tool.name in SEARCHES]
-        asked = sum(tool.calls - tool.refused for tool in searches)
-        return round(self.starts.saved * sum(tool.tokens for tool in searches) / asked) if asked else 0
+        searched = sum(tool.calls - tool.refused for tool in searches)
+        return round(self.starts.saved * sum(tool.tokens for tool in searches) / searched) if searched else 0
 
     @property
     def withheld(self) -> int:
@@ -250,10 +250,10 @@ def _starts(days: int, since: datetime, of: User | None, reader: User | None) ->
 
 def _new_questions(days: int, since: datetime, of: User | None, reader: User | None) -> list[tuple[date, int | None]]:
     """How many questions found nothing for the first time on each day."""
-    asked = UnansweredQuestion.objects.filter(first_asked__gte=since)
+    new = UnansweredQuestion.objects.filter(first_asked__gte=since)
     if of is not None:
-        asked = asked.filter(user=of)
-    of_each = asked.order_by().annotate(day=TruncDate("first_asked")).values_list("day", "user")
+        new = new.filter(user=of)
+    of_each = new.order_by().annotate(day=TruncDate("first_asked")).values_list("day", "user")
     rows = list(of_each.annotate(questions=Count("pk")))
     shown = parts_for(((day, user) for day, user, _ in rows), reader)
     sums: Counter[date] = Counter()

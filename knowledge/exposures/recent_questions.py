@@ -71,24 +71,24 @@ class QuestionRecord:
     costs: Mapping[Thing, int] = field(default_factory=dict)
 
 
-def keep_question(user: User, asked: QuestionRecord) -> None:
+def keep_question(user: User, record: QuestionRecord) -> None:
     """Keep a question, with what a replay needs; not one with a secret, and none without a vector."""
-    found = asked.found
-    if asked.how is None or found.vector is None or found.space is None or not live.KEEP_ASKED_DAYS:
+    found = record.found
+    if record.how is None or found.vector is None or found.space is None or not live.KEEP_ASKED_DAYS:
         return
-    if find_secrets(asked.query):
+    if find_secrets(record.query):
         return
-    text = one_line(asked.query).strip()
+    text = one_line(record.query).strip()
     signs = found.tokens.signs if found.tokens else None
     _keep(
         user,
-        asked.how,
-        asked.project,
+        record.how,
+        record.project,
         text[:QUESTION_CHARS],
-        _identity_of(text, asked.limit),
+        _identity_of(text, record.limit),
         {
-            "limit": asked.limit if asked.fitted is None else asked.fitted,
-            **_outline(found, asked.groups, asked.costs),
+            "limit": record.limit if record.fitted is None else record.fitted,
+            **_outline(found, record.groups, record.costs),
         },
         space=found.space,
         # In half precision, as passages have theirs: both are compared in one product of matrices.
@@ -101,10 +101,12 @@ def keep_start(actor: Actor, *, project: str, topics: Sequence[str], room: int) 
     """Keep a session's start: its project and topics, and the tokens that company knowledge had there."""
     if not (actor.is_agent and live.KEEP_ASKED_DAYS) or is_read_only():
         return
-    wanted = sorted(set(topics))
+    named_topics = sorted(set(topics))
     try:
         with transaction.atomic():
-            _keep(actor.user, AskedForm.START, project, "", " ".join(wanted), {"topics": wanted, "room": room})
+            _keep(
+                actor.user, AskedForm.START, project, "", " ".join(named_topics), {"topics": named_topics, "room": room}
+            )
     except DatabaseError as error:
         log.warning("A start was not kept.", error=error)
 
@@ -118,8 +120,8 @@ def forget_prompts(prompts: Iterable[tuple[UUID, str]], *, limit: int) -> None:
 
 def forget_asked(user: User, *, since: datetime, until: datetime | None) -> None:
     """Delete what someone asked in a period that is being withdrawn."""
-    asked = AskedQuestion.objects.filter(user=user, asked_at__gte=since)
-    (asked.filter(asked_at__lte=until) if until else asked).delete()
+    questions = AskedQuestion.objects.filter(user=user, asked_at__gte=since)
+    (questions.filter(asked_at__lte=until) if until else questions).delete()
 
 
 def _identity_of(text: str, limit: int) -> str:

@@ -100,8 +100,8 @@ def keep_texts(user: User, text: str, owners: Mapping[str, LineOwner]) -> list[i
 
 def read_texts(user: User, ids: Sequence[int] | None) -> list[LineAsTold]:
     """Return lines as they were sent, in order; lines erased since are marked."""
-    told = texts_by_id(user, ids or [])
-    return [told[pk] for pk in ids or []]
+    texts = texts_by_id(user, ids or [])
+    return [texts[pk] for pk in ids or []]
 
 
 def texts_by_id(user: User, ids: Collection[int]) -> dict[int, LineAsTold]:
@@ -118,8 +118,8 @@ def lines_until(user_id: UUID, session_id: UUID, moment: datetime) -> QuerySet[R
     A start that was sent again replaces the earlier one; lines newer than the moment are left out.
     """
     until = [session_id, user_id, moment]
-    told = RawSQL(_TOLD_IN_SESSION, [*until, *until])  # noqa: S611 - a fixed text
-    return ReceiptText.objects.filter(user=user_id, at__lte=moment, pk__in=told).order_by("pk")
+    sent = RawSQL(_TOLD_IN_SESSION, [*until, *until])  # noqa: S611 - a fixed text
+    return ReceiptText.objects.filter(user=user_id, at__lte=moment, pk__in=sent).order_by("pk")
 
 
 def forget_texts_of_things(things: Iterable[tuple[str, str]]) -> None:

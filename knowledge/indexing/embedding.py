@@ -499,7 +499,7 @@ def _fill_tokens(embedder: Embedder, space: EmbeddingSpace) -> None:
         CachedVector.objects.bulk_update(rows, ["tokens"])
 
 
-def _put_off(rows: Sequence[PassageVector], trouble: str, wait: timedelta) -> None:
-    changes = {"not_before": timezone.now() + wait, **({"trouble": trouble} if trouble else {})}
+def _put_off(rows: Sequence[PassageVector], error: str, wait: timedelta) -> None:
+    changes = {"not_before": timezone.now() + wait, **({"trouble": error} if error else {})}
     with transaction.atomic():
         _free(PassageVector.objects.filter(pk__in=[row.pk for row in rows])).update(**changes)

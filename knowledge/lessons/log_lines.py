@@ -209,9 +209,9 @@ def _exception(lines: Sequence[LogLine], number: int, after_frames: bool) -> Fou
         weight = Weight.CONSEQUENCE if kind == "Error" and CONSEQUENCE.match(message) else Weight.EXCEPTION
         return FoundError(weight, number, kind, message)
     if panic := PANIC.match(text):
-        told = panic["go"] or panic["deadlock"] or panic["old"]
+        panic_text = panic["go"] or panic["deadlock"] or panic["old"]
         below = lines[number + 1].text if number + 1 < len(lines) else ""
-        return FoundError(Weight.EXCEPTION, number, "panic", told or below)
+        return FoundError(Weight.EXCEPTION, number, "panic", panic_text or below)
     return None
 
 

@@ -174,26 +174,26 @@ def _own_fixes(actor: Actor, seen: SeenError) -> list[OwnFix]:
     filters = Filters([Kind.CHUNK], eligible={Kind.CHUNK: fixes.values("pk")})
     found = search(seen.question[:QUESTION_CHARS], owner=actor.user, filters=filters, limit=OWN_CANDIDATES)
     chunks = fixes.filter(pk__in=[finding.source_id for finding in found.items]).order_by("-created_at", "-pk")
-    wanted = {seen.fingerprint, seen.by_headline} - {""}
-    same = (chunk for chunk in chunks if wanted & fingerprints_in(chunk.content).keys())
+    fingerprints = {seen.fingerprint, seen.by_headline} - {""}
+    same = (chunk for chunk in chunks if fingerprints & fingerprints_in(chunk.content).keys())
     return [OwnFix(chunk) for chunk in islice(same, OWN_FIXES)]
 
 
 def _near(seen: SeenError | None, found: Findings, known: set[UUID], text: str) -> list[Lesson]:
     entries = _entries(UUID(finding.source_id) for finding in found.items)
-    wanted = _words(seen.headline if seen else text[:QUESTION_CHARS])
+    words = _words(seen.headline if seen else text[:QUESTION_CHARS])
     near = (
-        _weigh(finding, entries[UUID(finding.source_id)], seen, wanted)
+        _weigh(finding, entries[UUID(finding.source_id)], seen, words)
         for finding in found.items
         if UUID(finding.source_id) in entries.keys() - known
     )
     return [lesson for lesson in near if lesson]
 
 
-def _weigh(finding: Finding, entry: Entry, seen: SeenError | None, wanted: set[str]) -> Lesson | None:
+def _weigh(finding: Finding, entry: Entry, seen: SeenError | None, words: set[str]) -> Lesson | None:
     """Say how near a finding is. Its rank does not tell: among what has nothing to do with it, one is first too."""
-    shared = wanted & _words(entry.content)
-    share = len(shared) / len(wanted) if wanted else 0.0
+    shared = words & _words(entry.content)
+    share = len(shared) / len(words) if words else 0.0
     meaning = finding.vector or 0.0
     kind = seen.kind.casefold() if seen else ""
     names_it = kind not in SAYS_NOTHING and kind in entry.content.casefold()
@@ -228,19 +228,19 @@ def _count(actor: Actor, fingerprint: str, answer: Lesson | None) -> int:
         return 0
     me = digest_of_person(actor.user.pk, fingerprint)
     if is_read_only():
-        asked = LessonAsked.objects.filter(fingerprint=fingerprint).first() or LessonAsked(fingerprint=fingerprint)
+        counter = LessonAsked.objects.filter(fingerprint=fingerprint).first() or LessonAsked(fingerprint=fingerprint)
     else:
-        asked, _ = LessonAsked.objects.get_or_create(fingerprint=fingerprint)
+        counter, _ = LessonAsked.objects.get_or_create(fingerprint=fingerprint)
         # Once the number may be shown to everyone, further digests would only be traces of people.
         is_enough = Q(people__contains=[me]) | Q(people__len__gt=COLLEAGUES)
         # In the database, because others may ask about the same error at the same moment.
         column = LessonAsked._meta.get_field("people")
         with_me = Func(F("people"), Value(me), function="array_append", output_field=column)
         people = Case(When(is_enough, then=F("people")), default=with_me)
-        LessonAsked.objects.filter(pk=asked.pk).update(
+        LessonAsked.objects.filter(pk=counter.pk).update(
             times=F("times") + 1, last_asked=timezone.now(), entry=answer.entry if answer else None, people=people
         )
-    return asked.times if answer and may_be_told(len({*asked.people} - {me})) else 0
+    return counter.times if answer and may_be_told(len({*counter.people} - {me})) else 0
 
 
 def _next_step(items: list[Lesson], own: list[OwnFix]) -> str:

@@ -317,10 +317,10 @@ def _story_tags(story: Story) -> list[str]:
 
 def _summary(story: Story) -> str:
     named = f"{story.id} ({story.title})" if story.id and story.title else story.id or story.title
-    told = "\n\n".join(story.narrative)
+    story_text = "\n\n".join(story.narrative)
     # A story told in a line or two says more with what was learned from it.
-    digest = _digest_of_lessons(story) if len(told) < NARRATIVE_CHARS else ""
-    narrative = "\n\n".join(part for part in (told, digest) if part)
+    digest = _digest_of_lessons(story) if len(story_text) < NARRATIVE_CHARS else ""
+    narrative = "\n\n".join(part for part in (story_text, digest) if part)
     return f"{named}: {narrative}" if narrative else named
 
 

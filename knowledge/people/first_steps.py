@@ -66,7 +66,7 @@ class FirstSteps:
 
 def first_steps_of(user: User) -> FirstSteps:
     """Return what a person has done of their first steps, in one query."""
-    asked = (
+    queries = (
         ApiKey.objects.filter(user=user),
         Agent.objects.filter(user=user).exclude(client_name=SAMPLES),
         Session.objects.filter(user=user).exclude(project=SAMPLES),
@@ -74,8 +74,8 @@ def first_steps_of(user: User) -> FirstSteps:
         Note.objects.filter(user=user).exclude(project=SAMPLES),
         Sharing.objects.filter(user=user),
     )
-    found = User.objects.filter(pk=user.pk).values_list(*(Exists(rows.order_by()) for rows in asked)).first()
-    has_key, has_agent, has_session, has_fact, has_note, has_chosen = found or (False,) * len(asked)
+    found = User.objects.filter(pk=user.pk).values_list(*(Exists(rows.order_by()) for rows in queries)).first()
+    has_key, has_agent, has_session, has_fact, has_note, has_chosen = found or (False,) * len(queries)
     return FirstSteps(
         is_named=bool(user.display_name),
         has_key=has_key,

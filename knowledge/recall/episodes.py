@@ -62,25 +62,25 @@ def answer_episode(actor: Actor, query: str, *, project: str = "", within: Perio
         within: The period that the caller names, where the words name none.
     """
     period, timed = find_period_and_words(query)
-    asked = read_episode_question(query, timed=timed)
-    found = _answer(actor, asked, period or within, project) if asked else None
+    question = read_episode_question(query, timed=timed)
+    found = _answer(actor, question, period or within, project) if question else None
     return found if found and (found.hits or found.notice) else None
 
 
-def _answer(actor: Actor, asked: EpisodeQuestion, period: Period | None, project: str) -> Episodes | None:
-    if asked.ask == "person":
+def _answer(actor: Actor, question: EpisodeQuestion, period: Period | None, project: str) -> Episodes | None:
+    if question.ask == "person":
         return _person(actor, with_identity=True)
-    if asked.ask == "preferences":
+    if question.ask == "preferences":
         return _person(actor, with_identity=False)
-    if asked.ask == "decisions":
-        return _decisions(actor, asked, period)
-    if asked.ask == "last":
-        return _last_about(actor, asked.topic)
-    if asked.ask == "open":
+    if question.ask == "decisions":
+        return _decisions(actor, question, period)
+    if question.ask == "last":
+        return _last_about(actor, question.topic)
+    if question.ask == "open":
         return _open_work(actor, project)
-    if asked.ask == "stop" or period is None:
-        return _latest(actor, project, asked)
-    return _sessions_of(actor, period, project, topic=asked.topic)
+    if question.ask == "stop" or period is None:
+        return _latest(actor, project, question)
+    return _sessions_of(actor, period, project, topic=question.topic)
 
 
 def period_between(since: datetime | None, before: datetime | None) -> Period | None:
@@ -96,8 +96,8 @@ def _sessions(actor: Actor) -> Any:
     says = Q(outcome__gt="") | Q(one_liner__gt="") & ~Q(one_liner=AUTO_CLOSED) | ~Q(summary=None) | ~Q(chunks=None)
     says |= Q(ended_at=None) & ~Q(topics=[])
     at_work = session_at_work(actor)
-    told = Session.objects.of(actor.user).in_view().filter(says).select_related("summary").distinct()
-    return told.exclude(pk=at_work.pk).newest_first() if at_work else told.newest_first()
+    sessions = Session.objects.of(actor.user).in_view().filter(says).select_related("summary").distinct()
+    return sessions.exclude(pk=at_work.pk).newest_first() if at_work else sessions.newest_first()
 
 
 def _ours_first(sessions: Iterable[Session], project: str) -> list[Session]:
@@ -106,9 +106,9 @@ def _ours_first(sessions: Iterable[Session], project: str) -> list[Session]:
 
 def _sessions_of(actor: Actor, period: Period, project: str, topic: str = "") -> Episodes:
     """Return the sessions of a period; where it has none, what was stored then, and the sessions that are nearest."""
-    told = _sessions(actor)
+    sessions = _sessions(actor)
     # A session that began the day before may go on into the period.
-    near = told.filter(started_at__lt=period.end, started_at__gte=period.start - timedelta(days=1))[:READ]
+    near = sessions.filter(started_at__lt=period.end, started_at__gte=period.start - timedelta(days=1))[:READ]
     of_period = [one for one in near if max(one.started_at, one.ended_at or one.started_at) >= period.start]
     if topic:
         of_period.sort(key=lambda one: -_mentions(one, topic))
@@ -118,8 +118,8 @@ def _sessions_of(actor: Actor, period: Period, project: str, topic: str = "") ->
     stored = Fact.objects.of(actor.user).current().filter(created_at__gte=period.start, created_at__lt=period.end)
     if facts := list(stored.newest_first()[:SHOWN]):
         return Episodes(_hits(actor, Kind.FACT, facts), f"No session was recorded: {days}. Stored then:")
-    before = list(told.filter(started_at__lt=period.start)[:2])
-    after = list(told.filter(started_at__gte=period.end).order_by("started_at", "id")[:1])
+    before = list(sessions.filter(started_at__lt=period.start)[:2])
+    after = list(sessions.filter(started_at__gte=period.end).order_by("started_at", "id")[:1])
     nearest = [*after, *before]
     if not nearest:
         return Episodes([], "")
@@ -145,10 +145,10 @@ def _count(number: int, days: str) -> str:
     )
 
 
-def _latest(actor: Actor, project: str, asked: EpisodeQuestion) -> Episodes:
+def _latest(actor: Actor, project: str, question: EpisodeQuestion) -> Episodes:
     """Return the newest sessions; of the question where we stopped, with what the newest one leaves open."""
     newest = _ours_first(_sessions(actor)[:READ], project)[:SHOWN]
-    return Episodes(_of_sessions(actor, newest, with_open=asked.ask == "stop"), "Latest sessions:" if newest else "")
+    return Episodes(_of_sessions(actor, newest, with_open=question.ask == "stop"), "Latest sessions:" if newest else "")
 
 
 def _open_work(actor: Actor, project: str) -> Episodes:
@@ -176,17 +176,21 @@ def _person(actor: Actor, *, with_identity: bool) -> Episodes:
     profile = Profile.objects.filter(user=actor.user).first()
     parts = [("Role", profile.role)] if profile and with_identity else []
     parts += [("Preferences", profile.preferences)] if profile else []
-    said = "; ".join(f"{name}: {quote(one_line(text)[:EXCERPT_CHARS])}" for name, text in parts if text.strip())
+    profile_text = "; ".join(f"{name}: {quote(one_line(text)[:EXCERPT_CHARS])}" for name, text in parts if text.strip())
     pinned = profile.pinned_facts[:2] if profile and with_identity else []
-    said = "; ".join([*filter(None, [said]), *(quote(one_line(text)[:EXCERPT_CHARS]) for text in pinned)])
-    return Episodes(_hits(actor, Kind.FACT, [*identity, *preferences]), Told(f"Profile: {said}." if said else ""))
+    profile_text = "; ".join(
+        [*filter(None, [profile_text]), *(quote(one_line(text)[:EXCERPT_CHARS]) for text in pinned)]
+    )
+    return Episodes(
+        _hits(actor, Kind.FACT, [*identity, *preferences]), Told(f"Profile: {profile_text}." if profile_text else "")
+    )
 
 
-def _decisions(actor: Actor, asked: EpisodeQuestion, period: Period | None) -> Episodes:
+def _decisions(actor: Actor, question: EpisodeQuestion, period: Period | None) -> Episodes:
     """Return the decisions about a topic, or the newest of a period."""
     things = dict(visible_things(actor.user, [*_CONVERSATIONS, Kind.FACT, Kind.COMPANY]))
     things[Kind.FACT] = things[Kind.FACT].filter(category=Category.DECISION)
-    if not asked.topic:
+    if not question.topic:
         facts = things[Kind.FACT]
         if period:
             facts = facts.filter(created_at__gte=period.start, created_at__lt=period.end)
@@ -194,7 +198,7 @@ def _decisions(actor: Actor, asked: EpisodeQuestion, period: Period | None) -> E
         if period and not newest:
             return _sessions_of(actor, period, "")
         return Episodes(_hits(actor, Kind.FACT, newest), "Latest decisions:" if newest and not period else "")
-    found = findings(actor, asked.topic, things=things, is_narrowed=True, project="", limit=READ, offset=0).items
+    found = findings(actor, question.topic, things=things, is_narrowed=True, project="", limit=READ, offset=0).items
     decided = [item for item in found if item.kind in {Kind.FACT, Kind.COMPANY}]
     best = [item for item in [*decided, *found] if may_answer(item)][:SHOWN]
     best = list({(item.kind, item.source_id): item for item in best}.values())

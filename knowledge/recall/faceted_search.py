@@ -125,8 +125,8 @@ def find_for_page(
     shown = [hit for hit in pool if _passes(hit, actor, chosen)]
     groups = fold([hit for hit in shown if hit.relevance != "weak"], narrowed.space)
     if not any(chosen.values()) and (episodes := answer_episode(actor, query)):
-        told = {(hit.kind, hit.id) for hit in episodes.hits}
-        rest = [group for group in groups if (group.best.kind, group.best.id) not in told]
+        in_episodes = {(hit.kind, hit.id) for hit in episodes.hits}
+        rest = [group for group in groups if (group.best.kind, group.best.id) not in in_episodes]
         groups = [*(HitGroup(hit) for hit in episodes.hits), *rest]
     # Kind and project say what else the whole search found; the others, what is left of it.
     facets = {
@@ -203,14 +203,14 @@ def _names(one: Hit, other: Hit) -> bool:
 def _near_pairs(hits: Sequence[Hit], space: EmbeddingSpace | None) -> set[frozenset[str]]:
     if space is None or len(hits) < 2:
         return set()
-    asked: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "space": space.pk,
         "kinds": [hit.kind for hit in hits],
         "ids": [hit.id for hit in hits],
         "least": SAME_TEXT,
     }
     with read_cursor() as cursor:
-        cursor.execute(_ALIKE, asked)
+        cursor.execute(_ALIKE, parameters)
         return {frozenset(row) for row in cursor.fetchall()}
 
 

@@ -85,11 +85,11 @@ def check_command(actor: Actor, *, command: CheckedText, collection: CollectionN
     return checked
 
 
-def _of_request(asked: str, request: Request, among: SearchedCollections) -> Checked:
+def _of_request(line: str, request: Request, among: SearchedCollections) -> Checked:
     endpoints = [match.reference for match in find_endpoints(request, among)]
     if not endpoints:
         verdict = CheckVerdict.DOES_NOT_EXIST if lists_all(among, ReferenceKind.API) else CheckVerdict.CANNOT_TELL
-        return Checked(asked, False, verdict, nearest=nearest_references(asked, among, request=request))
+        return Checked(line, False, verdict, nearest=nearest_references(line, among, request=request))
     chosen = [one for one in endpoints if not request.method or one.method == request.method]
     if not chosen:
         is_whole = completeness_of(endpoints)[ReferenceKind.API] == Completeness.COMPLETE
@@ -97,62 +97,64 @@ def _of_request(asked: str, request: Request, among: SearchedCollections) -> Che
         problem = f"{request.path} has no {request.method} {'' if is_whole else 'here'}; it has: {methods}."
         names = [str(one) for one in endpoints]
         verdict = CheckVerdict.METHOD if is_whole else CheckVerdict.CANNOT_TELL
-        return Checked(asked, False, verdict, endpoints[0], [problem.replace(" ;", ";")], names)
+        return Checked(line, False, verdict, endpoints[0], [problem.replace(" ;", ";")], names)
     note = "It is deprecated." if (chosen[0].form or {}).get("deprecated") else ""
-    return Checked(asked, True, CheckVerdict.EXISTS, chosen[0], nearest=[str(one) for one in chosen[1:]], note=note)
+    return Checked(line, True, CheckVerdict.EXISTS, chosen[0], nearest=[str(one) for one in chosen[1:]], note=note)
 
 
-def _of_lines(asked: str, among: SearchedCollections) -> Checked:
+def _of_lines(typed_line: str, among: SearchedCollections) -> Checked:
     """Check each command of a line such as `git log | head`: the line exists where all of them do."""
-    lines = commands_typed(asked)
+    lines = commands_typed(typed_line)
     checks = [_of_line(line, among) for line in lines]
     if len(checks) == 1:
-        return replace(checks[0], asked=asked)
+        return replace(checks[0], asked=typed_line)
     worst = next((one for one in checks if not one.exists), checks[0])
     each = "; ".join(f"{echo_code(one.asked)}: {one.verdict.replace('_', ' ')}" for one in checks)
-    return replace(worst, asked=asked, note=f"Its commands one by one: {each}. {worst.note}".strip())
+    return replace(worst, asked=typed_line, note=f"Its commands one by one: {each}. {worst.note}".strip())
 
 
-def _of_line(asked: str, among: SearchedCollections) -> Checked:
-    checks = [_of_command(asked, line, among) for line in commands_in(asked, among)]
+def _of_line(typed_line: str, among: SearchedCollections) -> Checked:
+    checks = [_of_command(typed_line, line, among) for line in commands_in(typed_line, among)]
     if checks:
         return next((one for one in checks if one.exists), checks[0])
-    nearest = nearest_references(asked, among, kinds=[ReferenceType.COMMAND])
-    verdict = _verdict_on_nothing(asked, among)
-    return Checked(asked, False, verdict, nearest=nearest, note=_UNSURE if verdict == CheckVerdict.CANNOT_TELL else "")
+    nearest = nearest_references(typed_line, among, kinds=[ReferenceType.COMMAND])
+    verdict = _verdict_on_nothing(typed_line, among)
+    return Checked(
+        typed_line, False, verdict, nearest=nearest, note=_UNSURE if verdict == CheckVerdict.CANNOT_TELL else ""
+    )
 
 
-def _verdict_on_nothing(asked: str, among: SearchedCollections) -> CheckVerdict:
+def _verdict_on_nothing(line: str, among: SearchedCollections) -> CheckVerdict:
     """Return the verdict on a line that names no command: that is only certain where all commands are listed."""
-    return CheckVerdict.DOES_NOT_EXIST if is_listed_whole(words_typed(asked), among) else CheckVerdict.CANNOT_TELL
+    return CheckVerdict.DOES_NOT_EXIST if is_listed_whole(words_typed(line), among) else CheckVerdict.CANNOT_TELL
 
 
-def _of_command(asked: str, line: CommandLine, among: SearchedCollections) -> Checked:
+def _of_command(typed_line: str, line: CommandLine, among: SearchedCollections) -> Checked:
     command = line.match.reference
     valid = [_valid_form(command)]
-    if not _is_written_so(asked, line):
+    if not _is_written_so(typed_line, line):
         note = f"It is documented as `{command.name}`: {line.match.matched_on}."
-        return Checked(asked, False, _verdict_on_nothing(asked, among), command, nearest=valid, note=note)
+        return Checked(typed_line, False, _verdict_on_nothing(typed_line, among), command, nearest=valid, note=note)
     form = command.form
     if not form:
         note = "Its options and arguments are not documented here."
         verdict = CheckVerdict.CANNOT_TELL if line.rest else CheckVerdict.EXISTS
-        return Checked(asked, not line.rest, verdict, command, nearest=valid if line.rest else [], note=note)
+        return Checked(typed_line, not line.rest, verdict, command, nearest=valid if line.rest else [], note=note)
     known = _options_of(command, among)
     if line.rest[:1] and line.rest[0].startswith("-") and (form.get("is_group") or form.get("holds_commands")):
-        inner = _below_options(asked, line, known, among)
+        inner = _below_options(typed_line, line, known, among)
         if inner is not None:
             return inner
     found = _wrong_with(line, command, {**form, "options": known}, among)
     if found is None:
-        return Checked(asked, True, CheckVerdict.EXISTS, command)
+        return Checked(typed_line, True, CheckVerdict.EXISTS, command)
     verdict, problems, nearest = found
     # Of a group it is its commands that are known to be all. Where not everything is, the answer is “cannot tell”: to
     # call a true line wrong costs more than to doubt an invented one. Decision 26.
     holds_commands = form.get("is_group") or form.get("holds_commands")
     if form.get("completeness") != Completeness.COMPLETE or (holds_commands and line.rest):
-        return Checked(asked, False, CheckVerdict.CANNOT_TELL, command, problems, nearest, _UNSURE)
-    return Checked(asked, False, verdict, command, problems, nearest)
+        return Checked(typed_line, False, CheckVerdict.CANNOT_TELL, command, problems, nearest, _UNSURE)
+    return Checked(typed_line, False, verdict, command, problems, nearest)
 
 
 def _options_of(command: Reference, among: SearchedCollections) -> list[Mapping[str, Any]]:
@@ -166,7 +168,7 @@ def _options_of(command: Reference, among: SearchedCollections) -> list[Mapping[
 
 
 def _below_options(
-    asked: str, line: CommandLine, known: Sequence[Mapping[str, Any]], among: SearchedCollections
+    typed_line: str, line: CommandLine, known: Sequence[Mapping[str, Any]], among: SearchedCollections
 ) -> Checked | None:
     """Check the command behind options of its group: `celery -A shop worker`, `kubectl -n prod get pods`."""
     command, words = line.match.reference, line.rest
@@ -180,7 +182,7 @@ def _below_options(
         inner = next((one for one in commands_in(below, among) if one.match.reference != command), None)
         if inner is None:
             continue
-        checked = replace(_of_command(below, inner, among), asked=asked)
+        checked = replace(_of_command(below, inner, among), asked=typed_line)
         problems = _wrong_options(_parse_call(words[:place], known), known)
         if not problems:
             return checked
@@ -192,7 +194,7 @@ def _below_options(
     # An unknown option may have taken the word for its value.
     below = f"{command.name} {shlex.join(behind)}"
     verdict = _verdict_on_nothing(below, among) if behind else CheckVerdict.CANNOT_TELL
-    return Checked(asked, False, verdict, command, nearest=nearest_references(below, among))
+    return Checked(typed_line, False, verdict, command, nearest=nearest_references(below, among))
 
 
 def _wrong_with(
@@ -349,9 +351,9 @@ def _valid_form(command: Reference) -> str:
     return str((command.form or {}).get("syntax") or command.name or command.title)
 
 
-def _is_written_so(asked: str, line: CommandLine) -> bool:
+def _is_written_so(typed_line: str, line: CommandLine) -> bool:
     """Whether the words are the command's own, letter for letter: shells forgive nothing but spaces and quotes."""
-    command, words = line.match.reference, words_typed(asked)
+    command, words = line.match.reference, words_typed(typed_line)
     typed = words[: len(words) - len(line.rest)]
     program = command.collection.program.split()
     if command.name.split() in (typed, program + typed):

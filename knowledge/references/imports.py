@@ -160,12 +160,12 @@ def import_references(
     known = {one.key: one for one in Reference.objects.filter(collection__slug=collection).only(*_KNOWN)}
     plan = _make_plan(items, known, origin=source, complete=complete)
     question = [] if replaces else _find_question(plan, known, source, dry_run=dry_run)
-    troubles = question + _fit_all(items, plan) + _find_repeated_keys(drafts)
+    problems = question + _fit_all(items, plan) + _find_repeated_keys(drafts)
     if stored is not None:
         # Screening takes a while, in which people edit: what they have edited since is theirs, and drifts.
         known = _lock_planned(plan, known)
         plan = _make_plan(items, known, origin=source, complete=complete)
-    report = _report(collection, plan, troubles, dry_run=dry_run)
+    report = _report(collection, plan, problems, dry_run=dry_run)
     if stored is not None:
         rebased = _describe(
             stored, items, description=description, program=program, base_path=base_path, synonyms=synonyms
@@ -418,7 +418,7 @@ def _lock_planned(plan: _Plan, known: Mapping[str, Reference]) -> dict[str, Refe
     return {key: one for key, one in known.items() if key not in planned} | {row.key: row for row in locked}
 
 
-def _report(collection: str, plan: _Plan, troubles: list[str], *, dry_run: bool) -> ImportedReferences:
+def _report(collection: str, plan: _Plan, problems: list[str], *, dry_run: bool) -> ImportedReferences:
     keys = {
         "added": plan.added + plan.returned,
         "changed": plan.changed,
@@ -431,7 +431,7 @@ def _report(collection: str, plan: _Plan, troubles: list[str], *, dry_run: bool)
         **counts,
         unchanged=len(plan.unchanged),
         keys={name: listed[:KEYS_SHOWN] for name, listed in keys.items() if listed},
-        troubles=troubles[:MOST_PROBLEMS],
+        troubles=problems[:MOST_PROBLEMS],
         dry_run=dry_run,
     )
 

@@ -123,15 +123,15 @@ def _match_words(
     question: SearchQuestion, words: Sequence[str], units: Sequence[Unit], groups: range
 ) -> tuple[SearchQuestion, list[Matches]]:
     """Run the keyword retriever, once more when a word is corrected; the question comes back with the correction."""
-    asked = match_words(words, units, synonyms=question.synonyms)
-    corrections = correct_words(_unknown(words, asked), question.scopes)
+    matched = match_words(words, units, synonyms=question.synonyms)
+    corrections = correct_words(_unknown(words, matched), question.scopes)
     # A word that another kind has is its own correction: to ask for it once more would find the same.
     if misspelt := {word: others for word, others in corrections.items() if others != {word}}:
         question = correct_question(question, misspelt)
-        asked = match_words(words, units, synonyms=question.synonyms)
+        matched = match_words(words, units, synonyms=question.synonyms)
     matches = []
     for group in groups:
-        of_group = [one for unit, one in zip(units, asked, strict=True) if unit.group == group]
+        of_group = [one for unit, one in zip(units, matched, strict=True) if unit.group == group]
         counts = [one.counts for one in of_group if one.counts]
         in_all = [sum(scopes) for scopes in zip(*counts, strict=True)]
         missing = frozenset(_unknown(words, of_group)).difference(corrections)
@@ -149,8 +149,8 @@ def _compare_meaning(
         # The nearest of all times may have none of the period. Compared exactly, since an index with a filter behind it
         # returns fewer than asked for.
         within = [replace(one, few=True, filters=replace(one.filters, said_in=question.period)) for one in units]
-        for group, said in enumerate(_of_groups(units, compare_meaning(vector, space, within), groups)):
-            near[group] |= said
+        for group, compared in enumerate(_of_groups(units, compare_meaning(vector, space, within), groups)):
+            near[group] |= compared
     return near
 
 
@@ -165,9 +165,9 @@ def _of_groups(
     ]
 
 
-def _unknown(words: Sequence[str], asked: Sequence[KeywordCandidates]) -> list[str]:
+def _unknown(words: Sequence[str], lookups: Sequence[KeywordCandidates]) -> list[str]:
     """Return the words that no passage has, nor any other form of them."""
-    counts = [sum(scopes) for scopes in zip(*(one.counts for one in asked if one.counts), strict=True)]
+    counts = [sum(scopes) for scopes in zip(*(one.counts for one in lookups if one.counts), strict=True)]
     known = {word[:FORM_CHARS] for word, count in zip(words, counts, strict=False) if count}
     return [word for word, count in zip(words, counts, strict=False) if not (count or word[:FORM_CHARS] in known)]
 

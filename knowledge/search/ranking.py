@@ -143,8 +143,8 @@ def _rank(
     late = compare_tokens(best, question, found, known.tokens)
     moved = add_late(alone, late)
     turns = {passage: known.turns[passage] for passage in found.candidates if passage in known.turns}
-    told = weigh_turns(moved, turns, question.text)
-    scores = dict(told)
+    weighed = weigh_turns(moved, turns, question.text)
+    scores = dict(weighed)
     if question.period:
         for passage in _passages_within(question, question.period, scores, turns):
             scores[passage] += PERIOD
@@ -163,7 +163,7 @@ def _rank(
         candidate = found.candidates[passage]
         thing = candidate.kind, candidate.source_id
         if thing not in things:
-            of_period, support = scores[passage] - told[passage], told[passage] - moved.get(passage, 0.0)
+            of_period, support = scores[passage] - weighed[passage], weighed[passage] - moved.get(passage, 0.0)
             things[thing] = Ranked(candidate, fused[passage], scores[passage], support, of_period, late.get(passage))
     return list(things.values())
 
@@ -213,8 +213,8 @@ def compare_tokens(
     if question.tokens is None:
         return {}
     signs = {passage: tokens[passage] for passage in best if passage in tokens}
-    asked = weigh_tokens(question.text, question.tokens, found.weights)
-    return similarities(asked, signs, bytes_each=question.tokens.signs.shape[1])
+    question_tokens = weigh_tokens(question.text, question.tokens, found.weights)
+    return similarities(question_tokens, signs, bytes_each=question.tokens.signs.shape[1])
 
 
 def _put_newest_first(
@@ -261,5 +261,5 @@ def _passages_within(
     scopes = reduce(or_, (Q(owner=scope.owner) for scope in question.scopes))
     within = Passage.objects.filter(scopes, pk__in=others, created_at__gte=period.start, created_at__lt=period.end)
     start, end = ((moment - _EPOCH) // timedelta(microseconds=1) for moment in period)
-    said = {passage for passage, turn in turns.items() if start <= turn.said_at < end}
-    return said | set(within.exclude(kind=Kind.REFERENCE).values_list("pk", flat=True))
+    inside = {passage for passage, turn in turns.items() if start <= turn.said_at < end}
+    return inside | set(within.exclude(kind=Kind.REFERENCE).values_list("pk", flat=True))

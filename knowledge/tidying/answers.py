@@ -243,8 +243,8 @@ def _summarize(actor: Actor, suggestion: Suggestion, sent: SentAnswer, answer: T
             "text", f"must begin with a headline of up to {ONE_LINER_CHARS} characters on a line of its own"
         )
     for row in suggestion.rows:
-        told = {"one_liner": headline.strip(), "summary": summary.strip() or headline.strip()}
-        carry_out(correct_session, actor, {"session_id": str(row.pk), **told})
+        arguments = {"one_liner": headline.strip(), "summary": summary.strip() or headline.strip()}
+        carry_out(correct_session, actor, {"session_id": str(row.pk), **arguments})
     return "Summarized."
 
 

@@ -241,7 +241,7 @@ def _questions_without_answer(known: KnowledgeInsights) -> Chart:
 
 
 def _impact(items: Sequence[ItemUse]) -> Ranking:
-    told, cited = sum(item.served for item in items), sum(item.cited for item in items)
+    sent, cited = sum(item.served for item in items), sum(item.cited for item in items)
     bars = [
         Bar(
             f"{item.entry.handle} {item.entry.title}",
@@ -253,7 +253,7 @@ def _impact(items: Sequence[ItemUse]) -> Ranking:
     return Ranking(
         _("Impact of company knowledge"),
         _("Sessions received an entry %(told)s times, and said %(cited)s times that it helped.")
-        % {"told": amount(told), "cited": amount(cited)},
+        % {"told": amount(sent), "cited": amount(cited)},
         bars,
         [_("cited"), _("misled"), _("only sent")],
         _("Entry"),

@@ -120,12 +120,12 @@ def correct(actor: Actor, reference: Reference, values: dict[str, Any]) -> Refer
         NotFound: it is gone.
         StaleCorrection: it was changed meanwhile.
     """
-    wanted = read_correction(reference, values)
+    edit = read_correction(reference, values)
     # Locked, so that of two who save at once the second hears of it.
     stored = read_reference(reference.pk, lock=True)
     if not was_seen(stored.updated_at, values["seen"]):
         raise StaleCorrection(_("This was changed while you were editing it."), initial_of(stored))
-    return update_reference(actor, **wanted)
+    return update_reference(actor, **edit)
 
 
 @own_page
@@ -293,11 +293,11 @@ def decision(request: HttpRequest, drift_id: int) -> HttpResponse:
 
 
 def _apply_edit(actor: Actor, drift: ReferenceDrift, values: dict[str, Any]) -> Reference:
-    wanted = read_correction(drift.reference, values)
-    del wanted["reference_id"]
-    if not wanted:
+    edit = read_correction(drift.reference, values)
+    del edit["reference_id"]
+    if not edit:
         raise Invalid(_("Nothing was written."))
-    return decide_drift(actor, drift_id=drift.pk, decision="edited", **wanted)
+    return decide_drift(actor, drift_id=drift.pk, decision="edited", **edit)
 
 
 def _differences(drift: ReferenceDrift) -> dict[str, Any]:

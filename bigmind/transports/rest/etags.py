@@ -88,9 +88,9 @@ def _etag_now(reading: Operation | None, actor: Actor, arguments: Mapping[str, A
 
 def _require(request: Request, etag: str) -> None:
     if "If-Match" in request.headers:
-        wanted = parse_etags(request.headers["If-Match"])
+        expected = parse_etags(request.headers["If-Match"])
         # Weak tags never match here (RFC 9110, section 13.1.1).
-        if not etag or (wanted != ["*"] and etag not in wanted):
+        if not etag or (expected != ["*"] and etag not in expected):
             raise StaleCopy("What you would change is not what you have read: If-Match does not hold.")
     if etag and is_known(request, etag):
         raise StaleCopy("It exists already: If-None-Match does not hold.")

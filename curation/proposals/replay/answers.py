@@ -148,12 +148,12 @@ def _compose_prompt(question: ReplayedQuestion, company: list[Finding], world: i
     sent = worth_sending(found, is_known=is_answered(found))
     answering = [(cost, item) for cost, item in merged if item in sent]
     answering.sort(key=lambda one: is_elsewhere(one[1].project, question.asked.project))
-    left, told = PROMPT_TOKENS - count_tokens(f"{HEADING}\n"), list[Finding]()
+    left, shown = PROMPT_TOKENS - count_tokens(f"{HEADING}\n"), list[Finding]()
     for cost, item in answering:
-        if cost <= left and len(told) < SHOWN:
-            told.append(item)
+        if cost <= left and len(shown) < SHOWN:
+            shown.append(item)
             left -= cost
-    return told
+    return shown
 
 
 def _merge(question: ReplayedQuestion, company: list[Finding], world: int) -> list[tuple[int, Finding]]:

@@ -78,13 +78,13 @@ class _StartRanking:
         key = start.project, start.topics
         if key not in self.known:
             self.known[key] = self._first(*key)
-        told, left = list[int](), start.room
+        chosen, left = list[int](), start.room
         for entry in self.known[key]:
             cost = self._cost(entry)
             if cost <= left:
-                told.append(entry.pk)
+                chosen.append(entry.pk)
                 left -= cost
-        return tuple(told)
+        return tuple(chosen)
 
     def _first(self, project: str, topics: tuple[str, ...]) -> list[CompanyEntry]:
         groups: list[Callable[[CompanyEntry], bool]] = [lambda one: True]

@@ -477,13 +477,13 @@ def _table_file(
     """Read the file of one table: `table`, `schema`, `entities`, `workflows`."""
     top = file.members(file.top, "the file", {"table", "schema", "entities", "workflows"})
     node, stem = top.get("table"), _stem(file.path.rpartition("/")[2])
-    told = _table_texts(file, node)
-    primary, name = told.pop("primaryDisplay", ""), told.get("name", "")
+    table_texts = _table_texts(file, node)
+    primary, name = table_texts.pop("primaryDisplay", ""), table_texts.get("name", "")
     meant = next((one for one in listed if one.path == file.path or one.is_meant_by(name, stem)), None)
     values: dict[str, Any] = {
         "name": stem,
         **({"name": meant.name, "table_id": meant.table_id} if meant else {}),
-        **told,
+        **table_texts,
     }
     fields = _fields(file, _fields_in(top.get("schema")), values["name"])
     others = [one for one, known in fields.items() if known.get("primary") and one != primary]

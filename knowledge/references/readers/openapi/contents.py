@@ -172,13 +172,13 @@ def _curl(endpoint: ApiEndpoint, media: Media | None, body: Any) -> str:
 def _address(endpoint: ApiEndpoint) -> str:
     values = {each.name: _value_of(endpoint, each) for each in endpoint.parameters if each.place == "path"}
     path = PLACEHOLDER.sub(lambda found: _plain(values.get(found[1], _word(found[1]))), endpoint.path)
-    asked = {
+    parameter_values = {
         each.name: _plain(_value_of(endpoint, each))
         for each in endpoint.parameters
         if each.place == "query" and each.is_required
     }
-    asked.update(dict.fromkeys(credentials_for(endpoint).query, "API_KEY"))
-    rest = quote(path, safe="/:@,;=+()") + (f"?{urlencode(asked)}" if asked else "")
+    parameter_values.update(dict.fromkeys(credentials_for(endpoint).query, "API_KEY"))
+    rest = quote(path, safe="/:@,;=+()") + (f"?{urlencode(parameter_values)}" if parameter_values else "")
     if "://" in endpoint.server:
         return shlex.quote(f"{endpoint.server.rstrip('/')}{rest}")
     return f'"$BASE_URL{quote(endpoint.server.rstrip("/"), safe="/")}{rest}"'
