@@ -6,13 +6,13 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from statistics import median
 from time import perf_counter, sleep
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import psutil
@@ -34,19 +34,37 @@ READY = "Ctrl-C stops it."
 MOST_MEMORY, MOST_SECONDS = 320, 2.0
 WORDS = ("server", "port", "database", "index", "queue", "worker", "token", "backup", "deploy", "release", "branch")
 
+TIMES_FLOOR = {
+    "memory_list_facts": 2,
+    "memory_start_session": 4,
+    "memory_store_fact": 4,
+    "memory_recall": 2,
+    "memory_semantic_search": 1.6,
+    "kb_search": 1.6,
+    "memory_get_context": 3,
+    "memory_end_session": 4,
+}
+"""What an act may cost, as a multiple of the floor (`benchmarks/floor.py`)."""
+
 Asked = Callable[[], Awaitable[Any]]
 
 
+class Cost(NamedTuple):
+    """Milliseconds of one call: processor time of the web process and of PostgreSQL, and until it was answered."""
+
+    web: float
+    postgres: float
+    answered: float
+
+
 def measure() -> list[str]:
-    """Measure calls over MCP and REST, one after the other, then a whole instance of its own."""
+    """Measure calls over MCP and REST against the floor, one after the other, then a whole instance of its own."""
     actor = _caller()
     key, numbers = create_key(actor.user).text, count()
-    os.environ["BIGMIND_EMBEDDING_PROVIDER"] = "hashing"  # What a search costs besides embedding the question.
-    try:
-        with served("bigmind.asgi:application") as url:
-            rows = asyncio.run(_calls(url, key, numbers))
-    finally:
-        del os.environ["BIGMIND_EMBEDDING_PROVIDER"]
+    with served("benchmarks.floor:application") as url:
+        least = asyncio.run(_floor(url, key, numbers))
+    with served("bigmind.asgi:application") as url:
+        rows = asyncio.run(_calls(url, key, numbers, least))
     return [*rows, *_instance()]
 
 
@@ -62,12 +80,19 @@ def _caller() -> Actor:
     return actor
 
 
-async def _calls(url: str, key: str, numbers: Iterator[int]) -> list[str]:
+async def _floor(url: str, key: str, numbers: Iterator[int]) -> dict[str, Cost]:
+    web, postgres = _web_process(), psutil.Process(_postmaster())
+    async with agent(url, key) as call:
+        await call("memory_start_session", {"project": "pi"})
+        return {name: await _cost_of(ask, web, postgres) for name, ask in _over_mcp(call, numbers).items()}
+
+
+async def _calls(url: str, key: str, numbers: Iterator[int], least: Mapping[str, Cost]) -> list[str]:
     web, postgres = _web_process(), psutil.Process(_postmaster())
     async with agent(url, key) as call, _rest(url, key) as rest:
         await call("memory_start_session", {"project": "pi"})  # Agents call in a session, where what they ask is noted.
         return [
-            await _row(name, ask, web, postgres)
+            _row(name, await _cost_of(ask, web, postgres), least.get(name))
             for name, ask in {**_over_mcp(call, numbers), **_over_rest(rest, numbers)}.items()
         ]
 
@@ -77,12 +102,14 @@ def _over_mcp(call: Call, numbers: Iterator[int]) -> dict[str, Asked]:
         return f"Release {next(numbers)} of the router is deployed by hand on day {next(numbers)}."
 
     return {
-        "`memory_get_profile`": lambda: call("memory_get_profile", {}),
         "`memory_list_facts`": lambda: call("memory_list_facts", {}),
         "`memory_semantic_search`": lambda: call("memory_semantic_search", {"query": f"port {next(numbers) % 50}"}),
+        "`memory_recall`": lambda: call("memory_recall", {"query": f"token {next(numbers) % 50}"}),
+        "`kb_search`": lambda: call("kb_search", {"query": f"deploy {next(numbers) % 50}"}),
         "`memory_store_fact`": lambda: call("memory_store_fact", {"category": "constraint", "fact": fact()}),
         "`memory_get_context`": lambda: call("memory_get_context", {"project": "pi"}),
         "`memory_start_session`": lambda: call("memory_start_session", {"project": "pi", "topics": ["deploys"]}),
+        "`memory_end_session`": lambda: call("memory_end_session", {"one_liner": fact(), "outcome": fact()}),
     }
 
 
@@ -101,7 +128,7 @@ def _rest(url: str, key: str) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=base, headers={"Authorization": f"Bearer {key}"}, timeout=30)
 
 
-async def _row(name: str, ask: Asked, web: psutil.Process, postgres: psutil.Process) -> str:
+async def _cost_of(ask: Asked, web: psutil.Process, postgres: psutil.Process) -> Cost:
     for _ in range(TIMES):  # By then the sessions of PostgreSQL keep the plans.
         await ask()
     before, taken = (_seconds(web), _seconds_of_children(postgres)), []
@@ -110,9 +137,18 @@ async def _row(name: str, ask: Asked, web: psutil.Process, postgres: psutil.Proc
         await ask()
         taken.append((perf_counter() - began) * 1000)
     own, theirs = _seconds(web) - before[0], _seconds_of_children(postgres) - before[1]
-    figure = f"{own / TIMES * 1000:.1f} ms"
-    beside = f"{theirs / TIMES * 1000:.1f} ms in PostgreSQL; answered within {median(taken):.1f} ms (p50)"
-    return row(f"processor time of {name}, in the web process", figure, "", beside, met=True)
+    return Cost(own / TIMES * 1000, theirs / TIMES * 1000, median(taken))
+
+
+def _row(name: str, cost: Cost, least: Cost | None) -> str:
+    beside = f"{cost.postgres:.1f} ms in PostgreSQL; answered within {cost.answered:.1f} ms (p50)"
+    what = f"processor time of {name}, in the web process"
+    if least is None:
+        return row(what, f"{cost.web:.1f} ms", "", beside, met=True)
+    times, most = (cost.web + cost.postgres) / (least.web + least.postgres), TIMES_FLOOR.get(name.strip("`"), 0.0)
+    floor = f"{least.web:.1f} + {least.postgres:.1f} ms"
+    figure = f"{cost.web:.1f} ms: with PostgreSQL {times:.1f} × the floor"
+    return row(what, figure, f"≤ {most:g} ×", f"{beside}; the floor {floor}", met=times <= most)
 
 
 def _web_process() -> psutil.Process:

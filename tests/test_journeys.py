@@ -4,6 +4,7 @@ Counted as users work: over MCP, in a session, warm, with 900 facts and 50 sessi
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -12,8 +13,10 @@ from django.test import Client, override_settings
 from django.urls import reverse
 from mcp import types
 
+from accounts.actor import Actor
 from accounts.services.agents import note_agent
 from bigmind.core.after_reply import AFTER_REPLY
+from bigmind.text.hygiene import digest
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool
 from knowledge.indexing.embedding import embed_pending
@@ -55,7 +58,7 @@ class Worker:
         user = make_user("worker", password=PASSWORD)
         key = make_key(user).key
         agent = note_agent(user, client_name="claude-code", client_version="1.0", host="laptop")
-        self.actor = make_actor(user).of(user, key=key, agent=agent)
+        self.actor = replace(Actor.of(user, key=key, agent=agent), connection=digest("a connection"))
         self._context = RequestContext(self.actor, frozenset({"core"}), "journey", False)
         self.proposer = make_actor()
         self.curator = Client()

@@ -9,12 +9,16 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from accounts.actor import Actor
+from accounts.models import User
+from accounts.people.time_zones import zone_of
 from accounts.services.idempotency import forget_kept_replies
+from bigmind.core.after_reply import AFTER_REPLY
 from bigmind.core.agent_rules import WRITING, Writing
 from bigmind.core.argument_types import Before, Cursor, Importance, Limit, Offset, Project, Query, Since, Tag
 from bigmind.core.errors import NotFound
 from bigmind.core.word_filters import has_words
 from bigmind.database.pagination import Page, page_of
+from bigmind.database.rls import rls_scope
 from bigmind.text.hygiene import cut
 from bigmind.text.token_counts import count_tokens
 from knowledge.argument_types import (
@@ -43,7 +47,8 @@ from knowledge.conversation.current_sessions import (
 )
 from knowledge.conversation.write_modes import writing_of
 from knowledge.exposures.context_receipts import keep_receipt, note_erased
-from knowledge.exposures.exposures import Exposure, note_use, serve
+from knowledge.exposures.exposures import Exposure, note_use
+from knowledge.exposures.ledgers import Sent, note_sent
 from knowledge.exposures.recent_questions import keep_start
 from knowledge.exposures.sent_lines import LineOwner, keep_texts
 from knowledge.models import CompanyEntry, Conversation, Dispatch, Kind, Note, Session, Summary
@@ -107,13 +112,23 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
 
     Opens a session for this conversation. Returns what is remembered: company knowledge, the user, facts, sessions.
     """
-    started = open_with_context(actor, project=project, topics=topics)
-    started = replace(started, how_to_write=WRITING[writing_of(actor)])
-    keep_as_told(started, render_to_string("agent/session_started.md", {"reply": started}, using="agent").strip())
+    how = writing_of(actor)
+    started = replace(open_with_context(actor, how, project=project, topics=topics), how_to_write=WRITING[how])
+    AFTER_REPLY.add(_keep_starts, started, user_id=actor.user.pk)
     return started
 
 
-def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | None = None) -> StartedSession:
+def _keep_starts(starts: Sequence[StartedSession]) -> None:
+    for started in starts:
+        user = started.session.user
+        with rls_scope(user.pk), timezone.override(zone_of(user)), transaction.atomic():
+            text = render_to_string("agent/session_started.md", {"reply": started}, using="agent").strip()
+            keep_as_told(started, text)
+
+
+def open_with_context(
+    actor: Actor, how: Writing, *, project: str = "", topics: list[str] | None = None
+) -> StartedSession:
     """Open the session of a conversation, or find it, with the context that it starts from. Keeps no receipt yet."""
     session = session_of_conversation(actor)
     stale = Session.objects.of(actor.user).stale()
@@ -123,7 +138,7 @@ def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | No
     about = project or (session.project if session else "")
     others, left = others_at_work(actor, about, own=session), note_for_next(actor, about)
     notices = hear_notices(actor)
-    room = count_beside(about, writing_of(actor), others, left, notices, closed)
+    room = count_beside(about, how, others, left, notices, closed)
     context = build_context(actor, project=about, topics=topics or [], beside=room)
     if session is None:
         session = begin_session(actor, project=project, topics=topics)
@@ -131,16 +146,22 @@ def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | No
         session.project, session.topics = project or session.project, topics or session.topics
         session.save(update_fields=["project", "topics"])
         note_writings(Kind.SUMMARY, [session.pk], made=True)
-    serve(session, _exposures_of(context))
-    keep_start(actor, project=about, topics=topics or [], room=context.room_for_company)
+    note_sent(Sent(actor, _exposures_of(context), session=session))
+    AFTER_REPLY.add(_keep_asked, (actor, about, topics or [], context.room_for_company), user_id=actor.user.pk)
     # Reported once: the next session gets only later decisions.
     here = [int(decision.id) for decision in context.chosen["decisions"] if not decision.is_elsewhere]
     elsewhere = [int(decision.id) for decision in context.chosen["decisions"] if decision.is_elsewhere]
-    CompanyEntry.objects.filter(pk__in=here).update(told_at=timezone.now())
-    Dispatch.objects.filter(pk__in=elsewhere).update(told_at=timezone.now())
+    if here or elsewhere:
+        AFTER_REPLY.add(_note_reported, (actor.user.pk, here, elsewhere), user_id=actor.user.pk)
     if left:
         note_as_heard(left)
     return StartedSession(session, context, closed, others, left, notices=notices)
+
+
+def _keep_asked(starts: Sequence[tuple[Actor, str, list[str], int]]) -> None:
+    for actor, project, topics, room in starts:
+        with rls_scope(actor.user.pk):
+            keep_start(actor, project=project, topics=topics, room=room)
 
 
 def count_beside(
@@ -155,6 +176,13 @@ def count_beside(
     empty = {"project": project, "auto_closed": closed, "handle": LONG_HANDLE, "how_to_write": WRITING[how]}
     empty |= {"others": others, "hand_over": words_of(left), "notices": notices}
     return count_tokens(render_to_string("agent/session_started.md", {"reply": empty}, using="agent"))
+
+
+def _note_reported(reports: Sequence[tuple[UUID, list[int], list[int]]]) -> None:
+    for user_id, here, elsewhere in reports:
+        with rls_scope(user_id):
+            CompanyEntry.objects.filter(pk__in=here).update(told_at=timezone.now())
+            Dispatch.objects.filter(pk__in=elsewhere).update(told_at=timezone.now())
 
 
 def _exposures_of(context: Context) -> list[Exposure]:
@@ -201,9 +229,15 @@ def end_session(
     index_session(session, made=True)
     if is_renamed:
         mark_outdated(Kind.CHUNK, session.chunks.values_list("pk", flat=True))
-    index_person(actor.user)
+    AFTER_REPLY.add(_index_people, actor.user, user_id=actor.user.pk)
     note_use(actor, session, used=used, misleading=misleading)
     return session
+
+
+def _index_people(users: Sequence[User]) -> None:
+    for user in dict.fromkeys(users):
+        with rls_scope(user.pk), transaction.atomic():
+            index_person(user)
 
 
 def fit_headline(headline: str, outcome: str) -> tuple[str, str]:

@@ -50,7 +50,7 @@ def add_chunk(session: Session, *, role: str, content: str, flag_reason: str = "
     chunk = Chunk.objects.create(
         session=session, user=session.user, role=role, content=content, flag_reason=flag_reason, seq=last + 1
     )
-    index_chunk(chunk, made=True)
+    index_chunk(chunk, made=True, is_new=True)
     return chunk
 
 
@@ -83,7 +83,7 @@ def erase_chunk(actor: Actor, *, chunk_id: ChunkId) -> Chunk:
     return chunk
 
 
-def index_chunk(chunk: Chunk, *, made: bool = False) -> None:
+def index_chunk(chunk: Chunk, *, made: bool = False, is_new: bool = False) -> None:
     """Write the passage of a chunk: its content and why it was flagged. One set aside has none, nor has an echo."""
     if chunk.is_echo or not (chunk.is_in_view and chunk.session.is_in_view):
         erase_passages(Kind.CHUNK, [chunk.pk])
@@ -98,6 +98,7 @@ def index_chunk(chunk: Chunk, *, made: bool = False) -> None:
         head=head_of(chunk),
         moment=chunk.created_at,
         made=made,
+        is_new=is_new,
     )
 
 

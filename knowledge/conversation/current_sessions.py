@@ -48,14 +48,18 @@ def session_of_exchange(actor: Actor, named: str | None, *, closing: bool = Fals
     Raises:
         NotFound: the session named is not the actor's.
     """
-    found = own_session(actor, named) if named is not None else _find(actor)
+    locked = Session.objects.select_for_update(of=("self",))
+    found = own_session(actor, named, locked) if named is not None else _find(actor, lock=True)
     if found is None:
-        found = _begin_for(actor)
+        found = locked.get(pk=_begin_for(actor).pk)
         add_notice(f"No session was open, so session {found.handle} was opened for this.")
     elif not found.is_open and not found.auto_closed:
         done = "its record was updated" if closing else "this was added to it"
         add_notice(f"Session {found.handle} had ended; {done}.")
-    return Session.objects.select_for_update(of=("self",)).get(pk=found.pk)
+    found.user = actor.user
+    if actor.agent and found.agent_id == actor.agent.pk:
+        found.agent = actor.agent
+    return found
 
 
 def begin_session(
@@ -87,7 +91,7 @@ def begin_session(
 def session_at_work(actor: Actor) -> Session | None:
     """Return the open session of this conversation or connection; None if that is unknown."""
     for binding in (actor.conversation, actor.connection):
-        if binding and (bound := _OF_BINDING(actor.user.pk, binding)) and bound[0].is_open:
+        if binding and (bound := _OF_BINDING(actor.user.pk, binding, False)) and bound[0].is_open:
             newest: Session = bound[0]
             return newest
     return None
@@ -145,20 +149,20 @@ def own_session(actor: Actor, session_id: str, sessions: QuerySet[Session] | Non
     return found[0]
 
 
-def _find(actor: Actor, project: str = "") -> Session | None:
+def _find(actor: Actor, project: str = "", *, lock: bool = False) -> Session | None:
     """Return the session of the conversation, else of the connection, else the newest that key and client opened.
 
     Where the client says which conversation this is, no other one's is meant. A connection outlives conversations, so
     one whose session has ended has none.
     """
     if binding := actor.conversation or actor.connection:
-        if found := _OF_BINDING(actor.user.pk, binding):
+        if found := _OF_BINDING(actor.user.pk, binding, lock):
             bound: Session = found[0]
             return bound if bound.is_open or actor.conversation else None
         if actor.conversation:
             return None
     agent, key = (one.pk if one else None for one in (actor.agent, actor.key))
-    newest = _NEWEST(actor.user.pk, agent, key, project, timezone.now())
+    newest = _NEWEST(actor.user.pk, agent, key, project, timezone.now(), lock)
     return newest[0] if newest else None
 
 
@@ -178,7 +182,9 @@ def _of_binding(sessions: SessionQuerySet, user_id: UUID, binding: str) -> Sessi
     return bound.order_by(F("ended_at").desc(nulls_first=True), "-started_at", "-id")
 
 
-def _newest(user_id: UUID, agent_id: int | None, key_id: UUID | None, project: str, now: datetime) -> QuerySet[Session]:
+def _newest(
+    user_id: UUID, agent_id: int | None, key_id: UUID | None, project: str, now: datetime, lock: bool
+) -> QuerySet[Session]:
     """Return what a client opened with a key within a day; that of a conversation which hooks report comes last."""
     mine = Session.objects.of(user_id).in_view().open().recent(now).filter(agent=agent_id)
     if key_id:  # Without a key the person acts, on their own machine.
@@ -187,10 +193,17 @@ def _newest(user_id: UUID, agent_id: int | None, key_id: UUID | None, project: s
     of_all = mine.filter(Q(conversation="") | hooked).order_by(
         Case(When(conversation="", then=Value(0)), default=Value(1)), "-started_at", "-id"
     )
+    if lock:
+        of_all = of_all.select_for_update(of=("self",))
     return (of_all.filter(project=project) if project else of_all)[:1]
 
 
-_OF_BINDING = FixedQuery(lambda user_id, binding: _of_binding(Session.objects.of(user_id), user_id, binding)[:1])
+def _bound(user_id: UUID, binding: str, lock: bool) -> QuerySet[Session]:
+    mine = Session.objects.of(user_id)
+    return _of_binding(mine.select_for_update(of=("self",)) if lock else mine, user_id, binding)[:1]
+
+
+_OF_BINDING = FixedQuery(_bound)
 _NEWEST = FixedQuery(_newest)
 
 

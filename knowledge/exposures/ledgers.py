@@ -51,7 +51,7 @@ class Sent:
 
 def note_sent(sent: Sent) -> None:
     """Write down after the reply what was sent. Pages, and instances that only read, keep no ledgers."""
-    if sent.actor.is_agent and not is_read_only():
+    if (sent.actor.is_agent or sent.session) and not is_read_only():
         AFTER_REPLY.add(_write_sent, sent, user_id=sent.actor.user.pk)
 
 
