@@ -46,6 +46,8 @@ def parse_part_number(number: object) -> int:
 
 def part_of(text: str, number: int) -> ReplyPart | None:
     """Return one part of a text, counted from 1; None if the text has fewer. Short texts have one part."""
+    if len(text.encode()) <= PART_BYTES and count_tokens(text) <= PART_TOKENS:
+        return ReplyPart(text, 0) if number == 1 else None
     return next(islice(_parts(text), number - 1, None), None)
 
 

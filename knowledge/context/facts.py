@@ -7,7 +7,7 @@ they help this session.
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from functools import cached_property, partial, reduce
-from operator import or_
+from operator import attrgetter, or_
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -102,11 +102,11 @@ def fact_parts(
     of_part: dict[str, list[ContextFact]] = {name: [] for name in FACT_PARTS}
     for fact in (profile_lines and [fact for fact in facts if normalise(fact.start) not in profile_lines]) or facts:
         of_part[_class_of(fact, ranking.project)].append(fact)
-    ordered = {name: _standing(found, ranking.project) for name, found in of_part.items()}
-    ordered[WORK] = _by_usefulness(of_part[WORK], ranking, cited)
     parts = {}
-    for name in FACT_PARTS:
-        facts = ordered[name][:MOST_LINES]
+    for name, found in of_part.items():
+        useful = name == WORK
+        ordered = _by_usefulness(found, ranking, cited) if useful else _standing(found, ranking.project)
+        facts = ordered[:MOST_LINES]
         lines = [
             FactLine(fact, ranking.project, against.get(fact.pk, ()), partial(_why, fact, name, ranking, cited))
             for fact in facts
@@ -127,7 +127,8 @@ def _find_pairs(facts: Iterable[ContextFact]) -> dict[int, list[int]]:
 
 def _class_of(fact: ContextFact, project: str) -> str:
     """Return the class of a fact. A preference that reads like an instruction is one."""
-    if distance(fact.project, project) == 2 or fact.category not in STANDING:
+    is_elsewhere = fact.project and fact.project != project
+    if is_elsewhere or fact.category not in STANDING:
         return WORK
     # Agents store both as preferences, and instructions have the larger share.
     if fact.category == Category.PREFERENCE and tells_to(fact.start) == 2:
@@ -137,8 +138,9 @@ def _class_of(fact: ContextFact, project: str) -> str:
 
 def _standing(facts: Iterable[ContextFact], project: str) -> list[ContextFact]:
     """Put facts that always apply in order: of this project first, then what reads like an instruction, then by age."""
-    newest = sorted(facts, key=lambda fact: (fact.created_at, fact.pk), reverse=True)
-    return sorted(newest, key=lambda fact: (distance(fact.project, project), -tells_to(fact.start)))
+    newest = sorted(facts, key=attrgetter("created_at", "pk"), reverse=True)
+    places = [(distance(fact.project, project), -tells_to(fact.start)) for fact in newest]
+    return [newest[at] for at in sorted(range(len(newest)), key=places.__getitem__)]
 
 
 def _by_usefulness(facts: Sequence[ContextFact], ranking: LineRanking, cited: Collection[str]) -> list[ContextFact]:
@@ -154,8 +156,7 @@ class FactLine(ContextLine):
     """The line of a fact. Most of hundreds are never looked at, so its words are put together when they are."""
 
     def __init__(self, fact: ContextFact, project: str, against: Iterable[int], why: Callable[[], str]) -> None:
-        self._fact, self._against, self._why = fact, against, why
-        self._elsewhere = name_project(fact.project, project)
+        self._fact, self._project, self._against, self._why = fact, project, against, why
         self._doubt = why_doubtful(fact.start)
         label = f"- **[{fact.category}]** "
         super().__init__("fact", str(fact.pk), label, "", is_spare=bool(self._doubt))
@@ -174,7 +175,8 @@ class FactLine(ContextLine):
         dated = f"{fact.created_at:%Y-%m-%d}" if fact.category in DATED and not fact.valid_from else ""
         stale = "stale: its code changed" if fact.is_false else ""
         against = [f"may contradict F{number_of(pk)}" for pk in self._against]
-        about = (f"F{number_of(fact.pk)}", self._elsewhere, dated, fact.validity, stale, self._doubt, *against)
+        elsewhere = name_project(fact.project, self._project)
+        about = (f"F{number_of(fact.pk)}", elsewhere, dated, fact.validity, stale, self._doubt, *against)
         return f" ({', '.join(filter(None, about))})"
 
     @cached_property

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
-from itertools import islice
+from functools import cached_property, lru_cache
+from itertools import chain, islice
 from math import exp, log
 
 from django.utils import timezone
@@ -110,10 +110,13 @@ class LineRanking:
 
     def rank(self, candidates: Sequence[RankedText]) -> list[int]:
         """Return the places of the candidates, the most useful for what it costs first; of equals the newer."""
-        words = [self._words_in(one.text) for one in candidates]
+        words = [self._words_in(one.text) for one in candidates] if self.weights else [set[str]()] * len(candidates)
         rarity = _rarity(words, len(candidates))
-        values = [self._value(one, has, rarity) for one, has in zip(candidates, words, strict=True)]
-        return sorted(range(len(candidates)), key=lambda at: (-values[at], -candidates[at].at.timestamp(), at))
+        places = [
+            (-self._value(one, has, rarity), -one.at.timestamp(), at)
+            for at, (one, has) in enumerate(zip(candidates, words, strict=True))
+        ]
+        return [at for _, _, at in sorted(places)]
 
     def is_named_in(self, text: str) -> bool:
         """Whether a text has a word of a topic that was named."""
@@ -121,13 +124,18 @@ class LineRanking:
 
     def _words_in(self, text: str) -> set[str]:
         """Return the words of a text that are wanted; most texts have none, which a look for their beginnings shows."""
-        folded = _fold(text.casefold())
-        if not any(word[:LEAST_CHARS] in folded for word in self.weights):
-            return set()
-        return words_of(text) & self.weights.keys()
+        folded = text.casefold().replace("y", "i")
+        for beginning in self._beginnings:  # A plain loop: a start looks at hundreds of texts.
+            if beginning in folded:
+                return words_of(text) & self.weights.keys()
+        return set()
+
+    @cached_property
+    def _beginnings(self) -> set[str]:
+        return {word[:LEAST_CHARS] for word in self.weights}
 
     def _value(self, one: RankedText, has: Collection[str], rarity: dict[str, float]) -> float:
-        about = min(MOST_WORDS_VALUE, sum(self.weights[word] * rarity[word] for word in has))
+        about = min(MOST_WORDS_VALUE, sum([self.weights[word] * rarity[word] for word in has])) if has else 0
         age = (self.now - one.at).total_seconds() / 86_400
         value = about + AGE_VALUE * exp(-max(0.0, age) / AGE_DAYS) + CITED_VALUE * one.is_cited
         value += OUTDATED if one.is_outdated else 0
@@ -145,7 +153,7 @@ def _words_of_topics(topics: Iterable[str]) -> set[str]:
 
 def _rarity(words: Iterable[Collection[str]], texts: int) -> dict[str, float]:
     """Return what each word counts: 1 for one that hardly occurs, next to nothing for one that most texts have."""
-    counts = Counter(word for has in words for word in has)
+    counts = Counter(chain.from_iterable(words))
     return {word: log(1 + texts / count) / log(1 + texts) for word, count in counts.items()}
 
 

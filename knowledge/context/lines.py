@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 
 from bigmind.text.token_counts import count_tokens, cut_to_tokens
 from knowledge.context.budget import CUT_TOKENS, LEAST_TOKENS, WHOLE_TOKENS
@@ -94,14 +93,18 @@ class ContextPart:
     @cached_property
     def has_first(self) -> bool:
         """Whether some of its lines are chosen before the others."""
-        return any(item.is_first for item in self.items)
+        return True in {item.is_first for item in self.items}
 
     @property
     def chosen(self) -> list[ContextLine]:
         """The lines that were chosen, the most useful first."""
-        kept = set(map(id, self.kept))
-        # Most are among the first: the others need not be checked.
-        return list(islice((item for item in self.items if id(item) in kept), len(kept)))
+        kept, chosen = set(map(id, self.kept)), []
+        for item in self.items:
+            if len(chosen) == len(kept):  # Most are among the first: the others need not be checked.
+                break
+            if id(item) in kept:
+                chosen.append(item)
+        return chosen
 
     @property
     def left(self) -> int:
@@ -144,7 +147,8 @@ def _spend(
     turns = {part: _waiting(part, spare=spare) for part in parts}
     while turns:
         # By tokens and not by lines: those of company entries are four times as long as those of facts.
-        part = min(turns, key=lambda part: part.spent / part.ceiling)
+        shares = [(part.spent / part.ceiling, at, part) for at, part in enumerate(turns)]
+        part = min(shares)[2]
         if cost := _keep_next(part, turns[part], min(budget, limit(part) - part.spent)):
             budget -= cost
         else:

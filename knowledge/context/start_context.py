@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
+from operator import attrgetter
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -363,10 +364,12 @@ def _sessions_to_tell(actor: Actor, project: str, *, shown: int | None) -> list[
     """Return the open sessions, then the newest of this project, then the newest of all."""
     most = SESSIONS_READ if shown is None else shown
     found = {session.pk: session for session in _SESSIONS(actor.user.pk, project, (most,))}.values()
-    newest = sorted(found, key=lambda session: (session.started_at, session.pk), reverse=True)
-    ordered = sorted(newest, key=lambda session: (not session.is_open, distance(session.project, project) > 0))
-    is_open = sum(session.is_open for session in ordered)
-    return ordered[: is_open + most]
+    newest = sorted(found, key=attrgetter("started_at", "pk"), reverse=True)
+    if project:
+        here = [session for session in newest if session.project == project]
+        newest = [*here, *[session for session in newest if session.project != project]]
+    at_work = [session for session in newest if session.ended_at is None]
+    return [*at_work, *[session for session in newest if session.ended_at is not None][:most]]
 
 
 def _sessions(user_id: UUID, project: str, limit: tuple[int]) -> QuerySet[Session]:
@@ -394,11 +397,11 @@ def _recent_topics(sessions: Iterable[Session], project: str) -> list[str]:
 
 def _session_part(sessions: Iterable[Session], project: str) -> ContextPart:
     """Return the sessions by date. Those of other projects wait for room if this one has its own."""
-    newest = sorted(sessions, key=lambda session: (session.started_at, session.pk), reverse=True)
-    has_own = any(distance(session.project, project) == 0 for session in newest)
+    newest = sorted(sessions, key=attrgetter("started_at", "pk"), reverse=True)
+    has_own = bool(project) and project in {session.project for session in newest}
     items = [SessionLine(session, project) for session in newest]
     for item, session in zip(items, newest, strict=True):
-        item.is_spare = has_own and distance(session.project, project) == 2
+        item.is_spare = has_own and session.project not in {"", project}
     return ContextPart("1", items, *PART_BUDGETS["sessions"])
 
 
@@ -406,8 +409,8 @@ class SessionLine(ContextLine):
     """The row of a session. Most of fifty are never looked at, so its words are put together when they are."""
 
     def __init__(self, session: Session, project: str) -> None:
-        self._session, self._elsewhere = session, name_project(session.project, project)
-        if session.is_open:
+        self._session, self._project = session, project
+        if session.ended_at is None:
             super().__init__("session", str(session.pk), "", "", why=IN_PROGRESS)
         else:
             super().__init__("session", str(session.pk), "", "", " |", "among the last")
@@ -419,7 +422,8 @@ class SessionLine(ContextLine):
         """Its day, its headline and its topics."""
         session = self._session
         day, topics = f"{session.started_at:%Y-%m-%d}", cut_to_tokens(inline(",".join(session.topics[:6])), 30) or "—"
-        elsewhere = f" ({self._elsewhere})" if self._elsewhere else ""
+        named = name_project(session.project, self._project)
+        elsewhere = f" ({named})" if named else ""
         if session.is_open:
             return (
                 f"| {day} | 🟡 **[in progress]** `{session.handle}`{elsewhere} | {topics} | (session not yet closed) |"
