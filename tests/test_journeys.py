@@ -46,8 +46,7 @@ BUDGETS = {
     "a curator approves": Cost(82, 4_000, 29),
     "sign-in": Cost(31, 370, 21),
 }
-"""What a journey may run. Those of storing, ending, flagging and of statements of a context are the goals; the others are
-what is run today, until the goal in `docs/architecture.md` is reached."""
+"""What a journey may run. Many are what is run today, until the goals in `docs/architecture.md` are reached."""
 
 _numbers = count(1)
 
