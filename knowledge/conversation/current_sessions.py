@@ -198,12 +198,12 @@ def _newest(
     return (of_all.filter(project=project) if project else of_all)[:1]
 
 
-def _bound(user_id: UUID, binding: str, lock: bool) -> QuerySet[Session]:
+def _find_bound(user_id: UUID, binding: str, lock: bool) -> QuerySet[Session]:
     mine = Session.objects.of(user_id)
     return _of_binding(mine.select_for_update(of=("self",)) if lock else mine, user_id, binding)[:1]
 
 
-_OF_BINDING = FixedQuery(_bound)
+_OF_BINDING = FixedQuery(_find_bound)
 _NEWEST = FixedQuery(_newest)
 
 
