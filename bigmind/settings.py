@@ -174,7 +174,7 @@ def _listens_at() -> dict[str, Any]:
     """Return where changes are listened for, past a pool. What is missing here is as in BIGMIND_DATABASE_URL."""
     if direct := ENVIRONMENT.database_direct_url.get_secret_value():
         return {"port": None, **conninfo_to_dict(direct)}
-    owner = conninfo_to_dict(_OWNER)  # Its place alone: whoever listens is the application.
+    owner = conninfo_to_dict(_OWNER)  # Its address alone: the application listens.
     return {name: owner.get(name) for name in ("host", "port")} if owner else {}
 
 

@@ -235,7 +235,7 @@ show(
     is_for_curators=True,
 )
 show(EntryFingerprint, "fingerprint entry has_place", search="fingerprint entry__content")
-# How often is told where enough people asked: in the answer.
+# How often it was asked is shown if enough people asked: in the answer.
 show(
     LessonAsked,
     "fingerprint entry",

@@ -1,7 +1,7 @@
 """The program for acts: shows an entry of BigMind just before an act that triggers it, or holds the act.
 
 A client starts it before each tool, before each prompt and after each tool. It asks nobody: the triggers are in a file
-that BigMind compiled and signed, and the hook program fetches in the background. What fired is noted, to be told later.
+that BigMind compiled and signed, and the hook program fetches in the background. What fired is reported later.
 
 Whatever happens, it prints one JSON object and exits 0, so that the client goes on.
 """
@@ -130,7 +130,7 @@ class TriggerSet:
             self.age = age if age > -FRESH_SECONDS else float(FRESH_SECONDS + 1)
         except OSError:
             # Without the note that one was asked for, none has been: it comes in a moment.
-            self.problem = "it has not received the guards" if os.path.exists(_path_of_asked(config)) else ""
+            self.problem = "it has not received the guards" if os.path.exists(_path_of_request(config)) else ""
             return
         matched, _, self._texts = content.partition(b"\n")
         if not config["key"] or sign(config["key"], matched) != signature.decode("ascii", "replace"):
@@ -425,14 +425,14 @@ def _listens(url: str) -> bool:
     return False
 
 
-def _path_of_asked(config: Json) -> str:
+def _path_of_request(config: Json) -> str:
     # Its age tells when the guards were asked for last.
     return os.path.join(config["folder"], "triggers", f"{config['client']}.asked")
 
 
 def _refresh(config: Json, age: float) -> None:
     """Let the hook program fetch the triggers, beside this one, which ends without it."""
-    asked = _path_of_asked(config)
+    asked = _path_of_request(config)
     try:
         if age < FRESH_SECONDS or abs(time.time() - os.path.getmtime(asked)) < AGAIN_SECONDS:
             return

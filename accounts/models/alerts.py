@@ -1,4 +1,4 @@
-"""Alerts: what a person is told of their own account."""
+"""Alerts: notifications about a person's own account."""
 
 from django.db import models
 from django.utils import timezone

@@ -88,7 +88,7 @@ def asks_what_to_share(user: User) -> bool:
 def invite_to_share(actor: Actor) -> int:
     """Ask everyone who has not chosen yet what colleagues may see of them, as a curator; return how many are asked.
 
-    Each is asked once a month at most, whoever invites.
+    Each is asked once a month at most, by anyone.
     """
     actor.require("curate")
     invitations = Alert.objects.filter(kind=Alert.Topic.SHARING_ASKED, created_at__gt=timezone.now() - INVITED_EVERY)
@@ -113,7 +113,7 @@ def nobody_to_find(viewer: User) -> str:
     )
 
 
-def lets_curators_see_told(user: User) -> bool:
+def lets_curators_see_context(user: User) -> bool:
     """Whether someone agreed that curators see what their agents had received when they proposed something."""
     sharing: Sharing | None = getattr(user, "sharing", None)
     return user.is_active and as_shared(sharing).curators_see_told

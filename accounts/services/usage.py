@@ -155,14 +155,14 @@ def parts_for(parts: Iterable[tuple[Part, UUID]], reader: User | None) -> set[Pa
     return {part for part, others in people.items() if others >= COLLEAGUES}
 
 
-def may_be_told(others: int) -> bool:
+def may_be_shown(others: int) -> bool:
     """Whether a reader may see a figure that so many people other than the reader have a part in."""
     return settings.BIGMIND_MODE == "personal" or others >= COLLEAGUES
 
 
-def may_be_told_to_all(people: int) -> bool:
+def may_be_shown_to_all(people: int) -> bool:
     """Whether everyone may read a figure about so many people: at least three of them are not the reader."""
-    return may_be_told(people - 1)
+    return may_be_shown(people - 1)
 
 
 def failures(calls: "QuerySet[Call]") -> list[FailedCalls]:

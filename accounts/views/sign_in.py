@@ -82,7 +82,7 @@ def _first_page(user: User, next_address: str) -> str:
     """Return where to begin: the first steps, for who signs in for the first time and wants nothing else.
 
     In a company everyone else is asked first what colleagues see of them, until they have answered. An app that waits
-    to be let in does not wait for that, nor does whoever has to set a password, which no page asks for again.
+    to be let in does not wait for that, nor does a user who has to set a password, which no page asks for again.
     """
     is_first = user.last_login is None and user.first_steps_closed_at is None
     if is_first and next_address == "/":

@@ -14,7 +14,7 @@ from django.template.base import NodeList, Origin, Template, VariableNode, rende
 from bigmind.text.hygiene import Told, inline
 
 
-class ToldNode(VariableNode):
+class AgentNode(VariableNode):
     """Prints a variable in one harmless line, unless a filter has made it `Told`."""
 
     def render(self, context: Context) -> str:
@@ -31,19 +31,19 @@ class AgentEngine(Engine):
     def find_template(self, name: str, dirs: Any = None, skip: list[Origin] | None = None) -> tuple[Template, Origin]:
         """Return a template, with each of its variables made one that is printed for agents."""
         template, origin = super().find_template(name, dirs, skip)
-        return _with_told_nodes(template), origin
+        return _with_agent_nodes(template), origin
 
     def from_string(self, template_code: str) -> Template:
         """Return the same of a template that stands in no file."""
-        return _with_told_nodes(super().from_string(template_code))
+        return _with_agent_nodes(super().from_string(template_code))
 
 
-def _with_told_nodes(template: Template) -> Template:
+def _with_agent_nodes(template: Template) -> Template:
     # Loaded templates are kept, and asked for at each rendering: going through their nodes took as long as that.
     if not getattr(template, "is_told", False):
         nodes = template.nodelist if isinstance(template.nodelist, NodeList) else NodeList()
         for node in nodes.get_nodes_by_type(VariableNode):
-            node.__class__ = ToldNode
+            node.__class__ = AgentNode
         template.is_told = True  # type: ignore[attr-defined]
     return template
 

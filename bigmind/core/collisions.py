@@ -27,7 +27,7 @@ def retry_collisions(work: Callable[[], Result]) -> Result:
         try:
             return work()
         except OperationalError as error:
-            # Inside a transaction nothing more can be done: whoever began it has to begin again.
+            # Inside a transaction nothing more can be done: its owner has to begin again.
             if connection.in_atomic_block or not isinstance(error.__cause__, DeadlockDetected | SerializationFailure):
                 raise
             log.info("Two transactions waited for each other; this one is tried again.", error=str(error.__cause__))

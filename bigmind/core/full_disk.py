@@ -1,4 +1,4 @@
-"""A full disk: recognized in errors, so that a refusal says it; and survived by whoever reports what happens."""
+"""A full disk: recognized in errors, so that a refusal says it; and survived by the code that reports it."""
 
 import errno
 import os

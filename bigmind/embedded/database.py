@@ -234,7 +234,7 @@ def one_at_a_time(alias: str, say: Say) -> Iterator[None]:
         say: Called with a sentence, rarely, while another process migrates.
 
     Raises:
-        CannotStart: a pool stands before the server, and would give the lock to whoever has the session next.
+        CannotStart: a pool stands before the server, and would give the lock to the next user of the session.
     """
     if is_pooled(alias):
         raise CannotStart(

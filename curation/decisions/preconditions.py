@@ -59,7 +59,7 @@ def find_target(request: DecisionRequest) -> CompanyEntry:
 
 
 def changes_text(request: DecisionRequest) -> bool:
-    """Return whether the edits change what agents are told, or when."""
+    """Return whether the edits change what agents receive, or when."""
     now = snapshot(request.entry)
     return any(request.edits.get(name, now[name]) != now[name] for name in ("title", "content", "triggers"))
 

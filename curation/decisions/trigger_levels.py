@@ -3,7 +3,7 @@
 from django.db import transaction
 
 from accounts.actor import Actor
-from accounts.services.usage import may_be_told_to_all
+from accounts.services.usage import may_be_shown_to_all
 from bigmind.core.errors import Conflict
 from bigmind.text.hygiene import clean_name
 from curation.argument_types import CompanyEntryId, Notes, Revision
@@ -53,7 +53,7 @@ def set_trigger_level(
 
 
 def _say_counted(actor: Actor, entry: CompanyEntry) -> str:
-    counted = [one for one in count_firings(actor, Kind.COMPANY, entry.pk) if may_be_told_to_all(one.people)]
+    counted = [one for one in count_firings(actor, Kind.COMPANY, entry.pk) if may_be_shown_to_all(one.people)]
     if not counted:
         return "Nothing is counted of it yet."
     times, brought = sum(one.count for one in counted), sum(one.brought for one in counted)

@@ -1,4 +1,4 @@
-"""What webhooks are told: the messages about decisions and about the head of the audit log, and who gets them."""
+"""Webhook messages: those about decisions and about the head of the audit log, and who gets them."""
 
 from datetime import timedelta
 

@@ -12,7 +12,7 @@ from django.db.models import BigIntegerField, Case, OuterRef, Subquery, Value, W
 from django.db.models.functions import Cast, Coalesce
 
 from accounts.actor import Actor
-from accounts.people.sharing import lets_curators_see_told
+from accounts.people.sharing import lets_curators_see_context
 from bigmind.database.rls import rls_scope
 from curation.decisions.who_may_decide import may_decide
 from knowledge.exposures.sent_lines import lines_until
@@ -28,7 +28,7 @@ OWN = frozenset(kind for kind, row in KINDS.items() if not row.is_shared) | {SES
 
 
 @dataclass
-class ToldThing:
+class ReceivedThing:
     """One thing that the agent had received: its lines as they were sent, as far as the reader may see them."""
 
     kind: str
@@ -58,7 +58,7 @@ class ProposalGrounds:
     is_open: bool
     has_consent: bool
     is_kept: bool = False
-    shown: Sequence[ToldThing] = ()
+    shown: Sequence[ReceivedThing] = ()
     company: int = 0
     shared: int = 0
     own: int = 0
@@ -85,15 +85,15 @@ def grounds_of(actor: Actor, entry: CompanyEntry) -> ProposalGrounds | None:
     is_own = proposer.pk == actor.user.pk
     if not (is_own or may_decide(actor)):
         return None
-    has_consent = lets_curators_see_told(proposer)
+    has_consent = lets_curators_see_context(proposer)
     if not (is_own or has_consent):
         return ProposalGrounds(is_open=False, has_consent=False)
-    things: dict[tuple[str, str], ToldThing] = {}
+    things: dict[tuple[str, str], ReceivedThing] = {}
     is_kept = False
-    for kind, id, title, text in _lines_told(actor, entry):
+    for kind, id, title, text in _lines_received(actor, entry):
         is_kept = True
         if (kind in OWN | SHARED and id != str(session_id)) or title:
-            things.setdefault((kind, id), ToldThing(kind, id, title)).lines.append(text)
+            things.setdefault((kind, id), ReceivedThing(kind, id, title)).lines.append(text)
     received = list(things.values())
     company = [thing for thing in received if thing.kind == Kind.COMPANY]
     shared = [thing for thing in received if thing.kind in SHARED]
@@ -102,7 +102,7 @@ def grounds_of(actor: Actor, entry: CompanyEntry) -> ProposalGrounds | None:
     return ProposalGrounds(True, has_consent, is_kept, shown, len(company), len(shared), len(own))
 
 
-def _lines_told(actor: Actor, entry: CompanyEntry) -> Iterator[tuple[str, str, str, str]]:
+def _lines_received(actor: Actor, entry: CompanyEntry) -> Iterator[tuple[str, str, str, str]]:
     """Read kind, id, title and text of each line; the title is that of company knowledge that the actor may read."""
     assert entry.proposed_by_id
     assert entry.source_session_id

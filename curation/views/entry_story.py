@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from accounts.actor import Actor
-from accounts.services.usage import COLLEAGUES, may_be_told
+from accounts.services.usage import COLLEAGUES, may_be_shown
 from bigmind.core.translation import _, gettext_lazy, ngettext, write_number
 from bigmind.database.rls import rls_bypass
 from bigmind.web.words import word_of
@@ -22,7 +22,7 @@ from curation.decisions.entry_details import CompanyEntryDetail
 from curation.decisions.who_may_decide import may_decide
 from curation.models import Action, Review
 from curation.templatetags.curation import past
-from knowledge.exposures.exposures import count_said
+from knowledge.exposures.exposures import count_verdicts
 from knowledge.kinds import KINDS
 from knowledge.memory.trigger_counts import count_firings_by_level
 from knowledge.models import CompanyEntry, Feedback, Kind, Serving, TriggerLevel
@@ -127,8 +127,8 @@ def _tell_use(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
     with rls_bypass():
         totals = Serving.objects.filter(kind=Kind.COMPANY, source_id=str(entry.pk)).aggregate(
             sessions=Count("pk"),
-            **count_said("cited", actor.user),
-            **count_said("misled", actor.user),
+            **count_verdicts("cited", actor.user),
+            **count_verdicts("misled", actor.user),
             people=Count("user", distinct=True),
             others=Count("user", filter=~mine, distinct=True),
             last=Max("at"),
@@ -138,7 +138,7 @@ def _tell_use(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
         )
     if own := totals["my_sessions"]:
         since = timezone.localtime(totals["my_first"])
-        note = _say_told(len(own), totals["my_cited"], totals["my_misled"])
+        note = _describe_use(len(own), totals["my_cited"], totals["my_misled"])
         yield StoryStep(
             "told-to-you",
             totals["my_last"],
@@ -150,9 +150,9 @@ def _tell_use(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
     if settings.BIGMIND_MODE != "personal" and totals["others"] >= COLLEAGUES:
         # Where few of them said so, the number would tell of one of them.
         helped, harmed = (
-            totals[f"all_{one}"] if may_be_told(totals[f"others_{one}"]) else None for one in ("cited", "misled")
+            totals[f"all_{one}"] if may_be_shown(totals[f"others_{one}"]) else None for one in ("cited", "misled")
         )
-        note = _say_told(totals["sessions"], helped, harmed)
+        note = _describe_use(totals["sessions"], helped, harmed)
         yield StoryStep(
             "told",
             totals["last"],
@@ -164,7 +164,7 @@ def _tell_use(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
         )
 
 
-def _say_told(sessions: int, cited: int | None, misled: int | None) -> str:
+def _describe_use(sessions: int, cited: int | None, misled: int | None) -> str:
     numbers = {"sessions": write_number(sessions), "cited": write_number(cited or 0)}
     if cited is None:
         words = ngettext("%(sessions)s session had it", "%(sessions)s sessions had it", sessions) % numbers

@@ -104,7 +104,7 @@ class Repository:
         if "\n" in name:
             return "", None
         head = self._talk("info", name)
-        # What is missing is told by its own name, which may look like an answer.
+        # A missing object is reported by its own name, which may look like an answer.
         if len(head) != 3 or head[1] != "blob" or not head[2].isdecimal():
             return "", None
         if int(head[2]) > limit:

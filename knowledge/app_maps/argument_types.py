@@ -218,7 +218,7 @@ class AppMap(_Learnt):
     workflows: list[LearntWorkflow] = []
 
 
-def map_told(
+def read_reported_map(
     name: str,
     *,
     app_id: str = "",

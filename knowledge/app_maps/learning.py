@@ -30,7 +30,7 @@ from knowledge.app_maps.argument_types import (
     Tables,
     Workflows,
     check_fields,
-    map_told,
+    read_reported_map,
 )
 from knowledge.app_maps.connectors.contract import ConnectorError, DiscoveredTable
 from knowledge.app_maps.finding import lock_app
@@ -87,7 +87,9 @@ def learn_app(
     Call this after a task that made you look something up, so that nobody has to again. A new app is added. What you
     leave out stays; repeating it is safe. Returns what was added, what changed, and how much was known.
     """
-    reported = map_told(app, app_id=app_id, aliases=aliases, tables=tables, entities=entities, workflows=workflows)
+    reported = read_reported_map(
+        app, app_id=app_id, aliases=aliases, tables=tables, entities=entities, workflows=workflows
+    )
     return merge_map(reported)
 
 
@@ -103,7 +105,7 @@ def correct_app(
 
     What they left empty is cleared.
     """
-    return merge_map(map_told(app, app_id=app_id, entities=entities, workflows=workflows), clears=True)
+    return merge_map(read_reported_map(app, app_id=app_id, entities=entities, workflows=workflows), clears=True)
 
 
 @transaction.atomic

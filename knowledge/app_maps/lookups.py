@@ -16,7 +16,7 @@ from rapidfuzz import fuzz, process
 from accounts.actor import Actor
 from bigmind.environment.live_settings import live
 from bigmind.text.hygiene import fold_name
-from knowledge.app_maps.argument_types import LearntEntity, map_told
+from knowledge.app_maps.argument_types import LearntEntity, read_reported_map
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredRow, RequestRefusedError
 from knowledge.app_maps.finding import connector_of
 from knowledge.app_maps.forgetting import may_clear
@@ -134,7 +134,7 @@ def learn_rows(search: RowSearch) -> None:
                 match_field=called,
                 match_value=name,
             )
-            merge_map(map_told(table.app.name, app_id=table.app.app_id, entities=[one]))
+            merge_map(read_reported_map(table.app.name, app_id=table.app.app_id, entities=[one]))
 
 
 def name_field(table: AppTable) -> str:

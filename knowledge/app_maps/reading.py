@@ -22,7 +22,7 @@ from knowledge.app_maps.argument_types import (
     LearntWorkflow,
     StoredEntity,
     in_order,
-    map_told,
+    read_reported_map,
 )
 from knowledge.app_maps.connectors import available_connectors
 from knowledge.app_maps.files.text import write_index, write_map
@@ -255,7 +255,7 @@ def _size(known: AppMap) -> int:
 
 def _headline(app: App) -> AppMap:
     read = timezone.localtime(app.bootstrapped_at).date() if app.bootstrapped_at else None
-    return map_told(
+    return read_reported_map(
         app.name,
         app_id=app.app_id,
         aliases=app.aliases,

@@ -20,7 +20,7 @@ from accounts.actor import Actor
 from bigmind.core.argument_types import RowId
 from bigmind.core.background import after_commit
 from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound
-from knowledge.app_maps.argument_types import AnApp, ConnectorName, LearntTable, Tables, map_told
+from knowledge.app_maps.argument_types import AnApp, ConnectorName, LearntTable, Tables, read_reported_map
 from knowledge.app_maps.connectors import CONNECTORS, available_connectors, connector_called
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredTable
 from knowledge.app_maps.finding import app_called, connector_of, lock, take_turn
@@ -153,7 +153,7 @@ def _bring_in(apps: DiscoveredApps) -> list[Learnt]:
     take_turn()
     learnt = []
     for one in apps:
-        learnt.append(merge_map(map_told(one.name, app_id=one.app_id, aliases=one.aliases, tables=one.tables)))
+        learnt.append(merge_map(read_reported_map(one.name, app_id=one.app_id, aliases=one.aliases, tables=one.tables)))
         _mark_bootstrapped(learnt[-1])
     return learnt
 
@@ -179,7 +179,7 @@ def _merge_tables_there_are(report: Report, there: list[DiscoveredTable]) -> Lea
             forget_table(table)
     tables = [to_learnt_table(one) for one in there]
     _replace_schemas(report, tables)
-    learnt = merge_map(map_told(report.app.name, app_id=report.app.app_id, tables=tables))
+    learnt = merge_map(read_reported_map(report.app.name, app_id=report.app.app_id, tables=tables))
     _mark_bootstrapped(learnt)
     return learnt
 
@@ -295,7 +295,7 @@ def _find_work(run: AppRun, connector: Connector) -> None:
         take_turn()
         for one in found:
             name = _free_name(clean_text(one.name), one.app_id)
-            merge_map(map_told(name, app_id=one.app_id, connector=run.connector, server=connector.server))
+            merge_map(read_reported_map(name, app_id=one.app_id, connector=run.connector, server=connector.server))
         apps = App.objects.filter(app_id__in=[one.app_id for one in found]).order_by("pk")
         _advance(run, [["tables", str(pk)] for pk in apps.values_list("pk", flat=True)])
 
@@ -313,7 +313,7 @@ def _read_tables(run: AppRun, connector: Connector, pk: int) -> None:
         if app:
             tables = [to_learnt_table(one) for one in there]
             _replace_schemas(_report(run, lock(app), Failure.SCHEMA_CHANGED, connector), tables)
-            learnt = merge_map(map_told(app.name, app_id=app.app_id, tables=tables))
+            learnt = merge_map(read_reported_map(app.name, app_id=app.app_id, tables=tables))
             _mark_bootstrapped(learnt)
         _advance(run, _rest(run))
 

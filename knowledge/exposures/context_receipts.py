@@ -20,8 +20,8 @@ from bigmind.text.token_counts import count_tokens
 from knowledge.models import CompanyEntry, Entry, Fact, Hypothesis, Receipt, Session
 
 from .exposures import read_last_citations
-from .line_provenance import day_of, lineages_of
-from .sent_lines import LineAsTold, LineOwner, keep_texts, read_texts, texts_by_id
+from .line_provenance import day_of, provenance_of_lines
+from .sent_lines import LineOwner, SentLine, keep_texts, read_texts, texts_by_id
 
 GONE = "(no longer kept)"
 BATCH = 100
@@ -79,7 +79,7 @@ class ShownReceipt:
 
     tokens: int
     lines: list[ShownLine]
-    texts: list[LineAsTold]
+    texts: list[SentLine]
 
     @property
     def as_told(self) -> str:
@@ -91,7 +91,7 @@ class ShownReceipt:
 class RecalledText:
     """One line of a recall as it was sent, and from whom it is."""
 
-    told: LineAsTold
+    told: SentLine
     lineage: str
 
 
@@ -147,7 +147,7 @@ def recalls_of(session: Session) -> list[ShownRecall]:
     recalls = Receipt.objects.filter(session=session).values_list("recalls", flat=True).first() or []
     texts = texts_by_id(session.user, {pk for one in recalls for pk in one["texts"]})
     things = {(line.kind, line.id) for line in texts.values() if line.kind}
-    lineages = lineages_of(session.user, sorted(things))
+    lineages = provenance_of_lines(session.user, sorted(things))
     return [
         ShownRecall(
             datetime.fromisoformat(one["at"]),
@@ -179,7 +179,7 @@ def receipt_of(session: Session) -> ShownReceipt | None:
     return ShownReceipt(receipt.tokens, lines, texts)
 
 
-def show_lines(user: User, lines: Sequence[ReceiptLine], *, told: Iterable[LineAsTold] = ()) -> list[ShownLine]:
+def show_lines(user: User, lines: Sequence[ReceiptLine], *, told: Iterable[SentLine] = ()) -> list[ShownLine]:
     """Describe each line. Items that were erased, or that the person may no longer see, have no words.
 
     Args:
@@ -201,7 +201,7 @@ def show_lines(user: User, lines: Sequence[ReceiptLine], *, told: Iterable[LineA
     for session in Session.objects.of(user).filter(pk__in=_ids(lines, "session", UUID)):
         titles["session", str(session.pk)] = str(session)
     texts = {(line.kind, line.id): line.text for line in told}
-    lineages = lineages_of(user, [(line.kind, line.id) for line in lines])
+    lineages = provenance_of_lines(user, [(line.kind, line.id) for line in lines])
     cited = read_last_citations(user, company)
     return [
         ShownLine(

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import User
-from accounts.services.usage import COLLEAGUES, may_be_told
+from accounts.services.usage import COLLEAGUES, may_be_shown
 from bigmind.core.errors import Invalid
 from bigmind.core.handles import read_handle
 from bigmind.core.private_row_numbers import number_in
@@ -142,8 +142,8 @@ def read_last_citations(reader: User, entry_ids: Iterable[int]) -> dict[int, dat
     return {id: moment for id, moment in found.items() if moment}
 
 
-def count_said(field: str, reader: User) -> dict[str, Count]:
-    """Return what `number_told` needs of servings to tell a reader how many sessions said so: `cited` or `misled`."""
+def count_verdicts(field: str, reader: User) -> dict[str, Count]:
+    """Return what `visible_count` needs of servings to tell a reader how many sessions said so: `cited` or `misled`."""
     mine, by = Q(user=reader), Q(**{field: True})
     return {
         f"all_{field}": Count("pk", filter=by),
@@ -152,9 +152,9 @@ def count_said(field: str, reader: User) -> dict[str, Count]:
     }
 
 
-def number_told(row: Mapping[str, Any], field: str) -> int:
+def visible_count(row: Mapping[str, Any], field: str) -> int:
     """Return how many sessions said so: everyone's if enough others did, else the reader's own."""
-    number: int = row[f"all_{field}"] if may_be_told(row[f"others_{field}"]) else row[f"my_{field}"]
+    number: int = row[f"all_{field}"] if may_be_shown(row[f"others_{field}"]) else row[f"my_{field}"]
     return number
 
 
@@ -177,13 +177,13 @@ def counts_of(actor: Actor, kind: str, id: object) -> UseCounts | None:
         row = (servings if is_shared else servings.filter(user=actor.user)).aggregate(
             served=Count("pk"),
             others=Count("user", filter=~Q(user=actor.user), distinct=True),
-            **count_said("cited", actor.user),
-            **count_said("misled", actor.user),
+            **count_verdicts("cited", actor.user),
+            **count_verdicts("misled", actor.user),
         )
     is_disclosed = _is_personal() or not is_shared or row["others"] >= COLLEAGUES
     if not (row["served"] and is_disclosed):
         return None
-    return UseCounts(row["served"], number_told(row, "cited"), number_told(row, "misled"))
+    return UseCounts(row["served"], visible_count(row, "cited"), visible_count(row, "misled"))
 
 
 def find_demoted(entry_ids: Iterable[int | None]) -> set[int]:

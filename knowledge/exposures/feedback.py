@@ -41,7 +41,7 @@ RecalledId = Annotated[
 
 
 @dataclass(frozen=True)
-class ToldFeedback:
+class RecordedFeedback:
     """The stored feedback, and its effect."""
 
     feedback: Feedback
@@ -56,7 +56,7 @@ def give_feedback(
     id: RecalledId,
     verdict: Literal["useful", "wrong", "outdated"],
     note: Annotated[SharedLongText, Field(max_length=2_000, description="What is true instead.")] = "",
-) -> ToldFeedback:
+) -> RecordedFeedback:
     """Say whether something you recalled was useful, wrong or outdated.
 
     Call this when it helped or proved untrue: curators hear complaints about company knowledge. Returns the effect.
@@ -64,7 +64,7 @@ def give_feedback(
     return record_feedback(actor, kind=kind, id=id, verdict=verdict, note=note)
 
 
-def record_feedback(actor: Actor, *, kind: str, id: str, verdict: str, note: str = "") -> ToldFeedback:
+def record_feedback(actor: Actor, *, kind: str, id: str, verdict: str, note: str = "") -> RecordedFeedback:
     """Store someone's feedback on an item, in place of their earlier one."""
     source_id = id_of_visible(actor, kind, id)
     # Else two verdicts of one person at once would move the confidence twice, or one of them would fail.
@@ -77,9 +77,11 @@ def record_feedback(actor: Actor, *, kind: str, id: str, verdict: str, note: str
     if Kind(kind) is Kind.ENTRY:
         # In a team nobody vouches for their own entry; in personal mode there is nobody else.
         if settings.BIGMIND_MODE != "personal" and Entry.objects.filter(pk=source_id, created_by=actor.user).exists():
-            return ToldFeedback(feedback, "Noted. The confidence of what you added is moved by what others say of it.")
+            return RecordedFeedback(
+                feedback, "Noted. The confidence of what you added is moved by what others say of it."
+            )
         _move_confidence(source_id, STEP[Usefulness(verdict)], STEP[Usefulness(known.verdict)] if known else 0.0)
-    return ToldFeedback(feedback, _consequence(kind, verdict, source_id))
+    return RecordedFeedback(feedback, _consequence(kind, verdict, source_id))
 
 
 def open_complaints(kind: Kind) -> "QuerySet[Feedback]":

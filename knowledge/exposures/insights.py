@@ -32,7 +32,7 @@ from accounts.services.usage import (
     use_by_operation,
 )
 from bigmind.database.rls import rls_bypass
-from knowledge.exposures.exposures import comes_behind, count_said, number_told, read_last_citations
+from knowledge.exposures.exposures import comes_behind, count_verdicts, read_last_citations, visible_count
 from knowledge.kinds import KIND_OF_WORD, KINDS, LISTED
 from knowledge.models import CompanyEntry, Kind, Proof, Receipt, Serving, UnansweredQuestion
 
@@ -301,13 +301,13 @@ def _items(actor: Actor, since: datetime, user: User | None, reader: User | None
         .annotate(
             served=Count("pk"),
             others=Count("user", filter=~Q(user=reader), distinct=True),
-            **count_said("cited", actor.user),
-            **count_said("misled", actor.user),
+            **count_verdicts("cited", actor.user),
+            **count_verdicts("misled", actor.user),
         )
         .filter(others__gte=COLLEAGUES if reader else 0)
     )
     # By what is shown: else the order would tell of what is not.
-    rows.sort(key=lambda row: (-number_told(row, "misled"), -row["served"], row["source_id"]))
+    rows.sort(key=lambda row: (-visible_count(row, "misled"), -row["served"], row["source_id"]))
     del rows[ITEMS_SHOWN:]
     ids = [int(row["source_id"]) for row in rows]
     entries = CompanyEntry.objects.readable_by(actor.user, curator="curate" in actor.scopes).in_bulk(ids)
@@ -316,8 +316,8 @@ def _items(actor: Actor, since: datetime, user: User | None, reader: User | None
         ItemUse(
             entry=entries[pk],
             served=row["served"],
-            cited=number_told(row, "cited"),
-            misled=number_told(row, "misled"),
+            cited=visible_count(row, "cited"),
+            misled=visible_count(row, "misled"),
             last_cited_at=cited.get(pk),
             is_behind=pk in proofs and comes_behind(proofs[pk]),
         )

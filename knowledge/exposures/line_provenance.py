@@ -16,7 +16,7 @@ from knowledge.models import CompanyEntry, Fact, Kind, Session, Writing
 Thing = tuple[str, str]
 
 
-def lineages_of(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
+def provenance_of_lines(user: User, things: Sequence[Thing]) -> dict[Thing, str]:
     """Return the lineage of each of these lines of a receipt, as far as its owner may know it."""
     lineages = {("profile", id): _("from your profile") for kind, id in things if kind == "profile"}
     lineages |= (

@@ -68,7 +68,7 @@ class LineOwner(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LineAsTold:
+class SentLine:
     """One line as it was sent, and its source. If it was erased since, the text is empty."""
 
     text: str
@@ -98,18 +98,16 @@ def keep_texts(user: User, text: str, owners: Mapping[str, LineOwner]) -> list[i
     return [known[line[:3]] for line in lines if line[:3] in known]
 
 
-def read_texts(user: User, ids: Sequence[int] | None) -> list[LineAsTold]:
+def read_texts(user: User, ids: Sequence[int] | None) -> list[SentLine]:
     """Return lines as they were sent, in order; lines erased since are marked."""
     texts = texts_by_id(user, ids or [])
     return [texts[pk] for pk in ids or []]
 
 
-def texts_by_id(user: User, ids: Collection[int]) -> dict[int, LineAsTold]:
+def texts_by_id(user: User, ids: Collection[int]) -> dict[int, SentLine]:
     """Return each of these lines as it was sent, or as erased."""
     rows = ReceiptText.objects.filter(user=user, pk__in=set(ids)) if ids else ()
-    return dict.fromkeys(ids, LineAsTold(ERASED)) | {
-        row.pk: LineAsTold(row.text, row.kind, row.source_id) for row in rows
-    }
+    return dict.fromkeys(ids, SentLine(ERASED)) | {row.pk: SentLine(row.text, row.kind, row.source_id) for row in rows}
 
 
 def lines_until(user_id: UUID, session_id: UUID, moment: datetime) -> QuerySet[ReceiptText]:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from pydantic import BeforeValidator, Field
 
 from accounts.actor import Actor
-from accounts.services.usage import COLLEAGUES, may_be_told
+from accounts.services.usage import COLLEAGUES, may_be_shown
 from bigmind.core.argument_types import Content
 from bigmind.database.read_only import is_read_only
 from knowledge.lessons.fingerprints import SAYS_NOTHING, SeenError, error_in
@@ -240,7 +240,7 @@ def _count(actor: Actor, fingerprint: str, answer: Lesson | None) -> int:
         LessonAsked.objects.filter(pk=counter.pk).update(
             times=F("times") + 1, last_asked=timezone.now(), entry=answer.entry if answer else None, people=people
         )
-    return counter.times if answer and may_be_told(len({*counter.people} - {me})) else 0
+    return counter.times if answer and may_be_shown(len({*counter.people} - {me})) else 0
 
 
 def _next_step(items: list[Lesson], own: list[OwnFix]) -> str:

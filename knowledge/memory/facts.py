@@ -55,7 +55,7 @@ class StoredFact:
     """The fact as stored, whether it was known before, and what it may contradict, repeat or replace.
 
     `archived` is the same fact, archived earlier, with the reason; `superseded` are those it replaced; `doubt` says
-    why it is told last at a start, `in_profile` which part of the profile says nearly the same, and `left_over` asks
+    why it comes last at a start, `in_profile` which part of the profile says nearly the same, and `left_over` asks
     for what says nearly the same as what it replaced.
     """
 
@@ -137,7 +137,7 @@ def store_fact(
     Call this when the user states a preference, decision or the like. Returns the fact and what it may contradict or
     repeats, with the calls for those cases.
     """
-    days = _days_said(valid_from, valid_until)
+    days = _days_in_words(valid_from, valid_until)
     _wait_for_turn(actor)
     old = [own_fact(actor, fact_id) for fact_id in supersedes or []]
     session = session_of_write(actor, source_session, project="" if project == EVERYWHERE else project)
@@ -194,7 +194,7 @@ def _find_or_add(fact: Fact) -> tuple[Fact, bool]:
     return fact, True
 
 
-def _days_said(
+def _days_in_words(
     valid_from: datetime | None, valid_until: datetime | None, old: Fact | None = None
 ) -> dict[str, datetime]:
     """Return the given dates, by column.
@@ -211,7 +211,7 @@ def _days_said(
 def _say_again(fact: Fact, days: Mapping[str, datetime]) -> tuple[Fact, bool]:
     """Give a known fact the new dates. One that is past becomes a new fact, and the old one stays on record."""
     if days:
-        _days_said(days.get("valid_from"), days.get("valid_until"), fact)
+        _days_in_words(days.get("valid_from"), days.get("valid_until"), fact)
         _set_days(fact, days)
     elif fact.is_past:
         anew = SUCCESSOR.values(fact) | {"valid_from": None, "valid_until": None, "fact": fact.fact}
@@ -320,7 +320,7 @@ def correct_fact(
     old = own_fact(actor, fact_id)
     if not old.is_current:
         raise Conflict(f"Fact {old.number} has been set aside.", hint="Restore it first, or store a new one.")
-    days = _days_said(valid_from, valid_until, old)
+    days = _days_in_words(valid_from, valid_until, old)
     if digest(fact) == old.digest:
         if days:
             _set_days(old, days)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import User
-from accounts.services.usage import may_be_told, may_be_told_to_all
+from accounts.services.usage import may_be_shown, may_be_shown_to_all
 from bigmind.database.rls import rls_bypass
 from bigmind.triggers import BEFORE, PROMPT, AgentAct, compile_trigger
 from knowledge.models import Act, ActRecord, CapturePolicy, Firing, HookEvent, HookEventName, TriggerLevel
@@ -101,7 +101,7 @@ def count_firings(actor: Actor, kind: str, source_id: object) -> list[FiringCoun
     everyone = Firing.objects.filter(kind=kind, source_id=str(source_id))
     own = _count_by_team(everyone.filter(user=actor.user), actor)
     with rls_bypass():
-        of_all = {place: row for place, row in _count_by_team(everyone, actor).items() if may_be_told(row.others)}
+        of_all = {place: row for place, row in _count_by_team(everyone, actor).items() if may_be_shown(row.others)}
     return [row for _, row in sorted({**own, **of_all}.items())]
 
 
@@ -165,14 +165,14 @@ def try_triggers(actor: Actor, triggers: Sequence[str]) -> TriggerTrial:
             if user in shown and len(trial.examples) < EXAMPLES:
                 trial.examples.append(TriedExample(at, found, text[:EXAMPLE_CHARS], shown[user]))
     is_alone = "curate" not in actor.scopes
-    trial.is_whole = is_alone or may_be_told(len(fired_for.keys() - shown.keys()))
-    counts_all = is_alone or may_be_told(len(acts_of.keys() - shown.keys()))
+    trial.is_whole = is_alone or may_be_shown(len(fired_for.keys() - shown.keys()))
+    counts_all = is_alone or may_be_shown(len(acts_of.keys() - shown.keys()))
     trial.acts = sum(number for user, number in acts_of.items() if counts_all or user in shown)
     counted = [found for user, found in fired_for.items() if trial.is_whole or user in shown]
     trial.by_trigger = sum(counted, Counter())
     trial.fired, trial.people = trial.by_trigger.total(), len(counted)
     trial.examples.sort(key=lambda one: one.at, reverse=True)
-    trial.is_for_all = trial.is_whole and may_be_told_to_all(trial.people)
+    trial.is_for_all = trial.is_whole and may_be_shown_to_all(trial.people)
     return trial
 
 

@@ -155,7 +155,7 @@ class _Tree:
 
 
 class _PlainTree(_Tree):
-    """Builds the values alone, for whoever asks for no positions: nodes take half of the time."""
+    """Builds the values alone, for callers that need no positions: nodes take half of the time."""
 
     def place(self, value: Any, event: Any, end: Any) -> Any:
         return value

@@ -10,7 +10,7 @@ from django.db.models.functions import Cast
 from pydantic import Field
 
 from accounts.actor import Actor
-from accounts.services.usage import may_be_told
+from accounts.services.usage import may_be_shown
 from bigmind.core.argument_types import Offset
 from bigmind.core.errors import NotFound
 from bigmind.database.pagination import Page, page_of
@@ -220,7 +220,7 @@ def _list_used(actor: Actor, collection: ReferenceCollection) -> list[UUID]:
     return [
         use.pk
         for use in uses.order_by("-asked", "reference__name")
-        if may_be_told(len({*use.people} - {digest_of_person(actor.user.pk, use.pk)}))
+        if may_be_shown(len({*use.people} - {digest_of_person(actor.user.pk, use.pk)}))
     ]
 
 

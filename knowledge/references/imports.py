@@ -409,7 +409,7 @@ def _make_plan(
 def _lock_planned(plan: _Plan, known: Mapping[str, Reference]) -> dict[str, Reference]:
     """Lock the references that the plan rewrites or removes, and return all that are known, these as they are now.
 
-    Not those that drift: whoever decides on one locks the drift first, and then the reference.
+    Not those that drift: a decision on one locks the drift first, and then the reference.
     """
     planned = {*plan.changed, *plan.returned, *plan.removed}
     # In one order, so that two who lock several do not wait for each other. Uses are counted meanwhile.

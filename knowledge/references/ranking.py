@@ -354,7 +354,7 @@ def score_fields(wish: Wish, card: Card, weights: Mapping[str, float], size: int
                     matched.setdefault(word, 0.5)
         covered, whole = covered + weight * best, whole + weight
 
-    def share_asked(words: Iterable[str]) -> float:
+    def share_of_words(words: Iterable[str]) -> float:
         every = list(words)
         known = [weights.get(word, usual) for word in every]
         total = sum(known)
@@ -364,8 +364,8 @@ def score_fields(wish: Wish, card: Card, weights: Mapping[str, float], size: int
         )
         return hit / total if total else 0.0
 
-    title = max(share_asked(card.title), *(_ALIAS * share_asked(alias) for alias in card.aliases), 0.0)
-    path = share_asked(card.path) if card.path else title
+    title = max(share_of_words(card.title), *(_ALIAS * share_of_words(alias) for alias in card.aliases), 0.0)
+    path = share_of_words(card.path) if card.path else title
     share = covered / whole if whole else 0.0
     many = wish.lists != card.is_item if wish.act == "read" else 0.0
     score = _COVERED * share + _TITLE_ASKED * title + _PATH_ASKED * path + _METHOD * _fit(wish, card)

@@ -74,7 +74,7 @@ class FactCorrection(OperationForm):
 
 
 class FactTriggers(OperationForm):
-    """Says at which acts the fact is told, and on which code it rests."""
+    """Says at which acts the fact is shown, and on which code it rests."""
 
     triggers = triggers_field()
     anchors = anchors_field()
@@ -137,7 +137,7 @@ def _alone(actor: Actor) -> Actor:
 @own_page
 @require_POST
 def fact_level(request: HttpRequest, fact_id: int) -> HttpResponse:
-    """Choose at which acts an own fact is told, or how far that goes."""
+    """Choose at which acts an own fact is shown, or how far that goes."""
     actor = actor_of(request)
     form = FactTriggers(request.POST)
     if "level" in request.POST:

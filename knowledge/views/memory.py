@@ -85,7 +85,7 @@ def _figure(user: User, word: str, growth: Sequence[DayOfGrowth]) -> _Figure:
 
 
 def _words(user: User, word: str) -> str:
-    """Return what else is told of a kind; nothing of most."""
+    """Return what else is shown of a kind; nothing for most."""
     if word == "session":
         still_open = write_number(Session.objects.of(user).in_view().open().count())
         return _("sessions, %(open_sessions)s open") % {"open_sessions": still_open}

@@ -15,7 +15,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.actor import Actor
 from accounts.models import SCOPES, Role, User
-from bigmind.core.agent_templates import ToldNode
+from bigmind.core.agent_templates import AgentNode
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.prompts import PROMPTS, get_prompt
 from bigmind.transports.mcp.request_context import RequestContext
@@ -193,7 +193,7 @@ def test_every_variable_of_a_template_for_agents_is_told_or_made_harmless() -> N
         (name, node)
         for name in names
         for node in engine.get_template(name).nodelist.get_nodes_by_type(VariableNode)
-        if not isinstance(node, ToldNode)
+        if not isinstance(node, AgentNode)
     ]
 
     assert len(names) > 100

@@ -103,7 +103,7 @@ class Command(OperatorCommand):
         if not options["yes"]:
             question = f"Delete {going} entries that their sources no longer have? Type yes to go on: "
             self.ask(question, "yes", otherwise="Nothing was deleted; new entries were imported.")
-        # Whoever was asked has seen how many there are; `--yes` alone may come from a script that never looks.
+        # A person who was asked has seen how many there are; `--yes` alone may come from a script that never looks.
         replaces = options["replace"] or not options["yes"]
         deleted = 0
         for name, report in reports.items():

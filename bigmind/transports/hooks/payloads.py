@@ -100,20 +100,20 @@ def asks_for_settings(payload: Payload) -> bool:
     return _own(payload).get("settings") is True
 
 
-class ToldActs(NamedTuple):
+class ReportedActs(NamedTuple):
     """What the program for acts noted, and by which signature it knows its triggers."""
 
     acts: list[NotedAct]
     signature: str
 
 
-def acts_of(payload: Payload) -> ToldActs | None:
+def acts_of(payload: Payload) -> ReportedActs | None:
     """Return what was done since the last time; None where no program for acts is installed."""
     own = _own(payload)
     if "triggers" not in own:
         return None
     noted = [_act_in(act) for act in _list(own.get("acts"))[:ACTS] if isinstance(act, Mapping)]
-    return ToldActs([act for act in noted if act.told_id and act.moment in MOMENTS], _text(own, "triggers"))
+    return ReportedActs([act for act in noted if act.told_id and act.moment in MOMENTS], _text(own, "triggers"))
 
 
 def _act_in(sent: Payload) -> NotedAct:

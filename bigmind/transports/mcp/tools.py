@@ -46,7 +46,7 @@ def list_tools(context: RequestContext, _: types.PaginatedRequestParams | None =
 
 
 def list_unchecked(toolsets: Collection[str]) -> types.ListToolsResult:
-    """List the tools of the requested toolsets, whoever asks: each call is checked all the same."""
+    """List the tools of the requested toolsets for any caller: each call is checked anyway."""
     return types.ListToolsResult(tools=[tool_of(one) for one in CATALOGUE.values() if one.is_listed_in(toolsets)])
 
 

@@ -1,4 +1,4 @@
-"""Replays past session starts: which company entries each would be told before a decision and after it."""
+"""Replays past session starts: which company entries each would receive before a decision and after it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -20,7 +20,7 @@ from knowledge.app_maps.argument_types import (
     LearntTable,
     LearntWorkflow,
     StoredEntity,
-    map_told,
+    read_reported_map,
 )
 from knowledge.app_maps.files.text import INDEX, OF_BUDIBASE, file_names
 from knowledge.parsers.reading import decode_text, read_bytes
@@ -317,7 +317,7 @@ class _Folder:
         """
         index = self._index_of(f"{folder}/")
         top = index.members(index.top, "the index", {"app", "tables", "defaults", "workflows"})
-        known = _with_app(index, top.get("app"), map_told(**{**values, "file": folder}))
+        known = _with_app(index, top.get("app"), read_reported_map(**{**values, "file": folder}))
         listed = [*listed, *self._tables_in(index, top.get("tables"), folder)]
         read = {
             path: _table_file(self.files[path], listed, self.notes)

@@ -70,7 +70,7 @@ def _conversation(bundle: Bundle, name: str) -> Iterator[Row]:
                 _note_conversation(transcript, payload)
             elif line.get("type") == "response_item":
                 transcript.events += _events(payload, line)
-                messages += _read_told(payload, line)
+                messages += _read_messages(payload, line)
             elif line.get("type") == "event_msg" and (prompt := _read_typed(payload, line)):
                 typed.append(prompt)
                 transcript.events.append(prompt)
@@ -105,7 +105,7 @@ def _read_typed(payload: Mapping[str, Any], line: Mapping[str, Any]) -> UserProm
     return UserPrompt(text, at(line)) if text else None
 
 
-def _read_told(payload: Mapping[str, Any], line: Mapping[str, Any]) -> Iterator[Event]:
+def _read_messages(payload: Mapping[str, Any], line: Mapping[str, Any]) -> Iterator[Event]:
     if payload.get("type") == "message" and payload.get("role") == "user":
         text = drop_private(text_of_blocks(payload.get("content"), "input_text"))[0].strip()
         if text and not text.startswith("<"):  # `<environment_context>`, `<user_instructions>`, `<hook_prompt …>`
