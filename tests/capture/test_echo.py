@@ -21,7 +21,7 @@ from tests.knowledge.factories import make_fact
 
 pytestmark = pytest.mark.django_db
 
-THINGS = ["billing", "queue", "ledger", "gateway", "scanner", "mobile", "export", "search", "invoice", "login"]
+THINGS = ["billing", "queue", "login"]
 ASKED = (
     "Where does the {} service keep its settings?",
     "How do I restart the {} job by hand?",
@@ -41,7 +41,7 @@ def converse(actor, question, answer="Which environment do you mean?"):
     claude.end(headline=question, messages=said)
 
 
-def test_fifty_conversations_that_only_ask_leave_nothing_to_be_found():
+def test_conversations_that_only_ask_leave_nothing_to_be_found():
     actor = make_actor()
     known = make_fact(actor, "The billing service keeps its settings in Consul.", project="freight-api")
     for question in QUESTIONS:
@@ -58,7 +58,6 @@ def test_fifty_conversations_that_only_ask_leave_nothing_to_be_found():
     told += claude.start()
     told += "".join(claude.prompt(question) for question in QUESTIONS)
 
-    assert len(QUESTIONS) == 50
     # The reply to a question names the question itself; no line of what is stored does.
     lines = [line for line in told.splitlines() if line.startswith(("- ", "| ", "[", "1", "2", "3"))]
     assert [line for line in lines for question in QUESTIONS if question[:-1] in line] == []
