@@ -27,7 +27,7 @@ SLOW_TESTS := $(foreach name,mcp_* oauth* *hostile floods fuzzing commands deplo
 	echoed_names api_pages pooled_connections,'*/transports/test_$(name).py') $(foreach name,sso* linear_time \
 	search_at_scale help_checks help_trees *hostile* seed_commands abstention minilm clients binding hooks_program \
 	deliveries_in_a_backlog scrub passport export_pages trial_kinds,'*/test_$(name).py')
-# Whole installations, floods, and what asks the same of every page, role, row or column. CI runs them after the others; ARGS of
+# Whole installations, floods, and what asks the same of every page, role, row or column. CI runs them with the others; ARGS of
 # `make test` may name them.
 LONG_TESTS := $(addprefix tests/,backup embedded growing scrub accounts/test_sso_served.py curation/test_deliveries_in_a_backlog.py \
 	knowledge/test_trial_kinds.py \
