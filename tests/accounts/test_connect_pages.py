@@ -12,8 +12,7 @@ from django.urls import reverse
 
 from accounts.authentication import authenticate_key
 from accounts.connecting.clients import command_for
-from accounts.connecting.config_locations import CLIENTS, PROGRAMS, client_called
-from accounts.connecting.rules import rules_in_file
+from accounts.connecting.config_locations import CLIENTS, client_called
 from accounts.connecting.server_config import ServerConfig
 from accounts.keys import revoke_key
 from accounts.models import ApiKey, User
@@ -111,22 +110,6 @@ def test_a_toolset_that_does_not_exist_is_refused_in_words(browser: Client) -> N
     assert "There is no toolset “everything”" in page.text
 
 
-def test_a_key_made_for_a_client_comes_in_place(browser: Client, ada: User) -> None:
-    made = browser.post(reverse("connect"), {"client": "cursor", "toolsets": ["core", "notes"]})
-    page = html.unescape(browser.get(made["Location"]).text)
-
-    (text,) = set(re.findall(r"bm_[0-9A-Za-z]{38}", page))
-    actor = authenticate_key(text)
-    assert actor.user == ada
-    assert actor.key is not None
-    assert actor.key.label == "Cursor"
-    assert actor.scopes == {"read", "write"}
-    assert f'"Authorization": "Bearer {text}"' in page
-    assert f"{URL}/mcp?toolsets=core,notes" in page
-    assert "bm_YOUR_KEY" not in page
-    assert re.search(r'id="cursor"\s+open', page)
-
-
 def test_no_key_is_made_for_a_client_nobody_knows(browser: Client) -> None:
     page = browser.post(reverse("connect"), {"client": "abacus"})
 
@@ -143,15 +126,6 @@ def test_at_work_a_key_made_here_ends_by_itself(browser: Client, settings: Any, 
     assert (ApiKey.objects.get().expires_at is not None) == ends
 
 
-def test_the_rules_name_operations_that_exist(browser: Client) -> None:
-    page = shown(browser)
-
-    assert rules_in_file().splitlines()[0] in page
-    named = set(re.findall(r"memory_\w+", rules_in_file()))
-    assert named
-    assert named <= CATALOGUE.keys()
-
-
 def test_the_page_waits_until_an_agent_has_called(browser: Client, ada: User) -> None:
     before = shown(browser)
     note_agent(ada, client_name="claude-code", client_version="2.4", host="atlas")
@@ -160,14 +134,6 @@ def test_the_page_waits_until_an_agent_has_called(browser: Client, ada: User) ->
     assert "Waiting for the first call" in before
     assert "Waiting for the first call" not in after
     assert "claude-code 2.4 on atlas" in after
-
-
-def test_one_command_stands_beside_what_can_be_pasted(browser: Client) -> None:
-    page = shown(browser, toolsets=["core", "notes"])
-
-    for program in PROGRAMS:
-        command = f'bigmind connect {program.slug} --url "{URL}" --key bm_YOUR_KEY --toolsets core,notes'
-        assert (command in page) == (program.configuration is not None)
 
 
 def test_on_the_machine_of_bigmind_the_command_needs_no_address_and_no_key() -> None:

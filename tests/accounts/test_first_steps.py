@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 from pydantic import SecretStr
 
 from accounts.connecting.clients import find_clients
@@ -101,25 +100,6 @@ def test_the_preview_is_what_colleagues_see_afterwards_and_not_now_shares_nothin
     assert "You have chosen" in client.get(WELCOME).text
 
 
-def test_everyone_in_a_company_is_asked_at_a_sign_in_until_they_answer(client: Client, newcomer: User) -> None:
-    newcomer.last_login = timezone.now()
-    newcomer.save()
-    make_session(make_agent(newcomer, "claude-code"), topics=["kafka"])
-    typed = {"username": "nia", "password": "a long enough password", "next": "/memory/"}
-    asked = client.post(reverse("sign-in"), typed).url
-    page = client.get(asked)
-
-    answered = client.post(asked, {"sections": ["who", "topics"], "in_directory": "on"})
-    client.logout()
-    again = client.post(reverse("sign-in"), typed).url
-
-    assert asked == "/u/nia/sharing/?next=%2Fmemory%2F"
-    assert [topic.name for topic in page.context["card"].topics] == ["kafka"]
-    assert "Not now: share nothing" in page.text
-    assert (answered.url, again) == ("/memory/", "/memory/")
-    assert search_directory(make_actor(), query="who worked on kafka?").items[0].username == "nia"
-
-
 def test_not_now_shares_nothing_and_is_an_answer(client: Client, newcomer: User) -> None:
     client.force_login(newcomer)
 
@@ -128,12 +108,6 @@ def test_not_now_shares_nothing_and_is_an_answer(client: Client, newcomer: User)
     assert answer.url == "/u/nia/"
     assert not asks_what_to_share(newcomer)
     assert "nia" not in [one.username for one in list_directory(make_actor()).items]
-
-
-def test_alone_nobody_is_asked_what_to_share(newcomer: User, settings: Any) -> None:
-    settings.BIGMIND_MODE = "personal"
-
-    assert not asks_what_to_share(newcomer)
 
 
 def test_a_curator_asks_everyone_who_has_not_chosen_once_a_month(client: Client, newcomer: User) -> None:
@@ -211,13 +185,3 @@ def test_clients_are_detected_only_where_the_browser_is_surely_on_this_machine(
 
     assert elsewhere == []
     assert here == ["claude-code", "codex"]
-
-
-def test_sharing_everything_by_default_is_said(client: Client, newcomer: User) -> None:
-    client.force_login(newcomer)
-
-    page = client.get(WELCOME).text
-
-    assert "Until you choose, they see what this BigMind shows of everyone: who you are" in page
-    assert {*first_steps_of(newcomer).done} == {False}
-    assert ProfileSection.TOPICS in page

@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from django.core import mail
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
@@ -15,7 +14,6 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.models import Invitation, Role, User
 from accounts.people.invitations import NewInvitation, accept_invitation, invite, list_invitations
-from accounts.services.mail import mail_invitation
 from bigmind.core.errors import Conflict, Forbidden, Invalid, NotFound
 from tests.embedded.instance import free_port
 from tests.factories import make_actor, make_user
@@ -197,19 +195,6 @@ def test_the_link_is_shown_once_and_it_is_said_that_no_mail_was_sent(client: Cli
     assert "no-store" in made["Cache-Control"]
     assert "ada@example.com" in listed.text
     assert link not in listed.text
-
-
-def test_an_invitation_is_sent_where_a_mail_server_is_configured(admin: Actor, settings: Any) -> None:
-    settings.EMAIL_HOST = "mail.example.com"
-    new = invite(admin, name="Ada & Co", email="ada@example.com")
-
-    told = mail_invitation(new)
-
-    (letter,) = mail.outbox
-    assert told == "It was sent to ada@example.com."
-    assert letter.to == ["ada@example.com"]
-    assert new.url in letter.body
-    assert "Hello Ada & Co," in letter.body
 
 
 def test_a_mail_server_that_is_away_is_said_and_the_link_is_there_all_the_same(

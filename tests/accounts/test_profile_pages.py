@@ -13,12 +13,11 @@ from accounts.models import Role, Sharing, User
 from accounts.people.profiles import update_profile
 from accounts.services.agents import note_agent
 from bigmind.environment.profile_sections import ProfileSection
-from knowledge.memory.facts import store_fact
 from knowledge.memory.upkeep import get_profile_url
 from knowledge.models import Session
 from knowledge.people.people_index import change_sharing
 from tests.curation.factories import approved_entry
-from tests.factories import make_actor, make_agent, make_user
+from tests.factories import make_agent, make_user
 from tests.knowledge.factories import make_session
 
 
@@ -61,37 +60,6 @@ def keep_all_to_oneself(user: User) -> None:
 
 def own_page(browser: Client) -> Any:
     return browser.get(reverse("profile", args=["ada"]))
-
-
-def test_the_page_says_who_somebody_is(browser: Client, ada: User) -> None:
-    update_profile(Actor.of(ada), role="Analyst", preferences="Poetical <science>", pinned_facts=["Knows Babbage."])
-
-    page = own_page(browser)
-
-    for words in ("Ada Lovelace", "curator", "here since", "Analyst", "Poetical &lt;science&gt;", "Knows Babbage."):
-        assert words in page.text
-    assert reverse("memory-profile") in page.text
-
-
-def test_it_lists_the_agents_that_act_for_somebody(browser: Client, ada: User) -> None:
-    note_agent(ada, client_name="claude-code", client_version="2.4", host="atlas")
-    note_agent(make_user("grace"), client_name="codex", host="secret-host")
-
-    page = own_page(browser)
-
-    assert "claude-code 2.4" in page.text
-    assert "atlas" in page.text
-    assert "secret-host" not in page.text
-
-
-def test_it_counts_what_is_remembered_of_this_person_alone(browser: Client, ada: User) -> None:
-    for actor, fact in ((Actor.of(ada), "One."), (Actor.of(ada), "Two."), (make_actor(), "Not hers.")):
-        store_fact(actor, category="decision", fact=fact)
-
-    page = own_page(browser)
-
-    assert page.context["page"].stats.facts == 2
-    assert "Not hers." not in page.text
 
 
 def test_who_shares_nothing_answers_like_one_that_does_not_exist(browser: Client) -> None:
@@ -232,17 +200,6 @@ def test_nobody_chooses_for_somebody_else(client: Client, ada: User) -> None:
     assert not Sharing.objects.filter(user=ada).exists()
 
 
-@pytest.mark.parametrize("sent", [{"sections": "everything"}, {"session_ids": "x"}])
-def test_a_choice_that_there_is_not_is_refused_beside_its_field(browser: Client, ada: User, sent: Any) -> None:
-    make_session(Actor.of(ada))
-
-    page = browser.post(reverse("profile-sharing", args=["ada"]), sent)
-
-    assert page.status_code == 200
-    assert page.context["form"].errors
-    assert not Sharing.objects.filter(user=ada).exists()
-
-
 def test_activity_is_a_table_that_says_each_day_in_words(browser: Client, ada: User) -> None:
     make_session(Actor.of(ada))
 
@@ -254,14 +211,6 @@ def test_activity_is_a_table_that_says_each_day_in_words(browser: Client, ada: U
     assert '<th scope="row">' in page.text
     assert f"{today.day} {today:%B}: 1" in page.text
     assert "Active on 1 day of the last 26 weeks, 1 thing in all." in page.text
-
-
-def test_a_badge_says_its_rule_and_its_day(browser: Client, ada: User) -> None:
-    make_session(Actor.of(ada))
-
-    page = own_page(browser)
-
-    assert "Had a first session. Earned on <time" in page.text
 
 
 def test_topics_lead_to_the_sessions_about_them(browser: Client, ada: User) -> None:
@@ -290,11 +239,3 @@ def test_the_address_that_agents_are_told_leads_here(client: Client, db: None, s
 
     assert page.status_code == 200
     assert username in page.text
-
-
-def test_without_a_profile_or_agents_it_says_what_to_do(browser: Client) -> None:
-    page = own_page(browser)
-
-    assert "Nothing yet." in page.text
-    assert "No agent has called yet" in page.text
-    assert reverse("connect") in page.text

@@ -14,11 +14,9 @@ from django.urls import reverse
 from pydantic import SecretStr
 
 from accounts.models import AuditEvent, SettingOverride
-from accounts.services.setting_overrides import change_setting, follow_overrides, list_settings, load_overrides
-from accounts.services.setting_overrides import reset_setting as reset
+from accounts.services.setting_overrides import change_setting, follow_overrides, load_overrides
 from bigmind.core.errors import Conflict, Forbidden, Invalid
 from bigmind.environment import Environment, environment
-from bigmind.environment.changeable import live_name
 from bigmind.environment.live_settings import live
 from tests.factories import make_actor, make_user, rest_for_an_hour
 
@@ -63,13 +61,6 @@ def test_every_setting_is_shown_and_no_secret_is(admin: Client, variables: pytes
     assert "planted" not in page
     assert settings.SECRET_KEY not in page
     assert os.environ["BIGMIND_DATABASE_URL"] not in page
-
-
-def test_what_is_live_is_read_live_by_its_name() -> None:
-    marked = {live_name(field) for field in Environment.model_fields.values() if live_name(field)}
-
-    assert len(marked) >= 10
-    assert [name for name in marked if not hasattr(settings, name)] == []
 
 
 def test_an_admin_confirms_changes_and_goes_back(
@@ -133,20 +124,6 @@ def test_the_environment_wins_and_the_page_says_so(admin: Client, variables: pyt
     assert "“7” was chosen on this page and does not count: the environment wins." in page
     with pytest.raises(Conflict, match="wins over this page"):
         change_setting(make_actor(admin=True), "rate_limit", "8")
-
-
-def test_a_search_finds_by_name_by_meaning_and_by_source() -> None:
-    actor = make_actor(admin=True)
-    change_setting(actor, "review_days", "9")
-
-    def names(**asked: str) -> list[str]:
-        return [one.name for group in list_settings(actor, **asked) for one in group.settings]
-
-    assert names(words="overdue curator") == ["review_days"]
-    assert names(source="page") == ["review_days"]
-    assert "home" in names(source="environment")
-    reset(actor, "review_days")
-    assert names(source="page") == []
 
 
 @pytest.mark.django_db(transaction=True)

@@ -47,20 +47,6 @@ def link_for(user: User) -> str:
     return reverse("sign-in-link", args=[make_sign_in_link(user)])
 
 
-def test_whoever_knows_the_password_is_signed_in(client: Client, ada: User) -> None:
-    page = sign_in(client)
-
-    assert is_signed_in(client)
-    assert page.status_code == 302
-    assert page["Location"] == "/welcome/"
-
-
-def test_the_case_of_the_user_name_does_not_matter(client: Client, ada: User) -> None:
-    sign_in(client, username="ADA")
-
-    assert is_signed_in(client)
-
-
 def test_a_wrong_password_is_told_in_words_and_the_user_name_stays(client: Client, ada: User) -> None:
     page = sign_in(client, password="wrong")
 
@@ -116,15 +102,6 @@ def test_the_session_gets_another_id_when_somebody_signs_in(client: Client, ada:
     assert client.session.session_key != before
 
 
-def test_signing_in_leads_to_the_page_that_was_wanted(client: Client, ada: User) -> None:
-    sent_away = client.get(reverse("keys"))
-    form = client.get(sent_away["Location"])
-
-    page = sign_in(client, next=form.context["next"])
-
-    assert page["Location"] == reverse("keys")
-
-
 @pytest.mark.parametrize(
     "elsewhere",
     [
@@ -147,25 +124,6 @@ def test_nobody_is_sent_to_another_site(client: Client, ada: User, elsewhere: st
 
     assert offered.context["next"] == again["Location"] == "/"
     assert page["Location"] == "/welcome/"
-
-
-def test_whoever_is_signed_in_is_not_asked_again(client: Client, ada: User) -> None:
-    client.force_login(ada)
-
-    page = client.get(SIGN_IN, {"next": reverse("keys")})
-
-    assert page.status_code == 302
-    assert page["Location"] == reverse("keys")
-
-
-def test_at_home_the_page_says_that_start_up_prints_a_link(client: Client, db: None, settings: Any) -> None:
-    settings.BIGMIND_MODE = "personal"
-
-    page = client.get(SIGN_IN)
-
-    assert "Each start of BigMind prints a link" in page.text
-    assert "bigmind sign_in_link" in page.text
-    assert "no-store" in page["Cache-Control"]
 
 
 def test_a_form_from_elsewhere_is_refused(ada: User) -> None:

@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.sessions.models import Session
 from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
@@ -12,7 +11,6 @@ from django.utils import timezone
 
 from accounts.models import SignIn, User
 from accounts.sign_in.sign_ins import browser_in_words
-from bigmind.observability.bounds import delete_past_bounds
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -106,14 +104,6 @@ def test_a_new_password_signs_out_elsewhere_and_the_list_says_so(ada: User) -> N
     assert not is_signed_in(elsewhere)
 
 
-def test_signing_out_takes_the_browser_off_the_list(ada: User) -> None:
-    here = sign_in()
-
-    here.post(reverse("sign-out"))
-
-    assert not SignIn.objects.exists()
-
-
 def test_when_it_was_seen_last_moves_once_a_minute_and_since_stays(ada: User) -> None:
     here, then = sign_in(), timezone.now() - timedelta(hours=1)
     SignIn.objects.update(since=then, last_seen=then)
@@ -147,16 +137,6 @@ def test_a_browser_may_call_itself_anything(ada: User) -> None:
 
     assert page.status_code == 200
     assert "<script>alert" not in page.text
-
-
-def test_expired_sessions_are_forgotten(ada: User) -> None:
-    sign_in()
-    Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
-
-    delete_past_bounds()
-
-    assert not Session.objects.exists()
-    assert not SignIn.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -95,21 +95,6 @@ def _table(app: str, table: str) -> str:
     return AppTable.objects.get(app__name=app, name=table).table_id
 
 
-def test_a_row_is_looked_for_where_the_request_says_and_known_from_then_on(world: Budibase, curator: Actor) -> None:
-    world.rows[_table("Fleet", "Suppliers")] = {"ro_x": {"Name": "Schäfer & Söhne", "Status": "ok"}}
-
-    found = resolve_name(curator, name="schäfer & söhne", request="mark the supplier Schäfer & Söhne in Fleet as paid")
-    calls = world.discovery
-    again = resolve_name(make_actor(), name="Schäfer & Söhne")
-
-    assert found.place
-    assert (found.status, found.place.row_id, found.place.table) == ("resolved", "ro_x", "Suppliers")
-    assert found.looked_in[0] == "Suppliers"
-    assert calls <= CALLS
-    assert again.place
-    assert (again.place.row_id, again.place.match_field, world.discovery) == ("ro_x", "Name", calls)
-
-
 @pytest.mark.parametrize(
     ("request_", "app", "table"),
     [
@@ -160,13 +145,6 @@ def test_where_only_habit_speaks_it_is_looked_for_and_then_the_user_is_asked(wor
     assert world.discovery == CALLS
     assert "Ask the user how it is spelled, or in which app and table it is" in unknown.next_step
     assert "query_records" not in unknown.next_step
-
-
-def test_a_name_that_stands_in_thirty_apps_is_not_told_thirty_times(world: Budibase, curator: Actor) -> None:
-    found = resolve_name(curator, name="Clients")
-
-    assert (found.status, len(found.candidates)) == ("ambiguous", 10)
-    assert "or one of 20 others (say `app`)" in found.next_step
 
 
 def test_a_slow_system_ends_the_search(world: Budibase, curator: Actor, monkeypatch: pytest.MonkeyPatch) -> None:

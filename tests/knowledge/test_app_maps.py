@@ -16,7 +16,6 @@ from knowledge.app_maps.reading import MAP_BYTES, get_app, list_apps
 from knowledge.app_maps.resolving import resolve_name
 from knowledge.app_maps.runs import bootstrap_apps, rebuild_app
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, Healing, Passage
-from knowledge.recall.semantic_search import semantic_search
 from tests.factories import make_actor
 from tests.lock_waits import wait_until_someone_waits
 
@@ -42,33 +41,10 @@ def _crm(**told):
     return _learn(tables=tables, entities=[_row("Elicit")], **told)
 
 
-@pytest.mark.parametrize("name", ["Elicit", "ELICIT", " elicit ", "e-licit", "Eli cit"])
-def test_a_name_is_found_whatever_its_case_and_spacing(name):
-    _crm()
-
-    assert resolve_name(make_actor(), name=name).place.row_id == "ro_1"
-
-
-@pytest.mark.parametrize("app", ["CRM", "crm", "Client-Management", "app_crm"])
-def test_an_app_is_found_by_name_alias_and_id(app):
-    _crm(aliases=["client management"])
-
-    assert resolve_name(make_actor(), name="Elicit", app=app).place.app == "CRM"
-
-
 def test_names_that_differ_by_a_sign_are_two():
     _learn(entities=[_row("C", "ro_c"), _row("C++", "ro_cpp"), _row("C#", "ro_cs")])
 
     assert resolve_name(make_actor(), name="c++").place.row_id == "ro_cpp"
-
-
-def test_a_table_and_an_app_are_resolved_too():
-    _crm()
-    actor = make_actor()
-
-    assert resolve_name(actor, name="clients").place.table_id == "ta_1"
-    assert resolve_name(actor, name="ta_1").fields["Status"] == {"type": "options", "values": ["Active", "Lead"]}
-    assert resolve_name(actor, name="crm").place.kind == "app"
 
 
 def test_an_unknown_name_says_what_looks_like_it_and_never_invents():
@@ -226,15 +202,6 @@ def test_a_table_and_an_app_that_were_renamed_outside_keep_their_map():
     assert resolve_name(make_actor(), name="crm").place.app == "Sales"
 
 
-def test_what_is_learnt_is_found_by_search():
-    _crm(workflows=[{"name": "add_comment", "trigger": "add comment on [entity]"}])
-
-    found = semantic_search(make_actor(), query="Elicit row in Clients")
-
-    assert found.items[0].title == "CRM › Clients › Elicit"
-    assert {one.kind for one in found.items} >= {"app_entity", "app_table"}
-
-
 def test_secrets_are_refused_in_what_everybody_reads():
     with pytest.raises(Invalid, match="secret"):
         _learn(
@@ -285,15 +252,6 @@ def test_a_member_who_finds_a_table_gone_warns_others_and_deletes_nothing():
     _crm()
     assert "reported gone" not in resolve_name(make_actor(), name="Elicit").next_step
     assert Healing.objects.get().outcome == "reported"
-
-
-def test_a_curator_who_finds_a_table_gone_forgets_it_with_its_rows():
-    _crm()
-
-    told = report_failure(make_actor(curator=True), app="CRM", failure="table_gone", table="ta_1", outcome="not_found")
-
-    assert told.status == "forgotten"
-    assert not AppEntity.objects.exists()
 
 
 def test_a_row_without_a_field_to_find_it_by_is_looked_for_by_the_primary_field():

@@ -16,13 +16,13 @@ from knowledge.app_maps.connectors import connector_called, web_api
 from knowledge.app_maps.healing import report_failure
 from knowledge.app_maps.import_export import import_maps
 from knowledge.app_maps.learning import learn_app
-from knowledge.app_maps.reading import get_app, list_apps
+from knowledge.app_maps.reading import list_apps
 from knowledge.app_maps.resolving import resolve_name
 from knowledge.app_maps.runs import bootstrap_apps, cancel_run, carry_on_runs, rebuild_app, resume_run
 from knowledge.models import App, AppEntity, AppRun, AppTable, Healing, RunState
 from knowledge.tasks import carry_on_app_runs
 from tests.factories import make_actor
-from tests.knowledge.budibase_server import ACME, BILLING, CLIENTS, CRM, ELICIT, KEY, Answer, Budibase
+from tests.knowledge.budibase_server import ACME, CLIENTS, CRM, ELICIT, KEY, Answer, Budibase
 
 pytestmark = pytest.mark.django_db
 
@@ -146,37 +146,6 @@ def test_a_row_that_moved_is_healed_by_bigmind_itself(budibase: Budibase, curato
     assert Healing.objects.get().by_connector == "budibase"
 
 
-def test_a_row_that_is_there_after_all_stays(budibase: Budibase, curator: Actor) -> None:
-    _mapped(curator)
-
-    told = report_failure(curator, app="CRM", failure="row_gone", entity="Elicit", failed_id=ELICIT)
-
-    assert told.status == "unchanged"
-    assert resolve_name(curator, name="Elicit").place.row_id == ELICIT  # type: ignore[union-attr]
-
-
-def test_a_row_that_was_deleted_outside_is_forgotten(budibase: Budibase, curator: Actor) -> None:
-    _mapped(curator)
-    del budibase.rows[CLIENTS][ELICIT]
-
-    told = report_failure(curator, app="CRM", failure="row_gone", entity="Elicit")
-
-    assert told.status == "forgotten"
-    assert resolve_name(curator, name="Elicit").status == "unknown"
-
-
-def test_of_several_rows_the_user_is_asked(budibase: Budibase, curator: Actor) -> None:
-    _mapped(curator)
-    del budibase.rows[CLIENTS][ELICIT]
-    budibase.rows[CLIENTS] |= {f"ro_{n}": {"Name": "Elicit", "Notes": f"No. {n}"} for n in (1, 2)}
-
-    told = report_failure(curator, app="CRM", failure="row_gone", entity="Elicit")
-
-    assert told.status == "choose"
-    assert [one["row_id"] for one in told.candidates] == ["ro_1", "ro_2"]
-    assert AppEntity.objects.filter(name="Elicit").exists()
-
-
 def test_what_tells_several_rows_apart_is_said(budibase: Budibase, curator: Actor) -> None:
     _mapped(curator)
     del budibase.rows[CLIENTS][ELICIT]
@@ -265,48 +234,6 @@ def _rename(budibase: Budibase, old: str, new: str, **more: Any) -> None:
             row[new] = row.pop(old)
 
 
-def test_a_field_that_is_renamed_beyond_doubt_is_renamed_in_the_workflows_that_name_it(budibase: Budibase) -> None:
-    actor = make_actor()
-    _mapped(actor)
-    carry_out(learn_app, actor, {"app": "CRM", "workflows": [{**NOTE, "table": "Clients"}]})
-    _rename(budibase, "Notes", "Note")
-
-    told = report_failure(actor, app="CRM", failure="schema_changed", table="Clients")
-    way = resolve_name(actor, name="Elicit", request=REQUEST).workflows[0]
-
-    assert (way.field, way.steps, way.fits, way.problem) == ("Note", "append to Note", True, "")
-    assert [(one.name, one.field) for one in told.workflows] == [("add_comment", "Note")]
-    assert "workflows mended add_comment" in Healing.objects.get().found
-
-
-@pytest.mark.parametrize("table", ["Clients", ""])
-def test_a_workflow_whose_field_may_be_another_one_now_is_flagged_until_someone_says(
-    budibase: Budibase, table: str
-) -> None:
-    actor = make_actor()
-    _mapped(actor)
-    carry_out(learn_app, actor, {"app": "CRM", "workflows": [{**NOTE, "table": table}]})
-    _rename(budibase, "Notes", "Remarks")
-
-    told = report_failure(actor, app="CRM", failure="schema_changed", table="Clients")
-    found = resolve_name(actor, name="Elicit", request=REQUEST)
-    read = get_app(actor, app="CRM").yaml
-    carry_out(
-        learn_app,
-        actor,
-        {"app": "CRM", "workflows": [{**NOTE, "table": table, "field": "Remarks", "steps": "append to Remarks"}]},
-    )
-    after = resolve_name(actor, name="Elicit", request=REQUEST)
-
-    assert "add_comment names the field Notes, which is gone; it may be Remarks now" in told.next_step
-    assert [(way.name, way.fits) for way in found.workflows] == [("add_comment", False)]
-    assert found.workflows[0].problem == "names the field Notes, which is gone; it may be Remarks now"
-    assert "Careful: the workflow add_comment names the field Notes" in found.next_step
-    assert "# careful: add_comment names the field Notes, which is gone" in read
-    assert [(way.field, way.fits, way.problem) for way in after.workflows] == [("Remarks", True, "")]
-    assert "Careful" not in after.next_step
-
-
 def test_fields_that_are_renamed_at_once_are_told_apart_by_their_names(budibase: Budibase) -> None:
     actor = make_actor()
     schema = budibase.tables[CRM][0]["schema"]
@@ -339,19 +266,6 @@ def test_a_workflow_that_names_a_field_in_its_steps_alone_is_flagged_and_cleared
 
     assert (gone.fits, gone.problem) == (False, "names the field Notes, which is gone")
     assert (back.fits, back.problem) == (True, "")
-
-
-def test_a_workflow_of_no_table_keeps_a_field_that_another_table_still_has(budibase: Budibase) -> None:
-    actor = make_actor()
-    _mapped(actor)
-    ways = [{"name": "set_status", "trigger": "mark [entity]", "field": "Status"}]
-    carry_out(learn_app, actor, {"app": "CRM", "entities": [{"name": "Site", "table": "Projects"}], "workflows": ways})
-    _rename(budibase, "Status", "State")
-    report_failure(actor, app="CRM", failure="schema_changed", table="Clients")
-
-    for name, fits in (("Elicit", False), ("Site", True)):
-        way = resolve_name(actor, name=name, request=f"mark {name}").workflows[0]
-        assert (way.field, way.fits) == ("Status", fits)
 
 
 def test_reading_everything_again_flags_workflows_too(budibase: Budibase, curator: Actor) -> None:
@@ -404,16 +318,6 @@ FILES = {
 }
 
 
-def test_maps_of_the_server_in_the_settings_are_read_and_healed_by_it(budibase: Budibase, curator: Actor) -> None:
-    url = budibase.url.replace("http://127", "HTTP://127") + "/"
-    import_maps(curator, files={path: text.replace("{url}", url) for path, text in FILES.items()})
-
-    healed = report_failure(curator, app="CRM", failure="row_gone", entity="Elicit", failed_id="ro_old")
-
-    assert App.objects.get().connector == "budibase"
-    assert (healed.status, healed.place.row_id) == ("healed", ELICIT)  # type: ignore[union-attr]
-
-
 @pytest.mark.parametrize("connector", ["", "    connector: budibase\n"])
 def test_of_another_server_nothing_is_asked_and_nothing_forgotten(
     budibase: Budibase, curator: Actor, connector: str
@@ -439,26 +343,6 @@ def test_an_app_that_came_back_under_another_id_is_found_by_its_name(budibase: B
 
     assert told.status == "healed"
     assert App.objects.get(name="CRM").app_id == "app_restored"
-
-
-def test_building_anew_forgets_what_is_gone_and_finds_what_moved(budibase: Budibase, curator: Actor) -> None:
-    _mapped(curator)
-    budibase.tables[CRM].pop()
-    budibase.rows[CLIENTS]["ro_new"] = budibase.rows[CLIENTS].pop(ELICIT)
-    del budibase.rows[CLIENTS][ACME]
-
-    begun = rebuild_app(curator, app="CRM")
-    carry_on_runs()
-
-    assert begun.run is not None
-    assert list(AppEntity.objects.values_list("name", "row_id")) == [("Elicit", "ro_new")]
-    assert list(AppTable.objects.filter(app__name="CRM").values_list("name", flat=True)) == ["Clients"]
-    assert sorted(Healing.objects.values_list("subject", "outcome")) == [
-        ("Clients › Acme Corp", "forgotten"),
-        ("Clients › Elicit", "found"),
-        ("Projects", "forgotten"),
-    ]
-    assert AppRun.objects.get(purpose="rebuild").total == 3
 
 
 def test_whoever_is_no_curator_any_more_does_not_resume_a_rebuilding(budibase: Budibase, curator: Actor) -> None:
@@ -495,14 +379,3 @@ def test_a_rebuilding_stops_when_its_curator_is_none_any_more_and_another_can_go
 def _demoted(actor: Actor) -> Actor:
     User.objects.filter(pk=actor.user.pk).update(role=Role.MEMBER)
     return Actor.of(User.objects.get(pk=actor.user.pk))
-
-
-def test_a_name_that_cannot_be_stored_stops_nothing(budibase: Budibase) -> None:
-    budibase.apps.append({"_id": "app_odd", "name": "Odd\u202e\nname" + "x" * 300})
-    budibase.tables["app_odd"] = []
-
-    bootstrap_apps(make_actor(), connector="budibase")
-    carry_on_runs()
-
-    assert AppRun.objects.get().state == RunState.DONE
-    assert App.objects.filter(app_id__in=[BILLING, "app_odd"]).count() == 2

@@ -13,19 +13,6 @@ CONSOLE = Path(__file__).parent / "consoles" / "OperatorConsole.tsx"
 
 
 @pytest.mark.django_db
-def test_a_console_is_imported_once_however_often():
-    curator = make_actor(curator=True)
-    drafts = generate_from_typescript(CONSOLE.read_text(), CONSOLE.name).drafts
-
-    first = import_references(curator, collection="quay", drafts=drafts, source=CONSOLE.name, complete=True)
-    second = import_references(curator, collection="quay", drafts=drafts, source=CONSOLE.name, complete=True)
-
-    assert (first.added, first.changed, first.removed) == (len(drafts), 0, 0)
-    assert (second.added, second.changed, second.removed, second.unchanged) == (0, 0, 0, len(drafts))
-    assert first.troubles == []
-
-
-@pytest.mark.django_db
 def test_a_command_of_a_console_is_found_by_its_other_spelling_and_an_invented_one_is_not():
     curator = make_actor(curator=True)
     drafts = generate_from_typescript(CONSOLE.read_text(), CONSOLE.name).drafts

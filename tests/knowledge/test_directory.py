@@ -13,7 +13,7 @@ from accounts.actor import Actor
 from accounts.models import Agent, Sharing, User
 from accounts.people.profiles import update_profile
 from bigmind.environment.profile_sections import ProfileSection
-from knowledge.context.sessions import correct_session, end_session, erase_session, start_session
+from knowledge.context.sessions import correct_session, erase_session
 from knowledge.indexing.embedding import embed_pending
 from knowledge.memory.archive import restore, set_aside
 from knowledge.models import Kind, Passage, Session
@@ -152,17 +152,6 @@ def test_somebody_is_found_by_a_topic_a_headline_and_a_contribution_and_the_answ
     assert all("payment" in one.reasons[0].matched[0] for one in experts.items)
 
 
-def test_somebody_is_found_by_meaning_too(ada: Actor, reader: Actor) -> None:
-    worked_on(ada, "Nothing to see", "kubernetes-clusters")
-    share(ada, ProfileSection.TOPICS)
-    embed_pending()
-
-    experts = search_directory(reader, query="cluster of kubernetes machines")
-
-    assert [one.username for one in experts.items] == ["ada"]
-    assert not experts.fallback
-
-
 @pytest.mark.parametrize(
     "hidden",
     [
@@ -223,15 +212,6 @@ def test_without_who_somebody_is_nothing_else_is_shown(ada: Actor, reader: Actor
 
     assert list(listed(reader)) == ["reader"]
     assert found(reader, "payments") == []
-
-
-def test_what_ends_later_is_found_as_well(ada: Actor, reader: Actor) -> None:
-    share(ada, ProfileSection.TOPICS)
-    session = start_session(ada).session
-
-    end_session(ada, session_id=str(session.pk), one_liner="Payments moved", topics=["payments"])
-
-    assert found(reader, "payments") == ["ada"]
 
 
 def test_a_session_set_aside_or_erased_finds_nobody(ada: Actor, reader: Actor) -> None:

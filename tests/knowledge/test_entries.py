@@ -267,17 +267,6 @@ def test_a_search_that_finds_nothing_names_what_there_is():
     assert hopeless.did_you_mean == []
 
 
-def test_a_search_keeps_to_the_tokens_it_may_cost():
-    actor = make_actor()
-    for number in range(5):
-        _add(actor, f"{ROUTES} {KEYS} ({number})")
-
-    found = search_entries(actor, query="routes", max_tokens=300)
-
-    assert 0 < len(found.items) < 5
-    assert (found.total, found.left) == (5, 5 - len(found.items))
-
-
 def test_a_search_that_found_something_tells_it_whatever_it_may_cost():
     actor = make_actor()
     _add(actor, f"{KEYS} " * 100 + ROUTES)

@@ -13,7 +13,6 @@ from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from bigmind.text.token_counts import count_tokens
 from knowledge.context.sessions import end_session, start_session
 from knowledge.exposures.insights import look_at_knowledge, look_at_use
 from knowledge.kb.company import search_global
@@ -52,15 +51,6 @@ def _called(actor: Actor, operation: str = "memory_list_facts", *, outcome: str 
 
 def _agent(name: str = "claude-code") -> Actor:
     return make_agent(make_user(), name)
-
-
-def test_a_call_is_kept_with_the_tokens_that_its_agent_read():
-    agent = _agent()
-    make_fact(agent, "Prefers pytest.")
-
-    told = perform(CATALOGUE["memory_list_facts"], agent, {}, transport="mcp")
-
-    assert Call.objects.get().tokens == count_tokens(told.markdown()) > 0
 
 
 def test_what_a_program_fetches_is_not_counted():

@@ -5,8 +5,6 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from accounts.actor import Actor
-from accounts.keys import create_key, rotate_key
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from knowledge.memory.archive import set_aside
 from knowledge.memory.notes import delete_note, get_notes, note_domains, rename_note, set_note
@@ -108,16 +106,6 @@ def test_a_search_within_a_domain_returns_the_best_of_that_domain():
 
     assert [hit.title for hit in hits.items] == ["general/k"]
     assert hits.total == 1
-
-
-def test_notes_survive_the_rotation_of_the_key():
-    actor = make_actor()
-    key = create_key(actor.user).key
-    set_note(Actor.of(actor.user, key=key), domain="email", key="k", content="Text")
-
-    new = rotate_key(key)
-
-    assert [n.content for n in get_notes(Actor.of(actor.user, key=new.key)).items] == ["Text"]
 
 
 def test_a_note_set_aside_is_never_overwritten_and_says_how_to_bring_it_back():

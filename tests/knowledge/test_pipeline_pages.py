@@ -8,7 +8,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from knowledge.embeddings.circuit import FAILURES, Circuit
-from knowledge.embeddings.pace import note_pace
 from knowledge.indexing.embedding import AGAIN, active_space, embed_pending, progress, start_again, stop_rebuild
 from knowledge.kb.entries import add_entry
 from knowledge.models import CachedVector, EmbeddingSpace, Kind, Passage, PassageVector
@@ -131,17 +130,6 @@ def test_failures_are_retried_now(client, admin):
     assert progress().waiting == 0
 
 
-def test_a_text_that_failed_when_it_was_made_again_is_retried_too(client, admin):
-    _stored(1)
-    PassageVector.objects.update(trouble=REFUSED, not_before=timezone.now() + timedelta(days=1))
-
-    shown = client.get(reverse("embeddings"))
-    client.post(reverse("embeddings-retry"))
-
-    assert _space(shown).failed == 1
-    assert embed_pending() == 1
-
-
 def test_an_embedder_that_was_left_alone_is_asked_again_on_retry(client, admin):
     _stored(1)
     circuit = Circuit(active_space().name)
@@ -262,18 +250,6 @@ def test_an_embedder_that_is_not_configured_is_told_and_the_page_stands(client, 
     assert "There is no embedding provider &#x27;nonsense&#x27;" in page.text
     assert _space(page).total == 1
     assert refused.status_code == 409
-
-
-def test_the_page_says_what_waits_of_each_kind_and_when_it_is_done(client, admin):
-    _stored(2)
-    index_new(Kind.REFERENCE, [Indexed(n, f"GET /cranes/{n}", "") for n in range(40)], owner=None)
-    note_pace(active_space().name, 20)
-
-    page = client.get(reverse("embeddings"))
-
-    assert [(one.label, one.count) for one in _space(page).kinds] == [("Reference", 40)]
-    assert 1 <= _space(page).minutes_left <= 2
-    assert f"About {_space(page).minutes_left} minute" in page.text
 
 
 def test_what_waits_of_an_import_is_cancelled_and_taken_up_again(client, admin):

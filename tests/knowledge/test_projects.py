@@ -44,15 +44,3 @@ def test_a_fact_about_the_work_belongs_to_the_project_of_its_session_and_the_rep
 
     assert Fact.objects.get().project == "freight-api"
     assert "project freight-api" in reply
-
-
-@pytest.mark.parametrize(
-    "told", [{"category": "preference"}, {"category": "identity"}, {"category": "codebase", "project": "everywhere"}]
-)
-def test_a_fact_about_the_user_or_about_everything_belongs_to_no_project(actor, told):
-    _do(actor, "memory_start_session", project="freight-api")
-
-    reply = _do(actor, "memory_store_fact", fact="Prefers tabs.", **told).markdown()
-
-    assert Fact.objects.get().project == ""
-    assert "no project" in reply

@@ -239,12 +239,6 @@ def test_a_drift_is_decided_by_writing_what_is_right(client, curator, drift):
     assert drift.decision == "edited"
 
 
-def test_curators_see_on_every_page_that_something_is_to_decide(client, curator, drift):
-    client.force_login(curator.user)
-
-    assert "1 to decide" in client.get(reverse("home")).text
-
-
 def test_coverage_tells_what_was_looked_up_of_three_others_only(client, curator, helios, settings):
     settings.BIGMIND_MODE = "team"
     client.force_login(curator.user)
