@@ -62,15 +62,16 @@ class FixedQuery:
         build: Returns the query for these values. Each must reach the SQL as it is: not within a pattern of LIKE, a
             list of IN, or a LIMIT; but a slice may begin at one. The present moment must be one of them.
         joins_in_order: Whether the tables are best read in the order in which the query names them.
+        keeps_plan: Whether sessions of PostgreSQL keep its plan. Searches are faster without (decision 91).
     """
 
-    def __init__(self, build: Build, *, joins_in_order: bool = False) -> None:
-        self._compiled = load_once(partial(_Compiled, build, JOINS_IN_ORDER if joins_in_order else ""))
+    def __init__(self, build: Build, *, joins_in_order: bool = False, keeps_plan: bool = True) -> None:
+        self._compiled = load_once(partial(_Compiled, build, JOINS_IN_ORDER if joins_in_order else "", keeps_plan))
 
     def __call__(self, *values: Any) -> list[Any]:
         return self._compile(values).rows(values)
 
-    def statement(self, *values: Any) -> tuple[Repeated, tuple[Any, ...]]:
+    def statement(self, *values: Any) -> tuple[str, tuple[Any, ...]]:
         """Return the SQL for these values, with its parameters, and ask nothing."""
         made = self._compile(values)
         return made.sql, made.parameters(values)
@@ -105,7 +106,7 @@ class _Empty:
 class _Compiled:
     """One form of a query: its SQL, and where each of its parameters comes from."""
 
-    def __init__(self, build: Build, prefix: str, *form: Any) -> None:
+    def __init__(self, build: Build, prefix: str, keeps_plan: bool, *form: Any) -> None:
         marks = {at: _MARKS[kind](at) for at, kind in enumerate(form) if isinstance(kind, type)}
         self._queryset = build(
             *(one.kind() if isinstance(one, _Empty) else marks.get(at, one) for at, one in enumerate(form))
@@ -124,7 +125,8 @@ class _Compiled:
             self._constants.append(None)
             used.add(begins)
         self._sources = [(place, source) for place, source in enumerate(sources) if source]
-        self.sql = Repeated(f"{prefix}{sql}", tuple(place for place, _ in self._sources))
+        sql = f"{prefix}{sql}"
+        self.sql = Repeated(sql, tuple(place for place, _ in self._sources)) if keeps_plan else sql
         if missing := marks.keys() - used:
             raise TypeError(f"values {sorted(missing)} do not reach the statement as they are")
 

@@ -97,6 +97,11 @@ def session_at_work(actor: Actor) -> Session | None:
     return None
 
 
+def open_sessions_of(user_id: UUID, binding: str) -> QuerySet[Session]:
+    """Return the open sessions of a conversation or connection, the newest first."""
+    return _of_binding(Session.objects.of(user_id).open(), user_id, binding)
+
+
 def session_of_agent(actor: Actor) -> Session | None:
     """Return the open session that an agent works in; a page has none."""
     found = _find(actor) if actor.is_agent else None

@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet, Subquery
 from django.utils import timezone
 from pgvector.django import CosineDistance
 from pydantic import Field
@@ -24,11 +25,13 @@ from accounts.models import User
 from bigmind.core.argument_types import Offset, RowId
 from bigmind.core.errors import NotFound
 from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
+from bigmind.database.fixed_queries import FixedQuery
 from bigmind.database.pagination import Page
 from bigmind.database.rls import rls_bypass
 from bigmind.environment.live_settings import live
 from bigmind.privacy.screening import find_secrets
 from bigmind.text.hygiene import digest, one_line
+from knowledge.conversation.current_sessions import open_sessions_of
 from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.kinds import SHARED
 from knowledge.models import QUESTION_CHARS, Gap, GapState, Passage, UnansweredQuestion
@@ -99,12 +102,19 @@ def _is_near(item: Finding) -> bool:
     return words >= WORDS_ALONE if item.vector is None else item.vector + WORDS_COUNT * words >= FAR
 
 
-def was_asked_in_vain(actor: Actor, query: str, *, since: datetime) -> bool:
-    """Whether the user's agents asked this since then, in these words, and found nothing."""
-    asked = UnansweredQuestion.objects.filter(
-        user=actor.user, digest=_digest_of(query), last_asked__gte=since, answered_at=None
-    )
-    return asked.exists()
+def was_asked_in_vain(actor: Actor, query: str) -> bool:
+    """Whether the user's agents asked this in these words during the actor's session, and found nothing."""
+    key, bindings = _digest_of(query), (actor.conversation, actor.connection)
+    return any(binding and _ASKED_IN_VAIN(actor.user.pk, binding, key) for binding in bindings)
+
+
+def _asked_in_vain(user_id: UUID, binding: str, key: str) -> QuerySet[Any, Any]:
+    open_since = open_sessions_of(user_id, binding).values("started_at")[:1]
+    asked = UnansweredQuestion.objects.filter(user=user_id, digest=key, answered_at=None)
+    return asked.filter(last_asked__gte=Subquery(open_since)).values_list("pk")
+
+
+_ASKED_IN_VAIN = FixedQuery(_asked_in_vain, keeps_plan=False)
 
 
 def list_gaps(

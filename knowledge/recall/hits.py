@@ -6,13 +6,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import Func, QuerySet, TextField
 from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.handles import handle_of
+from bigmind.database.replicas import read_cursor
 from bigmind.text.periods import Period
 from knowledge.argument_types import Relevance
-from knowledge.conversation.current_sessions import session_at_work
 from knowledge.exposures.gaps import was_asked_in_vain
 from knowledge.exposures.ledgers import settle
 from knowledge.kinds import KINDS, STATEMENTS
@@ -165,8 +167,7 @@ def has_asked(actor: Actor, query: str) -> bool:
     if not actor.is_agent:
         return False
     settle(actor)
-    session = session_at_work(actor)
-    return session is not None and was_asked_in_vain(actor, query, since=session.started_at)
+    return was_asked_in_vain(actor, query)
 
 
 def findings(
@@ -280,7 +281,15 @@ def _reckoning(finding: Finding) -> Reckoning:
 
 def names_for(actor: Actor, things: Things) -> list[str]:
     """Return names that the actor may see: their topics and note keys, the tags of shared entries."""
-    topics = Session.objects.of(actor.user).in_view().newest_first().values_list("topics", flat=True)[:SUGGEST_FROM]
-    keys = Note.objects.of(actor.user).current().values_list("key", flat=True)[:SUGGEST_FROM]
-    tags = Entry.objects.exclude(tags=[]).values_list("tags", flat=True)[:SUGGEST_FROM] if Kind.ENTRY in things else []
-    return [*(topic for row in (*topics, *tags) for topic in row), *keys]
+    key = Func("key", template="ARRAY[%(expressions)s]::text[]", output_field=ArrayField(TextField()))
+    names: list[QuerySet[Any, Any]] = [
+        Session.objects.of(actor.user).in_view().newest_first().values_list("topics")[:SUGGEST_FROM],
+        Note.objects.of(actor.user).current().annotate(names=key).values_list("names")[:SUGGEST_FROM],
+        *([Entry.objects.exclude(tags=[]).values_list("tags")[:SUGGEST_FROM]] if Kind.ENTRY in things else []),
+    ]
+    parts = [one.query.sql_with_params() for one in names]
+    with read_cursor() as cursor:
+        cursor.execute(
+            " UNION ALL ".join(f"({text})" for text, _ in parts), [value for _, values in parts for value in values]
+        )
+        return [name for (some,) in cursor.fetchall() for name in some]

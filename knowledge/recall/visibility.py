@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any
+from uuid import UUID
 
 from django.db.models import QuerySet
 
 from accounts.models import User
+from bigmind.database.fixed_queries import FixedQuery
 from bigmind.text.periods import Period
 from knowledge.kinds import KINDS, MemoryKind
 from knowledge.search.findings import Finding
@@ -33,15 +36,21 @@ def visible_things(
     """
     wanted = list(tags)
     asked = [kind for kind in kinds if KINDS[kind].tags or not wanted]
-    return _Visible(asked, lambda kind: _filter(KINDS[kind], user, wanted, since, before, then, only_then))
+    reader = None if wanted or since or before or then else user
+    return _Visible(asked, lambda kind: _filter(KINDS[kind], user, wanted, since, before, then, only_then), reader)
 
 
 class _Visible(Mapping[str, QuerySet[Any]]):
-    """Rows of several kinds. Those of a kind are put together when someone asks for them: a search asks for few."""
+    """Rows of several kinds. Those of a kind are put together when someone asks for them: a search asks for few.
 
-    def __init__(self, kinds: Iterable[str], make: Callable[[str], QuerySet[Any]]) -> None:
+    Args:
+        reader: Who sees them, where they are all that this person may see.
+    """
+
+    def __init__(self, kinds: Iterable[str], make: Callable[[str], QuerySet[Any]], reader: User | None = None) -> None:
         self._made: dict[str, QuerySet[Any] | None] = dict.fromkeys(kinds)
         self._make = make
+        self.reader = reader
 
     def __getitem__(self, kind: str) -> QuerySet[Any]:
         made = self._made[kind]
@@ -58,18 +67,28 @@ class _Visible(Mapping[str, QuerySet[Any]]):
 
 def read_things(findings: Iterable[Finding], things: Things) -> dict[tuple[str, str], Any]:
     """Read what was found, by kind and id."""
-    found = list(findings)
-    return {
-        (kind, str(row.pk)): row for kind in {finding.kind for finding in found} for row in _rows(kind, found, things)
-    }
+    ids: dict[str, list[Any]] = {}
+    for finding in findings:
+        ids.setdefault(finding.kind, []).append(KINDS[finding.kind].read_id(finding.source_id))
+    return {(kind, str(row.pk)): row for kind, some in ids.items() for row in _rows(kind, some, things)}
 
 
-def _rows(kind: str, found: Iterable[Finding], things: Things) -> QuerySet[Any]:
-    return things[kind].filter(pk__in=_ids(kind, found))
+def _rows(kind: str, ids: list[Any], things: Things) -> Iterable[Any]:
+    reader = things.reader if isinstance(things, _Visible) else None
+    if reader is None or KINDS[kind].lapses:
+        return things[kind].filter(pk__in=ids)
+    return _query_of(kind)(ids) if KINDS[kind].is_shared else _query_of(kind)(ids, reader.pk)
 
 
-def _ids(kind: str, found: Iterable[Finding]) -> list[Any]:
-    return [KINDS[kind].read_id(finding.source_id) for finding in found if finding.kind == kind]
+@cache
+def _query_of(kind: str) -> FixedQuery:
+    """Return the query for things of a kind by their ids. What lapses has none: it depends on the moment."""
+    visible = KINDS[kind].visible
+
+    def build(ids: list[Any], user_id: UUID | None = None) -> QuerySet[Any]:
+        return visible(User(pk=user_id)).filter(pk__any_of=ids)
+
+    return FixedQuery(build, keeps_plan=False)
 
 
 def _filter(

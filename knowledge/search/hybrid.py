@@ -16,7 +16,7 @@ from bigmind.database.replicas import read_alias, read_cursor
 from knowledge.search.candidates import Found, find_candidates
 from knowledge.search.filters import Filters, Sql, join_filters
 from knowledge.search.findings import Findings, read_findings
-from knowledge.search.indexes import scopes_of
+from knowledge.search.indexes import INDEXES, scopes_of
 from knowledge.search.question import SearchQuestion, understand
 from knowledge.search.ranking import Ranked, Texts, rank
 from knowledge.search.retrievers import MOST_COUNTED, alternatives, tune
@@ -90,11 +90,11 @@ def cosines_each(query: str, *, owner: User, filters: Iterable[Filters], limit: 
 
 
 @contextmanager
-def _short_queries() -> Iterator[None]:
+def _short_queries() -> Iterator[dict[str, float]]:
     database = read_alias()
     begins_here = not connections[database].in_atomic_block
-    with transaction.atomic(using=database, savepoint=False), tune(_SHORT, ends_with_transaction=begins_here):
-        yield
+    with transaction.atomic(using=database, savepoint=False), tune(_SHORT, INDEXES, is_left=begins_here) as indexes:
+        yield indexes
 
 
 @contextmanager
@@ -105,8 +105,8 @@ def _rank_question(
     started = perf_counter()
     question, filters = understand(query, owner=owner, **asked), join_filters(each)
     embedding = perf_counter() - started
-    with _short_queries():
-        scopes = scopes_of(owner, filters.kinds)
+    with _short_queries() as indexes:
+        scopes = scopes_of(owner, filters.kinds, indexes)
         started = perf_counter()
         # What `as_of` or an event says goes before the days that the words name.
         question = replace(question, period=filters.then or question.period)

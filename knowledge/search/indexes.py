@@ -30,12 +30,14 @@ ORDER BY 1
 
 log = structlog.get_logger()
 
-_INDEXES = """
-SELECT relname, reltuples FROM pg_class JOIN pg_index ON pg_class.oid = pg_index.indexrelid
-WHERE relname LIKE %s AND indisvalid
-"""
 PREFIX = "knowledge_near_"
 _ANY = PREFIX.replace("_", "\\_") + "%"
+INDEXES = f"""(
+    SELECT coalesce(json_object_agg(relname, reltuples), '{{}}')
+    FROM pg_class JOIN pg_index ON pg_class.oid = pg_index.indexrelid
+    WHERE starts_with(relname::text, '{PREFIX}') AND indisvalid
+)"""
+"""An expression for the indexes there are, each with about how many vectors it has."""
 
 LARGE = 10_000
 """A scope with at least so many vectors gets an index. It is dropped below half of that: with one threshold, a scope
@@ -122,10 +124,14 @@ class Scope:
         return max([1, *self.indexed.values()])
 
 
-def scopes_of(owner: User, kinds: Iterable[str]) -> list[Scope]:
-    """Return the scopes that a user searches for things of these kinds: their own, the shared one, or both."""
+def scopes_of(owner: User, kinds: Iterable[str], indexes: Mapping[str, float] | None = None) -> list[Scope]:
+    """Return the scopes that a user searches for things of these kinds: their own, the shared one, or both.
+
+    Args:
+        indexes: What `INDEXES` says, where that was asked already.
+    """
     are_shared = {Kind(kind).is_shared for kind in kinds}
-    return _scopes([None if is_shared else owner.pk for is_shared in sorted(are_shared)])
+    return _scopes([None if is_shared else owner.pk for is_shared in sorted(are_shared)], indexes)
 
 
 def scope_of_owner(owner: User | None) -> Scope:
@@ -133,13 +139,15 @@ def scope_of_owner(owner: User | None) -> Scope:
     return _scopes([owner.pk if owner else None])[0]
 
 
-def _scopes(owners: list[UUID | None]) -> list[Scope]:
+def _scopes(owners: list[UUID | None], indexes: Mapping[str, float] | None = None) -> list[Scope]:
     indexed: dict[str, dict[int, int]] = {}
-    with connection.cursor() as cursor:
-        cursor.execute(_INDEXES, [_ANY])
-        for name, rows in cursor.fetchall():
-            space, _, scope = name.removeprefix(PREFIX).partition("_")
-            indexed.setdefault(scope, {})[int(space)] = int(rows)
+    if indexes is None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT {INDEXES}")
+            indexes = cursor.fetchone()[0]
+    for name, rows in indexes.items():
+        space, _, scope = name.removeprefix(PREFIX).partition("_")
+        indexed.setdefault(scope, {})[int(space)] = int(rows)
     return [Scope(owner, indexed.get(Scope(owner).name, {})) for owner in owners]
 
 

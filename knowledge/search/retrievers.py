@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pgvector import HalfVector
 
@@ -340,17 +340,18 @@ def merge_candidates(found: Iterable[Candidate]) -> dict[int, Candidate]:
 
 
 @contextmanager
-def tune(parameters: dict[str, str], *, ends_with_transaction: bool = False) -> Iterator[None]:
-    """Set parameters of PostgreSQL for the queries inside the `with`. Needs a transaction.
+def tune(parameters: dict[str, str], question: str = "NULL", *, is_left: bool = False) -> Iterator[Any]:
+    """Set parameters of PostgreSQL for the queries inside the `with`, and yield what it says. Needs a transaction.
 
     Args:
-        ends_with_transaction: Whether nothing follows in the transaction: its end sets them back.
+        question: An expression that the same statement answers.
+        is_left: Whether nothing follows in the transaction: its end sets them back.
     """
     with read_cursor() as cursor:
         names = ", ".join("set_config(%s, %s, true)" for _ in parameters)
-        cursor.execute(f"SELECT {names}", [part for pair in parameters.items() for part in pair])
-        yield
-        if ends_with_transaction:
+        cursor.execute(f"SELECT {question}, {names}", [part for pair in parameters.items() for part in pair])
+        yield cursor.fetchone()[0]
+        if is_left:
             return
         # The caller may go on with its transaction. No `finally`: after a query that failed all of it is rolled back.
         cursor.execute("; ".join(f"SET LOCAL {name} TO DEFAULT" for name in parameters))
