@@ -73,7 +73,7 @@ class Search(Question):
         self.fields["since"] = forms.CharField(required=False, widget=forms.DateInput(attrs={"type": "date"}))
 
     @property
-    def values(self) -> dict[str, Any]:
+    def asked(self) -> dict[str, Any]:
         """What the address says. One kind is a list of one."""
         values = super().asked
         return {**values, "kinds": [values["kinds"]]} if "kinds" in values else values
