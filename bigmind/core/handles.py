@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bigmind.core.private_row_numbers import number_in
 
 LETTERS: dict[str, str] = {}
+_LETTER_OF: dict[str, str] = {}
 _HEXADECIMAL: set[str] = set()
 """Kinds whose ids may begin with a letter and go on with digits: `c1234567` is a session."""
 _OTHER_NAMES: dict[str, str] = {}
@@ -44,6 +45,7 @@ def take_handles(kind: str, *, letter: str = "", other_name: str = "", is_hexade
     """
     if letter:
         LETTERS[letter] = kind
+        _LETTER_OF[kind] = letter
     if other_name:
         _OTHER_NAMES[other_name] = kind
     if is_hexadecimal:
@@ -93,7 +95,7 @@ def name_among(kind: str, names: Collection[str]) -> str:
 def handle_of(kind: str, id: str) -> str:
     """Return the short name of a thing, as agents read it: `F12`, `C3`, `H2`; of other kinds `note:7`."""
     # A session has a number beside its id, which the id does not say.
-    letter = next((letter for letter, named in LETTERS.items() if named == kind and id.isdecimal()), "")
+    letter = _LETTER_OF.get(kind, "") if id.isdecimal() else ""
     return f"{letter}{number_in(id)}" if letter else f"{kind}:{number_in(id)}"
 
 

@@ -137,7 +137,7 @@ _EASTERN_UNITS = {"年": "Y", "月": "M", "日": "D", "号": "D", "號": "D"}
 def plain(text: str) -> str:
     """Return a text without case and accents, as both the tables and what is looked up in them are compared."""
     spelt = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(char for char in spelt if not unicodedata.combining(char))
+    return spelt if spelt.isascii() else "".join([char for char in spelt if not unicodedata.combining(char)])
 
 
 def _entries(table: str) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -108,13 +108,13 @@ def was_asked_in_vain(actor: Actor, query: str) -> bool:
     return any(binding and _ASKED_IN_VAIN(actor.user.pk, binding, key) for binding in bindings)
 
 
-def _asked_in_vain(user_id: UUID, binding: str, key: str) -> QuerySet[Any, Any]:
+def _select_asked_in_vain(user_id: UUID, binding: str, key: str) -> QuerySet[Any, Any]:
     open_since = open_sessions_of(user_id, binding).values("started_at")[:1]
     asked = UnansweredQuestion.objects.filter(user=user_id, digest=key, answered_at=None)
     return asked.filter(last_asked__gte=Subquery(open_since)).values_list("pk")
 
 
-_ASKED_IN_VAIN = FixedQuery(_asked_in_vain, keeps_plan=False)
+_ASKED_IN_VAIN = FixedQuery(_select_asked_in_vain, keeps_plan=False)
 
 
 def list_gaps(

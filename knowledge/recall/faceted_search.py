@@ -29,7 +29,7 @@ from knowledge.recall.visibility import visible_things
 from knowledge.search.abstention import is_answered, judge
 from knowledge.search.findings import Findings
 from knowledge.truth.contradictions import contradictions
-from knowledge.truth.near_duplicates import is_worded_alike
+from knowledge.truth.near_duplicates import find_worded_alike
 
 POOL = 100
 GROUPS_SHOWN = 20
@@ -179,6 +179,9 @@ def fold(hits: Sequence[Hit], space: EmbeddingSpace | None) -> list[HitGroup]:
     texts that differ in a number or a “not” do not say the same.
     """
     near, groups = _near_pairs(hits, space), list[HitGroup]()
+    # One product of all texts in place of a comparison of each pair.
+    alike = find_worded_alike([hit.excerpt for hit in hits])
+    near |= {frozenset((hits[one].id, hits[other].id)) for one, other in alike if hits[one].kind == hits[other].kind}
     for hit in hits:
         group = next((one for one in groups if _says_the_same(one.best, hit, near)), None)
         if group:
@@ -189,15 +192,14 @@ def fold(hits: Sequence[Hit], space: EmbeddingSpace | None) -> list[HitGroup]:
 
 
 def _says_the_same(one: Hit, other: Hit, near: set[frozenset[str]]) -> bool:
-    if one.kind != other.kind or _names(one, other) or _names(other, one):
+    if one.kind != other.kind or frozenset({one.id, other.id}) not in near:
         return False
-    is_near = frozenset({one.id, other.id}) in near or is_worded_alike(one.excerpt, other.excerpt)
-    return is_near and not contradictions(one.excerpt, other.excerpt)
+    return not (_names(one, other) or _names(other, one) or contradictions(one.excerpt, other.excerpt))
 
 
 def _names(one: Hit, other: Hit) -> bool:
     """Whether one hit may contradict the other."""
-    return one.may_contradict.partition(":")[0] == handle_of(other.kind, other.id)
+    return bool(one.may_contradict) and one.may_contradict.partition(":")[0] == handle_of(other.kind, other.id)
 
 
 def _near_pairs(hits: Sequence[Hit], space: EmbeddingSpace | None) -> set[frozenset[str]]:

@@ -14,6 +14,7 @@ would rank above everything that has them.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -71,7 +72,7 @@ def fuse(keyword: Scores, vector: Scores, *, recipe: str = "") -> dict[int, Fuse
     # Without vectors the words count in full, because nothing is known of the meaning. Without keyword matches the
     # words keep their weight: that none of them occurs is known, and lowers every score.
     whole = sum(ranking.weight for name, ranking in rankings.items() if name in used or name == "keyword")
-    passages = dict.fromkeys(passage for ranking in used.values() for passage in ranking.scores)
+    passages = dict.fromkeys(chain.from_iterable([ranking.scores for ranking in used.values()]))
     weighed = [(name, ranking.scores, ranking.weight / whole, ranking.otherwise) for name, ranking in used.items()]
     fused = {}
     # A search has a thousand candidates: a call for each would take longer than the sums.

@@ -1,19 +1,15 @@
 """One ranking of what was found: fused scores, tokens compared, neighbours, periods, the newest of the same first."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import reduce
-from operator import or_
 from typing import Any, NamedTuple
 
-from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import User
 from bigmind.database.replicas import read_cursor
-from bigmind.text.periods import Period
-from knowledge.models import Kind, Passage
+from knowledge.models import Kind
 from knowledge.search.candidates import Found
 from knowledge.search.fusion import (
     NEAR_TIE,
@@ -53,6 +49,11 @@ UNION ALL
 SELECT 'chunk', id, NULL, left(content, %(name)s), (extract(epoch FROM created_at) * 1000000)::bigint,
     right(content, %(name)s), session_id::text, seq, role, length(content)
 FROM knowledge_chunk WHERE user_id = %(owner)s AND id = ANY(%(chunks)s)
+UNION ALL
+SELECT 'within', passage.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM knowledge_passage AS passage
+WHERE passage.id = ANY(%(timed)s) AND passage.kind NOT IN ('chunk', 'reference')
+    AND passage.created_at >= %(start)s AND passage.created_at < %(end)s AND {scope}
 UNION ALL
 SELECT 'fact', fact.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM knowledge_fact AS fact LEFT JOIN knowledge_fact AS newer ON newer.id = fact.superseded_by_id
@@ -94,13 +95,14 @@ class _KnownCandidates:
     """What is known of the candidates beside their scores.
 
     `tokens` has the signs of the best passages' tokens, `texts` what they say, `turns` the exchanges, by passage;
-    `of_another_time` the passages of facts that did not hold when the question says.
+    `of_another_time` the passages of facts that did not hold when the question says, `within` what was said then.
     """
 
     tokens: Mapping[int, bytes]
     texts: Texts
     turns: Mapping[int, Turn]
     of_another_time: Collection[int]
+    within: Collection[int]
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def _rank(
     weighed = weigh_turns(moved, turns, question.text)
     scores = dict(weighed)
     if question.period:
-        for passage in _passages_within(question, question.period, scores, turns):
+        for passage in scores.keys() & known.within:
             scores[passage] += PERIOD
     for passage in found.candidates.keys() & known.of_another_time:
         scores[passage] -= PERIOD
@@ -174,9 +176,11 @@ def _read_known(groups: Sequence[Found], best: list[int], question: SearchQuesti
     facts = {one.passage: int(one.source_id) for one in candidates if one.kind == Kind.FACT}
     now, searched = timezone.now(), question.searched
     start, end = question.period or (now, now)
+    begins, ends = ((moment - _EPOCH) // timedelta(microseconds=1) for moment in (start, end))
+    timed = [one.passage for one in candidates] if question.period else []
     parameters = {f"scope_{number}": value for number, value in enumerate(searched.parameters)}
     statement = _KNOWN.format(scope=searched.text % tuple(f"%({name})s" for name in parameters))
-    rows: dict[str, dict[int, tuple[Any, ...]]] = {"passage": {}, "chunk": {}, "fact": {}}
+    rows: dict[str, dict[int, tuple[Any, ...]]] = {"passage": {}, "chunk": {}, "within": {}, "fact": {}}
     with read_cursor() as cursor:
         cursor.execute(
             statement,
@@ -189,6 +193,7 @@ def _read_known(groups: Sequence[Found], best: list[int], question: SearchQuesti
                 "facts": [*facts.values()],
                 "start": start,
                 "end": end,
+                "timed": timed,
                 **parameters,
             },
         )
@@ -203,6 +208,8 @@ def _read_known(groups: Sequence[Found], best: list[int], question: SearchQuesti
         {id: PassageText(*row[1:4]) for id, row in rows["passage"].items()},
         {passage: turns[chunk] for passage, chunk in chunks.items() if chunk in turns},
         {passage for passage, fact in facts.items() if fact in rows["fact"]},
+        {passage for passage, chunk in chunks.items() if chunk in turns and begins <= turns[chunk].said_at < ends}
+        | rows["within"].keys(),
     )
 
 
@@ -251,15 +258,3 @@ def _speaker(start: str) -> str:
     """Return the name before the words of a turn, as in “Ruth: I have moved.”; empty without one."""
     name, colon, _ = start.partition(":")
     return name.casefold() if colon and name.isalpha() else ""
-
-
-def _passages_within(
-    question: SearchQuestion, period: Period, passages: Iterable[int], turns: Mapping[int, Turn]
-) -> set[int]:
-    """Return those passages that were said in a period; exchanges have their own time, others their passage's."""
-    others = [passage for passage in passages if passage not in turns]
-    scopes = reduce(or_, (Q(owner=scope.owner) for scope in question.scopes))
-    within = Passage.objects.filter(scopes, pk__in=others, created_at__gte=period.start, created_at__lt=period.end)
-    start, end = ((moment - _EPOCH) // timedelta(microseconds=1) for moment in period)
-    inside = {passage for passage, turn in turns.items() if start <= turn.said_at < end}
-    return inside | set(within.exclude(kind=Kind.REFERENCE).values_list("pk", flat=True))

@@ -15,7 +15,7 @@ from django.core.cache import cache
 from django.db import connection, transaction
 from django.db.models import QuerySet
 from pgvector import HalfVector
-from rapidfuzz import fuzz, utils
+from rapidfuzz import fuzz, process, utils
 
 from accounts.models import User
 from bigmind.core.handles import handle_of
@@ -376,6 +376,13 @@ def keep_beside(fact_id: int, ids: Collection[int]) -> None:
     """Remember that these facts hold beside one that has no vector yet: a worker compares it once it has one."""
     if ids:
         cache.set(f"{_KEPT}:{fact_id}", list(ids), DAY)
+
+
+def find_worded_alike(texts: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the places of those pairs of texts that have nearly the same words, the earlier place first."""
+    words = [" ".join(sorted(utils.default_process(text[:COMPARED_CHARS]).split())) for text in texts]
+    scores = process.cdist(words, words, scorer=fuzz.ratio, score_cutoff=ALIKE_IN_WORDS)
+    return [(int(one), int(other)) for one, other in zip(*scores.nonzero(), strict=True) if one < other]
 
 
 def is_worded_alike(one: str, other: str) -> bool:
