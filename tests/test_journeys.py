@@ -34,16 +34,16 @@ PASSWORD = "correct horse battery"
 
 BUDGETS = {
     "memory_store_fact": Cost(60, 600, 12),
-    "memory_start_session": Cost(66, 6_200, 16),
-    "memory_get_context": Cost(52, 5_200, 8),
+    "memory_start_session": Cost(65, 6_400, 14),
+    "memory_get_context": Cost(51, 5_200, 8),
     "memory_end_session": Cost(60, 600, 10),
     "memory_flag_important": Cost(60, 600, 10),
-    "memory_list_facts": Cost(42, 1_300, 3),
+    "memory_list_facts": Cost(42, 1_100, 3),
     "memory_recall": Cost(80, 4_400, 12),
     "memory_semantic_search": Cost(74, 2_000, 10),
     "kb_search": Cost(64, 800, 8),
-    "a curator opens a proposal": Cost(77, 3_600, 11),
-    "a curator approves": Cost(82, 4_000, 29),
+    "a curator opens a proposal": Cost(77, 3_000, 12),
+    "a curator approves": Cost(82, 3_700, 31),
     "sign-in": Cost(31, 370, 21),
 }
 """What a journey may run. Many are what is run today, until the goals in `docs/architecture.md` are reached."""

@@ -340,9 +340,11 @@ def _signs(text: str) -> Iterator[InjectionSign]:
     lowered = _lower(text)
     for sign in SIGNS:
         for needles, pattern in sign.patterns:
-            if any(needle in lowered for needle in needles):
-                for match in pattern.finditer(text):
-                    yield InjectionSign(sign.kind, match.start(), match.end(), sign.why, sign.severity)
+            for needle in needles:
+                if needle in lowered:
+                    for match in pattern.finditer(text):
+                        yield InjectionSign(sign.kind, match.start(), match.end(), sign.why, sign.severity)
+                    break
     yield from _find_sent_away(text, lowered)
 
 

@@ -22,7 +22,6 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import Profile, User
-from accounts.people.profiles import get_profile
 from bigmind.core.argument_types import Project
 from bigmind.core.errors import NotFound
 from bigmind.core.handles import Handle
@@ -231,8 +230,7 @@ def build_context(
         beside: Tokens of what stands beside the context, within the same budget.
     """
     context = Context(timezone.now(), cut_to_tokens(inline(project), ITEM_TOKENS // 2))
-    profile = get_profile(actor)
-    context.known, cited = _count_what_is_known(actor, project)
+    context.known, cited, profile = _read_what_is_known(actor, project)
     found = _sessions_to_tell(actor, project, shown=sessions)
     ranking = LineRanking.of(project, topics, _recent_topics(found, project))
     company, context.known["company"] = company_parts(actor, project, topics)
@@ -240,17 +238,21 @@ def build_context(
         company
         | profile_parts(profile)
         | fact_parts(read_facts(actor, project, topics), ranking, cited=cited, profile=profile)
-        | {"hypotheses": _hypotheses(actor, project), "sessions": _session_part(found, project)}
+        | {
+            "hypotheses": _hypotheses(actor, project, known=context.known["hypotheses"]),
+            "sessions": _session_part(found, project),
+        }
     )
     _fill(context, TOTAL_TOKENS - beside)
     context.told = context.markdown
     return context
 
 
-def _count_what_is_known(actor: Actor, project: str) -> tuple[dict[str, int], set[str]]:
-    """Return how much of each kind is stored, and the ids of the facts that sessions cited lately: one statement."""
-    [(*counts, ids)] = _KNOWN(actor.user.pk, timezone.now(), project)
-    return {name: count or 0 for name, count in zip(COUNTED, counts, strict=True)}, set(ids)
+def _read_what_is_known(actor: Actor, project: str) -> tuple[dict[str, int], set[str], Profile]:
+    """Return how much of each kind is stored, the facts that sessions cited lately, and the profile: one statement."""
+    [(*counts, ids, role, preferences, pinned)] = _KNOWN(actor.user.pk, timezone.now(), project)
+    profile = Profile(user=actor.user, role=role or "", preferences=preferences or "", pinned_facts=pinned or [])
+    return {name: count or 0 for name, count in zip(COUNTED, counts, strict=True)}, set(ids), profile
 
 
 def _rows_known(user_id: UUID, now: datetime, project: str) -> QuerySet[Any, Any]:
@@ -262,6 +264,9 @@ def _rows_known(user_id: UUID, now: datetime, project: str) -> QuerySet[Any, Any
     return User.objects.filter(pk=user_id).values_list(
         *(Subquery(of.order_by().values("user").annotate(n=Count("pk")).values("n")) for of in rows),
         ArraySubquery(cited.values("source_id")[:CITED_READ]),
+        "profile__role",
+        "profile__preferences",
+        "profile__pinned_facts",
     )
 
 
@@ -327,9 +332,9 @@ def _cost(*items: ContextLine) -> int:
     return count_tokens("".join(f"{item.markdown}\n" for item in items))
 
 
-def _hypotheses(actor: Actor, project: str) -> ContextPart:
+def _hypotheses(actor: Actor, project: str, *, known: int) -> ContextPart:
     """Return the open hypotheses, those of this project first, and of them those that are due."""
-    beliefs = _BELIEFS(actor.user.pk, timezone.now())
+    beliefs = _BELIEFS(actor.user.pk, timezone.now()) if known else []
     ordered = sorted(beliefs, key=lambda belief: (distance(belief.project, project), not belief.is_due))
     items = [
         ContextLine(
