@@ -40,7 +40,7 @@ BUDGETS = {
     "memory_flag_important": Cost(60, 600, 10),
     "memory_list_facts": Cost(42, 1_100, 3),
     "memory_recall": Cost(80, 4_400, 12),
-    "memory_semantic_search": Cost(74, 2_000, 10),
+    "memory_semantic_search": Cost(76, 2_000, 12),
     "kb_search": Cost(64, 800, 8),
     "a curator opens a proposal": Cost(77, 3_000, 12),
     "a curator approves": Cost(82, 3_700, 31),
