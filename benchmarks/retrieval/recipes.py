@@ -20,7 +20,7 @@ from knowledge.search.findings import Findings
 from knowledge.search.fusion import add_late, fuse, support_neighbours
 from knowledge.search.hybrid import search
 from knowledge.search.indexes import scopes_of
-from knowledge.search.ranking import RERANKED, compare_tokens, turns_of
+from knowledge.search.ranking import RERANKED, compare_tokens, read_known
 from knowledge.search.retrievers import CANDIDATES, lexemes_of
 
 SHIPPED = "as served"
@@ -116,8 +116,8 @@ def _blended(bench: Bench, query: str) -> dict[int, float]:
 
 def _with_neighbours(bench: Bench, query: str) -> list[str]:
     """The recipe of before: neighbours count whatever the shape of the conversation, and nothing else does."""
-    _, found = bench.found(query)
-    turns = turns_of(found.candidates.values(), bench.memory.user)
+    question, found = bench.found(query)
+    turns = read_known([found], [], question, bench.memory.user).turns
     return bench.ranked(support_neighbours(_blended(bench, query), {one: turn.place for one, turn in turns.items()}))
 
 
@@ -125,7 +125,8 @@ def _with_tokens(bench: Bench, query: str) -> list[str]:
     question, found = bench.found(query)
     alone = _blended(bench, query)
     best = sorted(alone, key=lambda passage: -alone[passage])[:RERANKED]
-    return bench.ranked(add_late(alone, compare_tokens(best, question, found)))
+    tokens = read_known([found], best, question, bench.memory.user).tokens
+    return bench.ranked(add_late(alone, compare_tokens(best, question, found, tokens)))
 
 
 def _weighted_raw(bench: Bench, query: str) -> list[str]:

@@ -126,7 +126,7 @@ def rank(groups: Sequence[Found], question: SearchQuestion, owner: User) -> tupl
     fused = [fuse(found.keyword, found.vector) for found in groups]
     alone = [{passage: score for passage, (score, *_) in one.items()} for one in fused]
     best = [sorted(one, key=one.__getitem__, reverse=True)[:RERANKED] for one in alone]
-    known = _read_known(groups, [passage for one in best for passage in one], question, owner)
+    known = read_known(groups, [passage for one in best for passage in one], question, owner)
     ranked = [
         _rank(found, one, scores, first, known, question)
         for found, one, scores, first in zip(groups, fused, alone, best, strict=True)
@@ -170,7 +170,8 @@ def _rank(
     return list(things.values())
 
 
-def _read_known(groups: Sequence[Found], best: list[int], question: SearchQuestion, owner: User) -> _KnownCandidates:
+def read_known(groups: Sequence[Found], best: list[int], question: SearchQuestion, owner: User) -> _KnownCandidates:
+    """Read what counts beside the scores of candidates, in one statement; the tokens and texts of the best alone."""
     candidates = [one for found in groups for one in found.candidates.values()]
     chunks = {one.passage: int(one.source_id) for one in candidates if one.kind == Kind.CHUNK}
     facts = {one.passage: int(one.source_id) for one in candidates if one.kind == Kind.FACT}
