@@ -16,7 +16,7 @@ from knowledge.capture.forgetting import exclude_folder, forget_old_captures
 from knowledge.capture.policies import set_policy
 from knowledge.context.sessions import end_session
 from knowledge.memory.facts import store_fact
-from knowledge.models import CapturePolicy, Chunk, Conversation, Fact, HookEvent, HookHealth, Passage, Session
+from knowledge.models import CapturePolicy, Chunk, Conversation, Fact, HookEvent, Passage, Session
 from tests.capture.hooking import HookedClient, choose_mode
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact
@@ -90,15 +90,6 @@ def test_everything_that_is_kept_is_shown(browser, claude):
 
     assert all(text in page for text in Chunk.objects.values_list("content", flat=True))
     assert all(text in page for text in HookEvent.objects.values_list("prompt", flat=True))
-
-
-def test_the_list_and_home_say_when_hooks_ran_and_failed(browser, claude):
-    HookHealth.objects.update(failed_at=timezone.now() + timedelta(seconds=1), failure="The database was away.")
-
-    for route in ("captured", "home"):
-        page = browser.get(reverse(route)).content.decode()
-        assert "Claude Code" in page
-        assert "The database was away." in page
 
 
 def test_one_event_is_forgotten_with_what_was_kept_at_it(browser, claude):

@@ -5,7 +5,6 @@ from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -66,25 +65,6 @@ def test_imported_entries_are_found_by_words_at_once_and_by_meaning_after_the_wo
     assert [hit.arms for hit in before.items] == [("keyword",)]
     assert after.items[0].arms == ("keyword", "vector")
     assert Passage.objects.filter(ordinal__gt=0).exists()
-
-
-def test_rows_that_are_known_are_skipped_and_wrong_ones_are_named():
-    actor = make_actor()
-    known = add_entry(actor, content=ROUTES, entry_type="fact").entry
-    rows = [
-        {"content": f" {ROUTES}"},
-        {"content": "New."},
-        {"content": "New."},
-        {"content": "Orphan.", "parent_id": str(uuid4())},
-    ]
-
-    report = _import(actor, rows)
-    strict = _import(actor, rows, skip_existing=False)
-
-    assert (report.imported, report.skipped, len(report.errors)) == (1, 2, 1)
-    assert report.errors[0].startswith("Entry 4: there is no entry")
-    assert [error.partition(" is known")[0] for error in strict.errors[:3]] == ["Entry 1", "Entry 2", "Entry 3"]
-    assert str(known.pk) in strict.errors[0]
 
 
 def test_whoever_stores_the_same_a_moment_earlier_wins_and_nobody_fails():

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from knowledge.indexing.embedding import embed_pending
-from knowledge.kb.entries import add_entry, update_entry
+from knowledge.kb.entries import add_entry
 from knowledge.models import Entry
 from tests.factories import make_actor, make_user
 from tests.knowledge.factories import make_chunk, make_entries, make_fact, make_note
@@ -129,21 +129,6 @@ def test_a_long_list_is_paged_and_keeps_its_conditions(client):
     assert len(second.context["rows"]) == 2
     assert second.context["rows"][-1]["title"] == "The newest pitfall."
     assert 'href="?project=atlas">Back to its beginning' in beyond.text
-
-
-def test_matches_come_best_first_marked_and_paged(client):
-    actor = make_actor()
-    make_entries(actor, [f"The router was restarted, case {number}." for number in range(30)])
-    _entry(actor, "Deploys go through the router of the billing service.")
-    embed_pending()
-    client.force_login(actor.user)
-
-    page = client.get(reverse("kb"), {"query": "billing router"})
-    rest = client.get(reverse("kb"), {"query": "billing router", "offset": "25"})
-
-    assert page.context["rows"][0]["title"].startswith("Deploys go through")
-    assert "<mark>router</mark>" in page.text
-    assert len(rest.context["rows"]) == page.context["page"].total - 25 > 0
 
 
 def test_a_question_that_cannot_be_asked_is_explained(client):
@@ -314,57 +299,6 @@ def test_whatever_was_stored_is_shown_and_never_run(client):
         assert 'javascript:alert(4)"' not in text
 
 
-def test_an_entry_is_added_and_read(client):
-    actor = make_actor()
-    client.force_login(actor.user)
-    typed = {
-        "entry_type": "summary",
-        "content": "Story 12 is done.\r\nRoutes first.",
-        "tags": "vercel, routing",
-        "roles": "dev",
-        "confidence": "0.8",
-        "project": "atlas",
-        "source_file": "docs/12.md",
-        "source_story": "",
-    }
-
-    page = client.post(reverse("kb-new"), typed, follow=True)
-
-    entry = Entry.objects.get()
-    assert page.redirect_chain == [(reverse("kb-entry", args=[entry.pk]), 302)]
-    assert "Added." in page.text
-    assert (entry.content, entry.tags, entry.roles) == (
-        "Story 12 is done.\nRoutes first.",
-        ["vercel", "routing"],
-        ["dev"],
-    )
-    assert (entry.entry_type, entry.confidence, entry.created_by) == ("summary", 0.8, actor.user)
-
-
-def test_what_is_known_already_is_linked_and_what_was_typed_stays(client):
-    known = _entry()
-    client.force_login(make_actor().user)
-
-    page = client.post(
-        reverse("kb-new"), {"entry_type": "fact", "content": ROUTES, "confidence": "1", "project": "my project"}
-    )
-
-    assert Entry.objects.count() == 1
-    assert reverse("kb-entry", args=[known.pk]) in page.text
-    assert "known already" in page.text
-    assert 'value="my project"' in page.text
-
-
-def test_what_is_refused_is_said_beside_its_field(client):
-    client.force_login(make_actor().user)
-
-    page = client.post(reverse("kb-new"), {"entry_type": "gossip", "content": "x" * 70_000, "confidence": "2"})
-
-    assert "Content: This is 70,000 bytes; the limit is 65,536. Split it or shorten it." in page.text
-    assert "Confidence: This must be 1 or less." in page.text
-    assert Entry.objects.count() == 0
-
-
 def test_triggers_are_edited_tried_and_decided_on_the_pages_of_an_entry(client):
     author, curator = make_actor(), make_actor(make_user(role="curator", team="payments"))
     entry = _entry(author)
@@ -418,27 +352,6 @@ def test_tags_and_roles_can_be_taken_away(client):
     assert (Entry.objects.get().tags, Entry.objects.get().roles) == ([], [])
 
 
-def test_who_saves_second_is_shown_what_differs_and_may_still_decide(client):
-    author, curator = make_actor(), make_actor(curator=True)
-    entry = _entry(author, "Routes first.\nThen rewrites.")
-    opened = _edit(entry, content="Routes first.\nThen redirects.")
-    update_entry(curator, id=entry.pk, content="Routes first.\nThen headers.")
-    client.force_login(author.user)
-
-    refused = client.post(reverse("kb-edit", args=[entry.pk]), opened)
-
-    assert refused.status_code == 409
-    assert "changed while you were editing it" in refused.text
-    assert "Then headers." in refused.text
-    assert "Then redirects." in refused.text
-    assert Entry.objects.get().content == "Routes first.\nThen headers."
-
-    again = _edit(entry, content=opened["content"], seen=refused.context["form"]["seen"].value())
-    client.post(reverse("kb-edit", args=[entry.pk]), again)
-
-    assert Entry.objects.get().content == "Routes first.\nThen redirects."
-
-
 @pytest.mark.parametrize("seen", ["", "yesterday", "2026-13-45T99:99:99"])
 def test_a_form_without_the_moment_it_was_opened_overwrites_nothing(client, seen):
     actor = make_actor()
@@ -449,17 +362,6 @@ def test_a_form_without_the_moment_it_was_opened_overwrites_nothing(client, seen
 
     assert page.status_code == 409
     assert Entry.objects.get().content == ROUTES
-
-
-def test_a_correction_that_says_what_another_entry_says_links_it(client):
-    actor = make_actor()
-    known, entry = _entry(actor), _entry(actor, "Something else.")
-    client.force_login(actor.user)
-
-    page = client.post(reverse("kb-edit", args=[entry.pk]), _edit(entry, content=ROUTES))
-
-    assert reverse("kb-entry", args=[known.pk]) in page.text
-    assert Entry.objects.get(pk=entry.pk).content == "Something else."
 
 
 @pytest.mark.parametrize("route", ["kb-edit", "kb-delete"])
@@ -493,17 +395,6 @@ def test_its_author_curators_and_admins_may_delete_an_entry_after_a_question(cli
     assert there_still
     assert "deleted" in done.text
     assert not Entry.objects.exists()
-
-
-def test_an_entry_that_was_changed_says_when(client):
-    entry = _entry()
-    Entry.objects.update(created_at=timezone.now() - timedelta(days=3))
-    client.force_login(make_actor().user)
-
-    page = client.get(reverse("kb-entry", args=[entry.pk]))
-
-    assert "<dt>Changed</dt>" in page.text
-    assert "3 days ago" in page.text
 
 
 def test_the_field_for_triggers_is_called_so_in_german(client):

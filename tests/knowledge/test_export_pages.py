@@ -12,7 +12,7 @@ from knowledge.models import Fact, Session
 from knowledge.parsers.separate_process import ProcessBudget
 from knowledge.transfer.readers import uploads
 from tests.factories import make_actor
-from tests.knowledge.factories import make_fact, make_note, make_session
+from tests.knowledge.factories import make_fact, make_note
 from tests.knowledge.importers import sources
 
 pytestmark = pytest.mark.django_db
@@ -25,21 +25,6 @@ def _file(content: str | bytes) -> SimpleUploadedFile:
 
 def _token(page) -> str:
     return page.text.partition('name="token" value="')[2].partition('"')[0]
-
-
-def test_everything_is_downloaded_as_one_document(client):
-    actor = make_actor()
-    make_fact(actor, "Prefers pytest.")
-    make_session(actor, one_liner="Moved the build")
-    client.force_login(actor.user)
-
-    download = client.get(reverse("memory-export"))
-
-    document = json.loads(download.content)
-    assert download["Content-Disposition"].startswith(f'attachment; filename="bigmind-{actor.user.username}-')
-    assert "no-store" in download["Cache-Control"]
-    assert [fact["fact"] for fact in document["facts"]] == ["Prefers pytest."]
-    assert [session["one_liner"] for session in document["sessions"]] == ["Moved the build"]
 
 
 def test_an_import_is_rehearsed_and_then_done(client):
@@ -76,21 +61,6 @@ def test_a_rehearsed_document_is_confirmed_once_and_by_its_owner_only(client):
     assert "no longer kept here" in stolen.text
     assert "Imported: 1 note." in hers.text
     assert "no longer kept here" in again.text
-
-
-def test_of_files_that_are_chosen_one_after_the_other_the_last_is_kept(client):
-    client.force_login(make_actor().user)
-    moments = dict.fromkeys(("created_at", "updated_at"), "2026-03-30T09:15:00Z")
-    documents = [
-        json.dumps({"notes": [{"domain": "email", "key": key, "content": "Archive it.", **moments}]}) for key in "ab"
-    ]
-
-    first, second = (_token(client.post(reverse("memory-import"), {"document": _file(one)})) for one in documents)
-
-    old = client.post(reverse("memory-import-confirm"), {"token": first}, follow=True)
-    new = client.post(reverse("memory-import-confirm"), {"token": second}, follow=True)
-    assert "no longer kept here" in old.text
-    assert "Imported: 1 note." in new.text
 
 
 @pytest.mark.parametrize("token", ["", "\0", "../../etc", "x" * 500])

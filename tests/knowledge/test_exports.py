@@ -120,31 +120,6 @@ def test_a_memory_comes_back_exactly_after_everything_was_lost():
     assert _document(actor) == before
 
 
-def test_importing_twice_changes_nothing():
-    actor, heir = make_actor(), make_actor()
-    _remember_a_bit_of_everything(actor)
-    document = export_memory(actor).model_dump(mode="json")
-    carry_out(import_memory, heir, {"document": document})
-    once = _document(heir)
-
-    again = carry_out(import_memory, heir, {"document": document})
-
-    assert _document(heir) == once
-    assert sum(again.added.values()) == 0
-
-
-def test_a_dry_run_counts_and_stores_nothing():
-    actor, heir = make_actor(), make_actor()
-    _remember_a_bit_of_everything(actor)
-    document = export_memory(actor).model_dump(mode="json")
-
-    would = carry_out(import_memory, heir, {"document": document, "dry_run": True})
-
-    assert would.added["facts"] == 2
-    assert not Fact.objects.of(heir.user).exists()
-    assert not Chunk.objects.filter(user=heir.user).exists()
-
-
 def test_an_import_never_touches_the_memory_it_came_from():
     actor, thief = make_actor(), make_actor()
     _remember_a_bit_of_everything(actor)

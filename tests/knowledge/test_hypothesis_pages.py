@@ -74,19 +74,6 @@ def test_a_belief_is_resolved_with_what_happened(client):
     assert "Seen in the log." in page.text
 
 
-def test_a_verdict_needs_to_say_what_happened(client):
-    actor = make_actor()
-    belief = make_hypothesis(actor)
-    client.force_login(actor.user)
-
-    page = client.post(reverse("memory-hypothesis-resolve", args=[belief.pk]), {"status": "refuted"})
-
-    assert "What happened: This field is required." in page.text
-    assert 'value="refuted" ' in page.text
-    belief.refresh_from_db()
-    assert belief.status == "open"
-
-
 def test_a_belief_is_not_resolved_twice(client):
     actor = make_actor()
     belief = make_hypothesis(actor)

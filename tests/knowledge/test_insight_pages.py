@@ -9,7 +9,7 @@ from knowledge.context.sessions import end_session, start_session
 from knowledge.models import Gap, UnansweredQuestion
 from knowledge.recall.semantic_search import semantic_search
 from tests.curation.factories import approved_entry
-from tests.factories import make_actor, make_agent, make_user
+from tests.factories import make_agent, make_user
 from tests.knowledge.factories import make_fact
 
 pytestmark = pytest.mark.django_db
@@ -184,13 +184,3 @@ def test_the_page_of_a_session_shows_its_receipt():
     assert "What it was told at its start" in page.text
     assert f"[{entry.handle}] Health checks" in page.text
     assert fact.fact in page.text
-
-
-def test_the_preview_of_the_start_context_is_itemised():
-    actor = make_actor()
-    approved_entry(title="Health checks", importance=6)
-
-    page = _signed_in(actor.user).get(reverse("memory-context"))
-
-    assert "Context receipt" in page.text
-    assert "importance 6" in page.text

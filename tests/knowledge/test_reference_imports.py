@@ -35,34 +35,6 @@ def counts(report):
     return (report.added, report.changed, report.removed, report.unchanged, report.drifted)
 
 
-def test_importing_again_changes_nothing(curator):
-    drafts = [make_draft("helios users list"), make_draft("helios users get")]
-
-    first, second = run(curator, *drafts), run(curator, *drafts)
-
-    assert counts(first) == (2, 0, 0, 0, 0)
-    assert counts(second) == (0, 0, 0, 2, 0)
-
-
-def test_added_changed_and_removed_are_told_and_kept(curator):
-    run(curator, make_draft("helios users list"), make_draft("helios users drop"))
-
-    report = run(curator, make_draft("helios users list", summary="Lists users"), make_draft("helios users add"))
-
-    changed = Reference.objects.get(key="helios users list")
-    gone = Reference.objects.get(key="helios users drop")
-    assert counts(report) == (1, 1, 1, 0, 0)
-    assert report.keys == {
-        "added": ["helios users add"],
-        "changed": ["helios users list"],
-        "removed": ["helios users drop"],
-    }
-    assert changed.summary == "Lists users"
-    assert changed.versions.get().text["summary"] == ""
-    assert gone.removed_at
-    assert gone.versions.get().why == "removal"
-
-
 def test_what_was_removed_is_found_by_nothing_and_can_come_back(curator):
     run(curator, make_draft("helios users list"), make_draft("helios users drop"))
     run(curator, make_draft("helios users list"))
@@ -154,16 +126,6 @@ def test_what_a_person_wrote_is_not_removed_either(curator):
     assert get_command(curator, command="helios users get").found
 
 
-def test_a_source_that_says_again_what_it_said_leaves_nothing_to_decide(curator):
-    run(curator, make_draft("helios users list", summary="Lists"))
-    update_reference(curator, reference_id=Reference.objects.get().pk, summary="Mine")
-    run(curator, make_draft("helios users list", summary="Lists users"))
-
-    run(curator, make_draft("helios users list", summary="Lists"))
-
-    assert not ReferenceDrift.objects.exists()
-
-
 def test_a_line_that_moved_is_no_change(curator):
     run(curator, make_draft("helios users list", source="console.tsx:12"))
 
@@ -172,13 +134,6 @@ def test_a_line_that_moved_is_no_change(curator):
     reference = Reference.objects.get()
     assert counts(report) == (0, 0, 0, 1, 0)
     assert (reference.source, reference.version) == ("console.tsx:40", "2.5")
-
-
-def test_a_dry_run_changes_nothing(curator):
-    report = run(curator, make_draft("helios users list"), dry_run=True)
-
-    assert report.added == 1
-    assert not ReferenceCollection.objects.exists()
 
 
 def test_each_run_is_kept_with_what_it_did(curator):

@@ -92,13 +92,6 @@ def test_a_question_is_answered_with_what_it_matched_on(reader, helios):
     assert "matched on alias “get users”" in page.text
 
 
-def test_an_invented_command_is_answered_with_real_ones_to_follow(reader, helios):
-    page = reader.get(reverse("docs"), {"query": "helios get-users"})
-
-    assert "No results" in page.text
-    assert 'href="?query=helios%20gw%20users%20list"' in page.text
-
-
 def test_a_collection_is_browsed_by_kind_and_category(reader, helios):
     address = reverse("docs-collection", args=["helios"])
 

@@ -13,21 +13,9 @@ from knowledge.kb.company import index_company_entry
 from knowledge.kb.entries import add_entry
 from knowledge.models import CompanyEntry, Fact, Status
 from tests.factories import make_actor, make_user
-from tests.knowledge.factories import make_chunk, make_fact, make_facts, make_note, make_session
+from tests.knowledge.factories import make_fact, make_facts, make_note
 
 pytestmark = pytest.mark.django_db
-
-
-def test_a_shared_entry_is_found_by_everybody_and_says_who_added_it(client):
-    author, reader = make_actor(), make_actor()
-    entry = add_entry(author, content="# Routing\n\nVercel rewrites need a trailing slash.", entry_type="fact").entry
-    client.force_login(reader.user)
-
-    page = client.get("/", {"query": "vercel"})
-
-    assert reverse("kb-entry", args=[entry.pk]) in page.text
-    assert f"by {author.user}" in page.text
-    assert "<mark>Vercel</mark> rewrites" in page.text
 
 
 def test_company_knowledge_says_who_approved_it(client):
@@ -70,33 +58,6 @@ def test_the_address_narrows_by_kind_project_and_day(client):
         assert other not in page.text
     assert f'value="{last_week}"' in page.text
     assert '<option value="atlas" selected>' in page.text
-
-
-def test_the_projects_of_shared_entries_can_be_chosen(client):
-    add_entry(make_actor(), content="Vercel rewrites.", entry_type="fact", project="website")
-    client.force_login(make_actor().user)
-
-    page = client.get("/")
-
-    assert '<option value="website">' in page.text
-
-
-def test_without_a_matching_word_the_nearest_is_shown_as_such(client):
-    actor = make_actor()
-    make_session(actor, one_liner="Cluster moved", topics=["postgres"])
-    make_chunk(actor, content="The database restarts every night.")
-    for day in ("Monday", "Tuesday", "Wednesday", "Thursday"):
-        make_fact(actor, f"The canteen serves soup on {day}.")
-    embed_pending()
-    client.force_login(actor.user)
-
-    page = client.get("/", {"query": "bostgres"})
-
-    assert "Nothing certain; nearest:" in page.text
-    assert '<a href="/?query=postgres">postgres</a>' in page.text
-    assert "The database restarts every night." in page.text
-    assert "found by meaning alone" in page.text
-    assert "score" not in page.text
 
 
 def test_the_three_nearest_are_shown_at_once_and_the_others_are_folded(client):
@@ -199,29 +160,6 @@ def test_an_answer_leads_to_its_explanation(client):
     page = client.get("/", {"query": "deploys & co", "kinds": "fact"})
 
     assert f"{reverse('search-explain')}?query=deploys+%26+co&amp;kinds=fact" in page.text
-
-
-def test_an_explanation_shows_what_looked_and_how_each_score_came_about(client):
-    actor = make_actor()
-    fact = make_fact(actor, "Deploys go out on Tuesdays.")
-    make_fact(actor, "Lunch is at noon.")
-    embed_pending()
-    client.force_login(actor.user)
-
-    page = client.get(reverse("search-explain"), {"query": "deploys"})
-
-    for shown in (
-        "hashing:",
-        "0.4 × words + 0.6 × similarity",
-        "Time for words",
-        "Time for meaning",
-        ">deploy<",
-        " ms",
-    ):
-        assert shown in page.text
-    assert reverse("memory-fact", args=[fact.pk]) in page.text
-    assert "“Deploys go out on Tuesdays.” comes first: it was found by deploy, deploys" in page.text
-    assert page.text.index("Deploys go out") < page.text.index("Lunch is at noon.")
 
 
 def test_an_explanation_without_vectors_says_that_meaning_was_not_asked(client):

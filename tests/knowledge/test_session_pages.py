@@ -4,72 +4,10 @@ import pytest
 from django.urls import reverse
 
 from knowledge.models import Chunk, Session
-from tests.factories import make_actor, make_agent
-from tests.knowledge.factories import make_chunk, make_fact, make_session
+from tests.factories import make_actor
+from tests.knowledge.factories import make_chunk, make_session
 
 pytestmark = pytest.mark.django_db
-
-
-def test_parallel_sessions_are_shown_as_in_progress_with_their_agents(client):
-    actor = make_actor()
-    make_session(make_agent(actor.user, "Claude Code", host="atlas"), is_open=True)
-    make_session(make_agent(actor.user, "Cursor", host="laptop"), is_open=True)
-    client.force_login(actor.user)
-
-    page = client.get(reverse("memory-sessions"))
-
-    assert page.text.count("in progress</span>") == 2
-    assert "Claude Code 1.0 on atlas" in page.text
-    assert "Cursor 1.0 on laptop" in page.text
-
-
-def test_the_list_is_narrowed_by_topic_project_and_words(client):
-    actor = make_actor()
-    make_session(actor, one_liner="Chose a runner", topics=["ci"], project="atlas")
-    make_session(actor, one_liner="Chose a database", topics=["ci"], project="bigmind")
-    make_session(actor, one_liner="Chose a font", topics=["design"], project="atlas")
-    client.force_login(actor.user)
-
-    page = client.get(reverse("memory-sessions"), {"topic": "ci", "project": "atlas", "text": "runner"})
-
-    assert "Chose a runner" in page.text
-    assert "Chose a database" not in page.text
-    assert "Chose a font" not in page.text
-
-
-def test_a_session_is_read_with_all_that_came_of_it(client):
-    actor = make_actor()
-    open_session = make_session(actor, is_open=True)
-    make_chunk(actor, session=open_session, content="Use **halfvec**.", flag_reason="It halves the index")
-    make_fact(actor, "Indexes are small.", source_session=open_session.handle)
-    session = open_session
-    client.force_login(actor.user)
-    client.post(
-        reverse("memory-session-end", args=[session.pk]),
-        {
-            "one_liner": "Chose a type",
-            "topics": "vectors, postgres",
-            "summary": "# Why\r\n\r\n*Measured.*",
-            "key_facts": "Half the size\r\nSame recall",
-            "code_refs": "search/vectors.py",
-        },
-    )
-
-    page = client.get(reverse("memory-session", args=[session.pk]))
-
-    for shown in (
-        "<h1>Chose a type</h1>",
-        "<h3>Why</h3>",
-        "<em>Measured.</em>",
-        "<li>Half the size</li>",
-        "<code>search/vectors.py</code>",
-        "<strong>halfvec</strong>",
-        "It halves the index",
-        "Indexes are small.",
-        "vectors",
-        "closed",
-    ):
-        assert shown in page.text
 
 
 def test_ending_by_hand_needs_a_headline(client):
@@ -114,18 +52,6 @@ def test_headline_and_summary_are_corrected(client):
     session.refresh_from_db()
     assert (session.one_liner, session.importance, session.topics) == ("After", 7, ["a", "b"])
     assert (session.summary.summary, session.summary.key_facts) == ("New.", ["Kept", "- as typed"])
-
-
-def test_an_importance_that_is_too_high_is_refused_with_the_limit(client):
-    actor = make_actor()
-    session = make_session(actor, one_liner="Before")
-    client.force_login(actor.user)
-
-    page = client.post(reverse("memory-session-correct", args=[session.pk]), {"one_liner": "x", "importance": "11"})
-
-    assert "Importance: This must be 10 or less." in page.text
-    session.refresh_from_db()
-    assert session.one_liner == "Before"
 
 
 def test_a_headline_that_is_too_long_is_cut_and_kept_whole_in_the_outcome(client):

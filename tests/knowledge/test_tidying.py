@@ -15,17 +15,13 @@ from knowledge.conversation.closing_sessions import close_sessions
 from knowledge.memory.facts import deprecate_fact
 from knowledge.memory.hypotheses import add_hypothesis
 from knowledge.models import AUTO_CLOSED, Fact, Hypothesis, Passage, Session, TidyingAnswer
-from knowledge.tidying.answers import Answered, Tidying, tidy
+from knowledge.tidying.answers import Answered, tidy
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_session
 
 pytestmark = pytest.mark.django_db
 
 LONG_AGO = timezone.now() - timedelta(days=200)
-
-
-def test_there_is_nothing_to_tidy_in_an_empty_memory():
-    assert carry_out(tidy, make_actor(), {}) == Tidying([], [], {})
 
 
 def test_near_duplicates_are_merged_into_the_newest_and_come_back():
