@@ -90,7 +90,7 @@ def test_an_operation_that_forgets_whose_rows_it_reads_still_shows_only_ones_own
 def test_a_search_that_asks_in_someone_elses_scope_still_shows_nothing_of_theirs(no_first_wall, monkeypatch):
     owner, stranger = make_actor(), make_actor()
     own_everything(owner)
-    monkeypatch.setattr(hybrid, "scopes_of", lambda user, kinds: [scope_of_owner(owner.user), scope_of_owner(None)])
+    monkeypatch.setattr(hybrid, "scopes_of", lambda *_: [scope_of_owner(owner.user), scope_of_owner(None)])
     search = CATALOGUE["memory_semantic_search"]
     assert SECRET in said(perform(search, owner, {"query": SECRET}, transport="rest"))
 
