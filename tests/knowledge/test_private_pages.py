@@ -79,7 +79,7 @@ def _nobody(argument: str) -> object:
 def _body(page, address: str) -> str:
     """What is said, without what differs from request to request: the address, its id, the token against forgery."""
     said = page.text.replace(address, "")
-    return re.sub(r'(csrfmiddlewaretoken" value=|request id: <code>)[^>]+', "", said)
+    return re.sub(r'(csrfmiddlewaretoken" value=|Request ID \([^)]*\): <code>)[^>]+', "", said)
 
 
 _SHARED = {"part": "entity", "slug": "helios", "collection": "helios", "reference_id": uuid.uuid4()}
