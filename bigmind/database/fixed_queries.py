@@ -71,9 +71,10 @@ class FixedQuery:
     def __call__(self, *values: Any) -> list[Any]:
         return self._compile(values).rows(values)
 
-    def statement(self, *values: Any) -> tuple[str, tuple[Any, ...]]:
-        """Return the SQL for these values, with its parameters, and ask nothing."""
+    def statement(self, *values: Any) -> tuple[Repeated, tuple[Any, ...]]:
+        """Return the SQL for these values, of which sessions keep the plan, with its parameters; ask nothing."""
         made = self._compile(values)
+        assert isinstance(made.sql, Repeated)
         return made.sql, made.parameters(values)
 
     def _compile(self, values: Values) -> "_Compiled":

@@ -98,7 +98,8 @@ class ContextPart:
     @property
     def chosen(self) -> list[ContextLine]:
         """The lines that were chosen, the most useful first."""
-        kept, chosen = set(map(id, self.kept)), []
+        kept = set(map(id, self.kept))
+        chosen: list[ContextLine] = []
         for item in self.items:
             if len(chosen) == len(kept):  # Most are among the first: the others need not be checked.
                 break

@@ -34,7 +34,7 @@ ACTS = ", ".join(
 # What shows that something stored stands on a page, also where it is cut short; a page without it has nothing to act.
 TRACES = re.compile(r"alert\(|img src=[x/]|svg onload|outside\.example|//x\.y")
 # In which one refusal differs from the next: what keeps a form ours, the part of the help, the id of the request.
-UNLIKE = re.compile(r'(?:name="csrfmiddlewaretoken" value="|href="/help/pages/#|request id: <code>)[\w-]+')
+UNLIKE = re.compile(r'(?:name="csrfmiddlewaretoken" value="|href="/help/pages/#|Request ID[^<]*<code>)[\w-]+')
 LOOK = """acts => {
     document.querySelectorAll('details').forEach(one => one.open = true);
     return [[...document.querySelectorAll(acts)].map(one => one.outerHTML), document.documentElement.outerHTML];

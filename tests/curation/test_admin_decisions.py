@@ -65,7 +65,7 @@ def test_it_shows_the_text_what_speaks_against_it_and_every_decision(client: Cli
         "Look twice",
         f"No Friday deploys ({known.handle})",
         f"Friday deploys ({twin.handle})",
-        "They may disagree",
+        "Possible conflict",
         *(f'value="{decision}"' for decision in ("approve", "edit", "reject", "request_changes", "merge")),
     ):
         assert shown in page.text, shown

@@ -136,4 +136,5 @@ def _next_batch() -> str:
     """Return the statement by which a worker takes its batch: the last it asked before it had one."""
     with CaptureQueriesContext(connection) as asked:
         assert _claim(EmbeddingSpace.objects.get(), 50, set())
-    return [query["sql"] for query in asked if "SKIP LOCKED" in query["sql"] and "ORDER BY" in query["sql"]][-1]
+    batch = [query["sql"] for query in asked if "SKIP LOCKED" in query["sql"] and "ORDER BY" in query["sql"]][-1]
+    return batch.rpartition(";")[2]  # A savepoint may travel before it.
