@@ -68,7 +68,9 @@ class Bench:
             with transaction.atomic():
                 asked = question.understand(query, owner=self.memory.user)
                 filters = Filters(Kind.values)
-                self.arms[query] = find_candidates(asked, filters, scopes_of(self.memory.user, filters.kinds))
+                scopes = scopes_of(self.memory.user, filters.kinds)
+                asked, [found], _ = find_candidates(asked, filters, scopes)
+                self.arms[query] = asked, found
         return self.arms[query]
 
     def both(self, query: str) -> tuple[dict[int, float], dict[int, float]]:

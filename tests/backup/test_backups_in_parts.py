@@ -20,6 +20,7 @@ from bigmind.backup.retention import Retention
 from bigmind.backup.routine import BackupPlan, back_up_when_due
 from bigmind.backup.runs import KEPT, note_run, report_backups
 from bigmind.core.errors import Conflict, Invalid, NotFound
+from bigmind.database.advisory_locks import SessionLock
 from bigmind.database.rls import rls_bypass
 from bigmind.environment import environment
 from bigmind.environment.storage import BackupSettings
@@ -78,7 +79,7 @@ def test_the_database_is_the_clock_so_that_a_worker_with_an_empty_disk_makes_no_
 def test_of_two_workers_one_rehearses(filled, plan):
     back_up_when_due(plan, every=DAY)
 
-    with alone((7700, 3)), pytest.raises(Conflict, match="Another rehearsal is under way"):
+    with alone(SessionLock.REHEARSAL), pytest.raises(Conflict, match="Another rehearsal is under way"):
         rehearse_newest(plan, every=DAY)
     BackupRun.objects.create(kind="rehearsed", place="/x", seconds=1, error="It is torn.")
 

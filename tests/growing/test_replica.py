@@ -98,7 +98,9 @@ class Growing:
         self.variables["BIGMIND_PORT"] = str(self.instance.port)
         self.console = Console(self.instance.home, **self.variables)
         # It notices sooner than after ten seconds that the replica is behind.
-        soon = "import sys; from bigmind import cli; from bigmind.core import replicas; replicas.BEHIND_SECONDS = 4.0"
+        soon = (
+            "import sys; from bigmind import cli; from bigmind.database import replicas; replicas.BEHIND_SECONDS = 4.0"
+        )
         self.instance.program = [sys.executable, "-c", f"{soon}; cli.main()"]
 
     def welcome(self) -> None:

@@ -15,6 +15,7 @@ from accounts.tasks import forget_unused_apps
 from curation.decisions.forgetting import forget_source
 from knowledge.models import Fact, Writing
 from tests.copies import serving_copy
+from tests.embedded.instance import eventually
 from tests.factories import make_actor, make_key, make_user
 from tests.serving import Served
 from tests.transports.oauth_wire import INITIALIZE, REDIRECT, TOOLS_LIST, App, Browser
@@ -109,7 +110,7 @@ def test_an_app_that_was_let_in_lists_tools_and_what_it_stores_is_known_as_its_o
     assert not stored.json()["result"].get("isError")
     assert key.app == ConnectedApp.objects.get(name="Ada's chat")
     assert key.last_used_by.startswith("adas-chat")
-    assert Call.objects.get(operation="memory_store_fact").key == key
+    eventually(lambda: Call.objects.filter(operation="memory_store_fact", key=key).count() == 1)
     assert Writing.objects.get(kind="fact").key == key
 
 
