@@ -83,10 +83,9 @@ def _rows(kind: str, ids: list[Any], things: Things) -> Iterable[Any]:
 @cache
 def _query_of(kind: str) -> FixedQuery:
     """Return the query for things of a kind by their ids. What lapses has none: it depends on the moment."""
-    visible = KINDS[kind].visible
 
     def build(ids: list[Any], user_id: UUID | None = None) -> QuerySet[Any]:
-        return visible(User(pk=user_id)).filter(pk__any_of=ids)
+        return KINDS[kind].visible(User(pk=user_id)).filter(pk__any_of=ids)
 
     return FixedQuery(build, keeps_plan=False)
 

@@ -6,6 +6,7 @@ from accounts.models import SCOPES, Call, Role
 from bigmind.operations import CATALOGUE, OTHER_NAMES, operations_for, rank_operations
 from bigmind.text.token_counts import count_tokens
 from knowledge.models import Note
+from tests.embedded.instance import eventually
 from tests.factories import make_actor, make_key, make_user
 from tests.serving import Served
 from tests.transports.mcp_wire import Wire, text_of
@@ -108,7 +109,8 @@ def test_what_is_performed_is_counted_as_what_it_is_and_has_one_effect_when_retr
 
     assert text_of(again) == text_of(first)
     assert again["_meta"]["replayed"] is True
-    assert set(Call.objects.values_list("operation", flat=True)) == {"memory_start_session", "memory_add_hypothesis"}
+    called = Call.objects.values_list("operation", flat=True)
+    eventually(lambda: set(called.all()) == {"memory_start_session", "memory_add_hypothesis"})
 
 
 def test_the_tool_says_that_it_may_write_and_destroy(served: Served) -> None:
