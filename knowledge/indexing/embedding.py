@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.background import after_commit
+from bigmind.core.collisions import retry_collisions
 from bigmind.database.read_only import is_read_only
 from bigmind.database.roles import NotOwner
 from bigmind.observability.outages import DATABASE, outage_behind
@@ -412,11 +413,14 @@ def _next_in_turn(due: QuerySet[PassageVector], most: int, had_turn: set[Lane]) 
 
 
 def _embed_claimed(embedder: Embedder, space: EmbeddingSpace, rows: Sequence[PassageVector]) -> int:
-    """Embed a batch, again as long as its lease lasts if the database is lost: no one else may take it till then."""
+    """Embed a batch, again if it collides, and as long as its lease lasts if the database is lost.
+
+    No one else may take it till then.
+    """
     give_up = monotonic() + LEASE.total_seconds()
     while True:
         try:
-            return _embed(embedder, space, rows)
+            return retry_collisions(partial(_embed, embedder, space, rows))
         except (OperationalError, InterfaceError) as error:
             if outage_behind(error) != DATABASE or monotonic() > give_up:
                 raise

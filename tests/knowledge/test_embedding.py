@@ -119,6 +119,25 @@ def test_a_batch_whose_connection_was_lost_while_it_was_embedded_is_stored_at_on
     assert lost != [connection.connection.info.backend_pid]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_batch_that_collided_with_another_transaction_is_stored_at_once(monkeypatch):
+    from knowledge.embeddings.hashing import Hashing
+
+    embed, collided = Hashing.embed, []
+
+    def embed_and_collide(self, texts, **options):
+        if not collided:
+            collided.append(texts)
+            with connection.cursor() as cursor:
+                cursor.execute("DO $$ BEGIN RAISE deadlock_detected; END $$")
+        return embed(self, texts, **options)
+
+    store_fact(make_actor(), category="decision", fact="Deploys go through the router.")
+    monkeypatch.setattr(Hashing, "embed", embed_and_collide)
+
+    assert embed_pending() == 1
+
+
 def test_while_the_embedder_is_down_words_decide_and_the_answer_says_so(no_embedder, monkeypatch):
     monkeypatch.setattr("knowledge.embeddings.retry.sleep", lambda seconds: None)
     actor = make_actor()
