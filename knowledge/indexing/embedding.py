@@ -34,9 +34,10 @@ LEASE = timedelta(seconds=30)
 # What someone writes waits for the end of a batch of an import: the built-in model makes 6 to 60 long texts a second.
 BATCH_SECONDS = 2.0
 FIRST_BATCH = 10
-COMPARED_AT_ONCE = 20
+COMPARED_AT_ONCE = 3
+"""Every fact is compared here, and what was written meanwhile waits for its vector until these are."""
 FILLED_AT_ONCE = 20
-STORED_AGAIN, STORED_AGAIN_SECONDS = 2, 0.05
+STORED_AGAIN, STORED_AGAIN_SECONDS = 20, 0.05
 LOST_SECONDS = 0.5
 WAIT_WHEN_DOWN = timedelta(seconds=15)
 WAIT_WHEN_REFUSED = timedelta(days=1)
@@ -368,7 +369,7 @@ def _free(rows: QuerySet[PassageVector]) -> QuerySet[PassageVector]:
     Anyone who is has just embedded them, or is deleting them. To wait for them while holding rows that they wait for
     would be a deadlock.
     """
-    return PassageVector.objects.filter(pk__in=rows.select_for_update(skip_locked=True).values("pk"))
+    return PassageVector.objects.filter(pk__in=rows.select_for_update(skip_locked=True, of=("self",)).values("pk"))
 
 
 def _claim(space: EmbeddingSpace, size: int, had_turn: set[Lane]) -> list[PassageVector]:
