@@ -33,6 +33,7 @@ from knowledge.truth.near_duplicates import compare_next
 LEASE = timedelta(seconds=30)
 # What someone writes waits for the end of a batch of an import: the built-in model makes 6 to 60 long texts a second.
 BATCH_SECONDS = 2.0
+TURN_SECONDS = BATCH_SECONDS / 2  # Half, because a batch takes about its time: most are a turn.
 FIRST_BATCH = 10
 COMPARED_AT_ONCE = 3
 """Every fact is compared here, and what was written meanwhile waits for its vector until these are."""
@@ -129,15 +130,18 @@ def embed_pending() -> int:
 
 def _work_off(embedder: Embedder, space: EmbeddingSpace) -> Iterator[int]:
     """Embed what is pending; yield for each batch how many vectors were made."""
-    size, had_turn = FIRST_BATCH, set[Lane]()
-    while claimed := _claim(space, size, had_turn):
+    size, spent = FIRST_BATCH, Counter[Lane]()
+    while claimed := _claim(space, size, spent):
         began = monotonic()
         yield _embed_claimed(embedder, space, claimed)
+        seconds = monotonic() - began
+        for row in claimed:
+            spent[_lane_of(row)] += seconds / len(claimed)
         if space.failed_at:
             space.failed_at = None
             space.save(update_fields=["failed_at"])
         # At most twice as many: a quick batch may have come from the cache.
-        pace = BATCH_SECONDS / max(monotonic() - began, 0.001)
+        pace = BATCH_SECONDS / max(seconds, 0.001)
         note_pace(space.name, len(claimed))
         size = max(FIRST_BATCH, int(len(claimed) * min(2.0, pace)))
         _unless_refused(keep_statistics)
@@ -372,29 +376,32 @@ def _free(rows: QuerySet[PassageVector]) -> QuerySet[PassageVector]:
     return PassageVector.objects.filter(pk__in=rows.select_for_update(skip_locked=True, of=("self",)).values("pk"))
 
 
-def _claim(space: EmbeddingSpace, size: int, had_turn: set[Lane]) -> list[PassageVector]:
+def _lane_of(row: PassageVector) -> Lane:
+    return row.owner_id or row.kind
+
+
+def _claim(space: EmbeddingSpace, size: int, spent: Counter[Lane]) -> list[PassageVector]:
     """Lease up to a batch of what is pending. No lock is held while the embedder works.
 
     What a person has just written comes first, and never shares a batch with what all share, which would take longer.
-    Who filled most of a batch, a person or a kind of what all share, comes behind everybody else: so imports take
-    turns, and none keeps a single entry waiting.
+    Whose texts took the time of a batch, a person or a kind of what all share, comes behind everybody else: so imports
+    take turns, and none keeps a single entry waiting. Time counts and not texts, because a turn for each batch would
+    let many short facts wait for as many batches of long pages.
 
     Args:
-        had_turn: Who filled most of a batch since the others had theirs; kept from one batch to the next.
+        spent: The seconds that the texts of each took since the others had their turn; emptied when all had theirs.
     """
     now = timezone.now()
     due = space.vectors.filter(TO_MAKE, not_before__lte=now).select_related("passage")
     due = due.order_by(HAS_VECTOR, IS_SHARED, "-id").select_for_update(skip_locked=True, of=("self",))
     most = min(size, space.batch_size)
     with transaction.atomic():
-        rows = _next_in_turn(due, most, had_turn)
-        if not rows and had_turn:
-            had_turn.clear()
-            rows = _next_in_turn(due, most, had_turn)
+        rows = _next_in_turn(due, most, {lane for lane, seconds in spent.items() if seconds >= TURN_SECONDS})
+        if not rows and spent:
+            spent.clear()
+            rows = _next_in_turn(due, most, set())
         rows = rows or list(due[:most])
         PassageVector.objects.filter(pk__in=[row.pk for row in rows]).update(not_before=now + LEASE)
-    lanes = Counter[Lane](row.owner_id or row.kind for row in rows)
-    had_turn.update(lane for lane, count in lanes.items() if count > most // 2)
     return rows
 
 

@@ -1,5 +1,7 @@
 """What waits for a vector: people's own writing before imports, the newest first."""
 
+from collections import Counter
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -7,6 +9,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from knowledge.embeddings.hashing import Hashing
+from knowledge.indexing import embedding
 from knowledge.indexing.embedding import AGAIN, _claim, embed_pending, progress
 from knowledge.kb.entries import add_entry
 from knowledge.memory.facts import store_fact
@@ -26,7 +29,22 @@ def import_references(count: int, *, owner: User | None = None) -> None:
 
 
 @pytest.fixture
-def embedded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def clock(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """Let each text take a tenth of a second; set `a text` to let it take longer."""
+    clock = {"now": 0.0, "a text": 0.1}
+    embed = Hashing.embed
+
+    def take_time(self: Hashing, texts: list[str], **more: object) -> object:
+        clock["now"] += clock["a text"] * len(texts)
+        return embed(self, texts, **more)
+
+    monkeypatch.setattr(Hashing, "embed", take_time)
+    monkeypatch.setattr(embedding, "monotonic", lambda: clock["now"])
+    return clock
+
+
+@pytest.fixture
+def embedded(clock: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collect the texts that are embedded, in that order."""
     texts: list[str] = []
     embed = Hashing.embed
@@ -39,7 +57,7 @@ def test_a_fact_is_in_the_next_batch_although_hundreds_of_references_wait() -> N
     store_fact(make_actor(), category="decision", fact="The crane is oiled on Fridays.")
     progress()
 
-    batch = _claim(EmbeddingSpace.objects.get(), 50, set())
+    batch = _claim(EmbeddingSpace.objects.get(), 50, Counter())
 
     assert [row.passage.text for row in batch] == ["The crane is oiled on Fridays."]
 
@@ -76,6 +94,23 @@ def test_what_one_person_imports_waits_for_others_as_they_for_it(embedded: list[
     assert first_half == {ada.user.username, bea.user.username, "The"}
     assert len(embedded) == 121
     assert progress().waiting == 0
+
+
+def test_many_short_facts_do_not_wait_for_as_many_batches_of_long_pages(clock, embedded, monkeypatch) -> None:
+    import_references(60)
+    ada, embed = make_actor(), Hashing.embed
+    texts = [f"Ada oiled crane {number}." for number in range(60)]
+    index_new(Kind.FACT, [Indexed(1000 + n, text, "") for n, text in enumerate(texts)], owner=ada.user)
+
+    def embed_at_two_paces(self: Hashing, texts: list[str], **more: object) -> object:
+        clock["a text"] = 0.2 if texts[0].startswith("GET") else 0.001
+        return embed(self, texts, **more)
+
+    monkeypatch.setattr(Hashing, "embed", embed_at_two_paces)
+
+    embed_pending()
+
+    assert [text.split()[0] for text in embedded] == ["Ada"] * 60 + ["GET"] * 60
 
 
 def test_an_entry_does_not_wait_behind_what_somebody_imported_nor_do_references(embedded: list[str]) -> None:
@@ -135,6 +170,6 @@ def test_the_next_batch_is_read_from_an_index_however_many_wait(owned: bool) -> 
 def _next_batch() -> str:
     """Return the statement by which a worker takes its batch: the last it asked before it had one."""
     with CaptureQueriesContext(connection) as asked:
-        assert _claim(EmbeddingSpace.objects.get(), 50, set())
+        assert _claim(EmbeddingSpace.objects.get(), 50, Counter())
     batch = [query["sql"] for query in asked if "SKIP LOCKED" in query["sql"] and "ORDER BY" in query["sql"]][-1]
     return batch.rpartition(";")[2]  # A savepoint may travel before it.
