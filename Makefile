@@ -111,7 +111,7 @@ pictures: $(VENV)/.dev ## Take the pictures of pages anew, after looking at what
 bench: $(VENV)/.dev ## Measure, in ratios of one run on this machine
 	$(BIN)/python -m benchmarks $(ARGS)
 
-torture: $(VENV)/.dev $(TYPESCRIPT_CLIENT) ## Run the long tests, in 70 minutes on two cores: kill -9, floods, large imports
+torture: $(VENV)/.dev ## Run the long tests: kill -9 during imports and upgrades, floods, every hostile call
 	@$(TORTURE) -m "torture and not alone" -n 2 --dist loadfile --no-loadscope-reorder $(ARGS); beside=$$?; \
 		[ $$beside -ne 2 ] || exit 2; \
 		$(TORTURE) -m "torture and alone" $(ARGS); alone=$$?; \

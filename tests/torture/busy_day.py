@@ -36,7 +36,6 @@ OTHER_PASSWORD = "nine otters under the pier"
 WEBHOOK_SECRET = "webhook-secret-of-this-very-day"
 METRICS_TOKEN = "metrics-token-of-this-very-day"
 JSON = {"Content-Type": "application/json"}
-FILES = {"README.md": "# Widgets\n\nCranes are oiled on Fridays.\n"}
 EMBEDDING_KEY = "sk-embedding-key-of-this-very-day"
 
 # Settings that hold a secret, which this day does not use: why.

@@ -1,27 +1,17 @@
 """Clients that call without end, each in its way, and note when each call began, when it ended and what went wrong."""
 
-import json
-import shutil
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Event, Thread
-from typing import Any, Protocol
+from typing import Protocol
 
-import anyio
 import httpx
-import httpx2
-import pytest
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 
-from tests.transports.mcp_wire import HANDSHAKE_REVISIONS, STATELESS_REVISION, Wire
+from tests.transports.mcp_wire import HANDSHAKE_REVISIONS, Wire
 
 PAUSE_SECONDS = 0.05
-TYPESCRIPT = Path(__file__).parents[1] / "transports" / "typescript"
 
 
 class Address(Protocol):
@@ -98,59 +88,6 @@ def _by_wire(caller: Caller, served: Address, revision: str) -> None:
             number += 1
         except (httpx.TransportError, AssertionError) as error:
             caller.note(began, repr(error))
-
-
-def _by_python(caller: Caller, served: Address, mode: Any) -> None:
-    """Call with the official library. A call that is lost with its process ends its client: another one takes over."""
-    began: list[float] = []
-
-    async def run() -> None:
-        http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {served.key}"}, timeout=15)
-        transport = streamable_http_client(f"{served.url}/mcp", http_client=http)
-        async with Client(transport, mode=mode, read_timeout_seconds=15) as client:
-            while await anyio.to_thread.run_sync(caller.goes_on):
-                began[:] = [time.time()]
-                reply = await client.call_tool("memory_list_facts", {})
-                caller.note(began.pop(), str(reply.content) if reply.is_error else "")
-
-    while not caller.stopped.is_set():
-        began[:] = [time.time()]
-        try:
-            anyio.run(run)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is a call that failed
-            caller.note(began[0] if began else time.time(), repr(error))
-
-
-def _by_typescript(caller: Caller, served: Address) -> None:
-    command = ["node", "calls.mjs", f"{served.url}/mcp", served.key]
-    with subprocess.Popen(command, cwd=TYPESCRIPT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
-        Thread(target=_hand_on, args=(caller, program), daemon=True).start()
-        for line in program.stdout:
-            caller.made.append(Made(**json.loads(line)))
-
-
-def _hand_on(caller: Caller, program: "subprocess.Popen[str]") -> None:
-    """Tell a program of pauses and of the end."""
-    told = False
-    while not caller.stopped.wait(PAUSE_SECONDS):
-        if caller.paused.is_set() != told:
-            told = not told
-            program.stdin.write("\n")
-            program.stdin.flush()
-    program.stdin.close()
-
-
-@contextmanager
-def calling(served: Address) -> Iterator[list[Caller]]:
-    """Let clients of every revision call, by hand and by the libraries of Python and TypeScript, until the end."""
-    if shutil.which("node") is None or not (TYPESCRIPT / "node_modules").exists():
-        pytest.fail("The TypeScript client is not installed: `make torture` does it, where Node.js is.")
-    works = _by_hand(served, (*HANDSHAKE_REVISIONS, STATELESS_REVISION))
-    works["python, handshake"] = lambda caller: _by_python(caller, served, "legacy")
-    works["python"] = lambda caller: _by_python(caller, served, "auto")
-    works["typescript"] = lambda caller: _by_typescript(caller, served)
-    with _at_work(works) as callers:
-        yield callers
 
 
 @contextmanager

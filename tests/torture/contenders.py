@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from tests.embedded.instance import Instance, command
+from tests.embedded.instance import Instance
 from tests.torture.scale import CONTENDERS, PATIENCE
 from tests.torture.writes import query
 
@@ -22,12 +22,6 @@ def all_at_once(act: Callable[[int], Answer]) -> list[Answer]:
 
     with ThreadPoolExecutor(CONTENDERS) as threads:
         return list(threads.map(contend, range(CONTENDERS)))
-
-
-def key_of_curator(instance: Instance) -> str:
-    """Create an API key of the first user that may decide about company knowledge."""
-    scopes = "read,write,curate"
-    return command(instance.home, "key_create", first_user(instance), "--scopes", scopes, "--quiet").stdout.strip()
 
 
 def first_user(instance: Instance) -> str:

@@ -10,7 +10,6 @@ from bigmind.embedded.cluster import Cluster
 from tests.embedded.instance import ROOT, Instance, environment
 
 MIGRATED_WITHIN = 600.0
-TRIAL = "tests.torture.trial.settings"
 _LONGEST_WAIT = """
     SELECT extract(epoch FROM clock_timestamp() - waitstart)::float8, left(waiting.query, 80), left(holding.query, 120)
     FROM pg_locks

@@ -1,9 +1,8 @@
-"""Proxies on this machine: one adds a header, since the conformance suite sends no key; one takes servers in turns."""
+"""A proxy on this machine that adds a header, since the conformance suite sends no key."""
 
-import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
@@ -22,32 +21,6 @@ def adding_a_header(target: str, name: str, value: str) -> Iterator[str]:
         _serving(lambda: [client], [(name, value)]) as url,
     ):
         yield url
-
-
-@contextmanager
-def taking_turns(targets: Sequence[str]) -> Iterator[str]:
-    """Pass each request on to the next of the targets, whoever sends it, and yield the address to send them to.
-
-    A server that takes no connection is passed over. One that was sent the request and does not answer is not: nobody
-    knows what it did, and the answer is 502, as balancers have it.
-    """
-    with ExitStack() as at_the_end:
-        clients = [
-            at_the_end.enter_context(
-                # A connection for each request: one that is kept may be closed just as it is used again.
-                httpx.Client(
-                    base_url=url, timeout=60, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
-                )
-            )
-            for url in targets
-        ]
-        turns = itertools.count()
-
-        def choose() -> list[httpx.Client]:
-            first = next(turns) % len(clients)
-            return clients[first:] + clients[:first]
-
-        yield at_the_end.enter_context(_serving(choose, []))
 
 
 @contextmanager

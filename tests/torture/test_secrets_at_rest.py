@@ -28,7 +28,6 @@ KEPT_ON_PURPOSE = {
     ("session", "table accounts_signin"): "the list of one's sign-ins ends a session by it; both rows go together",
     ("session", "postgresql/"): "the files of those tables",
 }
-HASHES = ("ApiKey", "AppToken", "Invitation", "SignInLink")
 
 
 @pytest.mark.parametrize("broker", ["files", "redis"])
