@@ -182,9 +182,3 @@ def test_nobody_sees_the_agents_of_others(browser: Client) -> None:
     note_agent(make_user("grace"), client_name="codex", client_version="9.9", host="secret-host")
 
     assert "secret-host" not in shown(browser)
-
-
-def test_strangers_are_asked_to_sign_in(client: Client, db: None) -> None:
-    assert client.get(reverse("connect"))["Location"].startswith(reverse("sign-in"))
-    assert client.post(reverse("connect"), {"client": "cursor"})["Location"].startswith(reverse("sign-in"))
-    assert ApiKey.objects.count() == 0

@@ -92,9 +92,3 @@ def test_nobody_can_guess_on_at_a_browser_that_was_left_open(client: Client, db:
 
     assert page.status_code == 429
     assert int(page["Retry-After"]) > 0
-
-
-def test_strangers_are_asked_to_sign_in(client: Client, db: None) -> None:
-    page = client.get(reverse("password"))
-
-    assert page["Location"] == f"{reverse('sign-in')}?next={reverse('password')}"

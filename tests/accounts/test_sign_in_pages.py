@@ -126,15 +126,6 @@ def test_nobody_is_sent_to_another_site(client: Client, ada: User, elsewhere: st
     assert page["Location"] == "/welcome/"
 
 
-def test_a_form_from_elsewhere_is_refused(ada: User) -> None:
-    client = Client(enforce_csrf_checks=True)
-
-    page = sign_in(client)
-
-    assert page.status_code == 403
-    assert not is_signed_in(client)
-
-
 def test_after_ten_wrong_tries_even_the_right_password_has_to_wait(client: Client, ada: User) -> None:
     wrong = [sign_in(client, password=f"guess {number}").status_code for number in range(TRIES)]
 

@@ -1,7 +1,6 @@
 """Where somebody is signed in: they see it, and end it from elsewhere."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.core.cache import cache
@@ -152,7 +151,3 @@ def test_a_browser_may_call_itself_anything(ada: User) -> None:
 )
 def test_browsers_are_named_as_people_name_them(user_agent: str, name: str) -> None:
     assert browser_in_words(user_agent) == name
-
-
-def test_strangers_are_asked_to_sign_in(client: Any) -> None:
-    assert client.get(reverse("sign-ins"))["Location"].startswith(reverse("sign-in"))

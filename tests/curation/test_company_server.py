@@ -594,13 +594,6 @@ def test_try_now_lets_the_worker_ask_before_its_time(company: Company, ada: Acto
     assert done.ok
 
 
-def test_only_admins_see_the_page(company: Company) -> None:
-    browser = Client()
-    browser.force_login(make_user())
-
-    assert browser.get(reverse("company-server")).status_code == 403
-
-
 def test_the_command_says_what_came_of_it_and_exits_with_one_when_it_was_not_reached(
     company: Company, ada: Actor
 ) -> None:

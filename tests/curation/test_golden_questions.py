@@ -155,9 +155,3 @@ def test_the_page_says_what_would_be_lost_and_asks_a_second_time(client, curator
     assert QUESTION in refused.content.decode()
     assert f'name="losing" value="{golden.pk}"' in refused.content.decode()
     assert entry.status == "deprecated"
-
-
-def test_golden_questions_are_none_of_a_members_business(client, entry):
-    client.force_login(make_actor().user)
-
-    assert client.get(reverse("golden-questions")).status_code == 403

@@ -147,18 +147,6 @@ def test_what_has_arrived_is_not_sent_twice(client: Client) -> None:
     assert arrived.delivered_at
 
 
-@pytest.mark.parametrize("curator", [False, True])
-def test_others_see_nothing_of_it(client: Client, curator: bool) -> None:
-    client.force_login(make_actor(curator=curator).user)
-    failed = delivery(given_up_at=timezone.now(), error="Zanzibar is away.")
-
-    pages = [client.get(reverse("deliveries")), client.post(reverse("deliveries-again", args=[failed.pk]))]
-
-    assert [page.status_code for page in pages] == [403, 403]
-    assert all("Zanzibar" not in page.text for page in pages)
-    assert reverse("deliveries") not in client.get(reverse("home")).text
-
-
 def test_what_was_seen_is_counted_no_more(author: Actor) -> None:
     decided(author)
 

@@ -16,7 +16,6 @@ from tests.knowledge.factories import make_chunk, make_entries, make_fact, make_
 pytestmark = pytest.mark.django_db
 
 ROUTES = "# Route ordering\n\nIn `vercel.json`, **specific** routes come before parameterized ones."
-PAYLOAD = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><svg onload=alert(3)>"
 
 
 def _entry(actor=None, content=ROUTES, **fields):
@@ -268,35 +267,6 @@ def test_an_entry_that_does_not_exist_is_not_found(client, route):
 
     assert client.get(reverse(route, args=[uuid4()])).status_code == 404
     assert client.get("/kb/no-uuid/").status_code == 404
-
-
-@pytest.mark.parametrize("route", ["kb", "kb-new"])
-def test_whoever_is_not_signed_in_is_asked_to(client, route):
-    assert client.get(reverse(route)).url.startswith(reverse("sign-in"))
-
-
-def test_whatever_was_stored_is_shown_and_never_run(client):
-    actor = make_actor()
-    entry = _entry(
-        actor,
-        f"# {PAYLOAD}\n\n{PAYLOAD} [x](javascript:alert(4))",
-        tags=[PAYLOAD[:90]],
-        roles=[PAYLOAD[:90]],
-        project=PAYLOAD[:90],
-        source_file=PAYLOAD,
-        source_story=PAYLOAD,
-        metadata={PAYLOAD: PAYLOAD},
-    )
-    client.force_login(actor.user)
-    addresses = [reverse("kb"), *(reverse(name, args=[entry.pk]) for name in ("kb-entry", "kb-edit", "kb-delete"))]
-
-    for address in [*addresses, f"{reverse('kb')}?query=alert&role={PAYLOAD}&tags={PAYLOAD}"]:
-        text = client.get(address).text
-
-        assert "<script>alert" not in text
-        assert "<img" not in text
-        assert "<svg onload" not in text
-        assert 'javascript:alert(4)"' not in text
 
 
 def test_triggers_are_edited_tried_and_decided_on_the_pages_of_an_entry(client):

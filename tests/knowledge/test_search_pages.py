@@ -214,9 +214,3 @@ def test_an_explanation_of_nothing_leads_home(client):
     client.force_login(make_actor().user)
 
     assert client.get(reverse("search-explain")).url == reverse("home")
-
-
-def test_strangers_are_asked_to_sign_in(client):
-    page = client.get(reverse("search-explain"), {"query": "deploys"})
-
-    assert reverse("sign-in") in page.url
