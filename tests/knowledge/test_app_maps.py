@@ -242,6 +242,58 @@ def test_a_member_forgets_rows_and_workflows_and_a_curator_tables_and_apps():
     assert not Passage.objects.filter(kind__startswith="app_").exists()
 
 
+def _report(failure, **told):
+    return carry_out(report_failure, make_actor(), {"app": "CRM", "failure": failure, **told})
+
+
+def test_a_row_that_moved_is_found_by_its_field_and_healed_for_all():
+    _crm()
+
+    told = _report("row_gone", entity="Elicit", failed_id="ro_1")
+    healed = _report("row_gone", entity="Elicit", outcome="found", found_id="ro_new", failed_id="ro_1")
+    late = _report("row_gone", entity="Elicit", failed_id="ro_1", outcome="not_found")
+
+    assert (told.status, "Query Clients (ta_1) by Name = Elicit (1 call)" in told.next_step) == ("next_step", True)
+    assert (healed.status, late.status, late.place.row_id) == ("healed", "healed", "ro_new")
+    assert resolve_name(make_actor(), name="Elicit").place.row_id == "ro_new"
+    assert Healing.objects.get().found == "row id ro_new"
+
+
+def test_a_row_that_was_deleted_is_forgotten():
+    _crm()
+
+    reports = [_report("row_gone", entity="Elicit", outcome=outcome) for outcome in ("not_found", None)]
+
+    assert [report.status for report in reports] == ["forgotten", "forgotten"]
+    assert resolve_name(make_actor(), name="Elicit").status == "unknown"
+    assert not AppEntity.objects.exists()
+
+
+def test_a_schema_that_changed_is_read_again_and_overwritten():
+    _crm(workflows=[{"name": "change_status", "trigger": "mark [entity]", "field": "Status"}])
+    fields = {"Name": {"type": "string", "primary": True}, "Remarks": {"type": "longform"}}
+
+    told = _report("schema_changed", table="Clients")
+    _report("schema_changed", table="Clients", outcome="found", fields=fields)
+
+    assert "get_table_schema for Clients (ta_1) (1 call)" in told.next_step
+    assert [one["name"] for one in AppTable.objects.get().fields] == ["Name", "Remarks"]
+    assert Healing.objects.get().found == "new fields Remarks; gone Status; workflows to look at change_status"
+
+
+def test_an_app_with_a_new_id_is_found_by_its_name_and_one_that_is_gone_forgotten_where_one_person_uses_it(settings):
+    settings.BIGMIND_MODE = "personal"
+    _crm()
+
+    told = _report("app_gone")
+    _report("app_gone", outcome="found", found_id="app_new")
+    found = resolve_name(make_actor(), name="Elicit").place.app_id
+    gone = _report("app_gone", outcome="not_found")
+
+    assert ("discover_apps (1 call)" in told.next_step, found, gone.status) == (True, "app_new", "forgotten")
+    assert not App.objects.exists()
+
+
 def test_a_member_who_finds_a_table_gone_warns_others_and_deletes_nothing():
     _crm()
 

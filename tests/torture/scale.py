@@ -15,11 +15,6 @@ CASES = 5_000
 CASES_OF_EACH = scaled(50)
 # T3: each one of the calls, or one in so many.
 EACH_HOSTILE_CALL = max(1, round(1 / SCALE))
-# T4
-IMPORTED = scaled(10_000)
-SEEDED = scaled(2000)
-WORKER_KILLS = scaled(50)
-IMPORTER_KILLS = scaled(5)
 # T29
 FLOODED_SECONDS = scaled(60, at_least=15)
 # T8

@@ -1,12 +1,8 @@
 """An embedder over HTTP that the tests hold in their hands, and what has become of its vectors."""
 
-import json
 import time
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
 
 from knowledge.embeddings.hashing import Hashing
 from tests.embedded.instance import Instance
@@ -14,8 +10,6 @@ from tests.knowledge.embeddings.endpoint import Answer, Endpoint, Table
 from tests.torture.writes import query
 
 HASHING = Hashing()
-# Vectors are stored with half the precision.
-NEAR_ENOUGH = 0.002
 
 
 def right_vectors(texts: Sequence[str]) -> Table:
@@ -57,22 +51,6 @@ def seconds_until_embedded(instance: Instance, *, within: float) -> float:
         assert seconds < within, f"{left} passages have no vector after {seconds:.0f} s."
         time.sleep(0.2)
     return time.monotonic() - begun
-
-
-def vectors_of_each_text(home: Path) -> Counter[str]:
-    """Return how many vectors each text has."""
-    return Counter(text for text, _ in _vectors(home))
-
-
-def texts_with_a_wrong_vector(home: Path) -> list[str]:
-    """Return the texts whose stored vector is not the one that belongs to them."""
-    stored = _vectors(home)
-    if not stored:
-        return []
-    vectors = np.array([json.loads(vector) for _, vector in stored])
-    distances = np.abs(vectors - HASHING.embed([text for text, _ in stored])).max(axis=1)
-    # A distance that is no number is not near enough either.
-    return [text for (text, _), distance in zip(stored, distances, strict=True) if not distance < NEAR_ENOUGH]
 
 
 def _vectors(home: Path) -> list[tuple[str, str]]:

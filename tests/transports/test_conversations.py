@@ -38,6 +38,8 @@ WAYS = [
     ("", REST),
 ]
 """How a program speaks: by the handshake of 2025-11-25 (legacy), without one since 2026-07-28 (auto), or over REST."""
+FEW_WAYS = [("legacy", KEPT), ("auto", PER_CALL), ("", REST)]
+"""One of each transport that is told of no conversation otherwise."""
 BY_HANDLE, BY_HEADER, BY_NOTHING = "handle", "header", "nothing"
 
 
@@ -197,7 +199,7 @@ def test_two_at_once_under_one_key_never_stray_where_something_tells_them_apart(
         assert "" not in written["run-1"] | written["run-2"]
 
 
-@pytest.mark.parametrize("way", WAYS, ids=" ".join)
+@pytest.mark.parametrize("way", FEW_WAYS, ids=" ".join)
 def test_a_fact_that_names_its_project_goes_to_the_session_of_that_project(
     served: Served, way: tuple[str, str]
 ) -> None:
@@ -217,7 +219,7 @@ def test_a_fact_that_names_its_project_goes_to_the_session_of_that_project(
     assert _written(user) == {"run-ferry": {"S1"}, "run-depot": {"S2"}}
 
 
-@pytest.mark.parametrize("way", WAYS, ids=" ".join)
+@pytest.mark.parametrize("way", FEW_WAYS, ids=" ".join)
 def test_without_any_session_nothing_is_refused_and_each_reply_says_so(served: Served, way: tuple[str, str]) -> None:
     user, key = _meet(served)
 
@@ -236,7 +238,7 @@ def test_without_any_session_nothing_is_refused_and_each_reply_says_so(served: S
     assert Session.objects.get(user=user).one_liner == "Counted the decks"
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if way[1] != STDIO], ids=" ".join)
+@pytest.mark.parametrize("way", FEW_WAYS, ids=" ".join)
 def test_a_named_run_goes_on_with_its_session_in_another_process(
     served: Served, way: tuple[str, str], tmp_path_factory: Any
 ) -> None:

@@ -63,19 +63,3 @@ def test_a_client_finds_tools_prompts_resources_and_instructions(served: Served,
     assert surface["prompts"] == ["bigmind_init", "recall", "look_up", "promote", "wrap_up"]
     assert surface["resources"] == ["bigmind://context", "bigmind://instructions"]
     assert "memory_start_session" in surface["instructions"]
-
-
-async def _next_change(url: str, key: str) -> Any:
-    note = {"domain": "email", "key": "signature", "content": "Best, P."}
-    async with _client(url, key) as client, client.listen(resources_list_changed=True) as changes:
-        await client.call_tool("knowledge_set", note)
-        with anyio.fail_after(10):
-            return await anext(aiter(changes))
-
-
-def test_a_listening_client_hears_of_a_new_domain_of_notes(served: Served) -> None:
-    key = make_key().text
-
-    change = anyio.run(_next_change, served.mcp, key)
-
-    assert type(change).__name__ == "ResourcesListChanged"

@@ -92,15 +92,6 @@ def test_a_revision_that_does_not_exist_is_a_bad_request(served: Served) -> None
     assert response.json()["error"]["data"]["supported"] == ["2026-07-28"]
 
 
-def test_a_session_that_does_not_exist_is_not_found(served: Served) -> None:
-    wire = Wire(served, make_key().text, revision="2025-11-25")
-    wire.http.headers["Mcp-Session-Id"] = "0" * 32
-
-    response = wire.send("tools/list")
-
-    assert response.status_code == 404
-
-
 def test_a_foreign_session_answers_exactly_like_one_that_does_not_exist(served: Served) -> None:
     owner, stranger = (Wire(served, make_key().text, revision="2025-11-25") for _ in range(2))
     owner.initialize()
@@ -132,15 +123,6 @@ def test_five_megabytes_are_too_many(served: Served, chunked: bool) -> None:
     response = wire.http.post("/mcp", content=content, headers={"Content-Type": "application/json"})
 
     assert response.status_code == 413
-
-
-def test_an_unknown_tool_is_a_protocol_error_that_names_the_nearest(served: Served) -> None:
-    wire = Wire(served, make_key().text)
-
-    response = wire.send("tools/call", {"name": "memory_store_facts", "arguments": {}})
-
-    assert response.json()["error"]["code"] == -32602
-    assert "memory_store_fact" in _message(response)
 
 
 def test_an_unknown_toolset_is_refused_with_those_there_are(served: Served) -> None:

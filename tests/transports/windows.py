@@ -10,15 +10,14 @@ Said = tuple[bool, str]
 
 
 class Window:
-    """One window of a client: its connection, and what it says of itself with each call."""
+    """One window of a client."""
 
-    def __init__(self, client: Client, meta: dict[str, Any] | None = None) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
-        self._meta = meta
 
     async def call(self, tool: str, **arguments: Any) -> Said:
         """Call a tool; return whether it was refused, and what is read."""
-        result = await self._client.call_tool(tool, arguments, meta=self._meta)  # type: ignore[arg-type]
+        result = await self._client.call_tool(tool, arguments)
         return bool(result.is_error), result.content[0].text  # type: ignore[union-attr]
 
     async def start(self, project: str) -> str:
