@@ -1,16 +1,12 @@
 """Contradictions: what two texts may disagree on, measured with pairs that were written by hand."""
 
-from time import process_time
-
 import pytest
 
 from benchmarks.truth.pairs import HELD_OUT, RULES, TUNED, Pair, read_pairs
-from knowledge.truth.contradictions import MOST_HINTS, contradictions
+from knowledge.truth.contradictions import contradictions
 
 LEAST_FOUND = 0.85
 MOST_FALSE = 0.1
-LONG = 64 * 1024
-HOSTILE = ["a", "1,", "not ", "don't ", "1 day ", "only ", ".", "monday to ", "’a", "use it for that; ", "1:", "in "]
 PAIRS = read_pairs()
 
 
@@ -82,17 +78,6 @@ def test_a_hint_quotes_both_sides() -> None:
 
 def test_a_title_that_only_names_the_subject_denies_nothing() -> None:
     assert contradictions("Deploys on Fridays\nNever deploy on Fridays.", "No deploys on Fridays.") == []
-
-
-@pytest.mark.parametrize("unit", HOSTILE)
-def test_the_worst_texts_are_compared_in_a_moment(unit: str) -> None:
-    text = unit * (LONG // len(unit))
-    started = process_time()
-
-    hints = contradictions(text, text[::-1])
-
-    assert process_time() - started < 0.5
-    assert len(hints) <= MOST_HINTS
 
 
 @pytest.mark.parametrize(

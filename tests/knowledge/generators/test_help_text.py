@@ -214,21 +214,3 @@ def test_whatever_a_program_prints_is_read_without_a_fall(text):
 @given(LINES)
 def test_whatever_stands_in_a_usage_line_is_read_without_a_fall(text):
     read_usage(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[" * 100_000,
-        "Usage: a " + "(" * 50_000,
-        "Usage: a " + "[(a|" * 30_000,
-        "Usage: a " + "a-" * 100_000,
-        "A" + " a" * 100_000 + "\n" + "-a <" * 50_000,
-        "some " * 50_000 + "commands",
-        "-" * 400_000,
-        "  --a " * 50_000,
-        "Commands:\n" + "  a  b\n" * 9_000,
-    ],
-)
-def test_a_huge_text_is_read_in_bounded_time(text):
-    read_help(text)

@@ -156,38 +156,23 @@ def test_a_folder_with_too_many_sources_is_refused(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("kind", "text"),
     [
-        "- " * 500_000,
-        "> " * 500_000,
-        ("- " * 60 + "x\n") * 20_000,
-        "-\n" * 1_000_000,
-        "".join(f"{'  ' * (number % 200)}- a\n" for number in range(5_000)),
-        "#\n" * 1_000_000,
-        "# a\n" * 500_000,
-        "|a" * 8_000 + "\n" + "|-" * 8_000 + "\n" + "|b" * 8_000 + "\n",
-        "- " + "[" * 60_000,
-        "- " + "`" * 60_000,
-        "- " + "*a " * 20_000,
-        "- " + "".join("`" * n + " " for n in range(340)),
-        "- " + "![" * 30_000 + "](" * 1_000,
-        "- " + "<a " * 20_000,
-        "# " + "*a" * 500_000,
-        "# " + "STORY-" * 100_000,
-        "# STORY-1: " + "2026-01-" * 100_000,
-        "# " + "A-" * 200_000 + "!",
-        "# STORY-1: a\n\n## Blockers\n\n" + "**b** " * 100_000,
-        "[a]: b\n" * 25_000,
-        "&#" * 500_000,
-        "<!-- " * 500_000,
-        "---\n" + "a: &a [*a]\n---\n",
-        "word " * 800_000,
-        "a\n\n" * 1_000_000,
+        ("markdown", "> " * 500_000),
+        ("markdown", ("- " * 60 + "x\n") * 20_000),
+        ("markdown", "# a\n" * 500_000),
+        ("markdown", "|a" * 8_000 + "\n" + "|-" * 8_000 + "\n" + "|b" * 8_000 + "\n"),
+        ("markdown", "- " + "![" * 30_000 + "](" * 1_000),
+        ("markdown", "<!-- " * 500_000),
+        ("markdown", "word " * 800_000),
+        ("lessons", "".join(f"{'  ' * (number % 200)}- a\n" for number in range(5_000))),
+        ("lessons", "# STORY-1: " + "2026-01-" * 100_000),
+        ("lessons", "# STORY-1: a\n\n## Blockers\n\n" + "**b** " * 100_000),
+        ("lessons", "---\n" + "a: &a [*a]\n---\n"),
     ],
     ids=lambda text: f"{text[:12]!r}…{len(text)}",
 )
-@pytest.mark.parametrize("kind", ["lessons", "markdown"])
-def test_hostile_markdown_is_read_or_refused_in_time(text, kind):
+def test_hostile_markdown_is_read_or_refused_in_time(kind, text):
     begun = time.process_time()
 
     with suppress(Invalid):
