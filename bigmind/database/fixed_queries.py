@@ -78,7 +78,7 @@ class FixedQuery:
         return made.sql, made.parameters(values)
 
     def _compile(self, values: Values) -> "_Compiled":
-        return self._compiled(*[_form_of(value) for value in values])
+        return self._compiled(*_forms_of(values))
 
 
 def pad(values: Sequence[str]) -> list[str]:
@@ -90,11 +90,9 @@ def pad(values: Sequence[str]) -> list[str]:
     return padded + padded[-1:] * (2 ** (len(padded) - 1).bit_length() - len(padded)) if padded else padded
 
 
-def _form_of(value: Any) -> Any:
-    """Return the type of a value that may change from call to call; one that the SQL may depend on, as it is."""
-    if type(value) in _MARKS:
-        return type(value) if value else _Empty(type(value))
-    return value
+def _forms_of(values: Values) -> list[Any]:
+    """Return the types of values that may change from call to call; those that the SQL may depend on, as they are."""
+    return [(type(value) if value else _EMPTY[type(value)]) if type(value) in _MARKS else value for value in values]
 
 
 @dataclass(frozen=True)
@@ -102,6 +100,9 @@ class _Empty:
     """The empty value of a type: 0 and False are equal, and a list has no hash."""
 
     kind: type
+
+
+_EMPTY = {kind: _Empty(kind) for kind in _MARKS}
 
 
 class _Compiled:

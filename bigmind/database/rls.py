@@ -32,19 +32,18 @@ KEY_TABLE = "bigmind_row_key"
 _BLOCK = 64
 """Bytes of a block of SHA-256, to which HMAC fills its key up."""
 
-_first = EVERYBODY
 _has_keys = True
+
+
+class FIRST:
+    """What new connections of this process can see."""
+
+    sees = EVERYBODY
 
 
 def begin_seeing(whom: str) -> None:
     """Set what new connections of this process can see: `NOBODY` or `EVERYBODY`."""
-    global _first
-    _first = whom
-
-
-def first_sees() -> str:
-    """Return what new connections of this process can see."""
-    return _first
+    FIRST.sees = whom
 
 
 @contextmanager

@@ -63,7 +63,7 @@ django.setup()
 from django.conf import settings
 from django.db import connections
 import accounts, bigmind, curation, knowledge
-from bigmind.database.rls import first_sees
+from bigmind.database.rls import FIRST
 handler = [signal.getsignal(number) for number in signal.valid_signals()]
 state = lambda: {
     "databases": sorted(settings.DATABASES),
@@ -74,7 +74,7 @@ state = lambda: {
     "signals": [signal.getsignal(number) == was for number, was in zip(signal.valid_signals(), handler)],
     "threads": sorted(thread.name for thread in threading.enumerate()),
     "children": [*open(f"/proc/self/task/{os.getpid()}/children")] if sys.platform == "linux" else [],
-    "first sees": first_sees(),
+    "first sees": FIRST.sees,
     "folder": os.getcwd(),
     "umask": os.umask(0o022),
     "time zone": time.tzname,

@@ -19,7 +19,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.sql import Composable
 
 from bigmind.database.postgresql.kept_plans import JOINS_IN_ORDER, KeptPlans, Repeated
-from bigmind.database.rls import NOBODY, SETTING, first_sees, token_of
+from bigmind.database.rls import FIRST, NOBODY, SETTING, token_of
 
 RESTED_SECONDS = 1.0
 """A connection that rested longer is asked: a firewall that dropped it leaves nothing in the socket to be looked at."""
@@ -63,41 +63,35 @@ class Cursor(ClientCursor[Any]):
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
         """Execute a statement as the one whose rows the connection is to see."""
+        wrapper = self.wrapper
+        if wrapper is None:
+            return super().execute(query, params, **options)
+        statement, values = query, params
+        if not wrapper.is_pooled:
+            if wrapper.kept.due and wrapper.is_between_transactions:
+                # Without saying whose rows are seen: PREPARE reads none.
+                wrapper.kept.prepare(super().execute)
+            if isinstance(query, Repeated):
+                statement, values = wrapper.kept.call(query, params)
+        before = wrapper.statements_before(statement)
+        # Several statements of one message are one transaction, and one round trip.
+        first = f"{';'.join(before)};" if before else ""
+        text = statement.as_string(self) if first and isinstance(statement, Composable) else statement
+        if first:
+            text = first.encode() + text if isinstance(text, bytes) else first + text
         try:
-            return self._execute(query, params, **options)
+            super().execute(text, values, **options)
         except IdleInTransactionSessionTimeout as error:
             # The session has ended, as with a server that went away. Django would take this one for a fault of ours.
             raise OperationalError(*error.args) from error
-
-    def _execute(self, query: Any, params: Any = None, **options: Any) -> Self:
-        if self.wrapper is None or self.wrapper.is_pooled:
-            return self._send(query, params, **options)
-        kept = self.wrapper.kept
-        if self.wrapper.is_between_transactions:
-            # Without saying whose rows are seen: PREPARE reads none.
-            kept.prepare(super().execute)
-        if not isinstance(query, Repeated):
-            return self._send(query, params, **options)
-        statement, values = kept.call(query, params)
-        try:
-            return self._send(statement, values, **options)
         except (FeatureNotSupported, InvalidSqlStatementName):
             if statement is query:
                 raise
             # A column that it returns has another type or length since it was prepared.
-            kept.forget(query)
-            if not self.wrapper.is_between_transactions:
+            wrapper.kept.forget(query)
+            if not wrapper.is_between_transactions:
                 raise
-            return self._send(query, params, **options)
-
-    def _send(self, query: Any, params: Any = None, **options: Any) -> Self:
-        before = self.wrapper.statements_before(query) if self.wrapper is not None else ()
-        if not before:
-            return super().execute(query, params, **options)
-        # Several statements of one message are one transaction, and one round trip.
-        first = "".join(f"{statement};" for statement in before)
-        text = query.as_string(self) if isinstance(query, Composable) else query
-        super().execute(first.encode() + text if isinstance(text, bytes) else first + text, params, **options)
+            return self.execute(query, params, **options)
         for _ in before:
             self.nextset()
         return self
@@ -190,9 +184,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 return []
         # `rls_scope` notes whose rows they are on the connection to the primary. Decision 68.
         asks = connections[DEFAULT_DB_ALIAS] if self.alias == REPLICA else self
-        whom = asks.sees or first_sees()  # type: ignore[attr-defined]
+        whom = asks.sees or FIRST.sees  # type: ignore[attr-defined]
         if whom != self._told:
-            before.append(f"SET LOCAL {SETTING} = '{self._token(whom)}'")
+            token = token_of(whom, None if self.is_pooled else self.connection.info.backend_pid)
+            before.append(f"SET LOCAL {SETTING} = '{token}'")
             self._told = whom
         if self._due_savepoints:
             before.extend(self._due_savepoints)
@@ -205,13 +200,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
             before += [f"SET LOCAL {name} = '{value}'" for name, value in limits]
         return before
 
-    def close_if_health_check_failed(self) -> None:
-        """Close the connection if it is dead: its socket tells if it was in use a moment ago, else a statement does."""
+    def close_if_unusable_or_obsolete(self) -> None:
+        """Close the connection if it is dead: its socket tells if it was in use a moment ago, else a statement will.
+
+        Django calls this before and after each request.
+        """
+        super().close_if_unusable_or_obsolete()  # type: ignore[misc]
         if self.connection is not None and self.health_check_enabled and not self.health_check_done:
             now = monotonic()
             self.health_check_done = now - self._last_seen < RESTED_SECONDS and _is_quiet(self.connection)
             self._last_seen = now
-        super().close_if_health_check_failed()
 
     def _start_transaction_under_autocommit(self) -> None:
         """Leave BEGIN to the first statement. Django calls this where a database begins transactions by a statement."""
@@ -241,10 +239,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _rollback(self) -> None:
         self._due_savepoints = ()
         super()._rollback()  # type: ignore[misc]
-
-    def _token(self, whom: str) -> str:
-        assert self.connection is not None
-        return token_of(whom, None if self.is_pooled else self.connection.info.backend_pid)
 
     @property
     def _limits(self) -> dict[str, str]:

@@ -44,12 +44,16 @@ class Repeated(str):
 
 
 class KeptPlans:
-    """The statements that one session keeps, by name, and those that are due. An empty name: one is not kept."""
+    """The statements that one session keeps, by name, and those that are due. An empty name: one is not kept.
+
+    Attributes:
+        due: The statements that are to be prepared, with the types of their parameters and all that does not change.
+    """
 
     def __init__(self) -> None:
         self._seen: set[Repeated] = set()
         self._names: dict[Repeated, str] = {}
-        self._due: dict[Repeated, tuple[list[str], list[Any]]] = {}
+        self.due: dict[Repeated, tuple[list[str], list[Any]]] = {}
 
     def call(self, statement: Repeated, parameters: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
         """Return what to send, with its parameters: EXECUTE and the name of a kept statement, else the statement.
@@ -64,8 +68,8 @@ class KeptPlans:
             return f"{first}EXECUTE {name}{places}", values
         if statement not in self._seen:
             self._seen.add(statement)
-        elif name is None and statement not in self._due and len(self._names) + len(self._due) < MOST_KEPT:
-            self._due[statement] = _without_values(statement, parameters)
+        elif name is None and statement not in self.due and len(self._names) + len(self.due) < MOST_KEPT:
+            self.due[statement] = _without_values(statement, parameters)
         return statement, parameters
 
     def forget(self, statement: Repeated) -> None:
@@ -79,8 +83,8 @@ class KeptPlans:
         PostgreSQL plans the first five calls for their values. From then on it keeps a plan for any, unless those were
         much cheaper.
         """
-        while self._due:
-            statement, (types, given) = self._due.popitem()
+        while self.due:
+            statement, (types, given) = self.due.popitem()
             self._names[statement] = name = f"kept_{len(self._names)}"
             declared = f" ({', '.join(types)})" if types else ""
             try:
