@@ -8,18 +8,19 @@ from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Exists, QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import ApiKey, Call, ErasureReport, User
-from bigmind.core.translation import _, ngettext, write_number
+from bigmind.core.translation import _, gettext_lazy, ngettext, write_number
 from bigmind.database.fixed_queries import FixedQuery
 from bigmind.database.rls import rls_bypass
 from curation.decisions.who_may_decide import may_decide
@@ -54,6 +55,49 @@ ICONS = {
     "notices": "bell",
 }
 """The symbol of the sprite beside each link, by the name of its route."""
+
+
+_ADMINISTRATION = (
+    "people",
+    "system",
+    "embeddings",
+    "deliveries",
+    "erasures",
+    "audit",
+    "system-settings",
+    "company-server",
+)
+_GROUPS = (
+    ("", ("home", "memory", "captured")),
+    (gettext_lazy("Company"), ("curation", "company", "kb", "docs", "apps")),
+    (gettext_lazy("Team"), ("directory", "insights")),
+    (gettext_lazy("Your agents"), ("connect", "keys", "api-docs")),
+    (gettext_lazy("Administration"), _ADMINISTRATION),
+)
+_LABELS = {
+    "home": gettext_lazy("Home"),
+    "memory": gettext_lazy("My memory"),
+    "captured": gettext_lazy("Captured"),
+    "curation": gettext_lazy("Curation"),
+    "company": gettext_lazy("Company knowledge"),
+    "kb": gettext_lazy("Knowledge base"),
+    "docs": gettext_lazy("Documentation"),
+    "apps": gettext_lazy("App maps"),
+    "directory": gettext_lazy("Directory"),
+    "insights": gettext_lazy("Insights"),
+    "connect": gettext_lazy("Connect"),
+    "keys": gettext_lazy("Keys"),
+    "api-docs": "API",
+    "people": gettext_lazy("People"),
+    "system": gettext_lazy("System"),
+    "embeddings": gettext_lazy("Embeddings"),
+    "deliveries": gettext_lazy("Deliveries"),
+    "erasures": gettext_lazy("Erasures"),
+    "audit": gettext_lazy("Audit log"),
+    "system-settings": gettext_lazy("Settings"),
+    "company-server": gettext_lazy("Company server"),
+    "notices": gettext_lazy("Notices"),
+}
 
 
 @dataclass(frozen=True)
@@ -117,17 +161,49 @@ def navigation_for(
         unseen: How many notices the person has not seen.
         filled: The routes of `GROWING` behind which there is something.
     """
-
-    here = _Here(path, frozenset(filled))
-    groups = [_memory(here), _company(here, queue), _team(here), _agents(here), _administration(here, user)]
-    offered = [group for group in groups if group]
+    notes = {"notices": _at_most_99(unseen)}
+    if queue is not None:
+        notes |= {"curation": _in_words(queue), "docs": _to_decide(queue)}
+    links: dict[str, Link] = {}
+    for route, label in _LABELS.items():
+        url = _address(route, get_script_prefix())
+        # Of the pages below “System” each has its own link here: it is not “within” itself on them.
+        is_within = url != "/" and route != "system" and path.startswith(url)
+        current = "page" if path == url else "true" if is_within else ""
+        waits = not current and (route in SECONDARY or (route in GROWING and route not in filled))
+        links[route] = Link(str(label), url, current, notes.get(route, ""), ICONS.get(route, ""), waits)
+    left_out = {
+        *(["curation"] if queue is None else []),
+        *([] if user.is_admin else _ADMINISTRATION),
+        *([] if settings.COMPANY_URL else ["company-server"]),
+    }
+    groups: list[Group] = []
+    more: list[Group] = []
+    for title, routes in _GROUPS:
+        parts: tuple[list[Link], list[Link]] = [], []
+        for route in routes:
+            if route not in left_out:
+                parts[links[route].waits].append(links[route])
+        for group, shown in zip((groups, more), parts, strict=True):
+            if shown:
+                group.append(Group(str(title), tuple(shown)))
+    # What a thumb reaches first: home, memory, and the queue of a curator or what the company knows.
+    third = ("company", _("Company")) if queue is None else ("curation", _("Curation"))
+    bar = (("home", _("Home")), ("memory", _("Memory")), third)
+    profile = reverse("profile", args=[user.username])
     return Navigation(
-        _parts_of(offered, waiting=False),
-        _parts_of(offered, waiting=True),
-        bar=_bar(here, decides=queue is not None),
-        profile=here.link(user.username, "profile", user.username),
-        notices=here.link(_("Notices"), "notices", note=_at_most_99(unseen)),
+        tuple(groups),
+        tuple(more),
+        bar=tuple([replace(links[route], label=label, note="") for route, label in bar]),
+        profile=Link(user.username, profile, "page" if path == profile else "true" if path.startswith(profile) else ""),
+        notices=links["notices"],
     )
+
+
+@lru_cache(256)
+def _address(route: str, _prefix: str) -> str:
+    # What `reverse` returns depends on the prefix, so it is part of what is remembered.
+    return reverse(route)
 
 
 def counts_in(navigation: Navigation) -> dict[str, str]:
@@ -198,83 +274,6 @@ def _behind(
 
 
 _BEHIND = FixedQuery(_behind)
-
-
-def _parts_of(groups: list[Group], *, waiting: bool) -> tuple[Group, ...]:
-    parts = [replace(group, links=tuple(link for link in group.links if link.waits == waiting)) for group in groups]
-    return tuple(part for part in parts if part.links)
-
-
-def _bar(here: "_Here", *, decides: bool) -> tuple[Link, ...]:
-    """Return what a thumb reaches first: home, memory, and the queue of a curator or what the company knows."""
-    third = here.link(_("Curation"), "curation") if decides else here.link(_("Company"), "company")
-    return here.link(_("Home"), "home"), here.link(_("Memory"), "memory"), third
-
-
-@dataclass(frozen=True)
-class _Here:
-    """The page someone is on, as links see it, and the routes behind which there is something."""
-
-    path: str
-    filled: frozenset[str]
-
-    def link(self, label: str, route: str, *args: str, note: str = "") -> Link:
-        """Return a link to a page, which knows whether one is on it or within."""
-        url = reverse(route, args=args)
-        current = self._current(url)
-        waits = not current and (route in SECONDARY or route in GROWING - self.filled)
-        return Link(label, url, current, note, ICONS.get(route, ""), waits)
-
-    def _current(self, url: str) -> str:
-        if self.path == url:
-            return "page"
-        return "true" if url != "/" and self.path.startswith(url) else ""
-
-
-def _memory(here: _Here) -> Group:
-    links = here.link(_("Home"), "home"), here.link(_("My memory"), "memory"), here.link(_("Captured"), "captured")
-    return Group("", links)
-
-
-def _company(here: _Here, queue: WaitingCounts | None) -> Group:
-    curation = (here.link(_("Curation"), "curation", note=_in_words(queue)),) if queue is not None else ()
-    return Group(
-        _("Company"),
-        (
-            *curation,
-            here.link(_("Company knowledge"), "company"),
-            here.link(_("Knowledge base"), "kb"),
-            here.link(_("Documentation"), "docs", note=_to_decide(queue)),
-            here.link(_("App maps"), "apps"),
-        ),
-    )
-
-
-def _team(here: _Here) -> Group:
-    return Group(_("Team"), (here.link(_("Directory"), "directory"), here.link(_("Insights"), "insights")))
-
-
-def _agents(here: _Here) -> Group:
-    links = here.link(_("Connect"), "connect"), here.link(_("Keys"), "keys"), here.link("API", "api-docs")
-    return Group(_("Your agents"), links)
-
-
-def _administration(here: _Here, user: User) -> Group | None:
-    if not user.is_admin:
-        return None
-    system = reverse("system")
-    links = (
-        here.link(_("People"), "people"),
-        # Of the pages below it each has its own link here: it is not “within” itself on them.
-        Link(_("System"), system, "page" if here.path == system else "", icon=ICONS["system"]),
-        here.link(_("Embeddings"), "embeddings"),
-        here.link(_("Deliveries"), "deliveries"),
-        here.link(_("Erasures"), "erasures"),
-        here.link(_("Audit log"), "audit"),
-        here.link(_("Settings"), "system-settings"),
-    )
-    company = (here.link(_("Company server"), "company-server"),) if settings.COMPANY_URL else ()
-    return Group(_("Administration"), links + company)
 
 
 def _to_decide(queue: WaitingCounts | None) -> str:

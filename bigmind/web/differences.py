@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
 
@@ -44,17 +44,16 @@ class WordRun:
     text: str
 
 
-def words_changed(before: str, after: str) -> Iterator[WordRun]:
-    """Yield the parts of two texts, in the order in which to read them."""
+def words_changed(before: str, after: str) -> list[WordRun]:
+    """Return the parts of two texts, in the order in which to read them."""
     ours, theirs = _WORD.findall(before), _WORD.findall(after)
+    runs = []
     for step, start, end, new_start, new_end in _steps(ours, theirs):
-        if step == "equal":
-            yield WordRun("same", "".join(ours[start:end]))
-            continue
         if start < end:
-            yield WordRun("gone", "".join(ours[start:end]))
-        if new_start < new_end:
-            yield WordRun("new", "".join(theirs[new_start:new_end]))
+            runs.append(WordRun("same" if step == "equal" else "gone", "".join(ours[start:end])))
+        if new_start < new_end and step != "equal":
+            runs.append(WordRun("new", "".join(theirs[new_start:new_end])))
+    return runs
 
 
 def _steps(ours: Sequence[str], theirs: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
@@ -63,7 +62,7 @@ def _steps(ours: Sequence[str], theirs: Sequence[str]) -> Sequence[tuple[str, in
     `SequenceMatcher` finds what people call unchanged, and looks at each pair of equal words, more than once.
     """
     counts = Counter(theirs)
-    if sum(counts[word] for word in ours) <= PAIRS:
+    if sum(map(counts.__getitem__, ours)) <= PAIRS:
         return SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
     if len(ours) * len(theirs) <= CELLS:
         steps = Levenshtein.opcodes(ours, theirs)

@@ -51,7 +51,7 @@ def sureness(confidence: float) -> str:
 def inline_code(text: str) -> SafeString:
     """Show a text of one line with what stands between backticks as code. A backtick without its fellow stays."""
     parts = text.split("`")
-    if len(parts) % 2 == 0:
+    if len(parts) < 3 or len(parts) % 2 == 0:
         return conditional_escape(text)
     shown = [f"<code>{escape(part)}</code>" if number % 2 else escape(part) for number, part in enumerate(parts)]
     return mark_safe("".join(shown))  # noqa: S308 - each part has been escaped
