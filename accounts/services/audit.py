@@ -144,7 +144,9 @@ def audit(event: str, *, about: User | None = None, by: User | None = None, **de
     """
     actor = acting()
     who = by or (actor.user if actor else None)
-    who_is_here, about_is_here = _still_here(who), _still_here(about)
+    # Someone who was deleted in this transaction is in the log by their id alone.
+    here = User.objects.in_bulk({user.pk for user in (who, about) if user})
+    who_is_here, about_is_here = who and here.get(who.pk), about and here.get(about.pk)
     # Until the commit: two rows at once would have the same number, and seal the same row before them.
     wait_for_turn(AdvisoryLock.AUDIT_LOG, "audit")
     last, head = AuditEvent.objects.order_by("-number").first(), head_of_audit()
@@ -202,8 +204,3 @@ def _is_sealed(event: AuditEvent, previous: str, *, must_be_keyed: bool) -> bool
     if not event.is_keyed:
         return not must_be_keyed and event.seal == event.hash_after(previous)
     return any(event.seal == event.seal_after(previous, secret) for secret in secrets)
-
-
-def _still_here(user: User | None) -> User | None:
-    """The person, unless they were deleted in this transaction."""
-    return User.objects.filter(pk=user.pk).first() if user else None

@@ -1,7 +1,7 @@
 """Attempts: wrong passwords lock a name for the address they came from; wrong keys and links slow an address down."""
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
@@ -44,10 +44,11 @@ def count_try(name: str, address: str) -> None:
     name_digest, place = digest_of_name(name), network_of(address)
     # By the place, because all names that are tried from there are counted together: none slips through between two.
     wait_for_turn(AdvisoryLock.SIGN_IN_ATTEMPTS, place or name_digest)
-    from_there = _counting().filter(address=place)
-    _require_fewer(from_there.filter(name_digest=name_digest), TRIES)
+    from_there = _counting().filter(address=place).order_by("-at").values_list("name_digest", "at")
+    tries = list((from_there if place else from_there.filter(name_digest=name_digest))[:TRIES_OF_AN_ADDRESS])
+    _require_fewer([at for digest, at in tries if digest == name_digest], TRIES)
     if place:
-        _require_fewer(from_there, TRIES_OF_AN_ADDRESS)
+        _require_fewer([at for _, at in tries], TRIES_OF_AN_ADDRESS)
     SignInTry.objects.create(name_digest=name_digest, address=place, at=timezone.now())
 
 
@@ -56,11 +57,10 @@ def forget_tries(name: str, address: str) -> None:
     SignInTry.objects.filter(name_digest=digest_of_name(name), address=network_of(address)).delete()
 
 
-def _require_fewer(tries: QuerySet[SignInTry], most: int) -> None:
-    """Refuse when there are `most`: one is welcome again when the oldest of the newest `most` counts no more."""
-    moments = tries.order_by("-at").values_list("at", flat=True)[most - 1 : most]
-    for moment in moments:
-        raise _lockout_error(max(1, ceil((moment + WITHIN - timezone.now()).total_seconds())))
+def _require_fewer(tries: Sequence[datetime], most: int) -> None:
+    """Refuse when there are `most`, the newest first: one is welcome again when the last of these counts no more."""
+    if len(tries) >= most:
+        raise _lockout_error(max(1, ceil((tries[most - 1] + WITHIN - timezone.now()).total_seconds())))
 
 
 def _lockout_error(seconds: int) -> TooMany:

@@ -57,8 +57,8 @@ def test_it_is_asked_once_whether_a_person_is_still_here(django_assert_num_queri
     user = make_user()
     audit("signed_in", about=user, by=user)
 
-    # The savepoint and its release, the two people, the turn, the last row, the head, the new row and the new head.
-    with django_assert_num_queries(7):
+    # The person, the turn, the last row, the head, the new row and the new head.
+    with django_assert_num_queries(6):
         audit("signed_in", about=user, by=user)
 
 
