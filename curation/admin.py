@@ -170,7 +170,7 @@ class CompanyEntryAdmin(ReadOnlyAdmin):
         notes = request.POST.get("notes", "")
         done = decide_many(actor_of(request), entry_ids=chosen, action=action, notes=notes, revisions=revisions)
         for refused in done.refused:
-            messages.warning(request, f"{refused['handle']}: {in_language(refused['reason'])}")
+            messages.warning(request, f"{refused.handle}: {in_language(refused.reason)}")
         messages.success(request, _("Decided: %(count)s.") % {"count": len(done.decided)})
 
 

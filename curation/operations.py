@@ -7,28 +7,16 @@ from pydantic import Field
 from accounts.models import User
 from bigmind.core.operations import Effect, Operation
 from bigmind.core.reply_shapes import reply_of
+from bigmind.database.pagination import ListShape
 from curation.decisions import deciding, entry_details, forgetting, golden_questions
 from curation.decisions.neighbours import Neighbour
 from curation.models import Comment, GoldenQuestion, Review
 from curation.proposals import briefing, claims, proposals, queue
 from curation.services import anchor_reports
-from curation.shapes.briefings import (
-    ClaimShape,
-    ComplaintShape,
-    EffectShape,
-    GoldenEffectShape,
-    NeighbourShape,
-    TriggerTrialShape,
-)
-from curation.shapes.golden_questions import GoldenCheckShape, GoldenQuestionShape, GoldenQuestionsShape
-from curation.shapes.reviews import (
-    CommentShape,
-    DecisionShape,
-    DecisionsShape,
-    PersonName,
-    ReviewShape,
-    WaitingPageShape,
-)
+from curation.shapes.briefings import ClaimShape, ComplaintShape, GoldenEffectShape
+from curation.shapes.golden_questions import GoldenQuestionShape, GoldenQuestionsShape
+from curation.shapes.reviews import CommentShape, PersonName, ReviewShape
+from knowledge.context.company import CompanyLine
 from knowledge.memory.trigger_counts import TriggerTrial
 from knowledge.models import CompanyEntry, Feedback
 from knowledge.shapes.anchors import AnchoredItemsShape, AnchorReportShape
@@ -40,11 +28,21 @@ _OF_ENTRIES: dict[Any, Any] = {
     Comment: CommentShape,
     Feedback: ComplaintShape,
     GoldenQuestion: GoldenEffectShape,
-    Neighbour: NeighbourShape,
-    briefing.ContextEffect: EffectShape,
-    TriggerTrial: TriggerTrialShape,
     User: PersonName,
 }
+_OF_ENTRIES |= {
+    Neighbour: reply_of(Neighbour, _OF_ENTRIES, without=["says_same"]),
+    CompanyLine: reply_of(CompanyLine, without=["id", "source"], tokens=int),
+    TriggerTrial: reply_of(TriggerTrial, without=["is_for_all", "by_trigger", "examples"]),
+    deciding.Decision: reply_of(deciding.Decision, _OF_ENTRIES, status=str),
+}
+_OF_ENTRIES[briefing.ContextEffect] = reply_of(briefing.ContextEffect, _OF_ENTRIES, without=["top"])
+WaitingShape: Any = reply_of(queue.QueueItem, _OF_ENTRIES, without=["complained_at"], age_days=int)
+
+
+class WaitingPageShape(ListShape[WaitingShape]):
+    """A page of the queue."""
+
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
@@ -150,7 +148,7 @@ OPERATIONS: tuple[Operation, ...] = (
         name="memory_approve_global",
         title="Decide on company knowledge",
         call=deciding.approve_global,
-        shape=DecisionShape,
+        shape=_OF_ENTRIES[deciding.Decision],
         route="POST company/{entry_id}/decide/",
         toolset="company",
         scope="curate",
@@ -160,7 +158,7 @@ OPERATIONS: tuple[Operation, ...] = (
         name="memory_approve_many",
         title="Decide on many at once",
         call=deciding.decide_many,
-        shape=DecisionsShape,
+        shape=reply_of(deciding.Decisions, _OF_ENTRIES),
         route="POST company/decide/",
         toolset="company",
         scope="curate",
@@ -191,7 +189,11 @@ OPERATIONS: tuple[Operation, ...] = (
         name="golden_check",
         title="Check golden questions now",
         call=golden_questions.check_golden_questions,
-        shape=GoldenCheckShape,
+        shape=reply_of(
+            golden_questions.GoldenCheck,
+            {GoldenQuestion: GoldenQuestionShape},
+            held=Annotated[int, Field(description="How many found their item.")],
+        ),
         route="POST golden/check/",
         toolset="company",
         scope="curate",

@@ -1,6 +1,6 @@
 """Decisions of curators about proposals and approved entries. Each is recorded, and can be undone."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -65,14 +65,13 @@ IntoRevision = Annotated[
 
 @dataclass(frozen=True)
 class Decision:
-    """A decision that was made: the entry after it, and the step of the history that records it.
-
-    `may_contradict`: the approved entries beside which the new text may not hold, each with why.
-    """
+    """The entry after a decision, and the step of the history that records it."""
 
     entry: CompanyEntry
     review: Review
-    may_contradict: list[str] = field(default_factory=list)
+    may_contradict: Annotated[
+        list[str], Field(description="Approved entries that it may contradict, each with why.")
+    ] = field(default_factory=list)
 
     @property
     def status(self) -> str:
@@ -80,12 +79,21 @@ class Decision:
         return self.entry.status
 
 
+@dataclass(frozen=True)
+class RefusedDecision:
+    """One entry that was not decided."""
+
+    entry_id: int
+    handle: str
+    reason: str
+
+
 @dataclass
 class Decisions:
-    """The decisions that were made in bulk, and the entries that were refused, each with its reason."""
+    """What was decided in bulk, and not."""
 
     decided: list[Decision] = field(default_factory=list)
-    refused: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[RefusedDecision] = field(default_factory=list)
 
 
 @transaction.atomic
@@ -127,12 +135,14 @@ def approve_global(
         # Its level was decided for other triggers: new ones start in shadow mode.
         edits["trigger_levels"] = {}
     review = ACTIONS[action](DecisionRequest(actor, entry, notes.strip(), into, into_revision, edits))
+    changed = _entries_of(review)
     # Asked of the index as the decision leaves it: a refusal takes the decision back with the transaction.
-    _require_golden_questions(review, losing or ())
+    if changed:
+        require_golden_questions([one.pk for one in changed], [one.text for one in changed], losing or ())
     if unread:  # Last, so that the call it offers is one that is accepted.
         raise unread
     Claim.objects.filter(entry=entry).delete()
-    return Decision(review.entry, review, _note_contradictions(review, despite or ()))
+    return Decision(review.entry, review, _note_contradictions(review, changed, despite or ()))
 
 
 def decide_many(
@@ -171,7 +181,7 @@ def decide_many(
             )
             done.decided.append(decided)
         except BigMindError as refusal:
-            done.refused.append({"entry_id": entry_id, "handle": f"C{entry_id}", "reason": str(refusal)})
+            done.refused.append(RefusedDecision(entry_id, f"C{entry_id}", str(refusal)))
     return done
 
 
@@ -191,7 +201,7 @@ def _ask_to_read(entry: CompanyEntry) -> Conflict:
     )
 
 
-def _note_contradictions(review: Review, despite: Collection[int]) -> list[str]:
+def _note_contradictions(review: Review, changed: list[CompanyEntry], despite: Collection[int]) -> list[str]:
     """Return what the texts that were just approved may contradict, and let the queue show those pairs.
 
     Args:
@@ -200,21 +210,17 @@ def _note_contradictions(review: Review, despite: Collection[int]) -> list[str]:
     is_new_text = bool({"title", "content"} & review.changed.keys())
     return [
         f"{other.handle} {echo(other.title)} ({why[0]})"
-        for entry in _entries_of(review)
+        for entry in changed
         if entry.is_approved
         for other, why in note_contradictions(entry, despite, is_new_text=is_new_text).items()
     ]
 
 
-def _require_golden_questions(review: Review, losing: Collection[int]) -> None:
-    """Refuse a decision that changed what is approved if golden questions lose their items by it."""
-    if changed := _entries_of(review):
-        require_golden_questions([entry.pk for entry in changed], [entry.text for entry in changed], losing)
-
-
 def _entries_of(review: Review) -> list[CompanyEntry]:
-    # All steps of the batch: a merge changes the entry that it is merged into.
-    steps = Review.objects.filter(batch=review.batch).select_related("entry")
+    """Return the entries whose approved text a decision changed, or that it brought into force or took out of it."""
+    steps: Iterable[Review] = [review]
+    if review.action in {Action.MERGE, Action.UNDO}:  # A merge changes the entry that it is merged into.
+        steps = Review.objects.filter(batch=review.batch).select_related("entry")
     return [
         step.entry
         for step in steps

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Annotated, Any
 
 from django.core.cache import cache
 from django.db import connection
 from pgvector import HalfVector
+from pydantic import Field
 
+from bigmind.text.clean_texts import CleanTexts
 from curation.models import Comparison
 from knowledge.embeddings.providers import EmbedderError, provider
 from knowledge.embeddings.retry import embed_query
@@ -82,13 +84,12 @@ SELECT NULL, count(*), 0 FROM space
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A similar entry, by meaning or by words, and hints on what the two may disagree."""
+    """An entry similar in meaning or words."""
 
     entry: CompanyEntry
     similarity: float
     by_meaning: bool
-    contradictions: list[str]
-
+    contradictions: Annotated[list[str], Field(description="What the two may disagree on.")]
     says_same: bool = False
 
     @property
@@ -146,7 +147,9 @@ def neighbours_of(entry: CompanyEntry) -> Neighbours:
 
 def contradicting(entry: CompanyEntry) -> list[Neighbour]:
     """Return the approved entries that may contradict one."""
-    return [neighbour for neighbour in neighbours_of(entry).approved if neighbour.contradictions]
+    near = measure_nearness(entry)
+    approved = near.describe(CompanyEntry.objects.approved().filter(pk__in=near.cosines)).approved
+    return [neighbour for neighbour in approved if neighbour.contradictions]
 
 
 def measure_nearness(entry: CompanyEntry) -> Nearness:
@@ -185,12 +188,23 @@ def _neighbour(entry: CompanyEntry, other: CompanyEntry, by_vector: float, by_wo
     # An entry of one project neither contradicts nor repeats an entry of another one.
     if entry.project and other.project and entry.project != other.project:
         return Neighbour(other, similarity, by_meaning, [])
-    hints = contradictions(entry.text, other.text)
+    hints = _agreeing.unless_known(contradictions, entry.text, other.text)
     is_near = by_vector >= SAME_MEANING or by_words >= SAME_WORDS
-    is_same = is_near and not hints and may_say_same(entry.content, other.content)
-    if is_same and by_vector < SAME_BUT_A_WORD and differs_in_a_word(entry.content, other.content):
-        is_same = False
+    compare = _say_same if by_vector >= SAME_BUT_A_WORD else _say_same_in_each_word
+    is_same = is_near and not hints and bool(_different[compare].unless_known(compare, entry.content, other.content))
     return Neighbour(other, similarity, by_meaning, hints, is_same)
+
+
+def _say_same(one: str, other: str) -> list[bool]:
+    return [True] if may_say_same(one, other) else []
+
+
+def _say_same_in_each_word(one: str, other: str) -> list[bool]:
+    return [] if differs_in_a_word(one, other) else _say_same(one, other)
+
+
+# Most pairs neither contradict nor repeat each other, and opening an entry compares it with dozens of others.
+_agreeing, _different = CleanTexts(), {_say_same: CleanTexts(), _say_same_in_each_word: CleanTexts()}
 
 
 def _comparison_of(entry: CompanyEntry) -> Comparison:

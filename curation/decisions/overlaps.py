@@ -83,7 +83,8 @@ def note_contradictions(
         despite: Those that a curator keeps beside it on purpose.
         is_new_text: Whether its text was edited since it was compared: then only what contradicts the new text counts.
     """
-    settle(entry, CompanyEntry.objects.filter(pk__in=despite).exclude(pk=entry.pk).values_list("pk", flat=True))
+    if despite:
+        settle(entry, CompanyEntry.objects.filter(pk__in=despite).exclude(pk=entry.pk).values_list("pk", flat=True))
     open_now = Overlap.objects.filter(Q(entry=entry) | Q(other=entry), settled_at=None)
     if is_new_text:
         open_now.delete()

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from bigmind.privacy.injections import find_injections
 from bigmind.privacy.screening import find_secrets
+from bigmind.text.clean_texts import CleanTexts
 from bigmind.text.hygiene import show_hidden
 from curation.shapes.briefings import SuspicionShape
 from knowledge.models import CompanyEntry
@@ -11,13 +12,18 @@ from knowledge.models import CompanyEntry
 AROUND = 30
 EXCERPT_CHARS = 160
 SHOWN = 20
+_clean = CleanTexts()
 
 
 def suspicions_about(entry: CompanyEntry) -> list[SuspicionShape]:
     """Return the suspicious passages of an entry, warnings first."""
     texts = (entry.title, entry.content, entry.evidence)
-    found = [suspicion for text in texts for suspicion in _suspicions(text)]
+    found = _clean.unless_known(_suspicions_in, *texts)
     return sorted(found, key=lambda suspicion: not suspicion.is_warning)[:SHOWN]
+
+
+def _suspicions_in(*texts: str) -> list[SuspicionShape]:
+    return [suspicion for text in texts for suspicion in _suspicions(text)]
 
 
 def _suspicions(text: str) -> Iterator[SuspicionShape]:

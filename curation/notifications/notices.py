@@ -196,10 +196,6 @@ def _notify(people: Mapping[UUID, NoticeReason], entry: CompanyEntry, text: str,
     Notice.objects.bulk_create(
         Notice(user=user, entry=entry, review=review, reason=people[user.pk], text=notice_text(text))
         for user in users
-        if people[user.pk] not in reasons_muted_by(user) and _may_read(user, entry)
+        if people[user.pk] not in reasons_muted_by(user)
+        and entry.is_readable_by(user, curator=user.role != Role.MEMBER)
     )
-
-
-def _may_read(person: User, entry: CompanyEntry) -> bool:
-    is_curator = person.role != Role.MEMBER
-    return CompanyEntry.objects.readable_by(person, curator=is_curator).filter(pk=entry.pk).exists()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -24,7 +25,14 @@ from curation.decisions.neighbours import Neighbour, measure_nearness
 from curation.decisions.screening import suspicions_about
 from curation.models import Action, Comment, Review
 from curation.shapes.briefings import ProposerRecordShape, SuspicionShape
-from knowledge.context.company import CompanyLine, by_relevance, company_line, company_lines, relevant_numbers
+from knowledge.context.company import (
+    ENTRIES_SHOWN,
+    CompanyLine,
+    by_relevance,
+    company_line,
+    company_lines,
+    relevant_numbers,
+)
 from knowledge.exposures.feedback import open_complaints
 from knowledge.memory.trigger_counts import TriggerTrial, try_triggers
 from knowledge.models import UNDECIDED, CompanyEntry, Feedback, Kind, Status
@@ -34,6 +42,8 @@ from .claims import claimer_of
 
 UNDO_OFFERED = timedelta(minutes=10)
 COMPLAINTS_SHOWN = 20
+_OF_REPLIES = ("evidence", "anchor_checks", "decision_notes", "decided_at", "told_at", "created_at", "updated_at")
+"""What replies say of a neighbour, and the page does not."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +51,8 @@ class ContextEffect:
     """What approval would change in the start context of a session of the entry's project and topics."""
 
     line: CompanyLine
-    is_told: bool
-    leaving: list[CompanyLine]
+    is_told: Annotated[bool, Field(description="Whether it would be among the first five.")]
+    leaving: Annotated[list[CompanyLine], Field(description="What would no longer be shown.")]
     top: list[CompanyLine]
 
 
@@ -106,7 +116,7 @@ def gather_briefing(actor: Actor, *, entry_id: int, related: tuple[str, ...] = (
         nearest_waiting=near.waiting,
         same_waiting=entry.same_waiting,
         record=ProposerRecordShape(**(entry.record or dict.fromkeys(_RECORD, 0))),
-        effect=_effect_of(entry, [other for other in others if other.is_approved and other.pk != entry.pk]),
+        effect=_effect_of(entry, [other for other in others if other.status == Status.APPROVED]),
         suspicions=suspicions_about(entry),
         complaints=complaints,
         history=[review for review in reviews if review.entry_id == entry.pk],
@@ -174,7 +184,10 @@ def _read_comment(entry: CompanyEntry, row: dict[str, Any]) -> Comment:
 
 def _others_to_brief(related: tuple[str, ...], near: list[int], project: str, *topics: str) -> QuerySet[CompanyEntry]:
     numbers = relevant_numbers(project, topics, also=near)
-    return CompanyEntry.objects.filter(pk__in=numbers).select_related("proposed_by", "copy__server", "proof", *related)
+    others = CompanyEntry.objects.filter(pk__in=numbers).select_related(
+        "proposed_by", "copy__server", "proof", *related
+    )
+    return others if related else others.defer(*_OF_REPLIES)
 
 
 def _reviews_to_brief(user_id: UUID, entry_id: int, since: datetime) -> QuerySet[Review]:
@@ -194,13 +207,13 @@ _REVIEWS, _COMPLAINTS = FixedQuery(_reviews_to_brief), FixedQuery(_complaints_to
 
 def _effect_of(entry: CompanyEntry, others: Sequence[CompanyEntry]) -> ContextEffect:
     """Return what approval would change in the start contexts of the sessions that the entry concerns."""
-    approved = _as_if_verified(entry)
-    ranked = by_relevance([*others, approved], entry.project, entry.topics)
-    before = company_lines(one for one in ranked if one.pk != entry.pk)
-    after = company_lines(ranked)
+    approved, line_of = _as_if_verified(entry), cache(company_line)
+    ranked = by_relevance([*[one for one in others if one.pk != entry.pk], approved], entry.project, entry.topics)
+    before = company_lines([one for one in ranked[: ENTRIES_SHOWN + 1] if one is not approved], line_of)
+    after = company_lines(ranked, line_of)
     shown = {line.id for line in after}
     return ContextEffect(
-        line=company_line(approved),
+        line=line_of(approved),
         is_told=entry.pk in shown,
         leaving=[line for line in before if line.id not in shown],
         top=after,

@@ -66,15 +66,15 @@ class QueueItem:
     """An entry in the queue, with its complaints and the curator who is reviewing it."""
 
     entry: CompanyEntry
-    why: str
+    why: Annotated[str, Field(description="proposed, reported, overlapping, unused or due.")]
     complaints: int
     claimed_by: User | None
     complained_at: datetime | None = None
     comments: int = 0
-    relations: tuple[str, ...] = ()
-    """Whether it is a `contradiction` or a `duplicate` of another proposal, or of an approved entry."""
-    is_own: bool = False
-    """Whether the curator proposed it, so that another one decides."""
+    relations: Annotated[
+        tuple[str, ...], Field(description="contradiction, duplicate: of pending or approved entries.")
+    ] = ()
+    is_own: Annotated[bool, Field(description="Whether you proposed it: another curator decides.")] = False
 
     @property
     def waits_since(self) -> datetime:
@@ -196,17 +196,26 @@ def read_around(actor: Actor, entry: CompanyEntry, *, limit: int, **filters: Any
     It takes two statements. An entry that has left the queue keeps the place that it had.
     """
     actor.require("curate")
-    place, total = _place_in(QueueFilters(**filters), actor, entry)
+    place, total = _place_in(QueueFilters(**filters), actor, entry.pk)
     offset = max(0, place - place % limit - 1)
     rows = _read_rows(actor, QueueFilters(**filters), offset, limit + 2)
     return place, Page(rows, total, limit + 2, offset)
 
 
-def read_following(actor: Actor, entry: CompanyEntry | None, *, limit: int, **filters: Any) -> list[QueueItem]:
-    """Return the filtered queue from the place of an entry on, also if it has left; from the top if there is none."""
+def read_following(actor: Actor, entry_id: int | None, *, limit: int, **filters: Any) -> list[tuple[int, bool]]:
+    """Return the numbers in the filtered queue from the place of an entry on, or from the top; and which are free.
+
+    An entry that has left the queue keeps the place that it had. Free is what no other curator is reviewing.
+    """
     actor.require("curate")
-    queue_filters = QueueFilters(**filters)
-    return _read_rows(actor, queue_filters, _place_in(queue_filters, actor, entry)[0] if entry else 0, limit)
+    chosen, now = QueueFilters(**filters), timezone.now()
+    at = _place_in(chosen, actor, entry_id)[0] if entry_id else 0
+    with rls_bypass():  # As in `list_queue`.
+        if chosen.is_usual:
+            rows = _NUMBERS(*chosen.values(actor), at, (limit,))
+        else:
+            rows = list(_numbers(chosen, chosen.reader_of(actor))[at : at + limit])
+    return [(number, until is None or until <= now or by == actor.user.pk) for number, by, until in rows]
 
 
 def _read_rows(actor: Actor, filters: QueueFilters, offset: int, limit: int) -> list[QueueItem]:
@@ -235,14 +244,25 @@ def _usual_rows(
     return _lines(_usual(reader, category, proposer, project, form), reader)[at : at + limit[0]]
 
 
+def _numbers(filters: QueueFilters, reader: UUID | None) -> "QuerySet[Any, Any]":
+    entries = filters.select(reader).select_related(None).order_by(*_ORDERS[filters.order])
+    return entries.values_list("pk", "claim__by", "claim__until")
+
+
+def _usual_numbers(
+    reader: UUID | None, category: str, proposer: str, project: str, form: tuple[Any, ...], at: int, limit: tuple[int]
+) -> "QuerySet[Any, Any]":
+    return _numbers(_usual(reader, category, proposer, project, form), reader)[at : at + limit[0]]
+
+
 # What the SQL depends on comes in a tuple, which `FixedQuery` takes as part of the form; other values are parameters.
-_ROWS = FixedQuery(_usual_rows)
+_ROWS, _NUMBERS = FixedQuery(_usual_rows), FixedQuery(_usual_numbers)
 
 
-def _place_in(filters: QueueFilters, actor: Actor, entry: CompanyEntry) -> tuple[int, int]:
+def _place_in(filters: QueueFilters, actor: Actor, entry_id: int) -> tuple[int, int]:
     """Return how many entries of the queue precede one, and how many there are."""
     reader, order = filters.reader_of(actor), filters.order
-    one, its = _OWN_KEYS.statement(reader, entry.pk, (order,))
+    one, its = _OWN_KEYS.statement(reader, entry_id, (order,))
     if filters.is_usual:
         usual, parameters = _USUAL_KEYS.statement(*filters.values(actor))
         sql: str = _place_statement(usual, one, order, len(parameters))
@@ -416,7 +436,7 @@ def _item(actor: Actor, entry: Any, why: str) -> QueueItem:
     complained = entry.complained or {"number": 0, "first": ""}
     if why == NOW:
         why = "proposed" if entry.status == Status.PENDING else "reported"
-    relations = {"contradiction": entry.is_disputed, "duplicate": entry.is_repeated}
+    relations = [*(["contradiction"] if entry.is_disputed else []), *(["duplicate"] if entry.is_repeated else [])]
     return QueueItem(
         entry,
         why,
@@ -424,6 +444,6 @@ def _item(actor: Actor, entry: Any, why: str) -> QueueItem:
         claimer_of(entry),
         parse_datetime(complained["first"]) if complained["first"] else None,
         comments=entry.commented,
-        relations=tuple(name for name, has in relations.items() if has),
-        is_own=waits_for_others(actor, entry),
+        relations=tuple(relations),
+        is_own=entry.proposed_by_id == actor.user.pk and waits_for_others(actor, entry),
     )

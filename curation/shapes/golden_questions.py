@@ -25,11 +25,3 @@ class GoldenQuestionShape(Shape):
 
 class GoldenQuestionsShape(ListShape[GoldenQuestionShape]):
     """Golden questions, the lost ones first."""
-
-
-class GoldenCheckShape(Shape):
-    """The outcome of asking all golden questions."""
-
-    checked: int
-    held: int = Field(description="How many found their item.")
-    lost: list[GoldenQuestionShape]

@@ -6,9 +6,7 @@ from uuid import UUID
 
 from pydantic import BeforeValidator, Field
 
-from bigmind.database.pagination import ListShape
 from knowledge.shapes.base import Shape
-from knowledge.shapes.company import CompanyEntryShape
 from knowledge.shapes.counts import CountsShape
 
 PersonName = Annotated[str, BeforeValidator(str)]
@@ -35,47 +33,6 @@ class CommentShape(Shape):
     by_name: str
     text: str
     created_at: datetime
-
-
-class DecisionShape(Shape):
-    """The entry after a decision."""
-
-    entry: CompanyEntryShape
-    status: str
-    review: ReviewShape
-    may_contradict: list[str] = Field(description="Approved entries that it may contradict, each with why.")
-
-
-class RefusedShape(Shape):
-    """One entry that was not decided."""
-
-    entry_id: int
-    handle: str
-    reason: str
-
-
-class DecisionsShape(Shape):
-    """What was decided, and not."""
-
-    decided: list[DecisionShape]
-    refused: list[RefusedShape]
-
-
-class WaitingShape(Shape):
-    """One item waiting for a curator."""
-
-    entry: CompanyEntryShape
-    why: str = Field(description="proposed, reported, overlapping, unused or due.")
-    age_days: int
-    claimed_by: PersonName | None
-    complaints: int
-    comments: int
-    relations: list[str] = Field(description="contradiction, duplicate: of pending or approved entries.")
-    is_own: bool = Field(description="Whether you proposed it: another curator decides.")
-
-
-class WaitingPageShape(ListShape[WaitingShape]):
-    """A page of the queue."""
 
 
 class ForgottenShape(CountsShape):

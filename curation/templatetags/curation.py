@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from django import template
 from django.template.loader import render_to_string
-from django.utils.html import conditional_escape, format_html
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 
@@ -153,8 +153,8 @@ def record_in_words(record: ProposerRecordShape) -> str:
 @register.simple_tag
 def word_difference(before: str, after: str) -> SafeString:
     """Render the difference between two texts, word by word."""
-    parts = (format_html(ELEMENTS[part.kind], part.text) for part in words_changed(before, after))
-    return mark_safe("".join(map(conditional_escape, parts)))  # noqa: S308 - each part has been escaped
+    parts = [ELEMENTS[part.kind].format(escape(part.text)) for part in words_changed(before, after)]
+    return mark_safe("".join(parts))  # noqa: S308 - each part has been escaped
 
 
 @register.simple_tag(takes_context=True)

@@ -63,7 +63,7 @@ def decide_in_admin(request: HttpRequest, entry: CompanyEntry) -> tuple[Attempt 
     actor.require("curate")
     action = sent.get("decision", "")
     form = decision_form(action, sent=sent, key=sent.get("into", ""))
-    decision = form.attempt(lambda values: decide(actor, entry, action, values, sent))
+    decision = form.attempt(lambda values: decide(actor, entry.pk, action, values, sent))
     if decision is None:
         return attempt_of(action, form, sent), form.status
     messages.success(request, f"{past(decision.review.action)}: “{decision.entry.title}” ({decision.entry.handle}).")

@@ -73,16 +73,16 @@ def cluster(request: HttpRequest, entry_id: int) -> HttpResponse:
         found = cluster_of(actor, entry_id=entry_id)
     except NotFound:
         messages.info(request, _("Nothing that waits repeats or contradicts this one any more."))
-        return way_back(request, otherwise=address_of(entry, request))
+        return way_back(request, otherwise=address_of(entry_id, request))
     form = ClusterForm(form_data(request), auto_id="cluster-%s")
     if request.method != "POST":
         return _page(request, actor, entry, found, form)
     if request.POST.get("holds") == "all":
         keep_all(actor, entry_ids=[one.pk for one in found.entries])
         tell(request, _("They are no longer shown as one. Each waits for its own decision."))
-        return way_back(request, otherwise=address_of(entry, request))
+        return way_back(request, otherwise=address_of(entry_id, request))
     gone = [one.pk for one in found.entries]
-    following = next_after(actor, entry, QueueQuestion(request).filters(), without=gone)
+    following = next_after(actor, entry_id, QueueQuestion(request).filters(), without=gone)
     if decision := form.attempt(lambda values: _decide(actor, found, values, request.POST)):
         if request.GET.get("next"):  # The queue shows the last decision by itself; where one goes back to need not.
             tell(request, f"{past(decision.review.action)}: “{decision.entry.title}” ({decision.entry.handle}).")
@@ -126,7 +126,7 @@ def _page(
         "cards": list(_cards(actor, found, request.POST)),
         "form": form,
         "kept": query_string(request),
-        "back": back if is_own_address(request, back) else address_of(entry, request),
+        "back": back if is_own_address(request, back) else address_of(entry.pk, request),
         "decide_at": reverse("curation-cluster", args=[entry.pk]) + _address_parts(request, back),
     }
     return render(request, "curation/cluster.html", context, status=status)

@@ -156,5 +156,5 @@ def _tell_of(request: HttpRequest, done: Decisions) -> None:
         messages.warning(
             request,
             _("%(handle)s was not verified. %(reason)s")
-            % {"handle": refused["handle"], "reason": in_language(refused["reason"])},
+            % {"handle": refused.handle, "reason": in_language(refused.reason)},
         )

@@ -17,7 +17,15 @@ from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import form_data
 from bigmind.web.pages import own_page, read_number, tell
-from curation.decisions.deciding import BULK, Decision, Decisions, approve_global, decide_many, wait_for_pairs
+from curation.decisions.deciding import (
+    BULK,
+    Decision,
+    Decisions,
+    RefusedDecision,
+    approve_global,
+    decide_many,
+    wait_for_pairs,
+)
 from curation.decisions.entry_details import comment, readable_entry
 from curation.decisions.history import entry_to_change
 from knowledge.models import CompanyEntry
@@ -78,10 +86,10 @@ def _decide(actor: Actor, chosen: dict[int, int | None], action: str, values: di
     return done
 
 
-def _refusals(done: Decisions) -> list[dict[str, Any]]:
+def _refusals(done: Decisions) -> list[tuple[RefusedDecision, CompanyEntry | None]]:
     """Return the refusals, each with its entry if there is one."""
-    entries = CompanyEntry.objects.in_bulk([row["entry_id"] for row in done.refused])
-    return [{**row, "entry": entries.get(row["entry_id"])} for row in done.refused]
+    entries = CompanyEntry.objects.in_bulk([row.entry_id for row in done.refused])
+    return [(row, entries.get(row.entry_id)) for row in done.refused]
 
 
 def _foreseen(actor: Actor, chosen: dict[int, int | None], action: str) -> Decisions:
@@ -98,11 +106,10 @@ def deciding(request: HttpRequest, entry_id: int) -> HttpResponse:
     """Decide about an entry, and open the next one."""
     actor, question = actor_of(request), QueueQuestion(request)
     actor.require("curate")
-    entry = readable_entry(actor, entry_id)
-    following = next_after(actor, entry, question.filters())
+    following = next_after(actor, entry_id, question.filters())
     action, into = request.POST.get("decision", ""), request.POST.get("into", "")
     form = decision_form(action, sent=request.POST, key=into)
-    if form.attempt(lambda values: decide(actor, entry, action, values, request.POST)):
+    if form.attempt(lambda values: decide(actor, entry_id, action, values, request.POST)):
         return redirect(address_of(following, request))
     return entry_screen(request, entry_id, attempt=attempt_of(action, form, request.POST), status=form.status)
 
@@ -112,13 +119,13 @@ def deciding(request: HttpRequest, entry_id: int) -> HttpResponse:
 def undoing(request: HttpRequest, entry_id: int) -> HttpResponse:
     """Undo the decision that was just made, and open what it was about again, with what was typed."""
     actor = actor_of(request)
-    undone = readable_entry(actor, entry_id)  # Who may not read it hears no more than that there is no such entry.
+    readable_entry(actor, entry_id)  # Who may not read it hears no more than that there is no such entry.
     arguments = {"entry_id": entry_id, "action": "undo", "revision": request.POST.get("revision", "")}
     try:
         carry_out(approve_global, actor, arguments)
     except (Conflict, Invalid) as refusal:
         messages.error(request, _("Not undone: %(refusal)s") % {"refusal": in_language(str(refusal))})
-    return redirect(address_of(undone, request))
+    return redirect(address_of(entry_id, request))
 
 
 @own_page
@@ -133,7 +140,7 @@ def commenting(request: HttpRequest, entry_id: int) -> HttpResponse:
         return entry_screen(request, entry_id, comment=form, status=422)
     readers = _("everyone who may read this") if added.entry.is_approved else _("the proposer and every curator")
     tell(request, _("Your comment is visible to %(readers)s.") % {"readers": readers})
-    return redirect(address_of(added.entry, request))
+    return redirect(address_of(entry_id, request))
 
 
 def attempt_of(action: str, form: DecisionForm, sent: QueryDict) -> Attempt:
@@ -141,11 +148,11 @@ def attempt_of(action: str, form: DecisionForm, sent: QueryDict) -> Attempt:
     return Attempt(action, form, seen=read_number(sent.get("revision", "")), into=sent.get("into", ""))
 
 
-def decide(actor: Actor, entry: CompanyEntry, action: str, values: dict[str, Any], sent: QueryDict) -> Decision:
+def decide(actor: Actor, entry_id: int, action: str, values: dict[str, Any], sent: QueryDict) -> Decision:
     """Carry out the decision of a form, at the revision that the form showed."""
-    arguments = {**values, "entry_id": entry.pk, "action": action, "revision": sent.get("revision", "")}
+    arguments = {**values, "entry_id": entry_id, "action": action, "revision": sent.get("revision", "")}
     arguments["losing"] = sent.getlist("losing")
-    if action == "edit" and not entry.is_approved:
+    if action == "edit" and not readable_entry(actor, entry_id).is_approved:
         arguments["action"] = "approve"
     if action == "merge":
         return _merge(actor, {**arguments, **{name: sent.get(name, "") for name in ("into", "into_revision")}})

@@ -11,7 +11,6 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import actor_of
 from bigmind.core.translation import _
 from bigmind.web.pages import own_page
-from curation.decisions.entry_details import readable_entry
 from curation.proposals.claims import claim_entry, release_entry
 from curation.proposals.queue import list_queue
 
@@ -26,7 +25,7 @@ def queue(request: HttpRequest) -> HttpResponse:
     actor, question = actor_of(request), QueueQuestion(request)
     actor.require("curate")
     page = question.answer(list_queue, actor, limit=ROWS)
-    first = address_of(page.items[0].entry, request) if page and page.items else ""
+    first = address_of(page.items[0].entry.pk, request) if page and page.items else ""
     return queue_screen(request, question, page, next=first)
 
 
@@ -43,9 +42,8 @@ def skipping(request: HttpRequest, entry_id: int) -> HttpResponse:
     """Skip an entry, and open the next one."""
     actor = actor_of(request)
     actor.require("curate")
-    passed = readable_entry(actor, entry_id)
     release_entry(actor, entry_id=entry_id)
-    following = next_after(actor, passed, QueueQuestion(request).filters())
+    following = next_after(actor, entry_id, QueueQuestion(request).filters())
     if following is None:
         messages.info(request, _("That was the only one in this list."))
     return redirect(address_of(following, request))
@@ -59,7 +57,7 @@ def claiming(request: HttpRequest, entry_id: int) -> HttpResponse:
     claim = claim_entry(actor, entry_id=entry_id)
     if claim.by_id != actor.user.pk:
         messages.warning(request, _("%(by)s was first and is still looking at it.") % {"by": claim.by})
-    return redirect(address_of(claim.entry, request))
+    return redirect(address_of(entry_id, request))
 
 
 @own_page

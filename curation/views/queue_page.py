@@ -154,8 +154,8 @@ def _beside(
         "claim": claim,
         # Not what is near now: a pair that someone settled, or that no worker has compared yet, is no cluster.
         "together": any(item.entry.pk == entry.pk and item.relations for item in place.page.items),
-        "previous": address_of(place.previous, request) if place.previous else "",
-        "next": address_of(place.next, request) if place.next else "",
+        "previous": address_of(place.previous.pk, request) if place.previous else "",
+        "next": address_of(place.next.pk, request) if place.next else "",
         "comment": comment or Commenting(auto_id="comment-%s"),
     }
 

@@ -70,7 +70,7 @@ class QueueQuestion(Question):
     @property
     def why_chosen(self) -> str:
         """The tab that is open."""
-        why = self.asked.get("why", "")
+        why = str(self.data.get("why", "")).strip()
         return why if why in WHY else "proposed"
 
     def filters(self) -> dict[str, Any]:
@@ -84,13 +84,13 @@ class QueueQuestion(Question):
 
 def tabs(question: QueueQuestion, summary: QueueSummary) -> list[Tab]:
     """Return a tab for each reason. Filters are not carried over from one tab to another."""
-    start = reverse("curation")
+    start, chosen = reverse("curation"), question.why_chosen
     return [
         Tab(
             label,
             start if why == "proposed" else f"{start}?why={why}",
             getattr(summary, why),
-            why == question.why_chosen,
+            why == chosen,
         )
         for why, label in WHY.items()
     ]
@@ -126,31 +126,24 @@ def around(actor: Actor, entry: CompanyEntry, filters: dict[str, Any]) -> Around
     )
 
 
-def next_after(
-    actor: Actor, entry: CompanyEntry, filters: dict[str, Any], *, without: Collection[int] = ()
-) -> CompanyEntry | None:
+def next_after(actor: Actor, entry_id: int, filters: dict[str, Any], *, without: Collection[int] = ()) -> int | None:
     """Return the entry to review next: a following one, else from the top, first those that nobody is reviewing."""
-    passed = {entry.pk, *without}
-    following = read_following(actor, entry, limit=AHEAD, **filters)
-    others = [one for one in following if one.entry.pk not in passed]
-    if not any(_is_free(one, actor) for one in others):
-        from_the_top = read_following(actor, None, limit=AHEAD, **filters)
-        others += [one for one in from_the_top if one.entry.pk not in passed]
-    free = [one for one in others if _is_free(one, actor)]
-    return next((one.entry for one in (*free, *others)), None)
+    passed = {entry_id, *without}
+    others = [one for one in read_following(actor, entry_id, limit=AHEAD, **filters) if one[0] not in passed]
+    free = [number for number, is_free in others if is_free]
+    if not free:
+        others += [one for one in read_following(actor, None, limit=AHEAD, **filters) if one[0] not in passed]
+        free = [number for number, is_free in others if is_free]
+    return next(iter([*free, *[number for number, _ in others]]), None)
 
 
-def address_of(entry: CompanyEntry | None, request: HttpRequest) -> str:
+def address_of(entry_id: int | None, request: HttpRequest) -> str:
     """Return the address of an entry in the queue, or of the queue if it is None. Filters are kept."""
-    if entry is None:
+    if entry_id is None:
         return f"{reverse('curation')}{query_string(request)}"
     # The fragment moves the focus to the heading, with and without JavaScript.
-    return f"{reverse('curation-entry', args=[entry.pk])}{query_string(request)}#entry"
+    return f"{reverse('curation-entry', args=[entry_id])}{query_string(request)}#entry"
 
 
 def _entry_at(rows: Sequence[QueueItem], place: int) -> CompanyEntry | None:
     return rows[place].entry if 0 <= place < len(rows) else None
-
-
-def _is_free(waiting: QueueItem, actor: Actor) -> bool:
-    return waiting.claimed_by in {None, actor.user}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -54,7 +55,7 @@ class CompanyLine:
         """The line as the agent reads it."""
         return f"{self.opening}{self.content}"
 
-    @property
+    @cached_property
     def tokens(self) -> int:
         """What the line costs."""
         return count_tokens(f"{self.markdown}\n")
@@ -101,10 +102,10 @@ def _decision_elsewhere(dispatch: Dispatch) -> ContextLine:
     return _decision(dispatch.entry, dispatch.get_status_display(), by, dispatch.decision_notes, is_elsewhere=True)
 
 
-def company_lines(entries: Iterable[CompanyEntry]) -> list[CompanyLine]:
+def company_lines(entries: Iterable[CompanyEntry], line_of: Callable[[CompanyEntry], CompanyLine]) -> list[CompanyLine]:
     """Return those of the first five entries that always fit: 500 tokens for all of them, less the headings."""
     kept, left = [], COMPANY_TOKENS - 2 * HEADING_TOKENS
-    for line in map(company_line, islice(entries, ENTRIES_SHOWN)):
+    for line in map(line_of, islice(entries, ENTRIES_SHOWN)):
         if line.tokens <= left:
             kept.append(line)
             left -= line.tokens

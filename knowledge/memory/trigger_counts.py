@@ -4,9 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Annotated
 
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
+from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import User
@@ -74,10 +76,17 @@ class TriggerTrial:
     `is_for_all` is True where at least three others have a part in it, for every reader.
     """
 
-    acts: int = 0
-    fired: int = 0
+    acts: Annotated[
+        int,
+        Field(description="Acts of the last 30 days they were tried on; others' once there are three people."),
+    ] = 0
+    fired: Annotated[
+        int, Field(description="On how many they would have fired; others' once there are three people.")
+    ] = 0
     people: int = 0
-    is_whole: bool = True
+    is_whole: Annotated[
+        bool, Field(description="False: those of others are not counted: fewer than three, or none.")
+    ] = True
     is_for_all: bool = False
     by_trigger: Counter[str] = field(default_factory=Counter)
     examples: list[TriedExample] = field(default_factory=list)

@@ -188,6 +188,11 @@ class CompanyEntry(SharedKnowledge, Anchored):
         """What agents cite it by: `C142`."""
         return f"C{self.pk}"
 
+    def is_readable_by(self, user: User, *, curator: bool) -> bool:
+        """Whether someone may read it: the same rule as `readable_by`, of a row at hand."""
+        is_published = self.status in PUBLISHED and self.verified_at is not None
+        return curator or is_published or self.proposed_by_id == user.pk or self.is_copy
+
     @property
     def is_approved(self) -> bool:
         """Whether every agent hears it."""

@@ -210,7 +210,7 @@ def test_of_many_each_is_decided_for_itself() -> None:
     done = decide_many(curator, entry_ids=chosen, revisions={str(one): 1 for one in chosen}, action="approve")
 
     assert [decision.entry.pk for decision in done.decided] == [theirs.pk]
-    assert [row["entry_id"] for row in done.refused] == [mine.pk, 10**9]
+    assert [row.entry_id for row in done.refused] == [mine.pk, 10**9]
 
 
 def test_in_an_enterprise_what_weighs_much_needs_two_people(settings: Any) -> None:
