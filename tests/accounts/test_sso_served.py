@@ -10,8 +10,9 @@ from pytest_django.plugin import DjangoDbBlocker
 from accounts.models import Role
 from accounts.people.invitations import invite
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, OutsideProvider, outside_provider
+from tests.copies import serving_copy
 from tests.factories import make_actor
-from tests.serving import Served, end_its_database_sessions, serving
+from tests.serving import Served, end_its_database_sessions
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -36,7 +37,7 @@ def served(
         "BIGMIND_OIDC_CLIENT_SECRET_FILE": str(secret),
         "BIGMIND_OIDC_NAME": "Example Inc.",
     }
-    with serving(tmp_path / "log.txt", **variables) as (running, _):
+    with serving_copy(tmp_path / "log.txt", **variables) as (running, _):
         yield running
     with django_db_blocker.unblock():
         end_its_database_sessions()

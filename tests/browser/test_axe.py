@@ -76,12 +76,7 @@ LIGHT, DARK, PHONE = "(light, 1280 px)", "(dark, 1280 px)", "(light, 320 px)"
 DEFECTS: dict[str, tuple[str, dict[str, str]]] = {
     "a text that is too pale": (LIGHT, {"more": "<p style='color: #999'>Some words</p>"}),
     "a text that is too dark in the dark": (DARK, {"more": "<p style='color: light-dark(#000, #333)'>Some words</p>"}),
-    "a text on another ground": (LIGHT, {"style": "details { background: #555 }"}),
-    "a text that is seen through": (LIGHT, {"style": "details { opacity: .3 }"}),
-    "a pale text that is not large": (LIGHT, {"more": "<h2 style='color: #888; font-size: 1rem'>Small ones</h2>"}),
     "a text that is pale on a phone": (PHONE, {"style": f"{NARROW} {{ p {{ color: #999 }} }}"}),
-    "a pale text that is small on a phone": (PHONE, {"style": f"{NARROW} {{ h2 {{ font-size: 1rem !important }} }}"}),
-    "a pale field": (LIGHT, {"more": "<input aria-label='Name' value='Ada' style='color: #999; background: #fff'>"}),
     "a folded text that is too dark in the dark": (
         f"opened {DARK}",
         {"style": "details p { color: light-dark(#000, #333) }"},
@@ -90,12 +85,7 @@ DEFECTS: dict[str, tuple[str, dict[str, str]]] = {
         LIGHT,
         {"more": "<ul><li>Some words with a <a href='/' class='bare'>link</a> in them.</li></ul>"},
     ),
-    "a button without a name": (LIGHT, {"more": "<button></button>"}),
     "a button without a name on a phone": (PHONE, {"style": f"{NARROW} {{ button span {{ display: none }} }}"}),
-    "a folded button without a name": (
-        f"opened {LIGHT}",
-        {"more": "<details><summary>Other</summary><button></button></details>"},
-    ),
     "a folded button without a name on a phone": (
         f"opened {PHONE}",
         {
@@ -103,8 +93,6 @@ DEFECTS: dict[str, tuple[str, dict[str, str]]] = {
             "more": "<details><summary>Other</summary><button><span>Save</span></button></details>",
         },
     ),
-    "a level that is left out": (LIGHT, {"more": "<h4>Deep</h4>"}),
-    "a picture without words in the head": (LIGHT, {"named": "<img src='data:,'>"}),
     "a link without a name in the head on a phone": (PHONE, {"style": f"{NARROW} {{ nav span {{ display: none }} }}"}),
     "a turn of its own in the head": (LIGHT, {"turn": "5"}),
     "a region called like one of the head": (LIGHT, {"more": "<nav aria-label='Main'><a href='/'>Home</a></nav>"}),

@@ -10,8 +10,8 @@ from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
 
-WRONG = [[], {}, None, 7, True, "9" * 5_000, "²", "\x00", [[]], {"a": []}]
-ONE_OF_EACH_TYPE = [None, 7, "\x00", [[]], {"a": []}]
+WRONG = [[], {}, None, 7, "9" * 5_000, "\x00", {"a": []}]
+ONE_OF_EACH_TYPE = [None, 7, "\x00", {"a": []}]
 OWN = {
     "event_id": "6c1b1d2e-0000-4000-8000-000000000001",
     "at": "2026-11-22T12:00:00Z",

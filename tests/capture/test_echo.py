@@ -21,7 +21,6 @@ from tests.knowledge.factories import make_fact
 
 pytestmark = pytest.mark.django_db
 
-THINGS = ["billing", "queue", "login"]
 ASKED = (
     "Where does the {} service keep its settings?",
     "How do I restart the {} job by hand?",
@@ -29,7 +28,7 @@ ASKED = (
     "Why does the {} test fail on the second run?",
     "show me how {} is deployed",
 )
-QUESTIONS = [words.format(thing) for words in ASKED for thing in THINGS]
+QUESTIONS = [words.format("billing") for words in ASKED]
 
 
 def converse(actor, question, answer="Which environment do you mean?"):

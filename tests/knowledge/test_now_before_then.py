@@ -11,6 +11,7 @@ from knowledge.models import Fact, Passage
 from knowledge.recall.question_periods import find_then
 from knowledge.recall.semantic_search import semantic_search
 from tests.factories import make_actor
+from tests.worlds import keep_world
 
 pytestmark = pytest.mark.django_db
 
@@ -198,9 +199,14 @@ def told(actor, question):
     return [hit.excerpt for hit in semantic_search(actor, query=question).items]
 
 
-@pytest.fixture
-def actor(db):
-    """Somebody who stored each first fact in January of last year, and what replaced it since in June."""
+@pytest.fixture(scope="module")
+def actor(django_db_setup, django_db_blocker):
+    """Somebody who stored each first fact in January of last year, and what replaced it since in June: made once."""
+    with keep_world(django_db_blocker, _remember_what_changed) as actor:
+        yield actor
+
+
+def _remember_what_changed():
     actor = make_actor()
     for old, new, *_ in CHANGED:
         first = store_fact(actor, category="decision", fact=old).fact

