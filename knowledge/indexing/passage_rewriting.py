@@ -3,6 +3,7 @@
 Each is found by its old text until its new words and vector are there.
 """
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 from django.db import connection, transaction
@@ -22,7 +23,7 @@ BATCH = 200
 """Things that are rewritten in one transaction."""
 
 READ_AT_ONCE = 1_000
-"""Passages whose language is read in one transaction; only those in another language than English are written."""
+"""Passages that are read in one transaction; only those whose words come out otherwise today are written."""
 
 Source = tuple[str, str]
 
@@ -42,7 +43,7 @@ def rewrite_passages() -> int:
 
 @rls_bypass()
 def read_languages() -> int:
-    """Index in their own language what was stored before languages were read; return how many passages were written.
+    """Index as today what an older version stored: in its language, and in one form; return how many were written.
 
     May run twice at once and be killed at any point: how far it has come is written with what it wrote.
     """
@@ -61,7 +62,7 @@ def _read_languages() -> int | None:
         if row is None:
             return None
         read_to, last = row
-        waiting = Passage.objects.filter(pk__gt=read_to, pk__lte=last, language="").only("text", "head").order_by("pk")
+        waiting = Passage.objects.filter(pk__gt=read_to, pk__lte=last).only("text", "head", "language").order_by("pk")
         # Locked rows are skipped, so that it never waits while holding locks. They are being rewritten anyway.
         passages = list(waiting.select_for_update(skip_locked=True, no_key=True)[:READ_AT_ONCE])
         if not passages:
@@ -70,7 +71,8 @@ def _read_languages() -> int | None:
         languages: dict[str, list[int]] = {}
         for passage in passages:
             language = dictionary_of(passage.words)
-            if language or UNSPACED.search(passage.text):
+            is_other = language != passage.language or UNSPACED.search(passage.text)
+            if is_other or not unicodedata.is_normalized("NFKD", passage.text):
                 languages.setdefault(language, []).append(passage.pk)
         for language, pks in languages.items():
             Passage.objects.filter(pk__in=pks).update(language=language)

@@ -190,7 +190,7 @@ def _filter(role: str | None, tags: Sequence[str] | None, entry_type: str | None
     if role and role != "all":
         entries = entries.filter(Q(roles__contains=[role]) | Q(roles__contains=["all"]) | Q(roles=[]))
     if tags:
-        entries = entries.filter(tags__contains=list(tags))
+        entries = entries.filter(tags__has_names=tags)
     return entries.filter(entry_type=entry_type) if entry_type else entries
 
 

@@ -62,7 +62,7 @@ def list_directory(
     people = people_shown(viewer)
     if topic:
         # Only people who share topics are found by one: otherwise the list would disclose theirs.
-        about = Session.objects.in_view().filter(topics__contains=[topic]).values("user")
+        about = Session.objects.in_view().filter(topics__has_names=[topic]).values("user")
         people = people.filter(pk__in=people_shown(viewer, ProfileSection.TOPICS).values("pk")).filter(pk__in=about)
     with rls_bypass():
         by_name = people.annotate(folded=Lower("username")).order_by("folded", "pk")

@@ -35,7 +35,7 @@ POOL = 100
 GROUPS_SHOWN = 20
 WEAK_SHOWN = 20
 PEOPLE_COUNTED = 8
-SAME_TEXT = 0.92
+SAME_TEXT = 0.9
 """Cosine from which two texts of one kind differ in wording only, so that one can represent both."""
 MINE = "me"
 

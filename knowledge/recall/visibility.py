@@ -106,7 +106,7 @@ def _filter(
     elif then and only_then:
         before = min(before, then.end) if before else then.end
     if tags:
-        conditions[f"{source.tags}__contains"] = tags
+        conditions[f"{source.tags}__has_names"] = tags
     if since:
         conditions[f"{source.moment}__gte"] = since
     if before:

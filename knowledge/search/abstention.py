@@ -24,7 +24,7 @@ from knowledge.search.nearest_names import suggest_words
 from knowledge.search.relevance_weights import FLOOR as FLOOR_OF_LIST
 from knowledge.search.relevance_weights import FROM_ELSEWHERE, ON_TOPIC
 
-FLOOR = 0.36
+FLOOR = 0.3
 """Cosine of question and passage. Below it a model says little more than that both are sentences."""
 WORDS_COUNT = 0.3
 """Added to the cosine of a passage that has all words of the question; common words alone add hardly anything."""
@@ -44,13 +44,13 @@ JUDGED = 5
 """Hits by which a list is judged: so many every search returns."""
 SMALL = 100
 """Candidates up to which a memory is small."""
-STANDS_OUT = 0.185
+STANDS_OUT = 0.17
 """By so much the best cosine of an answer lies above the median of the next four, in a small memory."""
-CERTAIN = 0.6
+CERTAIN = 0.55
 """Cosine with `WORDS_COUNT` from which one need not stand out: several texts may say the same."""
-_OTHERS = 0.1
+_OTHERS = 0.08
 """What two texts that have nothing to do with each other are counted as, in a memory of fewer than five."""
-NEAR, NEAR_STANDS_OUT = 0.33, 0.08
+NEAR, NEAR_STANDS_OUT = 0.27, 0.08
 """The least best cosine, and by how much it must stand out, of something that is worth a line before a prompt."""
 # Words that do not begin a sentence. Linear: a match has a bounded beginning.
 _WORD_WITHIN = re.compile(r"(?<=[^\W_][ ,;:])[^\W_][\w'-]*|(?<=[^\W_], )[^\W_][\w'-]*")

@@ -5,13 +5,9 @@ PostgreSQL has a dictionary for. It needs no common words, which short facts har
 figures.
 """
 
-import os
 import re
-from collections.abc import Callable
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO
-from zipfile import BadZipFile
 
 import numpy as np
 from django.conf import settings
@@ -19,6 +15,7 @@ from py3langid import __version__
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from bigmind.core.load_once import load_once
+from bigmind.core.unpacked import read_unpacked
 from bigmind.text.languages import CODES, ENGLISH
 
 SURE = 10.0
@@ -27,7 +24,6 @@ and abbreviations reach 7, sentences of four words 20."""
 # Scripts that put no spaces between words: PostgreSQL takes a whole clause for one word. Korean has spaces, but what
 # follows a noun is written with it.
 UNSPACED = re.compile("[\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
-STATES, TABLES = "languages.npy", "languages.npz"
 READ_CHARS = 1_000
 """Characters by which a language is recognized: more would only cost time."""
 
@@ -51,69 +47,19 @@ def dictionary_of(text: str) -> str:
 
 @load_once
 def _identifier() -> LanguageIdentifier:
-    """Return the classifier. The package has it compressed, with many more languages: unpacking takes half a second. So
-    what is used of it is kept in files that are mapped into memory: pages are read when needed, and shared.
-    """
-    folder = Path(settings.UNPACKED)
-    kept = _read_kept(folder)
-    if kept is None:
-        unpacked = LanguageIdentifier.from_model_file(Path(MODEL_FILE))
-        unpacked.set_languages(list(CODES.values()))
-        unpacked._full_model = None  # The other languages: 28 MB that nothing reads again.
-        _keep(unpacked, folder)
-        kept = _read_kept(folder) or unpacked
-    return kept
+    """Return the classifier. The package has it compressed, with many more languages: unpacking takes half a second."""
+    codes = list(CODES.values())
+    identifier = read_unpacked("languages", f"{__version__} {codes}", partial(_read_package, codes))
+    # Numbers of a buffer come out as Python's, which is quicker than numpy's.
+    identifier.tk_nextmove, identifier.tk_output = identifier.tk_nextmove.data, identifier.tk_output.data
+    return identifier
 
 
-def _read_kept(folder: Path) -> LanguageIdentifier | None:
-    try:
-        states = np.load(folder / STATES, mmap_mode="r")
-        with np.load(folder / TABLES) as tables:
-            if str(tables["origin"]) != _origin() or len(states) != tables["states"]:
-                return None
-            identifier = LanguageIdentifier(
-                tables["likelihoods"],
-                tables["priors"],
-                tables["languages"].tolist(),
-                states.data,  # Numbers of a buffer come out as Python's, which is quicker than numpy's.
-                tables["features"].data,
-                tk_row=tables["rows"].tolist(),
-            )
-        identifier.tk_row = ()  # It has a list of its own, made of this one.
-        return identifier
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
-        return None  # There is none yet, or it is damaged.
-
-
-def _keep(unpacked: LanguageIdentifier, folder: Path) -> None:
-    """Write the files, unless the disk refuses. Several processes may do so at once."""
-    states = np.asarray(unpacked.tk_nextmove, np.uint32)
-    tables = {
-        "origin": _origin(),
-        "states": len(states),
-        "likelihoods": unpacked.nb_ptc,
-        "priors": unpacked.nb_pc,
-        "languages": unpacked.nb_classes,
-        "features": np.asarray(unpacked.tk_output, np.int32),
-        "rows": np.asarray(unpacked.tk_row, np.uint32),
-    }
-    with suppress(OSError):
-        _replace(folder / STATES, lambda file: np.save(file, states))
-        _replace(folder / TABLES, lambda file: np.savez(file, **tables))
-
-
-def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file that is there as a whole or not at all, also after a power failure."""
-    own = path.with_name(f"{path.name}-{os.getpid()}")
-    try:
-        with own.open("wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        own.replace(path)
-    finally:
-        own.unlink(missing_ok=True)
-
-
-def _origin() -> str:
-    return f"{__version__} {' '.join(CODES.values())}"
+def _read_package(codes: list[str]) -> LanguageIdentifier:
+    identifier = LanguageIdentifier.from_model_file(Path(MODEL_FILE))
+    identifier.set_languages(codes)
+    # The other languages, which nothing reads again (28 MB), and what it has made a list of its own from.
+    identifier._full_model = identifier.tk_row = ()
+    identifier.tk_nextmove = np.asarray(identifier.tk_nextmove, np.uint32)
+    identifier.tk_output = np.asarray(identifier.tk_output, np.int32)
+    return identifier

@@ -1,6 +1,7 @@
 """A question as search asks it: its words, what they mean, and who asks when."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,7 +12,7 @@ from pgvector import HalfVector
 
 from accounts.models import User
 from bigmind.text.periods import Period
-from knowledge.embeddings.providers import EmbedderError, TokenSigns, provider
+from knowledge.embeddings.providers import EmbedderError, TokenSigns, provider, spaces_of
 from knowledge.embeddings.retry import embed_query
 from knowledge.models import EmbeddingSpace
 from knowledge.search.filters import Sql, of_scopes
@@ -53,15 +54,15 @@ def understand(
     query: str, *, owner: User, synonyms: Synonyms | None = None, asked_at: datetime | None = None
 ) -> SearchQuestion:
     """Return a question with its words, its vector and the period it speaks of; `search` says what the others are."""
-    name, reason = "", ""
+    query, spaces, reason = unicodedata.normalize("NFKC", query), list[str](), ""
     try:
-        name = provider().space
+        spaces = spaces_of(provider())
     except EmbedderError as error:
         reason = error.reason
-    read = read_words(query, name)
+    read = read_words(query, *spaces)
     words = SearchQuestion(
         read.lexemes,
-        synonyms={**read.english, **(synonyms or {})},
+        synonyms={**read.forms, **(synonyms or {})},
         text=query,
         period=find_past(query, now=asked_at),
         owner=owner.pk,
@@ -72,7 +73,7 @@ def understand(
         if read.space is None:
             return replace(words, reason="The vectors of this model are still being made.")
         vectors, tokens = embed_query(provider(), query)
-        vector = HalfVector(vectors[0].tolist())
+        vector = HalfVector(vectors[0][: read.space.dimensions].tolist())
         return replace(words, vector=vector, space=read.space, tokens=tokens[0] if tokens else None)
     except EmbedderError as error:
         log.warning("Search answers by keyword alone.", outage="embedder", reason=error.reason)

@@ -1,5 +1,6 @@
 """The two retrievers of a search: each returns the best candidates of one scope, by keyword or by meaning."""
 
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 
 from pgvector import HalfVector
 
+from bigmind.database.normal_form import without_accents
 from bigmind.database.replicas import read_cursor
 from bigmind.text.languages import ENGLISH
 from knowledge.models import EmbeddingSpace
@@ -28,17 +30,24 @@ WHERE (to_tsvector('english', lexeme) <> '' AND to_tsvector(%(language)s::regcon
     OR to_tsvector(%(language)s::regconfig, %(query)s) = ''
 ORDER BY lexeme
 """
-_ENGLISH_FORMS = f"""
+_OWN = "to_tsvector(%(language)s::regconfig, word.lexeme)"
+_PLAIN = without_accents("word.lexeme")
+# The English form of each word, and of one with accents the forms without them.
+_OTHER_FORMS = f"""
 SELECT ARRAY[own.lexeme, english.lexeme]
-FROM {_SIMPLE} AS word, unnest(to_tsvector(%(language)s::regconfig, word.lexeme)) AS own,
-    unnest(to_tsvector('english', word.lexeme)) AS english
+FROM {_SIMPLE} AS word, unnest({_OWN}) AS own, unnest(to_tsvector('english', word.lexeme)) AS english
 WHERE own.lexeme <> english.lexeme
+UNION ALL
+SELECT ARRAY[own.lexeme, plain.lexeme]
+FROM {_SIMPLE} AS word, unnest({_OWN} || to_tsvector('simple', word.lexeme)) AS own,
+    unnest(to_tsvector('english', {_PLAIN}) || to_tsvector('simple', {_PLAIN})) AS plain
+WHERE {_PLAIN} <> word.lexeme AND own.lexeme <> plain.lexeme
 """
 _READ_WORDS = f"""
-SELECT ARRAY({_LEXEMES}), CASE WHEN %(language)s = '{ENGLISH}' THEN NULL ELSE ARRAY({_ENGLISH_FORMS}) END, space.id,
+SELECT ARRAY({_LEXEMES}), CASE WHEN %(has_one_form)s THEN NULL ELSE ARRAY({_OTHER_FORMS}) END, space.id, space.name,
     space.dimensions
 FROM (SELECT) AS question
-LEFT JOIN knowledge_embeddingspace AS space ON space.name = %(space)s AND space.active_since IS NOT NULL
+LEFT JOIN knowledge_embeddingspace AS space ON space.name = ANY(%(spaces)s) AND space.active_since IS NOT NULL
 """
 
 CANDIDATES = 200
@@ -75,7 +84,7 @@ _BEST_RANKED = """(SELECT id, kind, source_id, score, has, unit FROM (
     ORDER BY score DESC, id DESC
 ) AS passage WHERE {condition} LIMIT {limit})"""
 _HAS_WORD = "passage.lexemes @@ %s::tsquery"
-_HAS_PAIR = "strpos(passage.text, %s) > 0"
+_HAS_PAIR = "strpos(normalize(passage.text, NFKC), %s) > 0"
 _FOUND = """
 SELECT passage.id, passage.kind, passage.source_id, {unit} AS unit, {bits} AS has
 FROM knowledge_passage AS passage WHERE ({any}) AND {condition}
@@ -130,36 +139,42 @@ class QuestionWords(NamedTuple):
 
     Of Chinese, Japanese and Korean they are the pairs of neighbouring characters. Stop words like “what” and “the”
     occur in nearly every passage: they are left out, unless there is nothing else. A question in another language may
-    be about English texts, whose terms it bends as its own language does: `english` has for each of its stems how
-    English stemming ends that word. `space` has the active vectors of the model that was named.
+    be about English texts, whose terms it bends as its own language does: `forms` has for each of its stems how
+    English stemming ends that word, and of a word with accents how it is written without them. `space` has the active
+    vectors of the model that was named.
     """
 
     lexemes: list[str]
-    english: Synonyms
+    forms: Synonyms
     space: EmbeddingSpace | None
 
 
-def read_words(query: str, space: str) -> QuestionWords:
-    """Return the words of a question, and the space of this name if it is active."""
+def read_words(query: str, *spaces: str) -> QuestionWords:
+    """Return the words of a question, and the space that is active of those with these names."""
+    query = unicodedata.normalize("NFKC", query)
+    # Chinese, Japanese and Korean have no spaces to find words by.
+    words = UNSPACED.sub(" ", query)
+    language = language_of(words)
+    has_one_form = language == ENGLISH and words.isascii()
+    parameters: dict[str, Any] = {
+        "query": words,
+        "language": language,
+        "has_one_form": has_one_form,
+        "spaces": list(spaces),
+    }
     with read_cursor() as cursor:
-        cursor.execute(_READ_WORDS, {**_language_parameters(query), "space": space})
-        lexemes, forms, id, dimensions = cursor.fetchone()
-    english: dict[str, frozenset[str]] = {}
-    for own, other in forms or []:
-        english[own] = english.get(own, frozenset({own})) | {other}
-    active = EmbeddingSpace(pk=id, name=space, dimensions=dimensions) if id else None
-    return QuestionWords([*lexemes, *_pairs_of(query)], english, active)
+        cursor.execute(_READ_WORDS, parameters)
+        lexemes, pairs, id, name, dimensions = cursor.fetchone()
+    forms: dict[str, frozenset[str]] = {}
+    for own, other in pairs or []:
+        forms[own] = forms.get(own, frozenset({own})) | {other}
+    active = EmbeddingSpace(pk=id, name=name, dimensions=dimensions) if id else None
+    return QuestionWords([*lexemes, *_pairs_of(query)], forms, active)
 
 
 def lexemes_of(query: str) -> list[str]:
     """Return the words of a question."""
-    return read_words(query, "").lexemes
-
-
-def _language_parameters(query: str) -> dict[str, str]:
-    """Return what a statement needs to stem the words of a question that are set apart by spaces."""
-    words = UNSPACED.sub(" ", query)
-    return {"query": words, "language": language_of(words)}
+    return read_words(query).lexemes
 
 
 def is_pair(word: str) -> bool:

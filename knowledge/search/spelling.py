@@ -85,7 +85,8 @@ def correct_question(question: SearchQuestion, corrections: Synonyms) -> SearchQ
     except EmbedderError:
         return corrected
     # A sum will do: the cosine ignores length.
-    between = [one + other for one, other in zip(question.vector.to_list(), vectors[0].tolist(), strict=True)]
+    first = question.vector.to_list()
+    between = [one + other for one, other in zip(first, vectors[0][: len(first)].tolist(), strict=True)]
     return replace(corrected, text=text, vector=HalfVector(between), tokens=tokens[0] if tokens else None)
 
 

@@ -30,15 +30,17 @@ imported = sorted({{*{USED_BY_FEW}}} & {{*sys.modules}})
 print(json.dumps([imported, built, gc.isenabled(), gc.get_freeze_count() > 100_000]))
 """
 COPIES = """
-from knowledge.embeddings import minilm
+from knowledge.embeddings import minilm, multilingual
+from knowledge.embeddings.providers import provider
 from knowledge.search import languages
 texts = ["How are deploys done?"] * 3
-loaded = [minilm._load(), languages._identifier()]
-vector = minilm.MiniLM().embed(texts)[2].tolist()
+models = [minilm.load_minilm, multilingual.load_multilingual, languages._identifier]
+loaded = [load() for load in models]
+vector = provider().embed(texts)[2].tolist()
 read, write = os.pipe()
 if os.fork() == 0:
-    same = [minilm._load(), languages._identifier()] == loaded
-    is_near = abs(minilm.MiniLM().embed(texts)[2] - vector).max() < 1e-5
+    same = [load() for load in models] == loaded
+    is_near = abs(provider().embed(texts)[2] - vector).max() < 1e-5
     os.write(write, json.dumps([same, bool(is_near), len(os.listdir("/proc/self/task"))]).encode())
     os._exit(0)
 os.wait()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from knowledge.embeddings.minilm import MiniLM
+from knowledge.embeddings.minilm import embed_minilm
 from knowledge.embeddings.providers import provider
 from knowledge.indexing.embedding import embed_pending
 from knowledge.memory.facts import store_fact
@@ -20,9 +20,8 @@ def built_in(settings):
 
 
 def compare(question, texts, weights):
-    model = MiniLM()
-    tokens = weigh_tokens(question, model.embed_tokens([question]).tokens[0], weights)
-    signs = {number: one.signs.tobytes() for number, one in enumerate(model.embed_tokens(texts).tokens)}
+    tokens = weigh_tokens(question, embed_minilm([question]).tokens[0], weights)
+    signs = {number: one.signs.tobytes() for number, one in enumerate(embed_minilm(texts).tokens)}
     return similarities(tokens, signs, bytes_each=48)
 
 
@@ -48,11 +47,10 @@ def test_passages_chosen_among_many_meet_a_question_as_all_of_them_do():
     texts = ["The harbour opens at six.", "Tea.", "The clinic opens at nine."]
     weights = {"when": 0.1, "clinic": 5.0, "open": 0.1}
     alike = compare("When does the clinic open?", texts, weights)
-    model = MiniLM()
     question = weigh_tokens(
-        "When does the clinic open?", model.embed_tokens(["When does the clinic open?"]).tokens[0], weights
+        "When does the clinic open?", embed_minilm(["When does the clinic open?"]).tokens[0], weights
     )
-    signs = [one.signs.tobytes() for one in model.embed_tokens(texts).tokens]
+    signs = [one.signs.tobytes() for one in embed_minilm(texts).tokens]
 
     chosen = PassageTokens.of(signs, bytes_each=48).choose(np.array([2, 0]))
 
@@ -61,15 +59,8 @@ def test_passages_chosen_among_many_meet_a_question_as_all_of_them_do():
 
 def test_a_question_without_words_and_no_passages_are_no_error():
     assert compare("?!", ["Tea."], {}) == {}
-    tokens = weigh_tokens("tea", MiniLM().embed_tokens(["tea"]).tokens[0], {"tea": 1.0})
+    tokens = weigh_tokens("tea", embed_minilm(["tea"]).tokens[0], {"tea": 1.0})
     assert similarities(tokens, {}, bytes_each=48) == {}
-
-
-def test_the_vector_of_a_text_is_the_same_with_its_tokens():
-    embedded = MiniLM().embed_tokens(["Green tea.", "Black tea needs boiling water."])
-
-    assert np.array_equal(embedded.vectors, MiniLM().embed(["Green tea.", "Black tea needs boiling water."]))
-    assert [len(one.signs) for one in embedded.tokens] == [5, 8]
 
 
 @pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""The built-in model says what the original says, alone or in company, from any thread."""
+"""The English model says what the original says, alone or in company, from any thread."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from knowledge.embeddings import minilm
-from knowledge.embeddings.minilm import MiniLM
+from knowledge.embeddings.minilm import embed_minilm
 from knowledge.embeddings.providers import EmbedderBroken
 
 # From sentence-transformers 6.2 on PyTorch 2.13, one text at a time: short, long, empty, code, German, Japanese.
@@ -18,15 +18,15 @@ VECTORS = np.array([line["vector"] for line in REFERENCE])
 
 
 def test_vectors_are_those_of_the_original():
-    vectors = MiniLM().embed(TEXTS)
+    vectors = embed_minilm(TEXTS).vectors
 
     assert vectors.dtype == np.float32
     np.testing.assert_allclose(vectors, VECTORS, atol=1e-6)
 
 
 def test_a_text_has_the_same_vector_in_every_company():
-    alone = np.concatenate([MiniLM().embed([text]) for text in TEXTS])
-    in_company = MiniLM().embed([*TEXTS, *reversed(TEXTS), *TEXTS * 2])
+    alone = np.concatenate([embed_minilm([text]).vectors for text in TEXTS])
+    in_company = embed_minilm([*TEXTS, *reversed(TEXTS), *TEXTS * 2]).vectors
 
     np.testing.assert_allclose(in_company, np.concatenate([alone, alone[::-1], alone, alone]), atol=1e-6)
 
@@ -38,7 +38,7 @@ def test_a_question_is_nearest_to_its_answer():
         "Backups are kept for thirty days in another region.",
     ]
 
-    question, *answers = MiniLM().embed(["When do we release?", *texts])
+    question, *answers = embed_minilm(["When do we release?", *texts]).vectors
 
     assert int(np.argmax([question @ answer for answer in answers])) == 0
 
@@ -46,23 +46,23 @@ def test_a_question_is_nearest_to_its_answer():
 def test_what_follows_the_256th_token_does_not_count():
     words = ["word"] * 254  # And one token each that begins and ends the text.
 
-    vectors = MiniLM().embed([" ".join(words), " ".join([*words, "something else entirely"])])
+    vectors = embed_minilm([" ".join(words), " ".join([*words, "something else entirely"])]).vectors
 
     np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-6)
 
 
 def test_many_threads_may_ask_at_once():
-    minilm._load.cache_clear()
+    minilm.load_minilm.cache_clear()
 
     with ThreadPoolExecutor(8) as threads:
-        answers = list(threads.map(lambda text: MiniLM().embed([text])[0], TEXTS * 2))
+        answers = list(threads.map(lambda text: embed_minilm([text]).vectors[0], TEXTS * 2))
 
     np.testing.assert_allclose(np.array(answers), np.tile(VECTORS, (2, 1)), atol=1e-6)
 
 
 def test_a_missing_package_is_said_and_not_raised_through(monkeypatch):
     monkeypatch.setattr(minilm, "PACKAGE", "no_such_package")
-    minilm._load.cache_clear()
+    minilm.load_minilm.cache_clear()
 
     with pytest.raises(EmbedderBroken, match="no_such_package"):
-        MiniLM().embed(["anything"])
+        embed_minilm(["anything"])

@@ -15,7 +15,7 @@ def _unset(settings):
 @pytest.mark.parametrize(
     ("chosen", "space", "dimensions", "is_paid"),
     [
-        ({}, "minilm-l6-v2:384", 384, False),
+        ({}, "minilm-l6-v2+use-multilingual-v3:896", 896, False),
         ({"PROVIDER": "hashing"}, "hashing:256", 256, False),
         ({"PROVIDER": "hashing", "DIMENSIONS": 16}, "hashing:16", 16, False),
         ({"PROVIDER": "openai", "API_KEY": "k"}, "openai:text-embedding-3-small:1536", 1536, True),
@@ -26,7 +26,7 @@ def _unset(settings):
             False,
         ),
         ({"URL": "http://tei/v1", "MODEL": "our/own", "DIMENSIONS": 512}, "openai:our/own:512", 512, False),
-        ({"URL": "http://tei/v1", "PROVIDER": "builtin"}, "minilm-l6-v2:384", 384, False),
+        ({"URL": "http://tei/v1", "PROVIDER": "builtin"}, "minilm-l6-v2+use-multilingual-v3:896", 896, False),
     ],
 )
 def test_the_settings_choose_the_embedder(settings, chosen, space, dimensions, is_paid):
