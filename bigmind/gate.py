@@ -54,17 +54,22 @@ class Outcome:
     """The reply of an operation.
 
     Attributes:
-        value: The reply itself.
+        reply: What the operation returned, or its shape.
         replayed: Whether this is the stored reply of an earlier, identical call.
         notices: What the caller should know about what they sent, such as that it holds a secret.
         part: The number of the part of the markdown that an agent reads; None means the whole.
     """
 
     operation: Operation
-    value: BaseModel
+    reply: Any
     replayed: bool = False
     notices: tuple[str, ...] = ()
     part: int | None = None
+
+    @cached_property
+    def value(self) -> BaseModel:
+        """The reply in its shape."""
+        return self.operation.shape.model_validate(self.reply)
 
     def to_data(self) -> dict[str, Any]:
         """The reply as JSON-able data."""
@@ -79,7 +84,9 @@ class Outcome:
 
     @cached_property
     def _markdown(self) -> str:
-        text = render_to_string(f"agent/{self.operation.template}", {"reply": self.value}, using="agent")
+        text: str = getattr(self.reply, "as_sent", None) or render_to_string(
+            f"agent/{self.operation.template}", {"reply": self.value}, using="agent"
+        )
         whole = text.strip() + "\n"
         return whole if self.part is None else _in_parts(self.operation, whole, self.part)
 
@@ -216,8 +223,9 @@ def _record(
             change=change,
         )
     except DatabaseError as error:
-        # Inside a transaction the failed statement has spoilt the write as well, so it must not look successful.
-        if connection.in_atomic_block:
+        # Inside a transaction the failed statement has spoilt the write as well, so it must not look successful. What
+        # failed by itself says why: often that is what spoilt the transaction.
+        if connection.in_atomic_block and outcome == "ok":
             raise
         log.warning("A call was not recorded.", operation=operation.name, error=error)
 
@@ -249,9 +257,12 @@ def _perform(
     if accepted.get("project"):
         accepted = spell_project(actor, accepted)
 
-    def call() -> BaseModel:
+    def call() -> Any:
         with acts(actor):
-            return operation.shape.model_validate(operation.call(actor, **accepted))
+            reply = operation.call(actor, **accepted)
+        # One that was put in words to fit its budget is read by nothing else over MCP, unless a program asks.
+        is_in_words = transport == "mcp" and getattr(reply, "as_sent", None)
+        return reply if is_in_words else operation.shape.model_validate(reply)
 
     if operation.effect is Effect.READ:
         return Outcome(operation, answer_read(actor.user.pk, call))
@@ -264,7 +275,7 @@ def _perform(
         idempotency_key=idempotency_key,
         operation=operation.name,
         arguments=accepted,
-        perform=lambda: call().model_dump(mode="json"),
+        perform=lambda: operation.shape.model_validate(call()).model_dump(mode="json"),
         keeps_reply=operation.effect is not Effect.DESTROY,
     )
-    return Outcome(operation, operation.shape.model_validate(reply), replayed)
+    return Outcome(operation, reply, replayed)

@@ -43,6 +43,9 @@ LINE_BREAK = re.compile("[\n\r\t\u2028\u2029]")
 FOLDED_CHARS = 200
 LONG_TICKS = re.compile("`{100,}")
 MARKDOWN_OPENER = re.compile(r"^(\d{1,9}(?=[.)](?:\s|$))|(?=[#>[<]|[-+*](?:\s|$)|-{2}|[*_]{3}|`{3}|~{3}|=+$))")
+_SIGN = "!-\\[\\]-{}~¡-¬®-\u024f\u0370-\u052f‘-‟–—…"
+HARMLESS = re.compile(f"[A-Za-zÀ-\u024f\u0370-\u052f“(][{_SIGN}]*(?: [{_SIGN}]+)*")
+"""A line that begins with a letter, has single spaces and neither bars nor backslashes, as nearly all have."""
 LIST_ITEM = re.compile(r"[-*+]\s+(?=\S)|\d{1,9}[.)]\s+(?=\S)")
 HEADING = re.compile(r"#{1,6}\s+(?=\S)")
 NESTED_SPACES = 6
@@ -209,6 +212,8 @@ def inline(text: str) -> str:
 
     It cannot open a heading, quotation, list, rule, code block or `[C142]` of its own, nor end the cell or the line.
     """
+    if HARMLESS.fullmatch(text):
+        return text
     line = MARKDOWN_OPENER.sub(r"\1\\", one_line(show_hidden(text)))
     # A backslash that already stands before a bar, or before whatever follows the text, would undo the escape.
     return (LAST_BACKSLASHES.sub(r"\1\1", line) if "\\" in line else line).replace("|", r"\|")

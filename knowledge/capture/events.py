@@ -330,7 +330,7 @@ def _open(occasion: _Occasion) -> StartedSession:
     if conversation.session and conversation.session.is_in_view:
         continue_session(conversation.session)
         project = conversation.session.project or project
-    started = open_with_context(occasion.actor, occasion.writing, project=project)
+    started = open_with_context(occasion.actor, project=project)
     conversation.session, conversation.ended_at = started.session, None
     conversation.save(update_fields=["session", "ended_at"])
     return started

@@ -1,10 +1,12 @@
 """What a start tells of company knowledge: which entries, in which order, and decisions since the last session."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -20,8 +22,8 @@ from knowledge.context.lines import ContextLine, ContextPart
 from knowledge.exposures.context_receipts import why_company
 from knowledge.exposures.exposures import comes_behind
 from knowledge.kb.company import ORDERS
-from knowledge.models import CompanyEntry, Dispatch, Status
-from knowledge.models.company import CompanyEntryQuerySet
+from knowledge.models import CompanyEntry, CompanyServer, Dispatch, Status
+from knowledge.models.verification import freshness_of
 
 ENTRIES_SHOWN = 5
 READ_PER_GROUP = 40
@@ -61,6 +63,43 @@ class CompanyLine:
         return count_tokens(f"{self.markdown}\n")
 
 
+class CompanyRow(NamedTuple):
+    """What a start needs of a company entry: to rank it, and to show it if it is among the first."""
+
+    pk: int
+    category: str
+    title: str
+    content: str
+    importance: int
+    project: str
+    topics: list[str]
+    verified_at: datetime | None
+    review_after: date | None
+    server_url: str | None
+    server_read_at: datetime | None
+    cited: int | None
+    answered: int | None
+    people: int | None
+
+    @property
+    def handle(self) -> str:
+        """What agents cite it by."""
+        return f"C{self.pk}"
+
+    @property
+    def freshness(self) -> str:
+        """Whether someone has lately said that it still holds."""
+        return freshness_of(self.verified_at, self.review_after)
+
+    @property
+    def source(self) -> str:
+        """Where a copy comes from, in words."""
+        return CompanyServer(url=self.server_url, read_at=self.server_read_at).said if self.server_url else ""
+
+
+Entry = TypeVar("Entry", CompanyEntry, CompanyRow)
+
+
 def company_parts(actor: Actor, project: str, topics: Sequence[str]) -> tuple[dict[str, ContextPart], int]:
     """Return the parts of company knowledge and of decisions to tell, and how many entries are approved."""
     relevant = most_relevant(project, topics)
@@ -79,7 +118,7 @@ def company_parts(actor: Actor, project: str, topics: Sequence[str]) -> tuple[di
     return parts, known
 
 
-def _company_item(entry: CompanyEntry, project: str, topics: Sequence[str]) -> ContextLine:
+def _company_item(entry: CompanyRow, project: str, topics: Sequence[str]) -> ContextLine:
     line, elsewhere = company_line(entry), name_project(entry.project, project)
     content, why = line_start(entry.content), why_company(entry, project, topics)
     after = f" ({elsewhere})" if elsewhere else ""
@@ -112,7 +151,7 @@ def company_lines(entries: Iterable[CompanyEntry], line_of: Callable[[CompanyEnt
     return kept
 
 
-def company_line(entry: CompanyEntry) -> CompanyLine:
+def company_line(entry: CompanyEntry | CompanyRow) -> CompanyLine:
     """Return an entry as agents read it: one line of up to about 100 tokens, safe to show."""
     return CompanyLine(
         id=entry.pk,
@@ -125,19 +164,20 @@ def company_line(entry: CompanyEntry) -> CompanyLine:
     )
 
 
-def most_relevant(project: str, topics: Sequence[str]) -> list[CompanyEntry]:
+def most_relevant(project: str, topics: Sequence[str]) -> list[CompanyRow]:
     """Return approved entries in the order in which a session of this project and these topics should get them.
 
     Those about the project or the topics come first, then by importance, then the most recently verified. Three indexed
     reads at any size: the most important of all, of the project, and of the topics.
     """
-    return by_relevance(_RELEVANT(project, *pad(topics)), project, topics)
+    return by_relevance(map(CompanyRow._make, _RELEVANT(project, *pad(topics))), project, topics)
 
 
-def _relevant_entries(project: str, *topics: str) -> CompanyEntryQuerySet:
+def _relevant_entries(project: str, *topics: str) -> QuerySet[Any, Any]:
     # Where a copy comes from is shown, and nobody's name: joining those takes PostgreSQL longer to plan than to read.
-    found = CompanyEntry.objects.approved().select_related("copy__server", "proof")
-    return found.filter(pk__in=relevant_numbers(project, topics)).order_by(*ORDERS["importance"])
+    found = CompanyEntry.objects.filter(pk__in=relevant_numbers(project, topics), status=Status.APPROVED)
+    server, proof = ("copy__server__url", "copy__server__read_at"), ("proof__cited", "proof__answered", "proof__people")
+    return found.order_by(*ORDERS["importance"]).values_list(*CompanyRow._fields[:9], *server, *proof)
 
 
 _RELEVANT = FixedQuery(_relevant_entries)
@@ -157,24 +197,30 @@ def relevant_numbers(project: str, topics: Sequence[str], *, also: Sequence[int]
     return ranked[:READ_PER_GROUP].union(*parts) if parts else ranked[:READ_PER_GROUP]
 
 
-def by_relevance(entries: Iterable[CompanyEntry], project: str, topics: Sequence[str]) -> list[CompanyEntry]:
+def by_relevance(entries: Iterable[Entry], project: str, topics: Sequence[str]) -> list[Entry]:
     """Put entries in the order in which a session of this project and these topics should get them.
 
     Entries sent often and hardly ever cited come last; they stay, and search finds them as before.
     """
     ranked = sorted(entries, key=relevance_to(project, topics))
-    return sorted(ranked, key=lambda entry: comes_behind(getattr(entry, "proof", None)))
+    proofs = [one if isinstance(one, CompanyRow) else getattr(one, "proof", None) for one in ranked]
+    behind = {
+        one.pk for one, proof in zip(ranked, proofs, strict=True) if proof and proof.answered and comes_behind(proof)
+    }
+    return sorted(ranked, key=lambda entry: entry.pk in behind) if behind else ranked
 
 
-def relevance_to(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry], tuple[int, int, float, int]]:
+def relevance_to(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry | CompanyRow], tuple[float, ...]]:
     """Return the sort key of entries for a session of this project and these topics."""
-    folded_topics = {topic.casefold() for topic in topics}
+    named = {topic.casefold() for topic in topics}
+    mentions = re.compile("|".join(map(re.escape, named))).search
 
-    def key(entry: CompanyEntry) -> tuple[int, int, float, int]:
-        about = {topic.casefold() for topic in entry.topics}
-        words = f" {entry.text} ".casefold()
-        named = any(topic in words for topic in folded_topics)
-        relevance = 2 * bool(project and entry.project == project) + bool(folded_topics & about or named)
+    def key(entry: CompanyEntry | CompanyRow) -> tuple[float, ...]:
+        is_about = named and (
+            not named.isdisjoint(map(str.casefold, entry.topics))
+            or mentions(f" {entry.title}\n{entry.content} ".casefold())
+        )
+        relevance = 2 * bool(project and entry.project == project) + bool(is_about)
         elsewhere = bool(entry.project and entry.project != project)
         fresh = entry.verified_at.timestamp() if entry.verified_at else 0.0
         return elsewhere - relevance, -entry.importance, -fresh, entry.pk or 0

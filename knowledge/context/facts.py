@@ -4,11 +4,11 @@ Identity, instructions and preferences apply to every task and are chosen by cla
 they help this session.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from operator import attrgetter, or_
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.contrib.postgres.search import SearchQuery
@@ -23,7 +23,7 @@ from bigmind.database.fixed_queries import FixedQuery, pad
 from bigmind.text.hygiene import inline, normalise, quote
 from bigmind.text.token_counts import cut_to_tokens
 from knowledge.context.budget import PART_BUDGETS
-from knowledge.context.line_ranking import DIRECTIVES, LineRanking, RankedText, tells_to
+from knowledge.context.line_ranking import DIRECTIVES, ContextFact, LineRanking, tells_to
 from knowledge.context.lines import ContextLine, ContextPart
 from knowledge.models import Category, Fact, Kind, Passage, say_validity
 from knowledge.truth.doubtful_facts import why_doubtful
@@ -59,28 +59,6 @@ def name_project(of: str, project: str) -> str:
     return f"project {quote(cut_to_tokens(inline(of), PROJECT_TOKENS))}" if of and of != project else ""
 
 
-class ContextFact(NamedTuple):
-    """A candidate fact, with as much of its text as could ever fit."""
-
-    pk: int
-    category: str
-    project: str
-    created_at: datetime
-    similar_to_id: int | None
-    contradicted_by_id: int | None
-    valid_from: datetime | None
-    valid_until: datetime | None
-    replaced_from: datetime | None
-    is_false: bool
-    start: str
-
-    @property
-    def validity(self) -> str:
-        """When it holds, where that is known."""
-        ends = [day for day in (self.valid_until, self.replaced_from) if day]
-        return say_validity(self.valid_from, min(ends, default=None))
-
-
 def fact_parts(
     facts: Sequence[ContextFact],
     ranking: LineRanking,
@@ -101,18 +79,17 @@ def fact_parts(
     }
     of_part: dict[str, list[ContextFact]] = {name: [] for name in FACT_PARTS}
     for fact in (profile_lines and [fact for fact in facts if normalise(fact.start) not in profile_lines]) or facts:
-        of_part[_class_of(fact, ranking.project)].append(fact)
-    parts = {}
-    for name, found in of_part.items():
-        useful = name == WORK
-        ordered = _by_usefulness(found, ranking, cited) if useful else _standing(found, ranking.project)
-        facts = ordered[:MOST_LINES]
-        lines = [
-            FactLine(fact, ranking.project, against.get(fact.pk, ()), partial(_why, fact, name, ranking, cited))
-            for fact in facts
-        ]
-        parts[name] = ContextPart("1", lines, *PART_BUDGETS[name])
-    return parts
+        applies = fact.category in STANDING and fact.project in {"", ranking.project}
+        of_part[_class_of(fact) if applies else WORK].append(fact)
+    return {
+        name: ContextPart(
+            "1",
+            (ranking.rank(found, cited) if name == WORK else _standing(found, ranking.project))[:MOST_LINES],
+            *PART_BUDGETS[name],
+            make=partial(_line_of, part=name, ranking=ranking, cited=cited, against=against),
+        )
+        for name, found in of_part.items()
+    }
 
 
 def _find_pairs(facts: Iterable[ContextFact]) -> dict[int, list[int]]:
@@ -125,11 +102,8 @@ def _find_pairs(facts: Iterable[ContextFact]) -> dict[int, list[int]]:
     return pairs
 
 
-def _class_of(fact: ContextFact, project: str) -> str:
-    """Return the class of a fact. A preference that reads like an instruction is one."""
-    is_elsewhere = fact.project and fact.project != project
-    if is_elsewhere or fact.category not in STANDING:
-        return WORK
+def _class_of(fact: ContextFact) -> str:
+    """Return the class of a fact that applies to every task. A preference that reads like an instruction is one."""
     # Agents store both as preferences, and instructions have the larger share.
     if fact.category == Category.PREFERENCE and tells_to(fact.start) == 2:
         return str(Category.CONSTRAINT)
@@ -143,46 +117,30 @@ def _standing(facts: Iterable[ContextFact], project: str) -> list[ContextFact]:
     return [newest[at] for at in sorted(range(len(newest)), key=places.__getitem__)]
 
 
-def _by_usefulness(facts: Sequence[ContextFact], ranking: LineRanking, cited: Collection[str]) -> list[ContextFact]:
-    outdated = {fact.similar_to_id for fact in facts}
-    weighed = [
-        RankedText(fact.start, fact.project, fact.created_at, str(fact.pk) in cited, fact.pk in outdated)
-        for fact in facts
+def _line_of(
+    fact: ContextFact, *, part: str, ranking: LineRanking, cited: Collection[str], against: Mapping[int, Iterable[int]]
+) -> ContextLine:
+    """Return the line of a fact: its text, with handle, another project, date, and what makes it doubtful."""
+    ends = [day for day in (fact.valid_until, fact.replaced_from) if day]
+    doubt = why_doubtful(fact.start)
+    about = [
+        f"F{number_of(fact.pk)}",
+        name_project(fact.project, ranking.project),
+        f"{fact.created_at:%Y-%m-%d}" if fact.category in DATED and not fact.valid_from else "",
+        say_validity(fact.valid_from, min(ends, default=None)) if fact.valid_from or ends else "",
+        "stale: its code changed" if fact.is_false else "",
+        doubt,
+        *[f"may contradict F{number_of(pk)}" for pk in against[fact.pk]],
     ]
-    return [facts[at] for at in ranking.rank(weighed)]
-
-
-class FactLine(ContextLine):
-    """The line of a fact. Most of hundreds are never looked at, so its words are put together when they are."""
-
-    def __init__(self, fact: ContextFact, project: str, against: Iterable[int], why: Callable[[], str]) -> None:
-        self._fact, self._project, self._against, self._why = fact, project, against, why
-        self._doubt = why_doubtful(fact.start)
-        label = f"- **[{fact.category}]** "
-        super().__init__("fact", str(fact.pk), label, "", is_spare=bool(self._doubt))
-        # As attributes of the object they would hide the cached properties below.
-        del self.text, self.after, self.why
-
-    @cached_property
-    def text(self) -> str:  # type: ignore[override]
-        """The fact in one line."""
-        return line_start(self._fact.start)
-
-    @cached_property
-    def after(self) -> str:  # type: ignore[override]
-        """Its handle, another project, its date, and what it may contradict."""
-        fact = self._fact
-        dated = f"{fact.created_at:%Y-%m-%d}" if fact.category in DATED and not fact.valid_from else ""
-        stale = "stale: its code changed" if fact.is_false else ""
-        against = [f"may contradict F{number_of(pk)}" for pk in self._against]
-        elsewhere = name_project(fact.project, self._project)
-        about = (f"F{number_of(fact.pk)}", elsewhere, dated, fact.validity, stale, self._doubt, *against)
-        return f" ({', '.join(filter(None, about))})"
-
-    @cached_property
-    def why(self) -> str:  # type: ignore[override]
-        """Why it was chosen."""
-        return self._why()
+    return ContextLine(
+        "fact",
+        str(fact.pk),
+        f"- **[{fact.category}]** ",
+        line_start(fact.start),
+        f" ({', '.join(filter(None, about))})",
+        partial(_why, fact, part, ranking, cited),
+        is_spare=bool(doubt),
+    )
 
 
 def _why(fact: ContextFact, part: str, ranking: LineRanking, cited: Collection[str]) -> str:

@@ -6,12 +6,13 @@ in German”. Everything else competes by its words, its project, its age and it
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, lru_cache
 from itertools import chain, islice
 from math import exp, log
+from typing import NamedTuple
 
 from django.utils import timezone
 
@@ -63,11 +64,10 @@ TASTES = frozenset(_TASTES.split())
 def words_of(text: str) -> set[str]:
     """Return the words of a text without their endings; of scripts without spaces, each two characters."""
     if text.isascii():
-        found = WORD.findall(text.lower())[:WORDS_READ]
-        return {_stem(word[:WORD_CHARS]) for word in found if len(word) >= LEAST_CHARS}
+        return set(map(_stem, WORD.findall(text.lower())[:WORDS_READ]))
     words = [found[0].casefold()[:WORD_CHARS] for found in islice(WORD.finditer(text), WORDS_READ)]
     pairs = {word[at : at + 2] for word in words if word[0] >= FIRST_WITHOUT_SPACES for at in range(len(word) - 1)}
-    return pairs | {_stem(word) for word in words if len(word) >= LEAST_CHARS}
+    return pairs.union(map(_stem, words))
 
 
 @lru_cache(maxsize=2048)
@@ -81,17 +81,20 @@ def tells_to(text: str) -> int:
     return 2 if words and words[0] in IMPERATIVES else 1
 
 
-@dataclass(frozen=True)
-class RankedText:
-    """What is weighed of a line: its words, its project, when it was stored, whether a session cited it, and whether a
-    newer line nearly repeats it.
-    """
+class ContextFact(NamedTuple):
+    """A candidate fact, with as much of its text as could ever fit."""
 
-    text: str
+    pk: int
+    category: str
     project: str
-    at: datetime
-    is_cited: bool = False
-    is_outdated: bool = False
+    created_at: datetime
+    similar_to_id: int | None
+    contradicted_by_id: int | None
+    valid_from: datetime | None
+    valid_until: datetime | None
+    replaced_from: datetime | None
+    is_false: bool
+    start: str
 
 
 @dataclass
@@ -108,47 +111,43 @@ class LineRanking:
         weights = dict.fromkeys(_words_of_topics(recent), RECENT_WEIGHT) | dict.fromkeys(_words_of_topics(topics), 1.0)
         return cls(project, weights)
 
-    def rank(self, candidates: Sequence[RankedText]) -> list[int]:
-        """Return the places of the candidates, the most useful for what it costs first; of equals the newer."""
-        words = [self._words_in(one.text) for one in candidates] if self.weights else [set[str]()] * len(candidates)
-        rarity = _rarity(words, len(candidates))
-        places = [
-            (-self._value(one, has, rarity), -one.at.timestamp(), at)
-            for at, (one, has) in enumerate(zip(candidates, words, strict=True))
+    def rank(self, facts: Sequence[ContextFact], cited: Collection[str]) -> list[ContextFact]:
+        """Return facts, the most useful for what they cost first; of equals the newer.
+
+        Args:
+            cited: The ids of those that a session cited.
+        """
+        wanted = self.weights.keys()
+        # Most have none of the words that are wanted, which a look for their beginnings shows.
+        words = [
+            words_of(one.start) & wanted if wanted and self._may_have(one.start.casefold().replace("y", "i")) else ()
+            for one in facts
         ]
-        return [at for _, _, at in sorted(places)]
+        rarity, outdated, places = _rarity(words, len(facts)), {one.similar_to_id for one in facts}, []
+        for at, (one, has) in enumerate(zip(facts, words, strict=True)):
+            value = min(MOST_WORDS_VALUE, sum([self.weights[word] * rarity[word] for word in has])) if has else 0
+            age = (self.now - one.created_at).total_seconds() / 86_400
+            value += AGE_VALUE * exp(-max(0.0, age) / AGE_DAYS)
+            value += CITED_VALUE * (str(one.pk) in cited) + OUTDATED * (one.pk in outdated)
+            if self.project and one.project:
+                value += PROJECT_VALUE if one.project == self.project else ELSEWHERE
+            # What is worth less than nothing must not gain by its length.
+            value = value / (20 + len(one.start) / 4) ** LENGTH_EXPONENT if value > 0 else value
+            places.append((-value, -one.created_at.timestamp(), at))
+        return [facts[at] for *_, at in sorted(places)]
 
     def is_named_in(self, text: str) -> bool:
         """Whether a text has a word of a topic that was named."""
-        return any(self.weights[word] > RECENT_WEIGHT for word in self._words_in(text))
-
-    def _words_in(self, text: str) -> set[str]:
-        """Return the words of a text that are wanted; most texts have none, which a look for their beginnings shows."""
-        folded = text.casefold().replace("y", "i")
-        for beginning in self._beginnings:  # A plain loop: a start looks at hundreds of texts.
-            if beginning in folded:
-                return words_of(text) & self.weights.keys()
-        return set()
+        return any(self.weights[word] > RECENT_WEIGHT for word in words_of(text) & self.weights.keys())
 
     @cached_property
-    def _beginnings(self) -> set[str]:
-        return {word[:LEAST_CHARS] for word in self.weights}
-
-    def _value(self, one: RankedText, has: Collection[str], rarity: dict[str, float]) -> float:
-        about = min(MOST_WORDS_VALUE, sum([self.weights[word] * rarity[word] for word in has])) if has else 0
-        age = (self.now - one.at).total_seconds() / 86_400
-        value = about + AGE_VALUE * exp(-max(0.0, age) / AGE_DAYS) + CITED_VALUE * one.is_cited
-        value += OUTDATED if one.is_outdated else 0
-        if self.project and one.project == self.project:
-            value += PROJECT_VALUE
-        elif one.project and self.project:
-            value += ELSEWHERE
-        # What is worth less than nothing must not gain by its length.
-        return value / (20 + len(one.text) / 4) ** LENGTH_EXPONENT if value > 0 else value
+    def _may_have(self) -> Callable[[str], object]:
+        return re.compile("|".join(re.escape(word[:LEAST_CHARS]) for word in self.weights)).search
 
 
 def _words_of_topics(topics: Iterable[str]) -> set[str]:
-    return {word for topic in topics for word in words_of(topic)}
+    words = set[str]().union(*map(words_of, topics))
+    return {word for word in words if len(word) >= LEAST_CHARS or (len(word) == 2 and word >= FIRST_WITHOUT_SPACES)}
 
 
 def _rarity(words: Iterable[Collection[str]], texts: int) -> dict[str, float]:
@@ -159,6 +158,7 @@ def _rarity(words: Iterable[Collection[str]], texts: int) -> dict[str, float]:
 
 @lru_cache(maxsize=10_000)
 def _stem(word: str) -> str:
+    word = word[:WORD_CHARS]
     for ending in ("ies", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= LEAST_CHARS:
             word = word.removesuffix(ending) + ("y" if ending == "ies" else "")

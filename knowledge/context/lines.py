@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from itertools import islice
+from typing import Any, Literal
 
 from bigmind.text.token_counts import count_tokens, cut_to_tokens
 from knowledge.context.budget import CUT_TOKENS, LEAST_TOKENS, WHOLE_TOKENS
@@ -22,6 +23,9 @@ class ContextLine:
         why: Why it was chosen, for the receipt.
         is_first: Whether it is chosen before the others of its part, wherever it stands.
         is_spare: Whether it is chosen only when no part has any other line that fits.
+        shown: As much of the text as is shown.
+        markdown: The line as the agent reads it.
+        tokens: What the line costs, with its end; and one more, because joining texts can add a token.
     """
 
     kind: str
@@ -29,28 +33,13 @@ class ContextLine:
     before: str
     text: str
     after: str = ""
-    why: str = ""
+    why: str | Callable[[], str] = ""
     is_elsewhere: bool = False
     is_first: bool = False
     is_spare: bool = False
     shown: str = ""
-    _counted: tuple[str, int] | None = field(default=None, init=False, repr=False)
-
-    @property
-    def markdown(self) -> str:
-        """The line as the agent reads it."""
-        if self.before.startswith("|"):
-            return f"{self.before}{self.shown}{self.after}"
-        # The label comes first: words before it could pass for a part of it. Text cannot break out of a table cell.
-        return f"{self.before}{self.after.lstrip()}{' ' * bool(self.after)}{self.shown}"
-
-    @property
-    def tokens(self) -> int:
-        """What the line costs, with its end; and one more, because joining texts can add a token."""
-        # Cached, because several passes read it, and only `shown` changes between them.
-        if self._counted is None or self._counted[0] != self.shown:
-            self._counted = self.shown, count_tokens(f"{self.markdown}\n") + 1
-        return self._counted[1]
+    markdown: str = field(default="", init=False)
+    tokens: int = field(default=0, init=False)
 
     @property
     def is_cut(self) -> bool:
@@ -59,14 +48,22 @@ class ContextLine:
 
     def fit(self) -> int:
         """Show the text whole, or the beginning of a very long one; return what the line costs."""
-        if not self.shown:
-            self.shown = self.text if count_tokens(self.text) <= WHOLE_TOKENS else cut_to_tokens(self.text, CUT_TOKENS)
+        if not self.tokens and self._show(self.shown or self.text) > WHOLE_TOKENS < count_tokens(self.shown):
+            self._show(cut_to_tokens(self.text, CUT_TOKENS))
         return self.tokens
 
     def cut(self, room: int) -> int:
         """Show as much of the text as fits a line of `room` tokens; return what the line costs."""
-        self.shown = ""
-        self.shown = cut_to_tokens(self.text, max(2, room - self.tokens))
+        return self._show(cut_to_tokens(self.text, max(2, room - self._show(""))))
+
+    def _show(self, text: str) -> int:
+        self.shown = text
+        if self.before.startswith("|"):
+            self.markdown = f"{self.before}{text}{self.after}"
+        else:
+            # The label comes first: words before it could pass for a part of it. Text cannot break out of a table cell.
+            self.markdown = f"{self.before}{self.after.lstrip()}{' ' * bool(self.after)}{text}"
+        self.tokens = count_tokens(f"{self.markdown}\n") + 1
         return self.tokens
 
 
@@ -75,6 +72,7 @@ class ContextPart:
     """One part of a context: its candidate lines, the most useful first, and those that were chosen.
 
     Attributes:
+        rows: The lines; or what `make` makes a line of when it is looked at, as most of hundreds never are.
         floor: The tokens it may use before any other part exceeds its own floor.
         ceiling: The tokens it may use while another part has further lines.
         most: The tokens it never exceeds.
@@ -82,41 +80,48 @@ class ContextPart:
     """
 
     tier: str
-    items: Sequence[ContextLine]
+    rows: Sequence[Any]
     floor: int
     ceiling: int
     most: int = 100_000
     in_order: bool = False
+    make: Callable[[Any], ContextLine] | None = None
     kept: list[ContextLine] = field(default_factory=list)
     spent: int = 0
+    _lines: list[ContextLine] = field(default_factory=list, init=False)
+    _order: Sequence[int] = field(default=(), init=False)
 
-    @cached_property
-    def has_first(self) -> bool:
-        """Whether some of its lines are chosen before the others."""
-        return True in {item.is_first for item in self.items}
+    def __post_init__(self) -> None:
+        self._order = range(len(self.rows))
+        if self.make is None:
+            self._lines = [*self.rows]
+            self._order = sorted(self._order, key=[not line.is_first for line in self._lines].__getitem__)
 
     @property
     def chosen(self) -> list[ContextLine]:
         """The lines that were chosen, the most useful first."""
-        kept = set(map(id, self.kept))
-        chosen: list[ContextLine] = []
-        for item in self.items:
-            if len(chosen) == len(kept):  # Most are among the first: the others need not be checked.
-                break
-            if id(item) in kept:
-                chosen.append(item)
-        return chosen
+        kept = set(self.kept)
+        return [line for line in self._lines if line in kept]
 
     @property
     def left(self) -> int:
         """How many of its lines were not chosen."""
-        return len(self.items) - len(self.kept)
+        return len(self.rows) - len(self.kept)
 
-    def keep(self, item: ContextLine, cost: int) -> int:
+    def keep(self, line: ContextLine) -> int:
         """Choose this line; return what it costs."""
-        self.kept.append(item)
-        self.spent += cost
-        return cost
+        self.kept.append(line)
+        self.spent += line.tokens
+        return line.tokens
+
+    def waiting(self, *, spare: bool) -> Iterator[ContextLine]:
+        """Yield the lines that were not chosen yet, those first that come before the others."""
+        kept, lines = set(self.kept), self._lines
+        for at in self._order:
+            if at == len(lines):
+                lines.append(self.make(self.rows[at]))  # type: ignore[misc]
+            if lines[at].is_spare <= spare and lines[at] not in kept:
+                yield lines[at]
 
 
 def choose(parts: Iterable[ContextPart], budget: int) -> int:
@@ -125,63 +130,47 @@ def choose(parts: Iterable[ContextPart], budget: int) -> int:
     In each pass the next line comes from the part that has used the smallest share of its ceiling. A part whose first
     lines all exceed its floor gets its first line shortened rather than nothing. Spare lines come after all others.
     """
-    parts = [part for part in parts if part.items]
-    budget = _spend(parts, budget, lambda part: part.floor)
+    parts = [part for part in parts if part.rows]
+    budget = _spend(parts, budget, "floor")
     for part in parts:
-        first = next(_waiting(part, spare=False), None)
-        if not part.kept and first:
-            budget -= part.keep(first, first.cut(part.floor))
-    budget = _spend(parts, budget, lambda part: part.ceiling)
+        if not part.kept and (first := next(part.waiting(spare=False), None)):
+            first.cut(part.floor)
+            budget -= part.keep(first)
+    budget = _spend(parts, budget, "ceiling")
     return spend_rest(parts, budget)
 
 
 def spend_rest(parts: Iterable[ContextPart], budget: int) -> int:
     """Choose lines beyond the ceilings, then spare ones, then lengthen shortened ones; return the unused tokens."""
     parts = list(parts)
-    budget = _spend(parts, budget, lambda part: part.most)
-    return _lengthen(parts, _spend(parts, budget, lambda part: part.most, spare=True))
+    budget = _spend(parts, budget, "most")
+    return _lengthen(parts, _spend(parts, budget, "most", spare=True))
 
 
 def _spend(
-    parts: Iterable[ContextPart], budget: int, limit: Callable[[ContextPart], int], *, spare: bool = False
+    parts: Iterable[ContextPart], budget: int, limit: Literal["floor", "ceiling", "most"], *, spare: bool = False
 ) -> int:
-    turns = {part: _waiting(part, spare=spare) for part in parts}
+    turns = {part: part.waiting(spare=spare) for part in parts}
     while turns:
         # By tokens and not by lines: those of company entries are four times as long as those of facts.
-        shares = [(part.spent / part.ceiling, at, part) for at, part in enumerate(turns)]
-        part = min(shares)[2]
-        if cost := _keep_next(part, turns[part], min(budget, limit(part) - part.spent)):
-            budget -= cost
+        part = min([(part.spent / part.ceiling, at, part) for at, part in enumerate(turns)])[2]
+        room = min(budget, getattr(part, limit) - part.spent)
+        for line in islice(turns[part], 1 if part.in_order else PASSED_OVER) if room >= LEAST_TOKENS else ():
+            if line.fit() <= room:
+                budget -= part.keep(line)
+                break
         else:
             del turns[part]
     return budget
 
 
-def _waiting(part: ContextPart, *, spare: bool) -> Iterator[ContextLine]:
-    kept = set(map(id, part.kept))
-    # Most of hundreds are never looked at, so they are put in order only where there is another order.
-    waiting = (item for item in part.items if item.is_spare <= spare and id(item) not in kept)
-    return iter(sorted(waiting, key=lambda item: not item.is_first)) if part.has_first else waiting
-
-
-def _keep_next(part: ContextPart, waiting: Iterator[ContextLine], room: int) -> int:
-    """Choose the next line that fits, and return what it costs; 0 when none does."""
-    for _ in range(1 if part.in_order else PASSED_OVER):
-        item = next(waiting, None) if room >= LEAST_TOKENS else None
-        if item is None:
-            return 0
-        if (cost := item.fit()) <= room:
-            return part.keep(item, cost)
-    return 0
-
-
 def _lengthen(parts: Iterable[ContextPart], budget: int) -> int:
     for part in parts:
-        for item in part.kept:
+        for line in part.kept:
             room = min(budget, part.most - part.spent)
-            if item.is_cut and room >= LEAST_TOKENS:
-                before = item.tokens
-                more = item.cut(before + room) - before
+            if line.is_cut and room >= LEAST_TOKENS:
+                before = line.tokens
+                more = line.cut(before + room) - before
                 part.spent += more
                 budget -= more
     return budget

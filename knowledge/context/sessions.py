@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 from uuid import UUID
 
 from django.db import transaction
@@ -10,7 +11,6 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import User
-from accounts.people.time_zones import zone_of
 from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.after_reply import AFTER_REPLY
 from bigmind.core.agent_rules import WRITING, Writing
@@ -45,20 +45,19 @@ from knowledge.conversation.current_sessions import (
     session_of_conversation,
     session_of_exchange,
 )
-from knowledge.conversation.write_modes import writing_of
 from knowledge.exposures.context_receipts import keep_receipt, note_erased
 from knowledge.exposures.exposures import Exposure, note_use
 from knowledge.exposures.ledgers import Sent, note_sent
 from knowledge.exposures.recent_questions import keep_start
 from knowledge.exposures.sent_lines import LineOwner, keep_texts
-from knowledge.models import CompanyEntry, Conversation, Dispatch, Kind, Note, Session, Summary
+from knowledge.models import CaptureMode, CompanyEntry, Conversation, Dispatch, Kind, Note, Session, Summary
 from knowledge.models.base import delete_keeping_id
 from knowledge.people.people_index import index_person
 from knowledge.search.passages import erase_passages, index_passages, mark_outdated, note_writings
 
 from .other_agents import OtherAgent, note_as_heard, note_for_next, others_at_work, words_of
 from .reply_notices import hear_notices
-from .start_context import Context, build_context
+from .start_context import Context, build_context, read_known
 
 LONG_HANDLE = "S1234567"
 """In the place of the handle of a session that is not open yet, where tokens are counted."""
@@ -75,6 +74,7 @@ class StartedSession:
     left: Note | None = None
     how_to_write: str = ""
     notices: list[str] = field(default_factory=list)
+    as_sent: str = ""
 
     @property
     def session_id(self) -> UUID:
@@ -112,34 +112,33 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
 
     Opens a session for this conversation. Returns what is remembered: company knowledge, the user, facts, sessions.
     """
-    how = writing_of(actor)
-    started = replace(open_with_context(actor, how, project=project, topics=topics), how_to_write=WRITING[how])
+    started = open_with_context(actor, project=project, topics=topics)
+    text = render_to_string("agent/session_started.md", {"reply": started}, using="agent").strip()
+    started = replace(started, as_sent=text)
     AFTER_REPLY.add(_keep_starts, started, user_id=actor.user.pk)
     return started
 
 
 def _keep_starts(starts: Sequence[StartedSession]) -> None:
     for started in starts:
-        user = started.session.user
-        with rls_scope(user.pk), timezone.override(zone_of(user)), transaction.atomic():
-            text = render_to_string("agent/session_started.md", {"reply": started}, using="agent").strip()
-            keep_as_told(started, text)
+        with rls_scope(started.session.user.pk), transaction.atomic():
+            keep_as_told(started, started.as_sent)
 
 
-def open_with_context(
-    actor: Actor, how: Writing, *, project: str = "", topics: list[str] | None = None
-) -> StartedSession:
+def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | None = None) -> StartedSession:
     """Open the session of a conversation, or find it, with the context that it starts from. Keeps no receipt yet."""
     session = session_of_conversation(actor)
-    stale = Session.objects.of(actor.user).stale()
-    # The conversation's own session goes on, however old it is.
-    closed = close_sessions(stale.exclude(pk=session.pk) if session else stale)
-    closed += close_sessions(idle_sessions(actor, project), headline="")
     about = project or (session.project if session else "")
+    known = read_known(actor, about)
+    how = cast("Writing", known.writing or str(CaptureMode.AUTOMATIC))
+    # The conversation's own session goes on, however old it is.
+    stale = Session.objects.of(actor.user).stale().exclude(pk__in=[session.pk] if session else [])
+    closed = close_sessions(stale) if known.has_stale else 0
+    closed += close_sessions(idle_sessions(actor, project), headline="")
     others, left = others_at_work(actor, about, own=session), note_for_next(actor, about)
     notices = hear_notices(actor)
     room = count_beside(about, how, others, left, notices, closed)
-    context = build_context(actor, project=about, topics=topics or [], beside=room)
+    context = build_context(actor, project=about, topics=topics or [], beside=room, known=known)
     if session is None:
         session = begin_session(actor, project=project, topics=topics)
     elif project or topics:
@@ -155,7 +154,7 @@ def open_with_context(
         AFTER_REPLY.add(_note_reported, (actor.user.pk, here, elsewhere), user_id=actor.user.pk)
     if left:
         note_as_heard(left)
-    return StartedSession(session, context, closed, others, left, notices=notices)
+    return StartedSession(session, context, closed, others, left, WRITING[how], notices)
 
 
 def _keep_asked(starts: Sequence[tuple[Actor, str, list[str], int]]) -> None:

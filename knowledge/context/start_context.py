@@ -6,12 +6,12 @@ number of queries does not depend on how much is stored.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import partial
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -27,7 +27,7 @@ from bigmind.core.errors import NotFound
 from bigmind.core.handles import Handle
 from bigmind.database.fixed_queries import FixedQuery
 from bigmind.environment.live_settings import live
-from bigmind.text.hygiene import inline, markdown_lines
+from bigmind.text.hygiene import Told, inline, markdown_lines
 from bigmind.text.token_counts import count_tokens, cut_to_tokens
 from knowledge.argument_types import SESSION_NAME, Topics
 from knowledge.context.budget import (
@@ -75,7 +75,9 @@ RECENT_SESSIONS = 3
 CITED_DAYS = 180
 CITED_READ = 200
 SESSIONS_READ = 50
-IN_PROGRESS = "in progress"
+IN_PROGRESS, AMONG_LAST = "in progress", "among the last"
+SEVERAL = {"facts": FACT_PARTS, "standing": TASTE_AND_RULE}
+_BY_AGE = attrgetter("started_at", "pk")
 COUNTED = ("facts", "standing", "sessions", "hypotheses")
 
 SessionsShown = Annotated[int, Field(ge=0, le=50, description="Closed sessions to list. Default: as many as fit.")]
@@ -88,31 +90,38 @@ ToldSessionId = Annotated[
 
 @dataclass
 class Context:
-    """What an agent reads at the start, already safe to show, and how much did not fit."""
+    """What an agent reads at the start, already safe to show, and how much did not fit.
+
+    Attributes:
+        known: How many rows there are, for parts of which only the best are read.
+        chosen: The chosen lines of each part; under `facts` and `standing` those of several parts together.
+        left: How many lines of each part did not fit.
+        markdown: The context as the agent reads it.
+        tokens: How many tokens the whole context costs, by the conservative counter.
+    """
 
     loaded_at: datetime
     project: str = ""
     parts: dict[str, ContextPart] = field(default_factory=dict)
     known: dict[str, int] = field(default_factory=dict)
-    """How many rows there are, for parts of which only the best are read."""
-    told: str = ""
-    """The whole as the agent reads it, once its lines are chosen: several ask for it."""
+    chosen: dict[str, list[ContextLine]] = field(default_factory=dict)
+    left: dict[str, int] = field(default_factory=dict)
+    markdown: str = ""
+    tokens: int = 0
 
-    @property
-    def chosen(self) -> dict[str, list[ContextLine]]:
-        """The chosen lines of each part, and under `facts` those of all parts of facts together."""
+    def render(self) -> "Context":
+        """Write down what is chosen by now."""
         chosen = {name: part.chosen for name, part in self.parts.items()}
-        return chosen | {
-            "facts": [fact for name in FACT_PARTS for fact in chosen.get(name, [])],
-            "standing": [fact for name in TASTE_AND_RULE for fact in chosen.get(name, [])],
-        }
-
-    @property
-    def left(self) -> dict[str, int]:
-        """How many lines of each part did not fit."""
-        chosen = self.chosen
-        read = {name: len(part.items) for name, part in self.parts.items()}
-        return {name: known - len(chosen[name]) for name, known in (read | self.known).items()}
+        for several, names in SEVERAL.items():
+            chosen[several] = [line for name in names for line in chosen.get(name, [])]
+        read = {name: len(part.rows) for name, part in self.parts.items()}
+        self.left = {name: known - len(chosen[name]) for name, known in (read | self.known).items()}
+        self.chosen = chosen
+        text = {name: Told("\n".join([line.markdown for line in lines])) for name, lines in chosen.items() if lines}
+        reply = {"context": self, "chosen": text, "left": self.left}
+        self.markdown = render_to_string("agent/context.md", reply, using="agent").strip() + "\n"
+        self.tokens = count_tokens(self.markdown)
+        return self
 
     @property
     def facts(self) -> list[ContextLine]:
@@ -127,12 +136,7 @@ class Context:
     @property
     def closed_shown(self) -> int:
         """How many of the chosen sessions have ended."""
-        return sum(session.why != IN_PROGRESS for session in self.parts["sessions"].kept)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is remembered yet."""
-        return not any(part.kept for part in self.parts.values())
+        return [session.why for session in self.chosen["sessions"]].count(AMONG_LAST)
 
     @property
     def receipt(self) -> list[ReceiptLine]:
@@ -156,20 +160,6 @@ class Context:
             return part.spent
         ceiling = PART_BUDGETS["company"].ceiling
         return max(part.spent, ceiling) if any(one.left for one in self.parts.values()) else part.most
-
-    @property
-    def markdown(self) -> str:
-        """The context as the agent reads it."""
-        return self.told or render_to_string("agent/context.md", {"context": self}, using="agent").strip() + "\n"
-
-    @property
-    def tokens(self) -> int:
-        """How many tokens the whole context costs, by the conservative counter."""
-        return self._tokens_told if self.told else count_tokens(self.markdown)
-
-    @cached_property
-    def _tokens_told(self) -> int:
-        return count_tokens(self.told)
 
 
 @dataclass(frozen=True)
@@ -219,6 +209,7 @@ def build_context(
     topics: Sequence[str],
     sessions: int | None = None,
     beside: int = 0,
+    known: "Known | None" = None,
 ) -> Context:
     """Build the context: at most 1,300 tokens, including what stands beside it.
 
@@ -228,31 +219,46 @@ def build_context(
     Args:
         sessions: How many closed sessions to list; by default as many as fit.
         beside: Tokens of what stands beside the context, within the same budget.
+        known: What is stored, where that was read already.
     """
     context = Context(timezone.now(), cut_to_tokens(inline(project), ITEM_TOKENS // 2))
-    context.known, cited, profile = _read_what_is_known(actor, project)
+    known = known or read_known(actor, project)
+    context.known = dict(known.counts)
     found = _sessions_to_tell(actor, project, shown=sessions)
     ranking = LineRanking.of(project, topics, _recent_topics(found, project))
     company, context.known["company"] = company_parts(actor, project, topics)
     context.parts = (
         company
-        | profile_parts(profile)
-        | fact_parts(read_facts(actor, project, topics), ranking, cited=cited, profile=profile)
+        | profile_parts(known.profile)
+        | fact_parts(read_facts(actor, project, topics), ranking, cited=known.cited, profile=known.profile)
         | {
-            "hypotheses": _hypotheses(actor, project, known=context.known["hypotheses"]),
+            "hypotheses": _hypotheses(actor, project, known=known.counts["hypotheses"]),
             "sessions": _session_part(found, project),
         }
     )
     _fill(context, TOTAL_TOKENS - beside)
-    context.told = context.markdown
     return context
 
 
-def _read_what_is_known(actor: Actor, project: str) -> tuple[dict[str, int], set[str], Profile]:
-    """Return how much of each kind is stored, the facts that sessions cited lately, and the profile: one statement."""
-    [(*counts, ids, role, preferences, pinned)] = _KNOWN(actor.user.pk, timezone.now(), project)
+class Known(NamedTuple):
+    """How much of each kind a user has stored, which facts sessions cited lately, the profile, how memory is written,
+    and whether any session is stale.
+    """
+
+    counts: Mapping[str, int]
+    cited: set[str]
+    profile: Profile
+    writing: str | None
+    has_stale: bool
+
+
+def read_known(actor: Actor, project: str) -> Known:
+    """Return what is stored, in one statement."""
+    [row] = _KNOWN(actor.user.pk, timezone.now(), project)
+    *counts, cited, role, preferences, pinned, writing, has_stale = row
     profile = Profile(user=actor.user, role=role or "", preferences=preferences or "", pinned_facts=pinned or [])
-    return {name: count or 0 for name, count in zip(COUNTED, counts, strict=True)}, set(ids), profile
+    of_kinds = dict(zip(COUNTED, [count or 0 for count in counts], strict=True))
+    return Known(of_kinds, set(cited), profile, writing, has_stale)
 
 
 def _rows_known(user_id: UUID, now: datetime, project: str) -> QuerySet[Any, Any]:
@@ -267,6 +273,8 @@ def _rows_known(user_id: UUID, now: datetime, project: str) -> QuerySet[Any, Any
         "profile__role",
         "profile__preferences",
         "profile__pinned_facts",
+        "capture_policy__mode",
+        Exists(Session.objects.of(user_id).stale(now)),
     )
 
 
@@ -277,7 +285,7 @@ def whole_profile(profile: Profile) -> Context:
     """Return a context of the profile alone, without a limit: what it would cost if all of it were shown."""
     parts = profile_parts(profile)
     choose(parts.values(), 100 * TOTAL_TOKENS)
-    return Context(timezone.now(), parts=parts)
+    return Context(timezone.now(), parts=parts).render()
 
 
 def profile_parts(profile: Profile) -> dict[str, ContextPart]:
@@ -316,16 +324,21 @@ def _fill(context: Context, limit: int) -> None:
     """Choose the lines. Headings are estimated first; once it is known what they really cost, the rest is spent."""
     parts = context.parts.values()
     # All facts stand under one heading; another line says how many preferences and constraints did not fit.
-    headings = sum(HEADING_TOKENS for name, part in context.parts.items() if part.items and name not in FACT_PARTS[1:])
+    headings = sum([HEADING_TOKENS for name, part in context.parts.items() if part.rows and name not in FACT_PARTS[1:]])
     choose(parts, limit - FRAME_TOKENS - headings - HEADING_TOKENS * bool(context.known["standing"]))
-    spend_rest(parts, limit - context.tokens - ROUNDING_TOKENS)
+    rest = limit - context.render().tokens - ROUNDING_TOKENS
+    if spend_rest(parts, rest) != rest:
+        context.render()
 
 
 def _receipt_of(name: str, part: ContextPart) -> list[ReceiptLine]:
     if part.tier == "0":
         title = name.replace("_", " ").capitalize()
         return [ReceiptLine("0", "profile", title, _cost(*part.kept), "told to every session")]
-    return [ReceiptLine(part.tier, item.kind, item.id, _cost(item), item.why) for item in part.chosen]
+    return [
+        ReceiptLine(part.tier, line.kind, line.id, _cost(line), line.why if isinstance(line.why, str) else line.why())
+        for line in part.chosen
+    ]
 
 
 def _cost(*items: ContextLine) -> int:
@@ -365,11 +378,24 @@ def _open_hypotheses(user_id: UUID) -> HypothesisQuerySet:
     return Hypothesis.objects.of(user_id).filter(status="open", set_aside_at=None)
 
 
-def _sessions_to_tell(actor: Actor, project: str, *, shown: int | None) -> list[Session]:
+class ContextSession(NamedTuple):
+    """A candidate session: what its row says."""
+
+    pk: UUID
+    number: int
+    project: str
+    started_at: datetime
+    ended_at: datetime | None
+    one_liner: str
+    topics: list[str]
+    outcome: str
+    has_summary: bool
+
+
+def _sessions_to_tell(actor: Actor, project: str, *, shown: int | None) -> list[ContextSession]:
     """Return the open sessions, then the newest of this project, then the newest of all."""
     most = SESSIONS_READ if shown is None else shown
-    found = {session.pk: session for session in _SESSIONS(actor.user.pk, project, (most,))}.values()
-    newest = sorted(found, key=attrgetter("started_at", "pk"), reverse=True)
+    newest = sorted(map(ContextSession._make, _SESSIONS(actor.user.pk, project, (most,))), key=_BY_AGE, reverse=True)
     if project:
         here = [session for session in newest if session.project == project]
         newest = [*here, *[session for session in newest if session.project != project]]
@@ -377,16 +403,17 @@ def _sessions_to_tell(actor: Actor, project: str, *, shown: int | None) -> list[
     return [*at_work, *[session for session in newest if session.ended_at is not None][:most]]
 
 
-def _sessions(user_id: UUID, project: str, limit: tuple[int]) -> QuerySet[Session]:
+def _sessions(user_id: UUID, project: str, limit: tuple[int]) -> QuerySet[Any, Any]:
     mine = (
         Session.objects.of(user_id)
         .in_view()
         .annotate(has_summary=Exists(Summary.objects.filter(session=OuterRef("pk"))))
         .newest_first()
+        .values_list(*ContextSession._fields)
     )
     # In a tuple, because a limit is part of the statement and not one of its values (`FixedQuery`).
     closed, [most] = mine.exclude(ended_at=None), limit
-    groups = [mine.open()[:OPEN_SESSIONS_SHOWN], closed[:most]]
+    groups = [mine.filter(ended_at=None)[:OPEN_SESSIONS_SHOWN], closed[:most]]
     if project:
         groups.append(closed.filter(project=project)[:most])
     return groups[0].union(*groups[1:])
@@ -395,49 +422,31 @@ def _sessions(user_id: UUID, project: str, limit: tuple[int]) -> QuerySet[Sessio
 _SESSIONS = FixedQuery(_sessions)
 
 
-def _recent_topics(sessions: Iterable[Session], project: str) -> list[str]:
+def _recent_topics(sessions: Iterable[ContextSession], project: str) -> list[str]:
     ours = [session for session in sessions if project and session.project == project]
     return [topic for session in ours[:RECENT_SESSIONS] for topic in session.topics]
 
 
-def _session_part(sessions: Iterable[Session], project: str) -> ContextPart:
+def _session_part(sessions: Iterable[ContextSession], project: str) -> ContextPart:
     """Return the sessions by date. Those of other projects wait for room if this one has its own."""
-    newest = sorted(sessions, key=attrgetter("started_at", "pk"), reverse=True)
-    has_own = bool(project) and project in {session.project for session in newest}
-    items = [SessionLine(session, project) for session in newest]
-    for item, session in zip(items, newest, strict=True):
-        item.is_spare = has_own and session.project not in {"", project}
-    return ContextPart("1", items, *PART_BUDGETS["sessions"])
+    newest = sorted(sessions, key=_BY_AGE, reverse=True)
+    has_own = bool(project) and project in [session.project for session in newest]
+    make = partial(_session_line, project=project, has_own=has_own)
+    return ContextPart("1", newest, *PART_BUDGETS["sessions"], make=make)
 
 
-class SessionLine(ContextLine):
-    """The row of a session. Most of fifty are never looked at, so its words are put together when they are."""
-
-    def __init__(self, session: Session, project: str) -> None:
-        self._session, self._project = session, project
-        if session.ended_at is None:
-            super().__init__("session", str(session.pk), "", "", why=IN_PROGRESS)
-        else:
-            super().__init__("session", str(session.pk), "", "", " |", "among the last")
-        # As attributes of the object they would hide the cached properties below.
-        del self.before, self.text
-
-    @cached_property
-    def before(self) -> str:  # type: ignore[override]
-        """Its day, its headline and its topics."""
-        session = self._session
-        day, topics = f"{session.started_at:%Y-%m-%d}", cut_to_tokens(inline(",".join(session.topics[:6])), 30) or "—"
-        named = name_project(session.project, self._project)
-        elsewhere = f" ({named})" if named else ""
-        if session.is_open:
-            return (
-                f"| {day} | 🟡 **[in progress]** `{session.handle}`{elsewhere} | {topics} | (session not yet closed) |"
-            )
-        headline = AUTO_CLOSED if session.one_liner == AUTO_CLOSED else inline(session.one_liner) or "(no headline)"
-        mark = f" 📄 `{session.handle}`" if getattr(session, "has_summary", False) else ""
-        return f"| {day} | {cut_to_tokens(headline, ITEM_TOKENS)}{mark}{elsewhere} | {topics} | "
-
-    @cached_property
-    def text(self) -> str:  # type: ignore[override]
-        """Its outcome."""
-        return "" if self._session.is_open else line_start(self._session.outcome) or "—"
+def _session_line(session: ContextSession, *, project: str, has_own: bool) -> ContextLine:
+    """Return the row of a session: its day, its headline, its topics and its outcome."""
+    day, handle = f"{session.started_at:%Y-%m-%d}", f"S{session.number}"
+    topics = cut_to_tokens(inline(",".join(session.topics[:6])), 30) or "—"
+    named = name_project(session.project, project)
+    elsewhere = f" ({named})" if named else ""
+    is_spare = has_own and session.project not in {"", project}
+    if session.ended_at is None:
+        row = f"| {day} | 🟡 **[in progress]** `{handle}`{elsewhere} | {topics} | (session not yet closed) |"
+        return ContextLine("session", str(session.pk), row, "", why=IN_PROGRESS, is_spare=is_spare)
+    headline = AUTO_CLOSED if session.one_liner == AUTO_CLOSED else inline(session.one_liner) or "(no headline)"
+    mark = f" 📄 `{handle}`" if session.has_summary else ""
+    row = f"| {day} | {cut_to_tokens(headline, ITEM_TOKENS)}{mark}{elsewhere} | {topics} | "
+    outcome = line_start(session.outcome) or "—"
+    return ContextLine("session", str(session.pk), row, outcome, " |", AMONG_LAST, is_spare=is_spare)

@@ -104,9 +104,9 @@ class ShownRecall:
     lines: list[RecalledText]
 
 
-def why_company(entry: CompanyEntry, project: str, topics: Sequence[str]) -> str:
-    """Return why an entry was chosen for a session of this project and these topics."""
-    words = f" {entry.text} ".casefold()
+def why_company(entry: Any, project: str, topics: Sequence[str]) -> str:
+    """Return why an entry of company knowledge was chosen for a session of this project and these topics."""
+    words = f" {entry.title}\n{entry.content} ".casefold()
     about = {topic.casefold() for topic in entry.topics}
     named = [topic for topic in topics if topic.casefold() in about or topic.casefold() in words]
     reasons = []

@@ -109,6 +109,7 @@ class Hits:
     notice: str = ""
     asked_before: bool = False
     as_of: str = ""
+    as_sent: str = ""
 
     @property
     def left(self) -> int:
@@ -221,8 +222,9 @@ def hits_of(
     """
     rows, best = read_things(found, things), best_score(found)
     known = [(finding, rows.get((finding.kind, finding.source_id))) for finding in found]
+    owner, now = str(actor.user), timezone.now()
     shown = [
-        _hit(finding, thing, actor, name_relevance(finding, is_known=is_known, best=best), read, explain=explain)
+        _hit(finding, thing, owner, now, name_relevance(finding, is_known=is_known, best=best), read, explain=explain)
         for finding, thing in known
         if thing is not None
     ]
@@ -231,10 +233,11 @@ def hits_of(
 
 def _label_pairs(hits: Sequence[Hit]) -> list[Hit]:
     """Label both of two that may contradict each other, where both were found. Neither changes its place."""
-    found = {hit.handle for hit in hits}
-    pairs = {hit.handle: newer for hit in hits if (newer := hit.may_contradict.partition(":")[0]) in found}
+    newer = {hit.handle: hit.may_contradict.partition(":")[0] for hit in hits if hit.may_contradict}
+    found = {hit.handle for hit in hits} if newer else ()
+    pairs = {handle: other for handle, other in newer.items() if other in found}
     labels = {newer: older for older, newer in pairs.items()} | pairs
-    return [replace(hit, may_contradict=labels.get(hit.handle, hit.may_contradict)) for hit in hits]
+    return [replace(hit, may_contradict=labels[hit.handle]) if hit.handle in labels else hit for hit in hits]
 
 
 def each_once(hits: Iterable[Hit], *, of_any_kind: bool = False) -> list[Hit]:
@@ -246,15 +249,25 @@ def each_once(hits: Iterable[Hit], *, of_any_kind: bool = False) -> list[Hit]:
     for hit in hits:
         words = [word for word in _WORD.findall(hit.excerpt.casefold()) if word not in _ARTICLES]
         same.setdefault(("" if of_any_kind else hit.kind, *(words or [hit.excerpt])), []).append(hit)
-    return [replace(first, alike=sum(1 + other.alike for other in others)) for first, *others in same.values()]
+    return [
+        replace(first, alike=sum([1 + other.alike for other in others])) if others else first
+        for first, *others in same.values()
+    ]
 
 
 def _hit(
-    finding: Finding, thing: Any, actor: Actor, relevance: Relevance, read: Callable[[str], str], *, explain: bool
+    finding: Finding,
+    thing: Any,
+    owner: str,
+    now: datetime,
+    relevance: Relevance,
+    read: Callable[[str], str],
+    *,
+    explain: bool,
 ) -> Hit:
     source = KINDS[finding.kind]
     moment, title = getattr(thing, source.moment) or finding.created_at, source.title(thing)
-    shown: dict[str, Any] = {"owner": str(actor.user), **source.told(thing)}
+    shown: dict[str, Any] = {"owner": owner, **source.told(thing)}
     return Hit(
         kind=finding.kind,
         id=finding.source_id,
@@ -265,7 +278,7 @@ def _hit(
         matched=finding.matched,
         arms=finding.retrievers,
         created_at=moment,
-        age_days=max(0, (timezone.now() - moment).days),
+        age_days=max(0, (now - moment).days),
         relevance=relevance,
         project=finding.project,
         explain=_reckoning(finding) if explain else None,

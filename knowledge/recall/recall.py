@@ -11,15 +11,13 @@ from typing import Literal
 from accounts.actor import Actor
 from bigmind.core.argument_types import AsOf, Before, Limit, Offset, Project, Query, Since
 from knowledge.argument_types import Domain
-from knowledge.exposures.exposures import Exposure
-from knowledge.exposures.ledgers import Sent, note_sent
 from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import AskedForm, Kind
 from knowledge.recall.episodes import answer_episode, period_between
 from knowledge.recall.hits import Hit, Hits, each_once, filters_of, find, has_asked, hits_of, names_for
 from knowledge.recall.question_periods import find_then, read_then, say_period
-from knowledge.recall.reply_budget import MaxTokens, text_sent, within_tokens
+from knowledge.recall.reply_budget import MaxTokens, fit_hits, send
 from knowledge.recall.visibility import Things, visible_things
 from knowledge.search.abstention import is_answered, judge, may_answer
 from knowledge.search.excerpts import excerpt_of
@@ -73,6 +71,7 @@ class Recollections:
     left: int = 0
     asked_before: bool = False
     as_of: str = ""
+    as_sent: str = ""
 
 
 def recall(
@@ -117,7 +116,10 @@ def recall(
         notice=episodes.notice if episodes and episodes.notice else everything.notice,
         as_of=say_period(then) if then and not episodes else "",
     )
-    reply = _fit(empty, hits, limit, max_tokens)
+    # All of them are left at first: the line that says so has to fit as well.
+    full = replace(empty, items=[_shorten(hit, style) for hit in hits[:limit]], left=len(hits))
+    fitting = fit_hits(full, max_tokens, template="recall.md", hit_template=_HIT_TEMPLATES[style])
+    reply = replace(empty, items=[hit for hit, _ in fitting], left=len(hits) - len(fitting))
     if reply.state == "uncertain":
         meant = judge(query, everything, names=lambda: names_for(actor, things)).did_you_mean
         reply = replace(reply, did_you_mean=meant)
@@ -130,27 +132,12 @@ def recall(
         limit=limit,
         fitted=len(reply.items) if reply.left else None,
     )
-    note_sent(
-        Sent(
-            actor,
-            [Exposure(hit.kind, hit.id) for hit in reply.items],
-            None if is_narrowed or episodes else question,
-            lambda: text_sent(actor.user, reply, template="recall.md", hit_template=_HIT_TEMPLATES[style]),
-        )
-    )
-    return reply
+    lines = [line for _, line in fitting]
+    return send(actor, reply, lines, None if is_narrowed or episodes else question, template="recall.md")
 
 
 def _groups_of(things: Things) -> list[Things]:
     return [{kind: rows for kind, rows in things.items() if KINDS[kind].tier in tiers} for _, tiers in GROUPS]
-
-
-def _fit(reply: Recollections, hits: list[Hit], limit: int, max_tokens: int) -> Recollections:
-    """Return the reply with as many of these hits as fit, and how many more there are."""
-    # All of them are left at first: the line that says so has to fit as well.
-    full = replace(reply, items=[_shorten(hit, reply.style) for hit in hits[:limit]], left=len(hits))
-    fitting = within_tokens(full, max_tokens, template="recall.md", hit_template=_HIT_TEMPLATES[reply.style])
-    return replace(fitting, left=len(hits) - len(fitting.items))
 
 
 def take_turns(found: list[Findings], project: str) -> list[Finding]:
@@ -192,7 +179,7 @@ def join_groups(found: list[Findings]) -> Findings:
 
 
 def _shorten(hit: Hit, style: str) -> Hit:
-    if style == "detailed":
+    if style == "detailed" or len(hit.excerpt) <= CONCISE_CHARS:
         return hit
     return replace(hit, excerpt=excerpt_of(hit.excerpt, hit.matched, chars=CONCISE_CHARS))
 

@@ -1,5 +1,6 @@
 """Semantic search: one question over everything the actor may see, by words and by meaning."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
@@ -7,14 +8,12 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.argument_types import AsOf, Before, Limit, Offset, Project, Query, Since, Tags
 from bigmind.core.choices import OneOf
-from knowledge.exposures.exposures import Exposure
-from knowledge.exposures.ledgers import Sent, note_sent
 from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import AskedForm, Kind
 from knowledge.recall.hits import Hits, find
 from knowledge.recall.question_periods import find_then, read_then
-from knowledge.recall.reply_budget import MaxTokens, text_sent, within_tokens
+from knowledge.recall.reply_budget import MaxTokens, fit_hits, send
 from knowledge.recall.visibility import visible_things
 
 AnyKind = Annotated[
@@ -71,7 +70,8 @@ def semantic_search(
         limit=limit,
         offset=offset,
     )
-    page = within_tokens(hits, max_tokens, template="hits.md", hit_template="_hit_line.md")
+    fitting = fit_hits(hits, max_tokens, template="hits.md", hit_template="_hit_line.md")
+    page = replace(hits, items=[hit for hit, _ in fitting])
     question = QuestionRecord(
         query,
         AskedForm.SEARCH if Kind.COMPANY in things else None,
@@ -81,12 +81,5 @@ def semantic_search(
         project=project,
         limit=limit,
     )
-    note_sent(
-        Sent(
-            actor,
-            [Exposure(hit.kind, hit.id) for hit in page.items],
-            None if is_narrowed or offset else question,
-            lambda: text_sent(actor.user, page, template="hits.md", hit_template="_hit_line.md"),
-        )
-    )
-    return page
+    lines = [line for _, line in fitting]
+    return send(actor, page, lines, None if is_narrowed or offset else question, template="hits.md")

@@ -34,9 +34,10 @@ def excerpt_of(text: str, stems: Collection[str], *, chars: int = EXCERPT_CHARS)
 def below_title(text: str, title: str) -> str:
     """Return a text without its first line if that line only repeats the title, or the end of a numbered title."""
     first, _, rest = text.partition("\n")
+    if not rest.strip():
+        return text
     words = _WORD.findall(first.lower())
-    is_repeated = bool(words) and _WORD.findall(title.lower())[-len(words) :] == words
-    return rest.lstrip() if is_repeated and rest.strip() else text
+    return rest.lstrip() if words and _WORD.findall(title.lower())[-len(words) :] == words else text
 
 
 def _start(text: str, stems: Collection[str], chars: int) -> int:

@@ -150,7 +150,10 @@ def _by(name: object) -> str:
 
 
 def _label(*parts: str | datetime) -> Told:
-    shown = (f"{part:%Y-%m-%d}" if isinstance(part, datetime) else texts.inline(part) for part in parts if part)
+    shown = []
+    for part in parts:
+        if part:
+            shown.append(f"{part:%Y-%m-%d}" if isinstance(part, datetime) else texts.inline(part))
     return Told(" ".join(shown))
 
 

@@ -5,17 +5,18 @@ from typing import Any
 import anyio
 import httpx
 import pytest
-from django.db import OperationalError, connection
+from django.db import DataError, OperationalError, connection, transaction
 from mcp import MCPError
 
 from accounts.actor import Actor
 from bigmind.asgi import application, lifespan
 from bigmind.core.errors import TooMany
 from bigmind.core.operations import Operation
+from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.protocol_errors import as_protocol_error
 from knowledge.shapes.facts import FactShape
-from tests.factories import make_key
+from tests.factories import make_actor, make_key
 from tests.transports.mcp_wire import STATELESS_REVISION, envelope
 
 REQUEST_ID = "request-of-the-test"
@@ -57,6 +58,19 @@ async def _call(key: str) -> Any:
     async with lifespan(None), httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         response = await client.post("/mcp", json=message, headers=headers)
     return response.json()["result"]
+
+
+def _divide_in_the_database(actor: Actor) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 / 0")
+
+
+@pytest.mark.django_db
+def test_what_failed_inside_a_transaction_is_named_and_not_what_could_not_be_recorded_of_it() -> None:
+    operation = Operation("broken", _divide_in_the_database, FactShape, "POST broken/", "core", "facts.md", "Break")
+
+    with pytest.raises(DataError, match="division by zero"), transaction.atomic():
+        perform(operation, make_actor(), {}, transport="mcp")
 
 
 @pytest.mark.django_db(transaction=True)

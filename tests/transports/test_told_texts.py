@@ -206,9 +206,7 @@ def test_only_texts_that_the_server_puts_together_are_told_as_they_are() -> None
 
     assert as_they_are == {
         *("reply.markdown", "reply.text", "reply.context.markdown", "started.context.markdown", "recalled", "text"),
-        *("entry.markdown", "decision.markdown", "role.markdown", "line.markdown", "fact.markdown"),
-        *("belief.markdown", "session.markdown", "tool.about"),
-        *("rules", "rules.how_to_write", "reply.how_to_write", "how"),
+        *("tool.about", "rules", "rules.how_to_write", "reply.how_to_write", "how"),
     }
 
 
