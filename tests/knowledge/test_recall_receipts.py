@@ -10,15 +10,12 @@ from django.utils import timezone
 from accounts.people.user_deletion import delete_user
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from curation.decisions.withdrawn_sources import quarantine
 from knowledge.context.sessions import erase_session, start_session
 from knowledge.exposures.context_receipts import RECALLS_KEPT, recalls_of
 from knowledge.exposures.sent_lines import ERASED, forget_old_texts
 from knowledge.indexing.embedding import embed_pending
 from knowledge.kb.entries import add_entry
-from knowledge.memory.facts import erase_fact
-from knowledge.models import Fact, Receipt, ReceiptText, Session
-from tests.curation.factories import approved_entry
+from knowledge.models import Receipt, ReceiptText, Session
 from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import make_fact
 
@@ -59,46 +56,6 @@ def test_what_was_recalled_is_kept_word_for_word_with_its_lineage(name, argument
     assert "K4711" in said
     assert shown(session) == [said.strip()]
     assert any("through claude-code" in line.lineage for line in recalls_of(session)[0].lines)
-
-
-def test_a_fact_that_is_erased_is_gone_from_what_was_recalled():
-    agent, session = begin()
-    secret = make_fact(agent, "The code of the door is K4711.\nThe code of the safe is K0815.")
-    make_fact(agent, "The door has a code since May.")
-    ask(agent, style="detailed")
-
-    erase_fact(agent, fact_id=secret.number)
-
-    (told,) = shown(session)
-    assert "K4711" not in told
-    assert "K0815" not in told
-    assert ERASED in told
-    assert "since May" in told
-    assert not ReceiptText.objects.filter(text__contains="K4711").exists()
-
-
-def test_a_line_that_quotes_a_newer_fact_goes_with_it():
-    agent, session = begin()
-    older = make_fact(agent, "The code of the door is K4711.")
-    newer = make_fact(agent, "The code of the door is K4712.")
-    Fact.objects.filter(pk=older.pk).update(contradicted_by=newer)
-    ask(agent)
-
-    erase_fact(agent, fact_id=newer.number)
-
-    assert "K4712" not in "".join(shown(session))
-    assert not ReceiptText.objects.filter(text__contains="K4712").exists()
-
-
-def test_company_knowledge_that_is_withdrawn_is_gone_from_what_was_recalled():
-    agent, session = begin()
-    entry = approved_entry(title="Doors", content="The code of the door is K4711.")
-    ask(agent)
-    assert "K4711" in shown(session)[0]
-
-    quarantine(make_actor(curator=True), [entry.pk])
-
-    assert "K4711" not in shown(session)[0]
 
 
 def test_whoever_is_deleted_is_no_longer_named_to_others():

@@ -23,7 +23,7 @@ from knowledge.context.sessions import end_session, start_session
 from knowledge.models import Chunk, CompanyEntry, Entry, Fact, Hypothesis, Note, Reference, Session, Summary
 from tests.factories import make_actor
 from tests.transports.person import Person, arguments_for, make_person
-from tests.worlds import keep_world
+from tests.worlds import keep_world, undone
 
 PROSE = "The pool of connections ran dry because nobody gave them back. "
 LONG = (PROSE * 12 + "\n\n```python\npool.close()\n```\n\n") * 80
@@ -81,19 +81,20 @@ def _is_fenced_to_its_end(text: str) -> bool:
     return not fence
 
 
-@pytest.mark.parametrize("name", sorted(CATALOGUE))
-def test_every_reply_fits_and_closes_its_fences(person: Person, name: str) -> None:
-    arguments = arguments_for(CATALOGUE[name], person)
-    if "limit" in CATALOGUE[name].arguments.model_fields:
-        arguments["limit"] = 10
+def test_every_reply_fits_and_closes_its_fences(made_once: Person) -> None:
+    for name, operation in CATALOGUE.items():
+        with undone():
+            person = deepcopy(made_once)
+            arguments = arguments_for(operation, person)
+            if "limit" in operation.arguments.model_fields:
+                arguments["limit"] = 10
+            result = _call(person.actor, name, **arguments)
 
-    result = _call(person.actor, name, **arguments)
-
-    text = _text(result)
-    assert result.structured_content is None
-    assert count_tokens(text) <= REPLY_TOKENS
-    assert len(text.encode()) <= CODEX_CUTS_AT
-    assert _is_fenced_to_its_end(text), text[-500:]
+        text = _text(result)
+        assert result.structured_content is None, name
+        assert count_tokens(text) <= REPLY_TOKENS, name
+        assert len(text.encode()) <= CODEX_CUTS_AT, name
+        assert _is_fenced_to_its_end(text), (name, text[-500:])
 
 
 @pytest.mark.parametrize("uri", ["bigmind://context", "bigmind://instructions", "bigmind://notes/email"])

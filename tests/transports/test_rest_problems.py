@@ -182,11 +182,10 @@ def test_a_refusal_of_an_operation_keeps_what_a_program_can_use() -> None:
     assert problem["fact_id"] == fact
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
-def test_no_route_opens_without_a_key(name: str) -> None:
-    operation = CATALOGUE[name]
-    path = operation.path.replace("{", "").replace("}", "")
+def test_no_route_opens_without_a_key() -> None:
+    for operation in CATALOGUE.values():
+        path = operation.path.replace("{", "").replace("}", "")
 
-    response = Client().generic(operation.method, f"/api/v1/{path}", b"{}", content_type="application/json")
+        response = Client().generic(operation.method, f"/api/v1/{path}", b"{}", content_type="application/json")
 
-    problem_in(response, 401)
+        problem_in(response, 401)
