@@ -22,6 +22,7 @@ from accounts.services.private_rows import hide_private_rows
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.full_disk import is_disk_full
 from bigmind.core.metrics import REQUEST_SECONDS, REQUESTS
+from bigmind.core.program_paths import is_for_programs
 from bigmind.core.sentences import in_language
 from bigmind.core.tracing import describe, request_span
 from bigmind.database.change_notifications import ANY, Change, tell_of_change
@@ -34,7 +35,7 @@ from bigmind.observability.logging import HEADER, begin_request, current_request
 from bigmind.observability.metrics import metrics
 from bigmind.privacy.screening.policy import collect_notices
 from bigmind.transports.fair_pool import People
-from bigmind.transports.rest.problems import STATUSES, is_rest, problem_of
+from bigmind.transports.rest.problems import STATUSES, problem_of
 from bigmind.views.errors import database_away
 from bigmind.web.pages import ADMIN, with_retry_after
 
@@ -134,7 +135,8 @@ class RlsMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if is_rest(request) or settings.SESSION_COOKIE_NAME not in request.COOKIES or not request.user.pk:
+        has_session = not is_for_programs(request.path_info) and settings.SESSION_COOKIE_NAME in request.COOKIES
+        if not (has_session and request.user.pk):
             return self.get_response(request)
         People.note(request.COOKIES[settings.SESSION_COOKIE_NAME], request.user.pk)
         response = self._serve(request, request.user)
@@ -176,7 +178,7 @@ class ReaderMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if is_rest(request):
+        if is_for_programs(request.path_info):
             return self.get_response(request)
         person = request.user if settings.SESSION_COOKIE_NAME in request.COOKIES and request.user.pk else None
         language = language_of(person, browser=request.headers.get("Accept-Language", ""))
@@ -214,14 +216,14 @@ class RefusalMiddleware:
 
     def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
         """Refuse a form while nothing can be stored. The theme is kept in the browser; REST is left to the gate."""
-        if not is_read_only() or request.method in SAFE or is_rest(request):
+        if not is_read_only() or request.method in SAFE or is_for_programs(request.path_info):
             return None
         assert request.resolver_match is not None
         return None if request.resolver_match.view_name == "theme" else _page(request, ReadOnly())
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Answer what a view has raised; None leaves it to Django."""
-        if is_rest(request):
+        if is_for_programs(request.path_info):
             return problem_of(exception)
         if note_failure(exception):
             return HttpResponse(status=503)  # Nobody gets it: the primary answers the request again.

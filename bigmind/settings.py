@@ -115,6 +115,8 @@ TEMPLATES = [
     },
 ]
 
+FORM_RENDERER = "bigmind.web.form_rendering.FormRenderer"
+
 # --- Database -------------------------------------------------------------------------------------------------
 
 

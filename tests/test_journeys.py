@@ -19,6 +19,7 @@ from bigmind.core.after_reply import AFTER_REPLY
 from bigmind.text.hygiene import digest
 from bigmind.transports.mcp.request_context import RequestContext
 from bigmind.transports.mcp.tools import call_tool
+from curation.decisions.overlaps import compare_proposals
 from knowledge.indexing.embedding import embed_pending
 from knowledge.models import CompanyEntry, Passage
 from tests.conftest import _empty_database
@@ -42,9 +43,9 @@ BUDGETS = {
     "memory_recall": Cost(79, 3_300, 12),
     "memory_semantic_search": Cost(75, 1_800, 12),
     "kb_search": Cost(64, 800, 8),
-    "a curator opens a proposal": Cost(77, 3_000, 12),
-    "a curator approves": Cost(82, 3_700, 31),
-    "sign-in": Cost(31, 370, 21),
+    "a curator opens a proposal": Cost(72, 1_400, 12),
+    "a curator approves": Cost(75, 990, 24),
+    "sign-in": Cost(27, 175, 19),
 }
 """What a journey may run. Many are what is run today, until the goals in `docs/architecture.md` are reached."""
 
@@ -61,7 +62,7 @@ class Worker:
         self.actor = replace(Actor.of(user, key=key, agent=agent), connection=digest("a connection"))
         self._context = RequestContext(self.actor, frozenset({"core"}), "journey", False)
         self.proposer = make_actor()
-        self.curator = Client()
+        self.curator, self.newcomer = Client(), Client()
         self.curator.force_login(make_user("curator", role="curator"))
 
     def call(self, tool: str, **arguments: Any) -> str:
@@ -148,9 +149,13 @@ def _kb_search(worker: Worker) -> Callable[[], object]:
 
 
 def _propose(worker: Worker) -> CompanyEntry:
+    """Propose something that a worker compares at once, and whose page the browser of a curator reads ahead."""
     number = next(_numbers)
     content = f"The {SERVICES[number % 10]} of the {number}th team is deployed on Wednesdays."
-    return propose(worker.proposer, title=f"Deploys {number}", content=content)
+    entry = propose(worker.proposer, title=f"Deploys {number}", content=content)
+    compare_proposals()
+    worker.curator.get(reverse("curation-entry", args=[entry.pk]), headers={"X-Read-Ahead": "1"})
+    return entry
 
 
 def _open_proposal(worker: Worker) -> Callable[[], object]:
@@ -159,7 +164,7 @@ def _open_proposal(worker: Worker) -> Callable[[], object]:
 
 
 def _approve(worker: Worker) -> Callable[[], object]:
-    entries = iter([_propose(worker) for _ in range(4)])
+    entries = iter([_propose(worker) for _ in range(5)])
 
     def approve() -> None:
         entry = next(entries)
@@ -172,7 +177,8 @@ def _approve(worker: Worker) -> Callable[[], object]:
 
 def _sign_in(worker: Worker) -> Callable[[], object]:
     def sign_in() -> None:
-        reply = Client().post(reverse("sign-in"), {"username": "worker", "password": PASSWORD})
+        worker.newcomer.cookies.clear()
+        reply = worker.newcomer.post(reverse("sign-in"), {"username": "worker", "password": PASSWORD})
         assert reply.status_code == 302, reply.text
 
     return sign_in

@@ -172,6 +172,7 @@ class SignInForm(LabelledForm):
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
     )
     password = forms.CharField(
+        label=gettext_lazy("Password"),
         strip=False,
         error_messages={"required": gettext_lazy("Type your password.")},
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),

@@ -25,7 +25,8 @@ def _is_database_read_only() -> bool:
     session = connection.connection
     if session is None or session.closed:
         return False
-    return any(session.info.parameter_status(name) == "on" for name in _REPORTED)
+    status = session.info.parameter_status
+    return "on" in map(status, _REPORTED)
 
 
 def require_writable() -> None:

@@ -79,7 +79,8 @@ def entry_to_change(entry_id: int, *, revision: int | None = None) -> CompanyEnt
         Conflict: it is not at this revision any more (the details say what changed), or it is decided elsewhere.
     """
     # Lock only the entry: locking the users it points to would block their own requests meanwhile.
-    entry = CompanyEntry.objects.select_for_update(of=("self",)).filter(pk=entry_id).first()
+    entries = CompanyEntry.objects.select_for_update(of=("self",)).select_related("comparison")
+    entry = entries.filter(pk=entry_id).first()
     if entry is None:
         raise no_such_entry(entry_id)
     require_own(entry)
@@ -130,17 +131,26 @@ def record(
     derive_from_text(entry)
     entry.revision = 1 if is_new else entry.revision + 1
     _save(entry)
-    index_company_entry(entry)
-    last = entry.reviews.order_by("-number").first()
+    index_company_entry(entry, was_approved=bool(before) and before["status"] == Status.APPROVED)
+    last = None if is_new else entry.reviews.only("number", "seal").order_by("-number").first()
     review = make_review(actor, entry, action, last=last, before=before, notes=notes, batch=batch, undoes=undoes)
     review.save(force_insert=True)
     note_writings(Kind.COMPANY, [entry.pk], made=False)
     if entry.is_undecided:
         after_commit("curation.tasks.compare_proposals")
-    elif not is_new:
+    elif before:
         Comparison.objects.filter(entry=entry).delete()
+        if before["title"] == entry.title and before["content"] == entry.content:
+            # What was read with the entry, and is of this text, still serves this decision.
+            _keep_comparison(entry)
     tell_of_review(review)
     return review
+
+
+def _keep_comparison(entry: CompanyEntry) -> None:
+    known: Comparison | None = getattr(entry, "comparison", None)
+    if known and known.revision == entry.revision - 1:
+        known.revision = entry.revision
 
 
 def derive_from_text(entry: CompanyEntry) -> None:
@@ -204,7 +214,10 @@ def one_batch() -> Iterator[None]:
 def snapshot(entry: CompanyEntry) -> dict[str, Any]:
     """Return the tracked fields of an entry as JSON values."""
     fields = {name: getattr(entry, name) for name in TRACKED}
-    return {name: value.isoformat() if hasattr(value, "isoformat") else _plain(value) for name, value in fields.items()}
+    return {
+        name: value.isoformat() if hasattr(value, "isoformat") else str(value) if isinstance(value, UUID) else value
+        for name, value in fields.items()
+    }
 
 
 def find_broken_seals() -> Iterator[BrokenSeal]:
@@ -263,7 +276,3 @@ def _stale_revision(entry: CompanyEntry, revision: int) -> Conflict:
         status=entry.status,
         changed=changed,
     )
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, UUID) else value

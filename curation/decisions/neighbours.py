@@ -148,8 +148,8 @@ def neighbours_of(entry: CompanyEntry) -> Neighbours:
 def contradicting(entry: CompanyEntry) -> list[Neighbour]:
     """Return the approved entries that may contradict one."""
     near = measure_nearness(entry)
-    approved = near.describe(CompanyEntry.objects.approved().filter(pk__in=near.cosines)).approved
-    return [neighbour for neighbour in approved if neighbour.contradictions]
+    approved = CompanyEntry.objects.approved().filter(pk__in=near.cosines).only("title", "content", "project", "status")
+    return [neighbour for neighbour in near.describe(approved).approved if neighbour.contradictions]
 
 
 def measure_nearness(entry: CompanyEntry) -> Nearness:

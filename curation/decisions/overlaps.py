@@ -89,11 +89,14 @@ def note_contradictions(
     if is_new_text:
         open_now.delete()
     _keep_pairs(entry, [one for one in contradicting(entry) if one.entry.pk not in despite])
-    pairs = {pair.partner_of(entry.pk): pair.hints for pair in open_now.exclude(hints=[])}
-    partners = CompanyEntry.objects.approved().in_bulk(pairs)
-    # It is younger than the approval, which would settle it otherwise.
-    open_now.filter(Q(entry__in=partners) | Q(other__in=partners)).update(found_at=timezone.now())
-    return {partner: pairs[number] for number, partner in partners.items()}
+    titles = [f"{side}__{name}" for side in ("entry", "other") for name in ("title", "status")]
+    pairs = list(open_now.exclude(hints=[]).select_related("entry", "other").only("hints", *titles))
+    partners = [pair.entry if pair.other_id == entry.pk else pair.other for pair in pairs]
+    found = [(pair, partner) for pair, partner in zip(pairs, partners, strict=True) if partner.is_approved]
+    if found:
+        # They are younger than the approval, which would settle them otherwise.
+        Overlap.objects.filter(pk__in=[pair.pk for pair, _ in found]).update(found_at=timezone.now())
+    return {partner: pair.hints for pair, partner in found}
 
 
 def compare_proposals(most: int = MOST_COMPARED) -> int:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, DateTimeField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, JSONObject
 from django.utils import timezone
 from pydantic import Field
@@ -42,8 +42,17 @@ from .claims import claimer_of
 
 UNDO_OFFERED = timedelta(minutes=10)
 COMPLAINTS_SHOWN = 20
-_OF_REPLIES = ("evidence", "anchor_checks", "decision_notes", "decided_at", "told_at", "created_at", "updated_at")
+_LEFT_OUT = ("evidence", "anchor_checks", "decision_notes", "decided_at", "told_at", "created_at", "updated_at")
+_MOMENTS_OF_USER = [field.name for field in User._meta.fields if isinstance(field, DateTimeField)]
+_OF_REPLIES = (
+    *_LEFT_OUT,
+    "proof__last_cited_at",
+    "proof__tallied_at",
+    *(f"proposed_by__{name}" for name in _MOMENTS_OF_USER),
+)
 """What replies say of a neighbour, and the page does not."""
+_OF_ENTRY = tuple(f"entry__{name}" for name in ("content", "verified_at", *_LEFT_OUT))
+"""What a step of the history needs not know of its entry."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +202,12 @@ def _others_to_brief(related: tuple[str, ...], near: list[int], project: str, *t
 def _reviews_to_brief(user_id: UUID, entry_id: int, since: datetime) -> QuerySet[Review]:
     # One row, not a list of them: with `IN` PostgreSQL would read the history of all entries.
     last = Subquery(_decisions_since(user_id, since).values("pk")[:1])
-    return Review.objects.filter(Q(entry=entry_id) | Q(pk=last)).select_related("entry").order_by("number")
+    return (
+        Review.objects.filter(Q(entry=entry_id) | Q(pk=last))
+        .select_related("entry")
+        .defer(*_OF_ENTRY)
+        .order_by("number")
+    )
 
 
 def _complaints_to_brief(number: str) -> QuerySet[Feedback]:

@@ -103,11 +103,16 @@ def select_approved_entries() -> CompanyEntryQuerySet:
     return CompanyEntry.objects.approved().select_related(*named)
 
 
-def index_company_entry(entry: CompanyEntry) -> None:
-    """Index an approved entry. Undecided, rejected and outdated ones have no passages, so search never finds them."""
+def index_company_entry(entry: CompanyEntry, *, was_approved: bool = True) -> None:
+    """Index an approved entry. Undecided, rejected and outdated ones have no passages, so search never finds them.
+
+    Args:
+        was_approved: Whether it may have passages, which are replaced or erased.
+    """
     if entry.is_approved:
-        index_passages(Kind.COMPANY, entry.pk, [entry.text], owner=None, project=entry.project)
-    else:
+        is_new = not was_approved
+        index_passages(Kind.COMPANY, entry.pk, [entry.text], owner=None, project=entry.project, is_new=is_new)
+    elif was_approved:
         erase_passages(Kind.COMPANY, [entry.pk])
 
 

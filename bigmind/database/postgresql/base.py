@@ -205,7 +205,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
         Django calls this before and after each request.
         """
-        super().close_if_unusable_or_obsolete()  # type: ignore[misc]
+        super().close_if_unusable_or_obsolete()
         if self.connection is not None and self.health_check_enabled and not self.health_check_done:
             now = monotonic()
             self.health_check_done = now - self._last_seen < RESTED_SECONDS and _is_quiet(self.connection)
