@@ -293,12 +293,12 @@ show(
     order="task",
     may_be_deleted=True,
 )
-show(Worker, "name seen_at took_at folder bucket", search="name", filters="seen_at", order="name", may_be_deleted=True)
+show(Worker, "name seen_at took_at folder", search="name", filters="seen_at", order="name", may_be_deleted=True)
 show(
     BackupRun,
-    "at kind name place bytes seconds is_encrypted error",
+    "at name place bytes seconds error",
     search="name place error",
-    filters="kind at",
+    filters="at",
     order="-at",
     may_be_deleted=True,
 )

@@ -12,7 +12,6 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "doctor": "Check everything BigMind depends on, and say what to fix.",
         "migrate": "Migrate the database to this version while the previous one keeps serving.",
         "backup": "Back up the whole instance; list or verify backups.",
-        "backup_rehearse": "Restore the newest backup into a temporary database, and report the result.",
         "restore": "Replace the instance's data with a backup.",
         "scrub": "Remove a text from everything BigMind keeps.",
         "reindex": "Find and repair what is stored but missing from the search index.",

@@ -421,7 +421,6 @@ CELERY_BEAT_SCHEDULE = {
     "delete-past-bounds": {"task": "bigmind.tasks.delete_past_bounds", "schedule": 3600.0},
     # Whether any are made, and where, each worker knows: no other process needs these settings.
     "back-up": {"task": "bigmind.tasks.back_up", "schedule": 600.0, "options": {"expires": 600}},
-    "rehearse": {"task": "bigmind.tasks.rehearse_when_due", "schedule": 3600.0, "options": {"expires": 3600}},
 }
 KEEP_TOLD_DAYS = ENVIRONMENT.keep_told_days
 KEEP_CALLS_DAYS = ENVIRONMENT.keep_calls_days
@@ -430,16 +429,12 @@ KEEP_ASKED_DAYS = ENVIRONMENT.keep_asked_days
 KEEP_DELIVERIES_DAYS = ENVIRONMENT.keep_deliveries_days
 KEEP_RECORDS_DAYS = ENVIRONMENT.keep_records_days
 KEEP_UNUSED_VECTORS = ENVIRONMENT.keep_unused_vectors
-BACKUP_BUCKET = ENVIRONMENT.backup_bucket
-BACKUP_DIR = ENVIRONMENT.backup_dir or (str(ENVIRONMENT.home / "backups") if BACKUP_BUCKET else "")
-BACKUP_RECIPIENTS = tuple(ENVIRONMENT.backup_recipients.split())
-BACKUP_IDENTITY_FILE = ENVIRONMENT.backup_identity_file
+BACKUP_DIR = ENVIRONMENT.backup_dir
 BACKUP_EVERY_HOURS = ENVIRONMENT.backup_every
 BACKUP_KEEP = ENVIRONMENT.backup_keep
 BACKUP_KEEP_DAILY = ENVIRONMENT.backup_keep_daily
 BACKUP_KEEP_WEEKLY = ENVIRONMENT.backup_keep_weekly
 BACKUP_KEEP_MONTHLY = ENVIRONMENT.backup_keep_monthly
-BACKUP_REHEARSE_DAYS = ENVIRONMENT.backup_rehearse_days
 # Redis away must not be felt for long: the cache answers like an empty one then.
 CACHES: dict[str, dict[str, Any]] = {
     "default": {

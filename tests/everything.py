@@ -102,7 +102,7 @@ def make_one_of_everything() -> User:
     count_try("ada", "192.0.2.7")
     tally_task("knowledge.tasks.embed_pending", seconds=0.1, scheduled=True, request_id="1")
     Worker.objects.create(name="host:7", seen_at=timezone.now(), took_at=timezone.now())
-    BackupRun.objects.create(kind=BackupRun.Step.MADE, name="bigmind-20260101T000000Z", place="/backups", seconds=1)
+    BackupRun.objects.create(name="bigmind-20260101T000000Z", place="/backups", seconds=1)
     SettingOverride.objects.create(name="review_days", value=4)
     actor = make_agent(user, "claude-code")
     perform(

@@ -1,4 +1,4 @@
-"""Backup runs: each backup that was made or copied, and each rehearsal of a restore."""
+"""Backup runs: each backup that was made, or failed."""
 
 from datetime import datetime, timedelta
 
@@ -7,30 +7,20 @@ from django.utils import timezone
 
 
 class BackupRun(models.Model):
-    """One backup that was made or copied, or one rehearsal of a restore, and what came of it."""
+    """One backup that was made, or failed, and why."""
 
-    class Step(models.TextChoices):
-        """What was done."""
-
-        MADE = "made"
-        COPIED = "copied"
-        REHEARSED = "rehearsed"
-
-    kind = models.CharField(max_length=10, choices=Step)
     at = models.DateTimeField(default=timezone.now, help_text="When it ended.")
     name = models.CharField(max_length=60, blank=True, help_text="Of the backup, which says when it was made.")
-    place = models.CharField(max_length=300, help_text="The folder or the bucket.")
+    place = models.CharField(max_length=300, help_text="The folder.")
     seconds = models.FloatField()
     bytes = models.PositiveBigIntegerField(default=0)
-    is_encrypted = models.BooleanField(default=False)
     error = models.CharField(max_length=300, blank=True, help_text="Why it failed; nothing if it did not.")
-    report = models.JSONField(default=dict, blank=True, help_text="What a rehearsal found: figures, and no texts.")
 
     class Meta:
         indexes = [models.Index(fields=["-at", "-id"], name="backup_run_newest")]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.name or self.place}"
+        return self.name or self.place
 
     @property
     def began_at(self) -> datetime:

@@ -32,8 +32,6 @@ class Worker(models.Model):
     folder = models.CharField(
         max_length=300, blank=True, db_default="", help_text="Where it makes backups; empty where it makes none."
     )
-    bucket = models.CharField(max_length=300, blank=True, db_default="", help_text="Where it copies them.")
-    recipients = models.TextField(blank=True, db_default="", help_text="Whom it encrypts them to.")
 
     def __str__(self) -> str:
         return self.name

@@ -14,13 +14,11 @@ DEAF_SECONDS = 45.0
 
 _NOTE = """
 WITH gone AS (DELETE FROM accounts_worker WHERE seen_at < now() - interval '1 hour' AND name <> %(name)s)
-INSERT INTO accounts_worker AS worker (name, seen_at, took_at, folder, bucket, recipients)
-VALUES (
-    %(name)s, now(), now() - coalesce(%(idle)s, 0) * interval '1 second', %(folder)s, %(bucket)s, %(recipients)s
-)
+INSERT INTO accounts_worker AS worker (name, seen_at, took_at, folder)
+VALUES (%(name)s, now(), now() - coalesce(%(idle)s, 0) * interval '1 second', %(folder)s)
 ON CONFLICT (name) DO UPDATE SET
-    folder = excluded.folder, bucket = excluded.bucket, recipients = excluded.recipients,
-    seen_at = now(), took_at = coalesce(now() - %(idle)s * interval '1 second', worker.took_at)
+    folder = excluded.folder, seen_at = now(),
+    took_at = coalesce(now() - %(idle)s * interval '1 second', worker.took_at)
 """
 _ALL = """
 SELECT name, extract(epoch FROM now() - seen_at)::float8, extract(epoch FROM now() - took_at)::float8
@@ -29,21 +27,13 @@ FROM accounts_worker ORDER BY took_at
 
 
 def note_worker(name: str, idle: float | None) -> None:
-    """Record that a worker is alive, how it makes backups, and that it last took something `idle` seconds ago.
+    """Record that a worker is alive, where it makes backups, and that it last took something `idle` seconds ago.
 
     A process that takes over from one that took nothing has to take something first.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL synchronous_commit = off")  # A row that is written again in a moment may be lost.
-        cursor.execute(_NOTE, {"name": name[:200], "idle": idle, **_own_backups()})
-
-
-def _own_backups() -> dict[str, str]:
-    return {
-        "folder": settings.BACKUP_DIR[:300],
-        "bucket": settings.BACKUP_BUCKET[:300],
-        "recipients": " ".join(sorted(settings.BACKUP_RECIPIENTS)),
-    }
+        cursor.execute(_NOTE, {"name": name[:200], "idle": idle, "folder": settings.BACKUP_DIR[:300]})
 
 
 def workers_alive() -> list[Worker]:

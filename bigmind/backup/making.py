@@ -2,13 +2,11 @@
 
 import os
 import shutil
-import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,6 @@ from bigmind.database.advisory_locks import SessionLock
 from bigmind.database.rls import KEY_TABLE
 from bigmind.embedded.database import vector_version
 
-from .encryption import ENDING, encrypt, read_recipients
 from .manifest import DUMP, MANIFEST, SECRET_KEY, FileInBackup, Manifest, describe_file, read_manifest, write_private
 from .programs import open_connection, run, server_version
 from .retention import KEEP_ALL, Retention
@@ -57,26 +54,24 @@ class Backup:
         return sum(file.bytes for file in self.manifest.files.values())
 
 
-def make_backup(place: Path, *, keep: Retention = KEEP_ALL, recipients: Sequence[str] = ()) -> Backup:
+def make_backup(place: Path, *, keep: Retention = KEEP_ALL) -> Backup:
     """Make a backup below a folder, and return it. It appears whole or not at all.
 
     Args:
         keep: Which of the older backups to keep once the new one is complete.
-        recipients: The age recipients to encrypt it to; without any it is not encrypted.
 
     Raises:
-        Invalid: it cannot be written, PostgreSQL's programs are missing, or a recipient is invalid.
+        Invalid: it cannot be written, or PostgreSQL's programs are missing.
         Conflict: another backup is being made.
     """
     with alone() as database:
-        backup = write_backup(database, place, recipients)
+        backup = write_backup(database, place)
         remove_outdated(place, keep)
     return backup
 
 
-def write_backup(database: "psycopg.Connection[Any]", place: Path, recipients: Sequence[str]) -> Backup:
+def write_backup(database: "psycopg.Connection[Any]", place: Path) -> Backup:
     """Make a backup through a connection that holds the lock, and return it."""
-    read_recipients(recipients)
     _prepare(place)
     # Its name has the second: one that was made within it would be overwritten.
     while (folder := place / f"{PREFIX}{datetime.now(UTC):{STAMP}}").exists():
@@ -84,7 +79,7 @@ def write_backup(database: "psycopg.Connection[Any]", place: Path, recipients: S
     aside = place / f"{folder.name}{PARTIAL}"
     try:
         aside.mkdir(mode=0o700)
-        manifest = _fill(aside, database, recipients)
+        manifest = _fill(aside, database)
         aside.rename(folder)
         # Before older backups go, the name of the new one has to be on the disk as well.
         _sync(place)
@@ -138,7 +133,7 @@ def _is_whole(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
 
-def _fill(folder: Path, database: "psycopg.Connection[Any]", recipients: Sequence[str]) -> Manifest:
+def _fill(folder: Path, database: "psycopg.Connection[Any]") -> Manifest:
     """Write the files and the manifest: rows are counted in the same snapshot that is dumped."""
     with database.transaction():
         database.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -152,40 +147,28 @@ def _fill(folder: Path, database: "psycopg.Connection[Any]", recipients: Sequenc
             migrations=_migrations(),
             rows=_rows(database),
             audit_head=_audit_head(database),
-            files=_files(folder, snapshot, recipients),
-            recipients=list(recipients),
+            files=_files(folder, snapshot),
         )
     write_private(folder / MANIFEST, manifest.as_text().encode())
     return manifest
 
 
-def _files(folder: Path, snapshot: str, recipients: Sequence[str]) -> dict[str, FileInBackup]:
-    ending = ENDING if recipients else ""
-    _dump(folder / f"{DUMP}{ending}", snapshot, recipients)
+def _files(folder: Path, snapshot: str) -> dict[str, FileInBackup]:
+    _dump(folder / DUMP, snapshot)
     if key := _own_secret_key():
-        write_private(folder / f"{SECRET_KEY}{ending}", _encrypt_small(key, recipients))
+        write_private(folder / SECRET_KEY, key)
     return {path.name: describe_file(path) for path in sorted(folder.iterdir())}
 
 
-def _encrypt_small(content: bytes, recipients: Sequence[str]) -> bytes:
-    if not recipients:
-        return content
-    encrypted = BytesIO()
-    encrypt(BytesIO(content), encrypted, recipients)
-    return encrypted.getvalue()
-
-
-def _dump(file: Path, snapshot: str, recipients: Sequence[str]) -> None:
+def _dump(file: Path, snapshot: str) -> None:
     write_private(file, b"")
     # Policies hold for the owner of the tables too, and without the last option pg_dump refuses such tables.
     arguments = ["--format=custom", "--no-owner", "--no-privileges", "--schema=public", "--enable-row-security"]
     # The restored instance derives its keys from its own secret key.
     arguments.append(f"--exclude-table-data=public.{KEY_TABLE}")
     with file.open("wb") as written:
-        dump = run("pg_dump", [*arguments, f"--snapshot={snapshot}"], stdout=subprocess.PIPE if recipients else written)
+        dump = run("pg_dump", [*arguments, f"--snapshot={snapshot}"], stdout=written)
         try:
-            if dump.stdout is not None:
-                encrypt(dump.stdout, written, recipients)
             _, errors = dump.communicate()
         except BaseException:
             dump.kill()
@@ -234,24 +217,22 @@ def _value(database: "psycopg.Connection[Any]", query: sql.SQL | sql.Composed) -
 
 
 @contextmanager
-def alone(lock: SessionLock = SessionLock.BACKUP) -> Iterator["psycopg.Connection[Any]"]:
-    """Yield a connection that holds the lock of backups, or of rehearsals: of several workers one does what is due.
+def alone() -> Iterator["psycopg.Connection[Any]"]:
+    """Yield a connection that holds the lock of backups: of several workers one makes what is due.
 
     Raises:
         Conflict: another process holds it.
     """
     with open_connection() as database:
         database.autocommit = True
-        if not _value(database, sql.SQL("SELECT pg_try_advisory_lock({}, {})").format(*lock.value)):
-            if lock is SessionLock.REHEARSAL:
-                raise Conflict("Another rehearsal is under way.", hint="Wait for it.")
+        if not _value(database, sql.SQL("SELECT pg_try_advisory_lock({}, {})").format(*SessionLock.BACKUP.value)):
             raise Conflict("Another backup is being made.", hint="Wait for it.")
         try:
             yield database
         finally:
             # The server ends a session some time after its connection closes: the next backup should not wait for that.
             with suppress(psycopg.Error):
-                database.execute(sql.SQL("SELECT pg_advisory_unlock({}, {})").format(*lock.value))
+                database.execute(sql.SQL("SELECT pg_advisory_unlock({}, {})").format(*SessionLock.BACKUP.value))
 
 
 def _prepare(place: Path) -> None:

@@ -10,8 +10,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bigmind.core.errors import Invalid
 
-from .encryption import ENDING, is_encrypted
-
 MANIFEST, DUMP, SECRET_KEY = "manifest.json", "database.dump", "secret_key"
 MANIFEST_BYTES = 4 * 1024 * 1024
 
@@ -42,20 +40,11 @@ class Manifest(BaseModel):
     """The last line of the audit log, under its seal: `bigmind audit_verify` looks for it."""
     files: dict[str, FileInBackup]
     recipients: list[str] = []
-    """The age recipients that the files are encrypted to; none if they are not encrypted."""
-
-    @property
-    def is_encrypted(self) -> bool:
-        """Whether the files are encrypted, all but the manifest."""
-        return DUMP + ENDING in self.files
-
-    def file_of(self, name: str) -> str:
-        """Return the name under which a file lies there."""
-        return name + ENDING if self.is_encrypted else name
+    """Whom an older version encrypted the files to; this one reads only files that are not encrypted."""
 
     def as_text(self) -> str:
-        """Return it as it is written: without recipients, older versions of BigMind can read it."""
-        return self.model_dump_json(indent=2, exclude=set() if self.recipients else {"recipients"})
+        """Return it as it is written."""
+        return self.model_dump_json(indent=2, exclude={"recipients"})
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -70,10 +59,14 @@ def read_manifest(folder: Path) -> Manifest:
     if file.stat().st_size > MANIFEST_BYTES:
         raise Invalid(f"{file} is larger than {MANIFEST_BYTES:,} bytes.", hint="It is not what `bigmind backup` wrote.")
     try:
-        return Manifest.model_validate_json(file.read_bytes())
+        manifest = Manifest.model_validate_json(file.read_bytes())
     except ValidationError as error:
         hint = "Restore it with the version of BigMind that made it, or a newer one."
         raise Invalid(f"{file} cannot be read: {error.errors()[0]['msg']}.", hint=hint) from None
+    if manifest.recipients:
+        hint = f"Restore it with the version of BigMind that made it ({manifest.bigmind}), and upgrade that."
+        raise Invalid(f"{folder.name} is encrypted, and this version does not open encrypted backups.", hint=hint)
+    return manifest
 
 
 def check_files(folder: Path, manifest: Manifest) -> None:
@@ -90,12 +83,8 @@ def check_files(folder: Path, manifest: Manifest) -> None:
         if describe_file(path) != expected:
             hint = "The file was changed or damaged: take another backup."
             raise Invalid(f"{folder.name}: {name} is not what was written.", hint=hint)
-    if manifest.file_of(DUMP) not in manifest.files:
+    if DUMP not in manifest.files:
         raise Invalid(f"{folder.name}: the manifest names no {DUMP}.", hint="The backup is not whole: take another.")
-    for name in manifest.files:
-        if manifest.is_encrypted and not is_encrypted(folder / name):
-            hint = "It was not made by `bigmind backup`: take another."
-            raise Invalid(f"{folder.name}: {name} is not encrypted, although the backup is.", hint=hint)
 
 
 def describe_file(path: Path) -> FileInBackup:

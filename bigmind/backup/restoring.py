@@ -5,9 +5,8 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from django.conf import settings
 from django.core.management import call_command
@@ -26,7 +25,6 @@ from bigmind.privacy.scrub.notes import ScrubNote, keep_notes, needles_of_note, 
 from bigmind.privacy.scrub.scrubbing import scrub_again
 from curation.models import Scrub
 
-from .encryption import Feed, decrypt, decrypt_small
 from .making import Backup, last_line
 from .manifest import DUMP, SECRET_KEY, Manifest, check_files, read_manifest, write_private
 from .programs import run, server_version
@@ -72,57 +70,16 @@ LEFT_OUT = re.compile(r"^\d+; \d+ \d+ (EXTENSION|COMMENT - EXTENSION|SCHEMA|COMM
 NEWER_SETTINGS = {b"SET transaction_timeout = 0;\n": 17}
 
 
-@dataclass(frozen=True)
-class _Opened:
-    """A verified backup, and the identities that decrypt its files; none if they are not encrypted."""
-
-    backup: Backup
-    identities: list[Any]
-
-    @property
-    def folder(self) -> Path:
-        return self.backup.folder
-
-    @property
-    def manifest(self) -> Manifest:
-        return self.backup.manifest
-
-    def unpack(self, *arguments: str) -> tuple["subprocess.Popen[bytes]", Feed | None]:
-        """Start pg_restore on the dump; an encrypted dump is decrypted in memory, never on disk."""
-        file = self.folder / self.manifest.file_of(DUMP)
-        if not self.manifest.is_encrypted:
-            return run("pg_restore", [*arguments, str(file)], stdout=subprocess.PIPE), None
-        program = run("pg_restore", arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        return program, Feed(file, self.identities, program)
-
-    def secret_key(self) -> bytes | None:
-        """The secret key in the backup; None unless its manifest lists one."""
-        name = self.manifest.file_of(SECRET_KEY)
-        if name not in self.manifest.files:
-            return None
-        file = self.folder / name
-        return decrypt_small(file, self.identities) if self.manifest.is_encrypted else file.read_bytes()
-
-
-def verify_backup(folder: Path, identities: list[Any] | None = None) -> Backup:
+def verify_backup(folder: Path) -> Backup:
     """Return a backup after checking every byte of it. Nothing is changed.
 
-    Args:
-        identities: The identities for an encrypted one. Without them, only checksums are compared.
-
     Raises:
-        Invalid: it is not whole, not what was written, or written to someone else.
+        Invalid: it is not whole, or not what was written.
     """
     manifest = read_manifest(folder)
     check_files(folder, manifest)
-    opened = _Opened(Backup(folder, manifest), identities or [])
-    if manifest.is_encrypted and identities:
-        for name in manifest.files:
-            with Path(os.devnull).open("wb") as nowhere:
-                decrypt(folder / name, nowhere, identities)
-    if identities or not manifest.is_encrypted:
-        _contents(opened)
-    return opened.backup
+    _contents(folder)
+    return Backup(folder, manifest)
 
 
 def restore_backup(
@@ -131,7 +88,6 @@ def restore_backup(
     replace: bool = False,
     scrubs: Path | None = None,
     without_scrubs: bool = False,
-    identities: list[Any] | None = None,
 ) -> Backup:
     """Replace the contents of the database with a backup, and migrate it to this version.
 
@@ -141,26 +97,21 @@ def restore_backup(
         replace: Whether to replace a database that is not empty.
         scrubs: A file of notes of removed texts, besides those of the home, the backup and the database.
         without_scrubs: Leave these texts in: for a disaster in which the secret key of the notes is lost.
-        identities: What opens a backup that is encrypted.
 
     Raises:
-        Invalid: the backup is not whole, is encrypted to someone else, was made by a newer BigMind, or cannot be
-            loaded; nothing was changed.
+        Invalid: the backup is not whole, was made by a newer BigMind, or cannot be loaded; nothing was changed.
         Conflict: the database is not empty, or parts of BigMind use it.
         NotOwner: this process does not own the tables.
     """
     require_owner("restore a backup")
-    if read_manifest(folder).is_encrypted and not identities:
-        raise Invalid(f"{folder.name} is encrypted.", hint="Say --identity FILE, with the identity that opens it.")
-    backup = verify_backup(folder, identities)
-    opened = _Opened(backup, identities or [])
+    backup = verify_backup(folder)
     _refuse_newer(backup.manifest)
     _require_room(replace=replace)
-    kept_key = opened.secret_key()
+    kept_key = _secret_key_of(backup)
     keys = [*secret_keys(), *([kept_key.decode().strip()] if kept_key else [])]
     notes = [] if without_scrubs else _scrubs_since(folder, scrubs, keys)
     hang_up()  # The restore would wait for our own idle connection.
-    _load(opened)
+    _load(backup)
     if kept_key:
         _restore_secret_key(kept_key)
         # Seals that a migration writes must be valid with the key used from now on.
@@ -241,14 +192,20 @@ def _people() -> int:
     return int(row[0]) if row else 0
 
 
-def _load(opened: _Opened) -> None:
+def _secret_key_of(backup: Backup) -> bytes | None:
+    """The secret key in a backup; None unless its manifest lists one."""
+    return (backup.folder / SECRET_KEY).read_bytes() if SECRET_KEY in backup.manifest.files else None
+
+
+def _load(backup: Backup) -> None:
     """Load the dump through psql in one transaction, which commits only after every row was counted."""
     with tempfile.TemporaryDirectory(prefix="bigmind-restore-") as aside:
         chosen = Path(aside) / "contents"
-        contents = _contents(opened)
+        contents = _contents(backup.folder)
         has_keys = any(f" TABLE public {KEY_TABLE} " in line for line in contents)
         chosen.write_text("\n".join(line for line in contents if not LEFT_OUT.match(line)))
-        unpacking, feed = opened.unpack("--file=-", "--no-owner", "--no-privileges", f"--use-list={chosen}")
+        options = ["--file=-", "--no-owner", "--no-privileges", f"--use-list={chosen}"]
+        unpacking = run("pg_restore", [*options, str(backup.folder / DUMP)], stdout=subprocess.PIPE)
         loading = run(
             "psql",
             ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"],
@@ -258,7 +215,7 @@ def _load(opened: _Opened) -> None:
         assert unpacking.stdout is not None
         assert loading.stdin is not None
         try:
-            _feed(loading.stdin, unpacking, feed, opened.manifest, has_keys=has_keys)
+            _feed(loading.stdin, unpacking, backup.manifest, has_keys=has_keys)
         except BrokenPipeError:
             # psql has ended; its error is read below.
             unpacking.kill()
@@ -277,14 +234,7 @@ def _load(opened: _Opened) -> None:
         raise Invalid("Nothing was changed: the dump cannot be unpacked.", hint="Take another backup.")
 
 
-def _feed(
-    into: IO[bytes],
-    unpacking: "subprocess.Popen[bytes]",
-    decrypting: Feed | None,
-    manifest: Manifest,
-    *,
-    has_keys: bool,
-) -> None:
+def _feed(into: IO[bytes], unpacking: "subprocess.Popen[bytes]", manifest: Manifest, *, has_keys: bool) -> None:
     """Write the script. COMMIT comes last, and only after the whole dump was unpacked: a torn dump changes nothing."""
     too_new = {line for line, version in NEWER_SETTINGS.items() if server_version() < version}
     hang_up()
@@ -294,8 +244,6 @@ def _feed(
             if line not in too_new:
                 into.write(line)
         if unpacking.wait() == 0:
-            if decrypting:
-                decrypting.wait()
             into.write(_count_script(manifest, has_keys=has_keys).encode())
 
 
@@ -324,15 +272,13 @@ def _count_script(manifest: Manifest, *, has_keys: bool) -> str:
     return f"\n{sees}{sql.SQL('DO {};').format(sql.Literal(block)).as_string()}\nCOMMIT;\n"
 
 
-def _contents(opened: _Opened) -> list[str]:
+def _contents(folder: Path) -> list[str]:
     """The table of contents of the dump."""
-    listing, _ = opened.unpack("--list")
-    # Another thread writes its input: `communicate` would close it.
-    listing.stdin = None
+    listing = run("pg_restore", ["--list", str(folder / DUMP)], stdout=subprocess.PIPE)
     output, errors = listing.communicate()
     if listing.returncode:
         hint = "The backup is damaged: take another."
-        raise Invalid(f"{opened.folder.name}: {DUMP} cannot be read: {last_line(errors)}", hint=hint)
+        raise Invalid(f"{folder.name}: {DUMP} cannot be read: {last_line(errors)}", hint=hint)
     return output.decode(errors="replace").splitlines()
 
 

@@ -33,7 +33,6 @@ class SessionLock(Enum):
 
     MIGRATION = (7700, 1)
     BACKUP = (7700, 2)
-    REHEARSAL = (7700, 3)
     INDEXES = (0x6E656172,)
 
 

@@ -1,7 +1,6 @@
 """Where everything is kept: database, task queue, the key that signs, and backups."""
 
 import os
-import re
 import secrets
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from bigmind.environment.changeable import changeable
 from bigmind.environment.instance import InstanceSettings
 from bigmind.environment.parts import COMMANDS, read_by, require_apart
 
-BUCKET_ADDRESS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/([\w.=+/-]{1,500}))?/?")
 LEAST_SECRET = 32
 """Characters; what is made has 67."""
 
@@ -165,31 +163,13 @@ class Storage(InstanceSettings):
 
 
 class BackupSettings(BaseModel):
-    """When backups are made, where, who can open them, how long they stay, and how often a restore is rehearsed."""
+    """When backups are made, where, and how long they stay."""
 
     backup_dir: str = Field(
         default="",
         json_schema_extra=read_by("worker", COMMANDS),
         description="Folder in which workers make backups, as a whole path; only workers need it, each the same. "
-        "Default: only `bigmind backup` makes any; with BIGMIND_BACKUP_BUCKET, the folder `backups` in BIGMIND_HOME.",
-    )
-    backup_bucket: str = Field(
-        default="",
-        json_schema_extra=read_by("worker", COMMANDS),
-        description="Where each backup is copied: `s3://bucket/prefix` of any S3-compatible storage. Its credentials "
-        "come from the usual variables: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL.",
-    )
-    backup_recipients: str = Field(
-        default="",
-        json_schema_extra=read_by("worker", COMMANDS),
-        description="Recipients (`age1…`) that backups are encrypted to with age, separated by spaces: the identity "
-        "of any one of them opens a backup. Default: backups are not encrypted.",
-    )
-    backup_identity_file: str = Field(
-        default="",
-        json_schema_extra=read_by("worker", COMMANDS),
-        description="File with the identity that opens backups, used when --identity is not given. Keep it elsewhere "
-        "unless the scheduler is to rehearse encrypted backups: whoever has it can open them all.",
+        "Default: only `bigmind backup` makes any.",
     )
     backup_every: int = Field(
         default=24,
@@ -203,8 +183,7 @@ class BackupSettings(BaseModel):
         ge=0,
         le=10_000,
         json_schema_extra=changeable("BACKUP_KEEP"),
-        description="How many of the newest backups are kept, in the folder and in the bucket. If this and the next "
-        "three are 0, all are kept.",
+        description="How many of the newest backups are kept. If this and the next three are 0, all are kept.",
     )
     backup_keep_daily: int = Field(
         default=0,
@@ -227,16 +206,8 @@ class BackupSettings(BaseModel):
         json_schema_extra=changeable("BACKUP_KEEP_MONTHLY"),
         description="For how many months the last backup of each month is kept as well.",
     )
-    backup_rehearse_days: int = Field(
-        default=7,
-        ge=0,
-        le=365,
-        json_schema_extra=changeable("BACKUP_REHEARSE_DAYS"),
-        description="Days from one restore rehearsal to the next; it uses the newest backup in BIGMIND_BACKUP_DIR. 0: "
-        "only `bigmind backup_rehearse` rehearses.",
-    )
 
-    @field_validator("backup_dir", "backup_identity_file")
+    @field_validator("backup_dir")
     @classmethod
     def refuse_relative(cls, text: str) -> str:
         """Take whole paths alone: each process has a working directory of its own, and they would not mean the same."""
@@ -244,30 +215,6 @@ class BackupSettings(BaseModel):
         if text and not path.is_absolute():
             raise ValueError("write the whole path, such as /var/backups/bigmind")
         return str(path) if text else ""
-
-    @field_validator("backup_recipients")
-    @classmethod
-    def refuse_strangers(cls, text: str) -> str:
-        """Take recipients of age alone: a backup that nobody can open is found out too late."""
-        if text.split():
-            from pyrage import RecipientError, x25519
-
-            for recipient in text.split():
-                try:
-                    x25519.Recipient.from_str(recipient)
-                except RecipientError:
-                    raise ValueError(
-                        f"no recipient of age: {recipient[:8]}…; one begins with age1, and `age-keygen` prints it"
-                    ) from None
-        return text
-
-    @field_validator("backup_bucket")
-    @classmethod
-    def refuse_other_storage(cls, text: str) -> str:
-        """Take the address of a bucket, without what opens it: settings are shown, and addresses are logged."""
-        if text and not BUCKET_ADDRESS.fullmatch(text):
-            raise ValueError("write it as s3://bucket or s3://bucket/prefix, without a key in it")
-        return text
 
 
 def _read_or_create_secret(path: Path) -> str:

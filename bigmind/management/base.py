@@ -4,7 +4,6 @@ import json
 import sys
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter, OutputWrapper
@@ -41,9 +40,6 @@ REPLACE = argument(
     "--replace",
     action="store_true",
     help="Change or remove even most of what is there. Without it this is asked, and refused without a terminal.",
-)
-IDENTITY = argument(
-    "--identity", type=Path, metavar="FILE", help="The age identity file that decrypts an encrypted backup."
 )
 
 

@@ -250,7 +250,7 @@ def scrubs(*, is_known: bool) -> HealthCheck:
 
 
 def backups(*, is_known: bool) -> HealthCheck:
-    """Check that backups are made as configured: on time, encrypted, copied, and restorable in a rehearsal."""
+    """Check that backups are made as configured, and on time."""
     report, error, note = import_string("bigmind.backup.runs.report_backups"), UNKNOWN, ""
     with suppress(DatabaseError):
         error, note = report() if is_known else (UNKNOWN, "")

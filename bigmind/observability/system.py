@@ -167,10 +167,6 @@ def _checks(backups: BackupState, passes_the_wall: bool) -> Iterator[tuple[bool,
     yield passes_the_wall, _("BigMind connects to the database as a superuser: row-level security does not apply.")
     yield is_for_many and not settings.EMAIL_HOST, _("BIGMIND_EMAIL_URL is not set: nobody is notified by e-mail.")
     yield not backups.is_wanted, _("BIGMIND_BACKUP_DIR is not set: only “bigmind backup” makes backups.")
-    yield (
-        any(worker.bucket and not worker.recipients for worker in backups.workers),
-        _("BIGMIND_BACKUP_RECIPIENTS is not set: anyone who can read the bucket can read all backups."),
-    )
     yield not live.RATE_LIMIT_PER_MINUTE, _("BIGMIND_RATE_LIMIT is 0: a key may call as often as it can.")
     yield (
         is_for_many and settings.REQUIRE_MFA == "nobody" and not settings.OIDC_ISSUER,
@@ -224,6 +220,6 @@ def system_state(actor: Actor) -> SystemState:
         tables=largest_tables(),
         free_disk=free_disk(),
         backups=backups,
-        newest_backup=backups.last(BackupRun.Step.MADE, is_done=True),
+        newest_backup=backups.last(is_done=True),
         unusual=unusual_settings(backups, passes_the_wall=in_use.passes_the_wall),
     )

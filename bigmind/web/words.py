@@ -37,7 +37,7 @@ NAMES = (
     # Verdicts, relevance, concerns, steps.
     "useful / wrong / outdated / strong / weak",
     # How far triggers go, how memory is written, where a setting comes from.
-    "off / shadow / advise / ask / block / automatic / manual / copied / rehearsed / Default"
+    "off / shadow / advise / ask / block / automatic / manual / Default"
     " / Environment / File / This page / read / write / curate",
     # Signs of prompt injections.
     "encoded instruction / letters of two alphabets",

@@ -1,9 +1,10 @@
 """Backups where web, workers and scheduler are processes of their own: one makes what is due, and all know."""
 
+import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Barrier
 
@@ -14,25 +15,24 @@ from django.utils import timezone
 
 from accounts.models import BackupRun, User, Worker
 from accounts.services.workers import note_worker
-from bigmind.backup.making import alone, backups_in
-from bigmind.backup.rehearsing import rehearse_newest
+from bigmind.backup.making import backups_in
+from bigmind.backup.manifest import MANIFEST
+from bigmind.backup.restoring import restore_backup
 from bigmind.backup.retention import Retention
 from bigmind.backup.routine import BackupPlan, back_up_when_due
 from bigmind.backup.runs import KEPT, note_run, report_backups
-from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.database.advisory_locks import SessionLock
+from bigmind.core.errors import Invalid
 from bigmind.database.rls import rls_bypass
 from bigmind.environment import environment
 from bigmind.environment.storage import BackupSettings
 from bigmind.privacy.scrub.notes import FILE, read_notes
-from bigmind.tasks import back_up, back_up_now, rehearse_now
+from bigmind.tasks import back_up, back_up_now
 from curation.models import Scrub
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 DAY = timedelta(days=1)
-MADE = BackupRun.Step.MADE
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def set_to(folder="/backups", name="host-1", seen_at=None, **told):
 
 
 def errors():
-    return list(BackupRun.objects.exclude(error="").values_list("kind", "error"))
+    return list(BackupRun.objects.exclude(error="").values_list("error", flat=True))
 
 
 def test_of_many_workers_at_once_exactly_one_makes_what_is_due(filled, plan):
@@ -76,16 +76,6 @@ def test_the_database_is_the_clock_so_that_a_worker_with_an_empty_disk_makes_no_
     assert back_up_when_due(plan, every=DAY)
 
 
-def test_of_two_workers_one_rehearses(filled, plan):
-    back_up_when_due(plan, every=DAY)
-
-    with alone(SessionLock.REHEARSAL), pytest.raises(Conflict, match="Another rehearsal is under way"):
-        rehearse_newest(plan, every=DAY)
-    BackupRun.objects.create(kind="rehearsed", place="/x", seconds=1, error="It is torn.")
-
-    assert rehearse_newest(plan, every=DAY) is None, "what failed is tried again the next day"
-
-
 def test_a_database_that_cannot_be_reached_for_a_dump_is_a_failed_backup_with_the_next_step(
     transactional_db, plan, monkeypatch
 ):
@@ -98,8 +88,7 @@ def test_a_database_that_cannot_be_reached_for_a_dump_is_a_failed_backup_with_th
     with pytest.raises(Invalid, match="BIGMIND_DATABASE_OWNER_URL"):
         back_up_when_due(plan, every=DAY)
 
-    [(kind, error)] = errors()
-    assert kind == MADE
+    [error] = errors()
     assert error.startswith("The database: connection failed")
     assert "doctor" in error
 
@@ -118,7 +107,7 @@ def test_a_folder_that_cannot_be_written_and_a_missing_program_are_failed_backup
             back_up_when_due(plan, every=DAY)
 
     assert back_up_when_due(plan, every=DAY)
-    assert [("Choose" in error or "postgresql-client" in error) for _, error in errors()] == [True, True]
+    assert [("Choose" in error or "postgresql-client" in error) for error in errors()] == [True, True]
     assert not list(plan.folder.glob("*.partial"))
 
 
@@ -160,13 +149,13 @@ def test_an_old_backup_that_cannot_be_deleted_does_not_make_the_new_one_again(fi
 
     assert back_up_when_due(plan, every=DAY) is None
     assert len(backups_in(plan.folder)) == 2
-    assert errors() == [(MADE, "bigmind-20260101T000000Z is outdated: Permission denied.")]
+    assert errors() == ["bigmind-20260101T000000Z is outdated: Permission denied."]
 
 
 def test_failures_do_not_push_out_when_the_last_backup_was_made():
-    note_run(MADE, place="/backups", began=0, name="bigmind-20260101T000000Z")
+    note_run(place="/backups", began=0, name="bigmind-20260101T000000Z")
     for _ in range(KEPT + 5):
-        note_run(MADE, place="/backups", began=0, error=Invalid("The disk is full."))
+        note_run(place="/backups", began=0, error=Invalid("The disk is full."))
 
     assert BackupRun.objects.filter(error="").count() == 1
     assert BackupRun.objects.exclude(error="").count() == KEPT
@@ -177,40 +166,42 @@ def test_a_worker_without_a_folder_makes_nothing_in_its_working_directory_and_sa
     settings.BACKUP_DIR = ""
 
     back_up()
-    for ask in (back_up_now, rehearse_now):
-        with suppress(Invalid):
-            ask()
+    with suppress(Invalid):
+        back_up_now()
 
     assert not list(tmp_path.iterdir())
-    assert {kind for kind, _ in errors()} == {"made", "rehearsed"}
-    assert all("BIGMIND_BACKUP_DIR to the same on each worker" in error for _, error in errors())
+    assert ["BIGMIND_BACKUP_DIR to the same on each worker" in error for error in errors()] == [True]
 
 
-def test_a_rehearsal_that_was_asked_for_without_a_backup_is_a_failed_one(plan):
-    with pytest.raises(NotFound):
-        rehearse_newest(plan)
-
-    assert [kind for kind, _ in errors()] == ["rehearsed"]
-
-
-@pytest.mark.parametrize("name", ["backup_dir", "backup_identity_file"])
-def test_a_relative_path_is_refused_and_the_home_folder_is_put_in(name):
+def test_a_relative_path_is_refused_and_the_home_folder_is_put_in():
     with pytest.raises(pydantic.ValidationError, match="write the whole path"):
-        BackupSettings(**{name: "backups"})
+        BackupSettings(backup_dir="backups")
 
-    assert getattr(BackupSettings(**{name: "~/backups"}), name) == str(Path.home() / "backups")
+    assert BackupSettings(backup_dir="~/backups").backup_dir == str(Path.home() / "backups")
+
+
+def test_backups_stay_by_number_day_week_and_month():
+    day = datetime.fromisoformat("2026-11-23T02:00:00+00:00")
+    made = [day - timedelta(hours=12 * number) for number in range(400)]
+
+    def kept(**counts: int) -> list[str]:
+        gone = Retention(**counts).find_outdated(made, lambda time: time)
+        return [f"{time:%m-%d %H}" for time in made if time not in gone]
+
+    assert len(kept()) == len(made)
+    assert kept(newest=3) == ["11-23 02", "11-22 14", "11-22 02"]
+    assert kept(daily=3) == ["11-23 02", "11-22 14", "11-21 14"]
+    assert kept(newest=1, weekly=2, monthly=3) == ["11-23 02", "11-22 14", "10-31 14", "09-30 14"]
 
 
 def test_a_worker_records_how_it_is_set(settings):
     settings.BACKUP_DIR = ""
     note_worker("host-1", 0)
-    settings.BACKUP_DIR, settings.BACKUP_BUCKET = "/backups", "s3://backups/acme"
-    settings.BACKUP_RECIPIENTS = ("age1b", "age1a")
+    settings.BACKUP_DIR = "/backups"
 
     note_worker("host-1", 0)
 
-    worker = Worker.objects.get()
-    assert (worker.folder, worker.bucket, worker.recipients) == ("/backups", "s3://backups/acme", "age1a age1b")
+    assert Worker.objects.get().folder == "/backups"
 
 
 def test_nothing_is_wrong_where_nobody_wants_backups_and_that_is_said():
@@ -231,10 +222,7 @@ def test_web_needs_no_settings_of_backups():
         ({"DIR": "/backups"}, [], "no worker runs"),
         ({"DIR": "/backups"}, [{"folder": ""}], "nobody makes any"),
         ({"DIR": "/other"}, [{}], "BIGMIND_BACKUP_DIR is not the same here"),
-        ({"DIR": "/backups", "BUCKET": "s3://b-1"}, [{}], "BIGMIND_BACKUP_BUCKET is not the same here"),
-        ({"DIR": "/backups", "RECIPIENTS": ("age1a",)}, [{}], "BIGMIND_BACKUP_RECIPIENTS is not the same here"),
         ({}, [{}, {"folder": ""}], "BIGMIND_BACKUP_DIR is not the same on all workers"),
-        ({}, [{}, {"recipients": "age1a"}], "BIGMIND_BACKUP_RECIPIENTS is not the same on all workers"),
     ],
 )
 def test_parts_that_disagree_are_named_by_their_variable(settings, here, workers, said):
@@ -266,11 +254,21 @@ def test_that_none_was_ever_made_is_a_problem_after_a_day():
 
 def test_a_failure_is_said_at_once_and_a_late_backup_after_two_intervals():
     set_to()
-    note_run(MADE, place="/backups", began=0, error=Invalid("The disk is full."))
+    note_run(place="/backups", began=0, error=Invalid("The disk is full."))
     failed = report_backups()[0]
-    note_run(MADE, place="/backups", began=0, name="bigmind-20260101T000000Z")
+    note_run(place="/backups", began=0, name="bigmind-20260101T000000Z")
     well = report_backups()[0]
     BackupRun.objects.filter(error="").update(at=timezone.now() - 2.1 * DAY)
 
     assert (failed, well) == ("the last one failed", "")
     assert "one is due every 24 hours" in report_backups()[0]
+
+
+def test_a_backup_that_an_older_version_encrypted_is_refused_with_the_next_step(backup):
+    manifest = json.loads((backup.folder / MANIFEST).read_text())
+    (backup.folder / MANIFEST).write_text(json.dumps({**manifest, "recipients": ["age1a"]}))
+
+    with pytest.raises(Invalid, match="does not open encrypted backups") as refusal:
+        restore_backup(backup.folder)
+
+    assert f"that made it ({manifest['bigmind']})" in refusal.value.hint

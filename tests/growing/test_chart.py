@@ -37,8 +37,6 @@ ALL = {
     "imagePullSecrets[0].name": "registry",
     "image.digest": f"sha256:{'0' * 64}",
     "backups.claim": "backups",
-    "backups.bucket": "s3://backups/acme",
-    "backups.recipients": "age1a",
 }
 PLAIN = {**LEAST, "web.autoscaling.enabled": "false", "migration.enabled": "false", "serviceAccount.name": "mine"}
 
@@ -106,9 +104,8 @@ def test_every_part_runs_as_compose_runs_it_and_only_the_worker_and_the_migratio
         assert {"BIGMIND_EMAIL_URL", "BIGMIND_TIME_ZONE", "BIGMIND_METRICS_TOKEN"} <= variables
 
 
-@pytest.mark.parametrize("claim", ["backups", ""])
-def test_workers_alone_have_a_volume_for_backups_and_what_opens_their_bucket(claim: str) -> None:
-    chosen = {"backups.claim": claim, "backups.bucket": "s3://backups/acme", "secret.workerKeys": "{AWS_ACCESS_KEY_ID}"}
+def test_workers_alone_have_a_volume_for_backups_and_keys_of_their_own() -> None:
+    chosen = {"backups.claim": "backups", "secret.workerKeys": "{BIGMIND_WEBHOOK_SECRET}"}
     documents = render(**{**LEAST, **chosen})
     pods = {
         one["metadata"]["labels"]["app.kubernetes.io/component"]: one["spec"]["template"]["spec"]
@@ -120,10 +117,10 @@ def test_workers_alone_have_a_volume_for_backups_and_what_opens_their_bucket(cla
         (container,) = pod["containers"]
         mounted = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
         variables = {one["name"]: one.get("value") for one in container["env"]}
-        assert ("backups" in mounted, "AWS_ACCESS_KEY_ID" in variables) == (part == "worker",) * 2
+        assert ("backups" in mounted, "BIGMIND_WEBHOOK_SECRET" in variables) == (part == "worker",) * 2
         assert variables.get("BIGMIND_BACKUP_DIR") == mounted.get("backups")
     (volume,) = (one for one in pods["worker"]["volumes"] if one["name"] == "backups")
-    assert ("persistentVolumeClaim" in volume, "emptyDir" in volume) == (bool(claim), not claim)
+    assert volume["persistentVolumeClaim"] == {"claimName": "backups"}
     assert not any("BIGMIND_BACKUP_DIR" in str(one) for one in render(**LEAST))
 
 

@@ -166,41 +166,32 @@ def test_the_page_of_backups_tells_what_was_done_and_starts_more(
 ) -> None:
     woken: list[str] = []
     monkeypatch.setattr("bigmind.views.system_backups.after_commit", woken.append)
-    address, start = reverse("system-backups"), reverse("system-backup-start", args=["make"])
+    address, start = reverse("system-backups"), reverse("system-backup-start")
     unset, nowhere = client.get(address), client.post(start)
     settings.BACKUP_DIR = str(tmp_path)
     alone, nobody = client.get(address), client.post(start)
     settings.BACKUP_DIR = ""  # Only the worker has to know, and it alone can write there.
-    maker = {"folder": str(tmp_path), "bucket": "s3://backups/acme", "recipients": "age1recipient"}
-    Worker.objects.create(name="host-1f3c", seen_at=timezone.now(), took_at=timezone.now(), **maker)
+    seen = {"seen_at": timezone.now(), "took_at": timezone.now()}
+    Worker.objects.create(name="host-1f3c", folder=str(tmp_path), **seen)
     new, name = client.get(address), "bigmind-20261123T020000Z"
-    kept = {"name": name, "seconds": 4.2, "bytes": 5_000_000}
-    BackupRun.objects.create(kind="made", place=str(tmp_path), is_encrypted=True, **kept)
-    uncopied = client.get(address)
-    BackupRun.objects.create(kind="copied", place="s3://backups/acme", is_encrypted=True, **kept)
-    BackupRun.objects.create(kind="rehearsed", place=str(tmp_path), name=name, seconds=9, error="It is <b>torn</b>.")
+    BackupRun.objects.create(place=str(tmp_path), name=name, seconds=4.2, bytes=5_000_000)
+    BackupRun.objects.create(place=str(tmp_path), seconds=9, error="It is <b>torn</b>.")
     with django_assert_max_num_queries(12):
         torn = client.get(address)
     client.post(start)
-    client.post(reverse("system-backup-start", args=["rehearse"]))
 
     assert "No automatic backups" in unset.text
     assert (nowhere.status_code, nobody.status_code) == (409, 409)
     assert "no worker runs that could make any" in alone.text
     assert "host-1f3c" in new.text
     assert "none yet" in new.text
-    assert "the newest is not in the bucket" in uncopied.text
-    assert "the last rehearsal of a restore failed" in torn.text
-    assert torn.text.count("It is &lt;b&gt;torn&lt;/b&gt;.") == 2
-    assert torn.text.count(name) == 3
+    assert "the last one failed" in torn.text
+    assert torn.text.count("It is &lt;b&gt;torn&lt;/b&gt;.") == 1
+    assert torn.text.count(name) == 1
     assert "4.8\xa0MB" in torn.text
     assert "BIGMIND_BACKUP_KEEP_MONTHLY" in torn.text
-    assert woken == ["bigmind.tasks.back_up_now", "bigmind.tasks.rehearse_now"]
-    assert list(AuditEvent.objects.order_by("number").values_list("event", flat=True)) == [
-        "backup_asked",
-        "backup_asked",
-    ]
-    assert client.post(reverse("system-backup-start", args=["steal"])).status_code == 404
+    assert woken == ["bigmind.tasks.back_up_now"]
+    assert list(AuditEvent.objects.values_list("event", flat=True)) == ["backup_asked"]
     assert client.get(start).status_code == 405
 
 

@@ -3,12 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from bigmind.backup.bucket import SCHEME
-from bigmind.backup.encryption import identity_file, read_identities
 from bigmind.backup.programs import running_database
 from bigmind.backup.restoring import restore_backup
-from bigmind.backup.routine import backup_at
-from bigmind.management.base import IDENTITY, YES, OperatorCommand, argument
+from bigmind.backup.routine import find_backup
+from bigmind.management.base import YES, OperatorCommand, argument
 
 
 class Command(OperatorCommand):
@@ -21,17 +19,16 @@ class Command(OperatorCommand):
 
     examples = (
         "bigmind restore /var/backups/bigmind/bigmind-20261121T020000Z",
-        "bigmind restore s3://backups/bigmind --identity identity.txt",
+        "bigmind restore /var/backups/bigmind",
         "bigmind restore /var/backups/bigmind/bigmind-20261121T020000Z --replace --yes --json",
     )
     arguments = (
-        argument("path", help="A backup (bigmind-<date>), or a folder or bucket (s3://…) to take the newest one from."),
+        argument("path", help="A backup (bigmind-<date>), or a folder to take the newest one from."),
         argument("--replace", action="store_true", help="Replace a database that is not empty. Asks first."),
         argument(
             "--scrubs", type=Path, help="Notes of removed texts that are kept elsewhere: `bigmind scrub --notes`."
         ),
         argument("--without-scrubs", action="store_true", help="Leave removed texts in, if their key is lost."),
-        IDENTITY,
         YES,
     )
 
@@ -39,12 +36,9 @@ class Command(OperatorCommand):
         if options["replace"] and not options["yes"]:
             question = "This replaces everything in the database. Type replace to go on: "
             self.ask(question, "replace", otherwise="Nothing was changed.")
-        file = identity_file(options["identity"])
-        identities = read_identities(file) if file else None
-        with backup_at(options["path"]) as folder, running_database(alone=True):
+        with running_database(alone=True):
             backup = restore_backup(
-                folder,
-                identities=identities,
+                find_backup(options["path"]),
                 replace=options["replace"],
                 scrubs=options["scrubs"],
                 without_scrubs=options["without_scrubs"],
@@ -52,7 +46,7 @@ class Command(OperatorCommand):
         rows = sum(backup.manifest.rows.values())
         self.reply(
             {
-                "restored": backup.name if options["path"].startswith(SCHEME) else str(backup.folder),
+                "restored": str(backup.folder),
                 "made_at": backup.manifest.made_at,
                 "rows": rows,
             },

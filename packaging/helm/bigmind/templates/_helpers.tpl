@@ -25,7 +25,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* Whether a part makes backups. */}}
 {{- define "bigmind.backs" -}}
-{{- if and (eq .part "worker") (or .root.Values.backups.claim .root.Values.backups.bucket) }}true{{ end }}
+{{- if and (eq .part "worker") .root.Values.backups.claim }}true{{ end }}
 {{- end }}
 
 {{/* Variables of a container; `owner` says whether it migrates and makes indexes. */}}
@@ -49,10 +49,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if include "bigmind.backs" . }}
 - name: BIGMIND_BACKUP_DIR
   value: /var/backups/bigmind
-- name: BIGMIND_BACKUP_BUCKET
-  value: {{ .root.Values.backups.bucket | quote }}
-- name: BIGMIND_BACKUP_RECIPIENTS
-  value: {{ .root.Values.backups.recipients | quote }}
 {{- end }}
 {{- if and .root.Values.serviceMonitor.enabled (not (has "BIGMIND_METRICS_TOKEN" $keys)) }}{{ $keys = append $keys "BIGMIND_METRICS_TOKEN" }}{{ end }}
 {{- range $keys }}
@@ -103,17 +99,12 @@ tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 volumes:
-  # Logs, and the key that is made where none is given. What must last is in the database. A worker rehearses restores
-  # of the whole of it here.
+  # Logs, and the key that is made where none is given. What must last is in the database.
   - name: home
-    emptyDir: {{ if include "bigmind.backs" . }}{}{{ else }}{sizeLimit: 2Gi}{{ end }}
+    emptyDir: {sizeLimit: 2Gi}
   {{- if include "bigmind.backs" . }}
   - name: backups
-    {{- if .root.Values.backups.claim }}
     persistentVolumeClaim: {claimName: {{ .root.Values.backups.claim }}}
-    {{- else }}
-    emptyDir: {}
-    {{- end }}
   {{- end }}
   - name: tmp
     emptyDir: {sizeLimit: 1Gi}
