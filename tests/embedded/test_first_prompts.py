@@ -16,7 +16,7 @@ from accounts.connecting.hooks import PROGRAM_FILE
 from tests.embedded.instance import Instance
 
 CLIENT = "claude-code"
-CONVERSATIONS, RESTARTS = 12, 3
+CONVERSATIONS, RESTARTS = 12, 2
 ANSWERED_BY_COLD = 6
 """Processes that load what they need in their first calls answered two."""
 
