@@ -1,6 +1,7 @@
 """Where commands take the sources of references from: files, folders, standard input, https addresses."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -43,7 +44,7 @@ def fetch_document(url: str) -> bytes:
     return answer.body
 
 
-def source_arguments(*, many: bool = False) -> tuple[Argument, Argument]:
+def source_arguments(*, many: bool = False) -> tuple[Argument, ...]:
     """Return the arguments by which a command takes one source or several, and what they are."""
     about = "; ".join(f"{generator.kind}: {generator.about}" for generator in GENERATORS.values())
     return (
@@ -51,6 +52,7 @@ def source_arguments(*, many: bool = False) -> tuple[Argument, Argument]:
             "sources", nargs="+" if many else 1, metavar="SOURCE", help=f"A file, `-`, or an https address. {about}."
         ),
         argument("--kind", choices=["auto", *GENERATORS], default="auto", help="What it is. Default: auto."),
+        argument("--program", default="", metavar="NAME", help="What people type for it. Default: as it declares."),
     )
 
 
@@ -61,5 +63,5 @@ def sources_of(options: Mapping[str, Any]) -> Iterator[Source]:
         Invalid: an address may not be fetched, or does not answer.
     """
     for given in options["sources"]:
-        source = Source(given)
-        yield Source(given, fetch_document(given)) if source.is_address else source
+        source = Source(given, program=options.get("program", ""))
+        yield replace(source, fetched=fetch_document(given)) if source.is_address else source

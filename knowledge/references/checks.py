@@ -25,8 +25,9 @@ from knowledge.references.lookup import (
     nearest_references,
     select_collections,
 )
+from knowledge.references.request_checks import TypedRequest, check_request, typed_request
 from knowledge.search.nearest_names import nearest
-from knowledge.search.typed_names import Request, commands_typed, request_in, words_typed
+from knowledge.search.typed_names import commands_typed, request_in, words_typed
 
 _UNSURE = "The documentation here may not list all there is: what it does not list may exist."
 # Options that every program understands, listed or not.
@@ -46,6 +47,8 @@ class CheckVerdict(StrEnum):
     MISSING = "missing_argument"
     INCOMPLETE = "incomplete"
     METHOD = "unknown_method"
+    PARAMETER = "unknown_parameter"
+    VALUE = "wrong_value"
     UNEXPECTED = "unexpected_argument"
     CANNOT_TELL = "cannot_tell"
 
@@ -60,13 +63,14 @@ class Checked:
         str,
         Field(
             description="exists, does_not_exist, unknown_option, missing_argument, unexpected_argument, incomplete,"
-            " unknown_method, or cannot_tell: the documentation may be incomplete."
+            " unknown_method, unknown_parameter, wrong_value, or cannot_tell: the documentation may be incomplete."
         ),
     ]
     reference: Reference | None = None
     problems: list[str] = field(default_factory=list)
     nearest: Annotated[list[str], Field(description="Nearest valid forms.")] = field(default_factory=list)
     note: str = ""
+    checked: Annotated[list[str], Field(description="Which parts of it were compared.")] = field(default_factory=list)
 
 
 def check_command(actor: Actor, *, command: CheckedText, collection: CollectionName = "") -> Checked:
@@ -76,8 +80,11 @@ def check_command(actor: Actor, *, command: CheckedText, collection: CollectionN
     lacks an argument, with the nearest valid forms; `cannot_tell` if the documentation may be incomplete.
     """
     among = select_collections(collection)
-    request = request_in(command)
-    checked = _of_request(command, request, among) if request else _of_lines(command, among)
+    typed = typed_request(command)
+    checked = _of_request(command, typed, among) if typed else _of_lines(command, among)
+    if typed and checked.reference is None and not request_in(command):
+        # A call of curl to an address that nothing documents is a command like any other.
+        checked = _of_lines(command, among)
     if checked.reference is None:
         note_unanswered(actor, command)
     else:
@@ -85,11 +92,13 @@ def check_command(actor: Actor, *, command: CheckedText, collection: CollectionN
     return checked
 
 
-def _of_request(line: str, request: Request, among: SearchedCollections) -> Checked:
+def _of_request(line: str, typed: TypedRequest, among: SearchedCollections) -> Checked:
+    request = typed.request
     endpoints = [match.reference for match in find_endpoints(request, among)]
     if not endpoints:
         verdict = CheckVerdict.DOES_NOT_EXIST if lists_all(among, ReferenceKind.API) else CheckVerdict.CANNOT_TELL
-        return Checked(line, False, verdict, nearest=nearest_references(line, among, request=request))
+        nearest = nearest_references(line, among, request=request)
+        return Checked(line, False, verdict, checked=["method", "path"], nearest=nearest)
     chosen = [one for one in endpoints if not request.method or one.method == request.method]
     if not chosen:
         is_whole = completeness_of(endpoints)[ReferenceKind.API] == Completeness.COMPLETE
@@ -98,8 +107,29 @@ def _of_request(line: str, request: Request, among: SearchedCollections) -> Chec
         names = [str(one) for one in endpoints]
         verdict = CheckVerdict.METHOD if is_whole else CheckVerdict.CANNOT_TELL
         return Checked(line, False, verdict, endpoints[0], [problem.replace(" ;", ";")], names)
-    note = "It is deprecated." if (chosen[0].form or {}).get("deprecated") else ""
-    return Checked(line, True, CheckVerdict.EXISTS, chosen[0], nearest=[str(one) for one in chosen[1:]], note=note)
+    answers = [_of_endpoint(line, typed, one) for one in chosen]
+    best = next((one for one in answers if one.exists), answers[0])
+    return replace(best, nearest=best.nearest or [str(one) for one in chosen if one != best.reference])
+
+
+def _of_endpoint(line: str, typed: TypedRequest, endpoint: Reference) -> Checked:
+    form = endpoint.form or {}
+    found = check_request(typed, form)
+    parts = ["method", "path", *(["query parameters"] if typed.query and form else [])]
+    parts += ["content type"] if typed.content_type and form.get("body") else []
+    note = "It is deprecated." if form.get("deprecated") else ""
+    for verdict, problems in (
+        (CheckVerdict.PARAMETER, found.unknown),
+        (CheckVerdict.VALUE, found.values),
+        (CheckVerdict.MISSING, found.missing),
+    ):
+        if problems:
+            is_whole = form.get("completeness") == Completeness.COMPLETE
+            verdict = verdict if is_whole else CheckVerdict.CANNOT_TELL
+            everything = [*found.unknown, *found.values, *found.missing]
+            note = note if is_whole else _UNSURE
+            return Checked(line, False, verdict, endpoint, everything, note=note, checked=parts)
+    return Checked(line, True, CheckVerdict.EXISTS, endpoint, checked=parts, note=note)
 
 
 def _of_lines(typed_line: str, among: SearchedCollections) -> Checked:
@@ -146,15 +176,27 @@ def _of_command(typed_line: str, line: CommandLine, among: SearchedCollections) 
         if inner is not None:
             return inner
     found = _wrong_with(line, command, {**form, "options": known}, among)
+    is_leaf = not (form.get("is_group") or form.get("holds_commands"))
+    # Of a group it is its commands that are known to be all.
+    is_whole = form.get("completeness") == Completeness.COMPLETE and (is_leaf or not line.rest)
+    lists_options = is_whole or bool(form.get("lists_options"))
+    parts = ["command", *(["options"] if lists_options else []), *(["arguments"] if is_whole else [])]
     if found is None:
-        return Checked(typed_line, True, CheckVerdict.EXISTS, command)
+        return Checked(typed_line, True, CheckVerdict.EXISTS, command, checked=parts)
     verdict, problems, nearest = found
-    # Of a group it is its commands that are known to be all. Where not everything is, the answer is “cannot tell”: to
-    # call a true line wrong costs more than to doubt an invented one. Decision 26.
-    holds_commands = form.get("is_group") or form.get("holds_commands")
-    if form.get("completeness") != Completeness.COMPLETE or (holds_commands and line.rest):
-        return Checked(typed_line, False, CheckVerdict.CANNOT_TELL, command, problems, nearest, _UNSURE)
-    return Checked(typed_line, False, verdict, command, problems, nearest)
+    # Where not everything is, the answer is “cannot tell”: to call a true line wrong costs more than to doubt an
+    # invented one. Decision 26.
+    is_certain = is_whole or (lists_options and verdict == CheckVerdict.UNKNOWN_OPTION)
+    if not is_certain or _abbreviates(line.rest, known):
+        return Checked(typed_line, False, CheckVerdict.CANNOT_TELL, command, problems, nearest, _UNSURE, parts)
+    return Checked(typed_line, False, verdict, command, problems, nearest, checked=parts)
+
+
+def _abbreviates(words: Sequence[str], known: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether an option is the beginning of one that is listed: argparse and getopt take `--verb` for `--verbose`."""
+    forms = _by_form(known)
+    names = [word.partition("=")[0] for word in words if _LONG_OPTION.match(word)]
+    return any(name not in forms and any(form.startswith(name) for form in forms) for name in names)
 
 
 def _options_of(command: Reference, among: SearchedCollections) -> list[Mapping[str, Any]]:
@@ -310,12 +352,18 @@ def _wrong_options(call: _ParsedCall, known: Sequence[Mapping[str, Any]]) -> lis
         option = by_form.get(name)
         if option is None and name not in _ALWAYS:
             problems.append(f"It has no option {echo_code(name)}.{_did_you_mean(name, by_form)}")
-        elif option and option.get("values") and value is not None and value not in option["values"]:
+        elif option and option.get("values") and value is not None and not _is_among(value, option["values"]):
             taken = ", ".join(map(echo_code, option["values"]))
             problems.append(f"{echo_code(name)} takes one of: {taken}; not {echo_code(value)}.")
         elif _takes_value(option) and value is None:
             problems.append(f"{echo_code(name)} needs a value: {echo_code(option['value']) if option else ''}.")
     return problems
+
+
+def _is_among(value: str, values: Sequence[str]) -> bool:
+    """Whether a value, or each of several with commas between, is listed. Lists rarely say whether case matters."""
+    listed = {each.casefold() for each in values}
+    return value.casefold() in listed or set(value.casefold().split(",")) <= listed
 
 
 def _surplus(call: _ParsedCall, form: Mapping[str, Any]) -> list[str]:

@@ -55,12 +55,10 @@ from knowledge.references.texts import (
     FIELDS,
     PLAIN_VERBS,
     Text,
-    base_path_of,
     digest_of,
     fit_to_store,
     names_of,
     passage_of,
-    path_of,
     program_of,
     text_of,
     text_of_draft,
@@ -454,8 +452,7 @@ def _describe(
     # A verb that an earlier version took for a program is read once more.
     known = collection.program if collection.program.casefold() not in PLAIN_VERBS else ""
     collection.program = (known or program_of(commands)) if program is None else program
-    paths = [path_of(text) for text in texts if text["kind"] == ReferenceType.API]
-    collection.base_path = (collection.base_path or base_path_of(paths)) if base_path is None else base_path
+    collection.base_path = collection.base_path if base_path is None else base_path
     collection.save()
     return collection.base_path != before
 

@@ -238,12 +238,20 @@ def nearest_references(
     if request is not None:
         return _nearest_paths(request, among)
     names = among.names().filter(sort__in=_SORTS, reference__kind__in=list(kinds) or _KINDS)
+    if asked := _collections_asked(text, among):
+        names = names.filter(reference__collection__in=asked)
     rows = names.order_by("pk").values_list("lookup", "reference__name", "reference__title")[:NAMES_COMPARED]
     shown = {lookup: name or title for lookup, name, title in rows}
     # The options and their values are not part of the name, and would only blur the comparison.
     scores = _scores(spell(FLAG.split(text, maxsplit=1)[0] or text), shown, among)
     best = sorted(scores, key=lambda name: (-scores[name], name))
     return list(dict.fromkeys(shown[name] for name in best))[:SUGGESTIONS]
+
+
+def _collections_asked(text: str, among: SearchedCollections) -> list[Any]:
+    """Return the collections of the program that a line begins with: another program's commands do not resemble it."""
+    line = f"{spell(text)} "
+    return [one.pk for one in among.all if one.program and line.startswith(f"{spell(one.program)} ")]
 
 
 def _scores(query: str, names: Iterable[str], among: SearchedCollections) -> Mapping[str, float]:

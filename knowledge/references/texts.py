@@ -1,7 +1,6 @@
 """The texts of references: from a draft to the stored text, and the names and passage that find them."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -106,7 +105,7 @@ def passage_of(reference: Reference) -> str:
 
 
 def names_of(reference: Reference, *, base_path: str) -> Iterator[ReferenceName]:
-    """Yield the names a reference is looked up by. A path is found with and without the collection's base path."""
+    """Yield the names a reference is looked up by. A path is found with and without the base paths of its servers."""
     sort = ReferenceName.Sort
     if reference.kind == ReferenceType.API:
         yield from _paths(reference, base_path)
@@ -134,19 +133,6 @@ def program_of(names: Iterable[str]) -> str:
     return program if program.casefold() not in PLAIN_VERBS or [program] in words else ""
 
 
-def base_path_of(paths: Iterable[str]) -> str:
-    """Return the common beginning of all paths, such as `/api/v1`: only segments that name no resource."""
-    parts = [path.split("/")[1:] for path in paths if path.startswith("/")]
-    common: list[str] = []
-    for segments in zip(*parts, strict=False):
-        if len(set(segments)) > 1 or not _BASE.fullmatch(segments[0]):
-            break
-        common.append(segments[0])
-    # Without it, an endpoint that has no more than the common beginning would have no path left.
-    is_whole = any(len(segments) <= len(common) for segments in parts)
-    return "/" + "/".join(common) if common and not is_whole else ""
-
-
 def path_of(reference: Reference | Mapping[str, Any]) -> str:
     """Return the path of an endpoint as its source writes it; nothing where it says none."""
     text = reference if isinstance(reference, Mapping) else text_of(reference)
@@ -154,18 +140,15 @@ def path_of(reference: Reference | Mapping[str, Any]) -> str:
     return str((text["form"] or {}).get("path") or (named.path if named else ""))
 
 
-_BASE = re.compile(r"api|rest|public|v\d+(?:\.\d+)*", re.IGNORECASE)
-
-
 def _paths(reference: Reference, base_path: str) -> Iterator[ReferenceName]:
     request, path = request_in(reference.name), path_of(reference)
     if not path:
         return
     method = (reference.method or (request.method if request else "")).upper()
-    whole, base = path_form(path), path_form(base_path) if base_path else ""
-    forms = {whole: path}
-    if base and base != "/":
-        forms[whole.removeprefix(base) if whole.startswith(f"{base}/") else base + whole] = path
+    whole = path_form(path)
+    bases = [path_form(base) for base in (*(reference.form or {}).get("bases", ()), base_path) if base]
+    bare = next((whole.removeprefix(base) for base in bases if whole.startswith(f"{base}/")), whole)
+    forms = dict.fromkeys((whole, bare, *(f"{base}{bare}" for base in bases if base != "/")), path)
     for form, written in forms.items():
         yield ReferenceName(
             reference=reference,

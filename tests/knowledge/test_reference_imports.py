@@ -144,13 +144,13 @@ def test_each_run_is_kept_with_what_it_did(curator):
     assert (done.source, done.version, done.by, done.added) == ("console", "2.4", curator.user, 1)
 
 
-def test_the_program_and_the_beginning_of_the_paths_are_read_from_the_items(curator):
+def test_the_program_is_read_from_the_items_and_the_beginning_of_paths_is_not_guessed(curator):
     paths = ("GET /api/v1/users", "POST /api/v1/groups")
 
     run(curator, make_draft("helios users list"), *(make_draft(path, kind="api") for path in paths))
 
     shelf = ReferenceCollection.objects.get()
-    assert (shelf.program, shelf.base_path) == ("helios", "/api/v1")
+    assert (shelf.program, shelf.base_path) == ("helios", "")
 
 
 def test_a_base_path_that_is_told_later_holds_for_what_is_there(curator):

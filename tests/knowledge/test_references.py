@@ -94,6 +94,7 @@ def documented(django_db_setup, django_db_blocker):
             collection="helios",
             drafts=[USERS_LIST, USERS_GET, GROUP, LOGIN, GROUPS_CREATE, *ENDPOINTS],
             completeness={"command": "complete", "api": "complete"},
+            base_path="/api/v1",
         )
         return curator
 

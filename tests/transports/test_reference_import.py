@@ -76,7 +76,7 @@ def test_a_source_that_cannot_be_read_whole_removes_nothing(spec):
     report = _import(spec)
 
     assert report["removed"] == 0
-    assert report["passed_over"][0]["says"] == "The reference #/gone leads nowhere; it was left out."
+    assert report["passed_over"][0]["says"] == "The reference #/gone leads nowhere; left out."
 
 
 def test_people_are_told_in_words(spec):

@@ -31,7 +31,8 @@ class Command(OperatorCommand):
         (source,) = sources_of(options)
         generated = generator_for(source, options["kind"]).generate(source)
         if not generated.drafts:
-            raise Invalid(f"{source.name} holds nothing to make references from.")
+            why = generated.problems[0].says if generated.problems else "Give another file, or say --kind."
+            raise Invalid(f"{source.name} holds nothing to make references from.", hint=why)
         written = write_entries(generated.drafts, _moments(generated.drafts, options["out"]), generated.completeness)
         if options["out"]:
             replace_text(options["out"], written)

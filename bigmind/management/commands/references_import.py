@@ -49,7 +49,8 @@ class Command(OperatorCommand):
         generated = generator.generate(source)
         bar.advance()
         if not generated.drafts:
-            raise Invalid(f"{source.name} holds nothing to make references from.", hint="Nothing was changed.")
+            why = generated.problems[0].says if generated.problems else "Nothing was changed."
+            raise Invalid(f"{source.name} holds nothing to make references from.", hint=why)
         place = generator.place(source)
         try:
             report = self._import(actor, source, place, generated, options)
@@ -76,6 +77,7 @@ class Command(OperatorCommand):
             drafts=list(generated.drafts),
             source=source.name,
             version=generated.drafts[0].version,
+            program=options["program"] or None,
             # References from a file that cannot be read today are not gone from their source.
             complete=not options["keep_missing"] and not generated.problems,
             completeness=plain_completeness(generated.completeness),

@@ -47,6 +47,7 @@ class FoundCommand:
     is_group: bool = False
     holds_commands: bool = False
     inherits: bool = False
+    lists_options: bool = False
     completeness: Completeness = Completeness.UNKNOWN
 
     @property
@@ -131,6 +132,7 @@ def _draft(
         is_group=command.is_group,
         holds_commands=command.holds_commands,
         inherits=command.inherits,
+        lists_options=command.lists_options,
         completeness=command.completeness,
     )
     return ReferenceDraft(

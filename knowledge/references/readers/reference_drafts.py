@@ -58,6 +58,7 @@ class CommandForm(ReaderModel):
         holds_commands: Whether it holds further commands, and does something alone: `git stash`.
         completeness: Whether its options and arguments are all that it takes; of a group, whether the commands below it
             are all that it has.
+        lists_options: Whether its options are all there are, whatever is known of its arguments and commands.
         inherits: Whether it also takes the options of the commands that it stands below.
     """
 
@@ -68,14 +69,22 @@ class CommandForm(ReaderModel):
     is_group: bool = False
     holds_commands: bool = False
     inherits: bool = False
+    lists_options: bool = False
     completeness: Completeness = Completeness.UNKNOWN
 
 
 class EndpointForm(ReaderModel):
-    """What a request to one endpoint is made of; `parameters`, `body`, `responses` are JSON with `$ref`s resolved."""
+    """What a request to one endpoint is made of; `parameters`, `body`, `responses` are JSON with `$ref`s resolved.
+
+    Attributes:
+        bases: The base paths of its servers, each of which may be left out or stand before the path.
+        completeness: Whether its parameters and its body are all that it takes.
+    """
 
     method: str
     path: str
+    bases: tuple[str, ...] = ()
+    completeness: Completeness = Completeness.UNKNOWN
     operation_id: str = ""
     deprecated: bool = False
     parameters: tuple[dict[str, Any], ...] = ()

@@ -19,6 +19,20 @@ from knowledge.references.readers.reference_drafts import Generated
 
 STDIN = "-"
 
+SCRIPTS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
+RUN_IT = "Read the program by its own help instead: give its name or path as it is installed, with --kind help."
+_INSTEAD = {
+    "asyncapi": "AsyncAPI describes messages and no requests: write what agents need as guides (--kind curated).",
+    **dict.fromkeys(
+        (".graphql", ".gql", ".graphqls"),
+        "GraphQL has one endpoint and no paths: write its operations as guides (--kind curated).",
+    ),
+    ".py": f"{RUN_IT} Or name its command: --kind click (or argparse) package.module:name.",
+    ".go": RUN_IT,
+    ".rs": RUN_IT,
+}
+"""What to do with a source that no generator reads, by the end of its name or the first word that it says."""
+_ASYNCAPI_SIGN = re.compile(r"""(?m)^\s{0,8}[{]?\s{0,8}["']?asyncapi["']?\s{0,8}:""")
 OPENAPI_SIGN = re.compile(r"""(?m)(?:^\s{0,8}|[{,]\s*)["']?(?:openapi|swagger)["']?\s*:\s*["']?[0-9]""")
 
 
@@ -28,10 +42,12 @@ class Source:
 
     Attributes:
         fetched: What an address answered; generators fetch nothing themselves.
+        program: What people type for the program that it documents; empty where the source itself declares it.
     """
 
     given: str
     fetched: bytes | None = None
+    program: str = ""
 
     @property
     def path(self) -> Path:
@@ -138,9 +154,9 @@ GENERATORS: dict[str, Generator] = {
         ),
         Generator(
             "console",
-            "a console's code, TypeScript or TSX",
+            "a console's code, TypeScript or JavaScript",
             f"{__package__}.console.typescript.generate",
-            lambda source: source.path.suffix.lower() in (".ts", ".tsx", ".mts"),
+            lambda source: source.path.suffix.lower() in SCRIPTS,
         ),
         # What follows runs or imports what the operator names: `auto` never takes it.
         Generator(
@@ -151,7 +167,7 @@ GENERATORS: dict[str, Generator] = {
         ),
         Generator(
             "click",
-            "a click command, `package.module:name`",
+            "a click command or Typer app, `package.module:name`",
             f"{__package__}.python.commands.generate_click",
             takes="module",
         ),
@@ -183,7 +199,10 @@ def generator_for(source: Source, kind: str = "auto") -> Generator:
     kinds = ", ".join(GENERATORS)
     if kind != "auto":
         raise Invalid(f"There is no generator {kind}.", hint=f"There are: {kinds}.")
+    is_asyncapi = _is_readable(source, ".json", ".yaml", ".yml") and _ASYNCAPI_SIGN.search(source.text)
     for generator in GENERATORS.values():
-        if generator.recognises(source):
+        if not is_asyncapi and generator.recognises(source):
             return generator
-    raise Invalid(f"No generator recognises {source.name}.", hint=f"Say which with --kind: {kinds}.")
+    suffix = source.path.suffix.lower()
+    hint = _INSTEAD.get("asyncapi" if is_asyncapi else suffix, f"Say which with --kind: {kinds}.")
+    raise Invalid(f"No generator recognises {source.name}.", hint=hint)

@@ -8,8 +8,8 @@ from enum import StrEnum
 from bigmind.core.limits import CONTENT_BYTES, TITLE_CHARS
 from bigmind.text.hygiene import echo
 from knowledge.argument_types import ReferenceKind
-from knowledge.references.readers.openapi import open_document
-from knowledge.references.readers.openapi.operations import PLACEHOLDER, WEBHOOKS, ApiEndpoint, endpoints_of
+from knowledge.references.readers.openapi import open_source
+from knowledge.references.readers.openapi.operations import NOT_ENDPOINTS, PLACEHOLDER, ApiEndpoint, endpoints_of
 from knowledge.references.readers.openapi.values import listing, mapping, text
 from knowledge.references.readers.reference_drafts import Generated, ReaderModel, ReferenceDraft
 from knowledge.references.readers.registry import Source, generator_for
@@ -38,10 +38,12 @@ def findings_in(source: Source, kind: str = "auto") -> tuple[Generated, list[Dra
     """
     generator = generator_for(source, kind)
     generated = generator.generate(source)
-    # Webhooks in a document are not a mistake.
-    found = [(_warning if each.where == WEBHOOKS else _error)(each.where, each.says) for each in generated.problems]
+    # Webhooks and callbacks in a document are not a mistake.
+    found = [
+        (_warning if each.where in NOT_ENDPOINTS else _error)(each.where, each.says) for each in generated.problems
+    ]
     if generator.kind == "openapi":
-        found += _endpoints(list(endpoints_of(open_document(source.text, source.name))))
+        found += _endpoints(list(endpoints_of(open_source(source))))
     return generated, found
 
 

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from bigmind.core.errors import Invalid
 from knowledge.argument_types import Completeness, ReferenceKind
-from knowledge.references.readers.console.typescript import generate_from_typescript
+from knowledge.references.readers.console.typescript import generate, generate_from_typescript
+from knowledge.references.readers.registry import Source
 
 CONSOLES = Path(__file__).parents[1] / "consoles"
 
@@ -97,14 +99,71 @@ def test_a_very_long_chain_of_calls_is_read():
     options = "".join(f".option('--o{number}')" for number in range(2_000))
 
     made = generate_from_typescript(
-        f"import {{ program }} from 'commander';\nprogram.command('go'){options};\n", "go.ts"
+        f"import {{ program }} from 'commander';\nprogram.command('go'){options};\n", "go.ts", program="trip"
     )
 
-    assert len(made.drafts[0].command.options) == 2_000
+    assert len(made.drafts[1].command.options) == 2_000
 
 
-def test_a_program_that_is_not_named_is_told():
-    made = generate_from_typescript("import { program } from 'commander';\nprogram.command('go <where>');\n", "go.ts")
+def test_a_program_that_nothing_declares_is_asked_for():
+    with pytest.raises(Invalid, match="--program NAME"):
+        generate_from_typescript("import { program } from 'commander';\nprogram.command('go <where>');\n", "go.ts")
 
-    assert [draft.name for draft in made.drafts] == ["go"]
-    assert "what the program is called" in made.problems[0].says
+
+def test_the_package_around_a_file_declares_what_its_program_is_called(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "package.json").write_text('{"name": "@acme/trips", "bin": {"trip": "dist/cli.js"}}')
+    file = tmp_path / "src" / "cli.js"
+    file.write_text("const { program } = require('commander');\nprogram.command('go <where>').action(go);\n")
+
+    made = generate(Source(str(file)))
+
+    assert [draft.name for draft in made.drafts] == ["trip", "trip go"]
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "const tool = require('commander');\ntool",
+        "import tool from 'commander';\ntool",
+        "import * as c from 'commander';\nc.program",
+        "import { program as tool } from 'commander';\ntool",
+        "const c_1 = require('commander');\nc_1.program",
+        "const c_1 = __importDefault(require('commander'));\nc_1.default",
+        "const { Command: Made } = require('commander');\nconst tool = new Made();\ntool",
+        "const { createCommand } = require('commander');\ncreateCommand()",
+        "const yargs = require('yargs/yargs');\nyargs(process.argv)",
+        "require('yargs')",
+        "import cac from 'cac';\nconst tool = cac('trip');\ntool",
+    ],
+)
+def test_a_program_is_known_by_what_its_name_is_bound_to(opening):
+    made = generate_from_typescript(f"{opening}.command('go <where>', 'Go there');\n", "cli.js", program="trip")
+
+    assert {draft.name for draft in made.drafts} == {"trip", "trip go"}
+
+
+def test_what_only_is_called_like_a_program_declares_nothing():
+    source = "import { Command } from 'commander';\nimport { program } from './queue';\nprogram.command('PING');\n"
+
+    with pytest.raises(Invalid, match="--kind help"):
+        generate_from_typescript(source, "cli.ts", program="trip")
+
+
+def test_a_function_that_is_handed_its_command_is_read_where_it_is_called():
+    source = """import yargs from 'yargs';
+    function local(target) { target.command({command: 'go', describe: 'Go', handler}); }
+    export default (argv) => { const tool = yargs(); local(tool); return tool.scriptName('trip').parse(argv); };
+    """
+
+    made = generate_from_typescript(source, "cli.ts")
+
+    assert {draft.name for draft in made.drafts} == {"trip", "trip go"}
+    assert made.completeness == {ReferenceKind.COMMAND: Completeness.COMPLETE}
+
+
+def test_a_command_of_oclif_is_named_by_its_place_and_read_by_its_help():
+    source = "import { Command } from '@oclif/core';\nexport default class Go extends Command { async run() {} }\n"
+
+    with pytest.raises(Invalid, match="--kind help"):
+        generate_from_typescript(source, "go.ts")

@@ -235,9 +235,8 @@ def test_what_leads_nowhere_or_elsewhere_is_left_out_and_told():
     problems = generated_from(document({"/users": {"get": operation}})).problems
 
     assert [problem.says for problem in problems] == [
-        "The reference https://example.com/other.yaml#/x leads out of the document, which is not followed;"
-        " it was left out.",
-        "The reference #/components/parameters/Gone leads nowhere; it was left out.",
+        "The reference https://example.com/other.yaml#/x leads to an address, and nothing is fetched; left out.",
+        "The reference #/components/parameters/Gone leads nowhere; left out.",
     ]
     assert problems[1].where == "#/paths/~1users/get"
 

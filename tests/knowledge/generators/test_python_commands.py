@@ -48,7 +48,7 @@ def by_name(made):
 
 
 def test_a_click_tree_is_walked_to_its_leaves():
-    found = by_name(generate_from_click(shop))
+    found = by_name(generate_from_click(shop, program="shop"))
 
     assert set(found) == {"shop", "shop orders", "shop orders list"}
     assert found["shop orders"].command.is_group
@@ -56,7 +56,7 @@ def test_a_click_tree_is_walked_to_its_leaves():
 
 
 def test_click_options_and_arguments_come_with_what_they_take():
-    command = by_name(generate_from_click(shop))["shop orders list"].command
+    command = by_name(generate_from_click(shop, program="shop"))["shop orders list"].command
 
     assert command.syntax == "shop orders list [OPTIONS] CUSTOMER [DAYS]"
     assert [(each.name, each.required) for each in command.arguments] == [("CUSTOMER", True), ("DAYS", False)]

@@ -19,6 +19,7 @@ from knowledge.references.readers.console.source import (
     parameters_of,
     pattern_of,
     properties_of,
+    required_module,
     string_of,
     text_of,
     unwrap,
@@ -27,8 +28,11 @@ from knowledge.references.readers.help.usage import option_of, read_usage
 from knowledge.references.readers.reference_drafts import Option, ReaderProblem
 
 _LIBRARIES = {"commander": "commander", "@commander-js/extra-typings": "commander", "yargs": "yargs",
-              "yargs/yargs": "yargs", "cac": "cac"}  # fmt: skip
-_ROOTS = re.compile(r"(?i)(?:program|cli|yargs|y|root|app|argv|cmd|command)")
+              "yargs/yargs": "yargs", "yargs/yargs.js": "yargs", "cac": "cac"}  # fmt: skip
+# What a library exports that is the program itself, and what makes a command.
+_PROGRAMS = ("default", "*", "program", "yargs")
+_MAKERS = ("Command", "CAC", "createCommand")
+_OCLIF = ("@oclif/core", "@oclif/command")
 DEEPEST_CALLS = 20
 
 
@@ -66,21 +70,23 @@ class Declarations:
         self.source = source
         self.root = DeclaredCommand()
         self.problems: dict[ReaderProblem, None] = {}
-        self.bound: dict[str, DeclaredCommand] = {}
+        self.bound: dict[str, DeclaredCommand | None] = {}
         self.made: list[DeclaredCommand] = []
         self.seen: dict[int, DeclaredCommand | None] = {}
         self.entered: set[int] = set()
         self.returned: DeclaredCommand | None = None
         self.uncalled: list[Node] = []
         self.depth = 0
-        self.library = next((_LIBRARIES[name] for name in sorted(source.imported) if name in _LIBRARIES), "")
+        self.uses_oclif = not source.modules.isdisjoint(_OCLIF)
+        self.library = next((_LIBRARIES[name] for name in sorted(source.modules) if name in _LIBRARIES), "")
 
     def read(self) -> bool:
         """Read the declarations of a file; return whether there are any."""
         if self.library:
             self._walk(self.source.root)
-            while self.uncalled:
-                self._walk_function(self.uncalled.pop(0), ())
+            # A function that is handed a command may be called by one that is handed none.
+            for function in sorted(self.uncalled, key=lambda each: any(self._given_to(each))):
+                self._walk_uncalled(function)
             self._attach_the_rest()
         return bool(self.root.children or self.root.options)
 
@@ -107,16 +113,37 @@ class Declarations:
         self.entered.add(function.id)
         before, self.depth = dict(self.bound), self.depth + 1
         for number, parameter in enumerate(parameters_of(function)):
-            name = text_of(pattern_of(parameter))
-            self.bound.pop(name, None)
-            if number < len(given) and (command := given[number]) is not None:
-                self.bound[name] = command
+            # None hides what the name stands for outside.
+            self.bound[text_of(pattern_of(parameter))] = given[number] if number < len(given) else None
         body, self.returned = function.child_by_field_name("body"), None
         if body is not None:
             self._walk(body)
         found = self._value(body) if body is not None and body.type != "statement_block" else self.returned
         self.bound, self.depth, self.returned = before, self.depth - 1, None
         return found
+
+    def _walk_uncalled(self, function: Node) -> None:
+        """Go through a function that other files call: what its commands belong to is known there."""
+        if function.id in self.entered:
+            return
+        given = self._given_to(function)
+        if any(given):
+            self._tell(function, "What is declared here belongs to a command that another file hands in.")
+        self._walk_function(function, given)
+
+    def _given_to(self, function: Node) -> list[DeclaredCommand | None]:
+        body = text_of(function)
+        return [self.root if self._is_command(each, body) else None for each in parameters_of(function)]
+
+    def _is_command(self, parameter: Node, body: str) -> bool:
+        """Whether a parameter is a command, by its type, or because commands are declared on it."""
+        annotation = parameter.child_by_field_name("type")
+        of_type = text_of(annotation).lstrip(": ").partition("<")[0] if annotation is not None else ""
+        if self.source.imports.get(of_type.partition(".")[0], ("", ""))[0] in _LIBRARIES:
+            return True
+        return (
+            not of_type and re.search(rf"\b{re.escape(text_of(pattern_of(parameter)))}\s*\.command\(", body) is not None
+        )
 
     def _declare(self, declarator: Node) -> None:
         name, value = declarator.child_by_field_name("name"), declarator.child_by_field_name("value")
@@ -128,10 +155,10 @@ class Declarations:
         """Return the command that an expression stands for."""
         node = unwrap(node)
         if node.type == "identifier":
-            return self.bound.get(text_of(node)) or (self.root if self._is_root(node) else None)
-        if node.type == "member_expression" and re.search(r"\.(?:default|program)$", text_of(node)[-20:]):
+            return self.bound[text_of(node)] if text_of(node) in self.bound else self._imported_program(node)
+        if node.type == "member_expression":
             # As TypeScript compiles an import: `commander_1.default.command(…)`.
-            return self.root
+            return self._imported_program(node)
         if node.type in ("call_expression", "new_expression"):
             # From the inside out: a chain of calls may be longer than Python nests.
             for call in reversed(self._chain(node)):
@@ -151,32 +178,44 @@ class Declarations:
             node = unwrap(owner)
         return calls
 
-    def _is_root(self, name: Node) -> bool:
-        """Whether a name that nothing here gives a value is that of the program, as libraries and people call it."""
-        declared = self.source.lookup(text_of(name), name)
-        is_required = declared is not None and "require(" in text_of(declared.value)[:80]
-        return (declared is None or is_required) and _ROOTS.fullmatch(text_of(name)) is not None
+    def _exported(self, node: Node) -> str:
+        """Return what a name or a member of a module is called in the library that it comes from."""
+        member = node.child_by_field_name("property") if node.type == "member_expression" else None
+        owner = node.child_by_field_name("object") if member is not None else node
+        if owner is None or owner.type != "identifier":
+            return ""
+        module, exported = self.source.imports.get(text_of(owner), ("", ""))
+        if module not in _LIBRARIES:
+            return ""
+        return text_of(member) if member is not None else exported
+
+    def _imported_program(self, node: Node) -> DeclaredCommand | None:
+        """Return the program, if a name is bound to what a library calls so."""
+        return self.root if self._exported(node) in _PROGRAMS else None
 
     def _call(self, node: Node) -> DeclaredCommand | None:
         callee = node.child_by_field_name("function") or node.child_by_field_name("constructor")
         arguments = arguments_of(node)
         if callee is None:
             return None
+        exported = self._exported(callee)
+        if exported in _MAKERS:
+            made = DeclaredCommand(_text(arguments[0]) if arguments else "", node)
+            self.made.append(made)
+            return made
+        if required_module(node) in _LIBRARIES:
+            return self.root
+        if exported in _PROGRAMS or exported == "cac" or (callee.type == "call_expression" and self._value(callee)):
+            if self.library == "cac" and arguments:
+                self.root.name = self.root.name or _text(arguments[0])
+            return self.root
         if callee.type == "member_expression" and node.type == "call_expression":
             owner, member = callee.child_by_field_name("object"), callee.child_by_field_name("property")
             command = self._value(owner) if owner is not None else None
             if command is None or member is None:
                 return None
             return self._apply(command, text_of(member), arguments, node)
-        name = text_of(callee).rpartition(".")[2]
-        if name in ("Command", "CAC", "createCommand"):
-            made = DeclaredCommand(_text(arguments[0]) if arguments else "", node)
-            self.made.append(made)
-            return made
-        if name == "cac" and arguments:
-            self.root.name = self.root.name or _text(arguments[0])
-        if self._is_root(callee) or name == "cac":
-            return self.root
+        name = text_of(callee)
         declared = self.source.lookup(name, node)
         given = [self._value(each) for each in arguments]
         if declared is not None and declared.value.type in FUNCTIONS and (any(given) or not given):

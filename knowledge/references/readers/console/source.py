@@ -82,7 +82,9 @@ class ParsedFile:
         self.root = parse_source(source, "typescript" if name.endswith(".ts") else "tsx", name).root_node
         # One character for each byte, as nodes count.
         self._splits = [found.span() for found in _SPLITS.finditer(source.decode("latin-1"))]
-        self.imported: set[str] = set()
+        self.modules: set[str] = set()
+        self.imports: dict[str, tuple[str, str]] = {}
+        """What each imported name is bound to: its module, and what it is called there (`*` for the module itself)."""
         self.functions: list[Declared] = []
         self._declared: dict[str, list[Declared]] = {}
         self._members: dict[str, list[Declared]] = {}
@@ -155,6 +157,8 @@ class ParsedFile:
         kind = node.type
         if kind == "variable_declarator":
             name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+            if name is not None and value is not None:
+                self._note_required(name, unwrap(value))
             if name is not None and value is not None and name.type == "identifier":
                 self._declare(self._declared, name, unwrap(value), scope, statement)
         elif kind in (
@@ -172,9 +176,9 @@ class ParsedFile:
                 self._declare(self._members, name, unwrap(value) if value else node, scope, node)
         elif kind == "call_expression":
             self._note_set(node)
-            self._note_require(node)
+            self.modules.add(required_module(node))
         elif kind == "import_statement":
-            self._note_import([node.child_by_field_name("source")])
+            self._note_import(node)
         elif kind == "assignment_expression":
             self._note_assignment(node)
         elif kind == "jsx_element":
@@ -194,17 +198,30 @@ class ParsedFile:
         if owner is not None and owner.type == "identifier" and member is not None and text_of(member) == "set":
             self._filled.setdefault(text_of(owner), []).append((arguments[0], unwrap(arguments[1]), call))
 
-    def _note_require(self, call: Node) -> None:
-        callee = call.child_by_field_name("function")
-        if (
-            callee is not None
-            and callee.end_byte - callee.start_byte == len("require")
-            and text_of(callee) == "require"
-        ):
-            self._note_import(arguments_of(call))
+    def _note_import(self, statement: Node) -> None:
+        module = next((string_of(each) for each in nodes_in(statement) if each.type == "string"), "")
+        self.modules.add(module)
+        for node in nodes_in(statement):
+            if node.type == "import_specifier":
+                name, alias = node.child_by_field_name("name"), node.child_by_field_name("alias")
+                if name is not None:
+                    self.imports[text_of(alias or name)] = (module, text_of(name))
+            elif node.type in ("import_clause", "namespace_import", "import_require_clause"):
+                exported = "default" if node.type == "import_clause" else "*"
+                names = [each for each in node.named_children if each.type == "identifier"]
+                self.imports |= {text_of(each): (module, exported) for each in names}
 
-    def _note_import(self, modules: Sequence[Node | None]) -> None:
-        self.imported.update(string_of(each) for each in modules if each is not None and each.type == "string")
+    def _note_required(self, name: Node, value: Node) -> None:
+        """Note what `const { Command } = require("commander")` and `= require("commander").program` bind."""
+        member = value.child_by_field_name("property") if value.type == "member_expression" else None
+        module = required_module(value.child_by_field_name("object") if member is not None else value)
+        if not module:
+            return
+        if name.type == "identifier":
+            self.imports[text_of(name)] = (module, text_of(member) if member is not None else "*")
+        for each in name.named_children if name.type == "object_pattern" else ():
+            key, local = each.child_by_field_name("key") or each, each.child_by_field_name("value") or each
+            self.imports[text_of(local)] = (module, text_of(key))
 
     def _note_assignment(self, node: Node) -> None:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -220,6 +237,18 @@ class ParsedFile:
         where.setdefault(text_of(name), []).append(declared)
         if value.type in FUNCTIONS:
             self.functions.append(declared)
+
+
+def required_module(node: Node | None) -> str:
+    """Return the module that `require("x")` loads, also within what compilers put around it; else nothing."""
+    for _ in range(3):
+        if node is None or (node := unwrap(node)).type != "call_expression":
+            return ""
+        callee, given = node.child_by_field_name("function"), arguments_of(node)
+        if callee is not None and callee.end_byte - callee.start_byte < 10 and text_of(callee) in ("require", "import"):
+            return string_of(given[0]) if given and given[0].type in ("string", "template_string") else ""
+        node = given[0] if len(given) == 1 else None
+    return ""
 
 
 def text_of(node: Node) -> str:

@@ -30,6 +30,8 @@ from knowledge.references.readers.console.source import (
     FUNCTIONS,
     Declared,
     ParsedFile,
+    parameters_of,
+    pattern_of,
     properties_of,
     string_of,
     text_of,
@@ -214,8 +216,9 @@ class Tables(Following):
     def _ways_of(self, table: CommandTable, position: int, place: CommandPoint) -> list[TableBranch]:
         ways: list[tuple[list[str], Value, Node]] = []
         for key, value, entry in self.entries(table, place):
-            if key is None:
+            if key is None and not _spreads_a_parameter(entry):
                 self.note_problem(entry, f"Which words `{text_of(entry)[:60]}` adds cannot be read.")
+            if key is None:
                 continue
             # Two keys of one function are two spellings of one command.
             same = next((way for way in ways if isinstance(value, Code) and way[1] == value), None)
@@ -281,3 +284,14 @@ def _member_of(member: Node) -> tuple[str | None, Value, Node] | None:
     if name is not None and value is not None and value.type == "string":
         return text_of(name), SourceText(string_of(value)), member
     return None
+
+
+def _spreads_a_parameter(entry: Node) -> bool:
+    """Whether an entry spreads what its function is handed, as `{...prev}` of React's state: that declares nothing."""
+    spread = text_of(entry).lstrip(".") if entry.type == "spread_element" else ""
+    above = entry.parent if spread.isidentifier() else None
+    while above is not None:
+        if above.type in FUNCTIONS:
+            return any(text_of(pattern_of(each)) == spread for each in parameters_of(above))
+        above = above.parent
+    return False

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
+from bigmind.core.errors import Invalid
 from knowledge.argument_types import Completeness, ReferenceKind
 from knowledge.references.readers.commands import (
     DocumentedProgram,
@@ -28,7 +29,9 @@ from knowledge.references.readers.console.source import ParsedFile, Root, roots_
 from knowledge.references.readers.console.statement_walk import SECONDS, Walk
 from knowledge.references.readers.help.text import read_help
 from knowledge.references.readers.help.usage import UsageLine, read_usage
+from knowledge.references.readers.program_names import bin_of, require_name
 from knowledge.references.readers.reference_drafts import Example, Generated, Option, ReaderProblem, ReferenceDraft
+from knowledge.references.readers.registry import RUN_IT
 from knowledge.references.readers.registry import Source as GivenSource
 
 MOST_SPELLINGS = 12
@@ -41,21 +44,26 @@ def generate(source: GivenSource) -> Generated:
     Raises:
         Invalid: it cannot be read.
     """
-    return generate_from_typescript(source.text, source.name)
+    declares = bin_of(source.path) if source.fetched is None and source.path.is_file() else ""
+    return generate_from_typescript(source.text, source.name, program=source.program, package=declares)
 
 
-def generate_from_typescript(text: str, name: str, *, program: str = "") -> Generated:
+def generate_from_typescript(text: str, name: str, *, program: str = "", package: str = "") -> Generated:
     """Return the commands of a console.
 
     Args:
         text: Its source, TypeScript or TSX.
         name: The name of its file; stands in every reference's source.
         program: What every command begins with; found in the source when left out.
+        package: What the package around it declares, for a source that declares commands and no name.
     """
     source = ParsedFile(text, name)
     declared = Declarations(source)
     if declared.read():
-        return _generate_from_declarations(declared, program or declared.root.name)
+        return _generate_from_declarations(declared, require_name(program or declared.root.name or package, name))
+    if declared.library or declared.uses_oclif:
+        says = "Its commands are declared in other files, or named by them."
+        raise Invalid(f"{name} declares no whole command. {says}", hint=RUN_IT)
     helps = list(helps_of(source))
     said_program = program or _program_of(helps)
     root, walk = _walk(source, said_program)
@@ -69,7 +77,8 @@ def generate_from_typescript(text: str, name: str, *, program: str = "") -> Gene
     catalogue = _Catalogue(program, root, helps)
     found = list(catalogue.commands(name, source))
     if not found:
-        problems.append(ReaderProblem(where=name, says="No function here takes a line and asks for its words."))
+        says = f"No function here takes a line and asks for its words. {RUN_IT}"
+        problems.append(ReaderProblem(where=name, says=says))
     problems += catalogue.find_unanswered()
     categories = {words[0]: max(words, key=len) for place in root.all() for words in place.spellings[:2] if words}
     drafts = drafts_of(found, DocumentedProgram(program, categories=categories))
@@ -82,9 +91,8 @@ def generate_from_typescript(text: str, name: str, *, program: str = "") -> Gene
 
 def _generate_from_declarations(declared: Declarations, program: str) -> Generated:
     problems = list(declared.problems)
-    if not program:
-        says = "Nothing here says what the program is called: name it, or its commands stand without it."
-        problems.append(ReaderProblem(where=declared.source.name, says=says))
+    if problems:
+        problems.append(ReaderProblem(where=declared.source.name, says=RUN_IT))
     state = Completeness.PARTIAL if declared.problems else Completeness.COMPLETE
     drafts = drafts_of(declared.commands(program), DocumentedProgram(program))
     return Generated(drafts=drafts, problems=tuple(problems), completeness={ReferenceKind.COMMAND: state})

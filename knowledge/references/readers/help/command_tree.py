@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 from bigmind.core.errors import Invalid
@@ -22,6 +23,7 @@ from knowledge.argument_types import Completeness, ReferenceKind
 from knowledge.references.readers.commands import DocumentedProgram, FoundCommand, drafts_of, merge_options
 from knowledge.references.readers.help.text import HelpText, Subcommand, read_help
 from knowledge.references.readers.help.usage import read_usage, usage_lines
+from knowledge.references.readers.program_names import bin_of, require_name
 from knowledge.references.readers.reference_drafts import Generated, Option, ReaderProblem
 from knowledge.references.readers.registry import Source
 
@@ -68,7 +70,10 @@ def generate(source: Source) -> Generated:
     except ValueError as error:
         raise Invalid(f"`{source.given}` is no command line: {error}.") from error
     is_module = words[1:2] == ["-m"] and len(words) > 2
-    return generate_from_help(words, name=words[2] if is_module else "")
+    name = source.program or (words[2] if is_module else "")
+    if not name and len(words) > 1:
+        name = require_name(bin_of(Path(words[-1])), source.given)
+    return generate_from_help(words, name=name)
 
 
 def generate_from_help(command: Sequence[str], *, name: str = "") -> Generated:
@@ -151,6 +156,9 @@ def _visit(
         help_text = _with_fuller_help(walk, name, help_text)
         walk.lists_all = walk.lists_all and help_text.lists_all
         walk.inherits = help_text.options_for_all
+        if not help_text.subcommands and _takes_a_command(help_text.arguments):
+            walk.problems.append(ReaderProblem(where=where, says="Takes a command, and its help lists none."))
+            walk.lists_all = False
     help_text = _with_manual(walk, (name, *words), help_text)
     below = [each for each in help_text.subcommands if each.name not in _NOT_ASKED]
     if below and len(words) >= deepest:
@@ -326,6 +334,7 @@ def _command(
         notes=("**Usage:**\n```\n" + "\n".join(help_text.usages) + "\n```",) if len(help_text.usages) > 1 else (),
         source=" ".join((*whole, "--help")),
         is_group=holds and not alone,
+        lists_options=help_text.lists_options,
         # `npm run <command>` runs what it is given; a program that takes a command has commands that were not read.
         holds_commands=alone or (not holds and not words and _takes_a_command(help_text.arguments)),
         # A help text may keep options back; the commands that it lists are those there are, unless it says otherwise.
@@ -380,10 +389,22 @@ def _looks_like_help(text: str) -> bool:
     return bool(help_text.usages or help_text.options or help_text.subcommands)
 
 
+@cache
+def _without_network() -> tuple[str, ...]:
+    """Return the words that run a program without a network; none where the system does not allow it."""
+    unshare = shutil.which("unshare")
+    words = (unshare, "--user", "--map-current-user", "--net", "--") if unshare else ()
+    try:
+        allowed = subprocess.run([*words, "true"], capture_output=True, timeout=SECONDS_EACH).returncode == 0  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        allowed = False
+    return words if allowed else ()
+
+
 def _output_of(command: Sequence[str], folder: Path) -> str:
     try:
         process = subprocess.Popen(  # noqa: S603 - the operator names the program, and nothing goes through a shell
-            command,
+            [*_without_network(), *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,  # Where many print their help.

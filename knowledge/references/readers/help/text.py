@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import takewhile
 
 from knowledge.references.readers.commands import merge_options
 from knowledge.references.readers.help.usage import UsageLine, is_option_row, option_of, read_usage
@@ -31,6 +32,7 @@ class HelpText:
         lists_all: Whether it does not say of itself that it lists only some of the commands or options.
         fuller: What to type behind the program for a help that lists all, where it says so: `help -a`.
         aliases: Other words for the command that it is about: `i` of `npm install`.
+        lists_options: Whether a library wrote it that lists every option, as its words for `--help` show.
         options_for_all: Whether it says that its options, or those of the fuller help, belong to every command.
     """
 
@@ -45,6 +47,7 @@ class HelpText:
     fuller: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     options_for_all: bool = False
+    lists_options: bool = False
 
 
 def read_help(text: str) -> HelpText:
@@ -60,6 +63,7 @@ def read_help(text: str) -> HelpText:
         lists_all=not (reader.unread or (fuller and not fuller["options"]) or any(map(_ONLY_SOME.search, lines))),
         fuller=tuple(names_fuller.split()),
         options_for_all=any(map(_FOR_ALL.search, lines)),
+        lists_options=any(map(_OF_A_FORMATTER.search, lines)) and not any(map(_ONLY_SOME.search, lines)),
     )
 
 
@@ -89,6 +93,14 @@ _FULLER = re.compile(
     r"|\bUse \"[\w-]+ (?P<options>options)\""
 )
 _FOR_ALL = re.compile(r"\boptions\b.{0,40}\b(?:applies to all|can be passed to any) commands?\b", re.I)
+# How click, argparse and optparse, cobra, clap, commander, and argp and the GNU tools word the option for help itself:
+# they list each option that is declared.
+_OF_A_FORMATTER = re.compile(
+    r"^\W{0,12}(?:-[h?],?\s{1,8})?--help\b.{0,60}?\s(?:show this (?:help )?message and exit\.?|help for [\w./-]+"
+    r"|print help(?: information)?(?: \(see .{0,60}\))?|prints help information|display help for command"
+    r"|give this help list|(?:display|print|output|show) this help(?: message)?(?: and exit)?)\W{0,4}$",
+    re.I,
+)
 _ONLY_SOME = re.compile(
     r"\b(?:some|common|popular) [\w -]{0,40}(?:commands|options)\b[^:]{0,40}(?: are| used)\b"
     r"|\b(?:most(?: commonly)? used|commonly used) (?:\w+ )?(?:commands|options)\b|\bsome of the options\b"
@@ -108,6 +120,8 @@ _TWO_WORDS = re.compile(r"[a-z][\w-]*(?: [a-z][\w-]*){1,2}")
 _ALIASES = re.compile(r"alias(?:es)?:\s*(?P<names>[\w-]+(?:,\s*[\w-]+)*)", re.I)
 _SYNOPSIS = re.compile(r"(?P<program>[a-z][\w.-]*) (?:\[(?=[A-Z-])|<|[A-Z]{2,}\b)")
 _BARE_LIST = re.compile(r"[a-z][\w-]*(,\s+[a-z][\w-]*)*,?", re.I)
+_METAVAR = re.compile(r"[A-Z][A-Z0-9_ .:|-]{0,60}|<.{1,200}>|\[.{1,300}[|].{1,300}\]|\{.{1,200}\}")
+_NOTICE = re.compile(r"[A-Z][a-z]+: |.{0,300}?[a-z]{2}\. [A-Z]|.{0,300}?https?://")
 _STYLING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|.\x08|[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -140,10 +154,14 @@ class _HelpReader:
     unread: bool = False
     text_at: int = 0
     usage_body: int = 0
+    above: tuple[str, int] = ("", 0)
+    in_sentence: bool = False
 
     def take(self, line: str) -> None:
         """Read one line."""
         bare, indent = line.strip(), len(line) - len(line.lstrip())
+        above, self.above = self.above, (bare, indent)
+        self.in_sentence = indent == above[1] and self._is_sentence(above[0])
         if not bare:
             self._pause()
         elif found := _ALIASES.fullmatch(bare):
@@ -216,7 +234,11 @@ class _HelpReader:
         elif self.section is _Section.OPTIONS and bare.startswith("[-") and any(self.usages):
             # npm writes the options of a usage line below a heading of their own.
             self.usages[-1] += f" {bare}"
-        elif is_option_row(bare) and indent and not self._is_text_of_option(indent):
+        elif self.in_sentence and is_option_row(bare):
+            self.above = ("…", indent)
+        elif (
+            is_option_row(bare) and (indent or self.section is _Section.OPTIONS) and not self._is_text_of_option(indent)
+        ):
             self._start(_Section.OPTIONS, bare, indent)
         elif indent and self.row is not None and is_option_row(self.row.term) and indent > self.row.indent:
             self.row.parts.append(bare)
@@ -236,6 +258,11 @@ class _HelpReader:
         elif self.section in (_Section.COMMANDS, _Section.ARGUMENTS):
             self._start(self.section, bare, indent)
 
+    def _is_sentence(self, above: str) -> bool:
+        """Say whether a line is prose that the next one goes on with: of three words, without an end."""
+        is_row = is_option_row(above) or "  " in above or self.section in (_Section.USAGE, _Section.COMMANDS)
+        return not is_row and above[-1:] not in (".", ":", "!", "?", "]", ">") and len(above.split()) > 3
+
     def _is_text_of_option(self, indent: int) -> bool:
         """Say whether a line with a dash goes on about the option above it: it begins where its text does."""
         row = self.row
@@ -252,6 +279,8 @@ class _HelpReader:
 
     def _is_usage(self, bare: str, indent: int) -> bool:
         """Say whether a line below a usage goes on with it, or is another one: prose is neither."""
+        if _NOTICE.match(bare):
+            return False
         if not any(self.usages) or bare.lower().startswith("or: ") or bare.startswith(("[", "<", "{", "(", "-", "|")):
             return True
         if bare.split()[0] == next(filter(None, self.usages)).split()[0]:
@@ -400,4 +429,26 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _plain(line: str) -> str:
-    return _STYLING.sub("", line).rstrip()
+    return _without_frame(_STYLING.sub("", line).rstrip())
+
+
+def _without_frame(line: str) -> str:
+    """Return a line of a box as rich draws it: its title as a heading, and a row with its forms and value together."""
+    bare = line.strip()
+    if bare[:1] in ("╭", "┌") and bare[:1]:
+        title = bare.strip("╭┌─╮┐ ")
+        return f"{title}:" if title else ""
+    if bare[:1] in ("╰", "└") and bare[:1]:
+        return ""
+    if bare[:1] not in ("│", "┃") or not bare:
+        return line
+    inner = bare.strip("│┃").rstrip()
+    cells = re.split(r"\s{2,}", inner.strip())
+    required = cells[0] == "*"
+    cells = cells[required:]
+    if not cells or not is_option_row(cells[0]):
+        return f"  {'  '.join(cells)}  [required]" if required else inner
+    forms = list(takewhile(is_option_row, cells))
+    values = [cell for cell in cells[len(forms) : len(forms) + 1] if _METAVAR.fullmatch(cell)]
+    text = " ".join(cells[len(forms) + len(values) :]) + (" [required]" if required else "")
+    return f"  {', '.join(forms)} {''.join(values)}  {text}"

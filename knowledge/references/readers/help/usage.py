@@ -37,8 +37,8 @@ _KIND_OF_VALUE = re.compile(
     r"|UNIT|PATTERN|PID"
 )
 
-_ROW = re.compile(r"--?[A-Za-z0-9?@#:\[]")
-_FORM = re.compile(r"(?P<name>--?(?:\[no-\])?[A-Za-z0-9?@#:][\w.-]*)(?P<rest>.*)", re.DOTALL)
+_ROW = re.compile(r"--?[A-Za-z0-9?@#:.\[]")
+_FORM = re.compile(r"(?P<name>--?(?:\[no-\])?[A-Za-z0-9?@#:.][\w.-]*)(?P<rest>.*)", re.DOTALL)
 _DEFAULT = re.compile(
     r"[\[(]default(?:s to)?[:=]?\s*(?:is\s+)?(?P<value>\"[^\"]{0,500}\"|[^\])]{0,500})[\])]"
     r"|\bdefault: (?P<bare>[^\s)\]]+)[)\]]?$",
@@ -249,7 +249,9 @@ def _argument_of(token: str) -> Option | None:
     if not re.search(r"\w", inner):
         return None
     # `{on|off}` says what may stand there, and `on|off` which words do.
-    is_choice = ("|" in inner and not inner.startswith("<")) or (inner.startswith("{") and "," not in inner)
+    is_choice = ("|" in inner and not inner.startswith("<")) or (
+        inner.startswith("{") and "," not in inner and "|" in inner
+    )
     return Option(name=inner, values=choices_in(inner), required=not optional and not is_choice)
 
 

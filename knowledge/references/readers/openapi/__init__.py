@@ -1,5 +1,6 @@
 """OpenAPI documents, made into a reference for each endpoint."""
 
+from pathlib import Path
 from typing import Any
 
 from bigmind.core.errors import Invalid
@@ -9,7 +10,6 @@ from knowledge.references.readers.openapi.contents import PARAMETER_PARTS, conte
 from knowledge.references.readers.openapi.json_references import ApiDocument
 from knowledge.references.readers.openapi.names import Groups, aliases_of, keys_of, keywords_of
 from knowledge.references.readers.openapi.operations import (
-    WEBHOOKS,
     ApiEndpoint,
     Body,
     endpoints_of,
@@ -21,7 +21,7 @@ from knowledge.references.readers.openapi.schemas import Outlines, Schemas
 from knowledge.references.readers.openapi.swagger import as_openapi
 from knowledge.references.readers.openapi.values import first_sentence, line, mapping
 from knowledge.references.readers.reference_drafts import EndpointForm, Generated, ReferenceDraft
-from knowledge.references.readers.registry import Source
+from knowledge.references.readers.registry import STDIN, Source, source_bytes
 
 VERSIONS, SWAGGER = ("3.0", "3.1", "3.2"), "2.0"
 TITLE_CHARS, SUMMARY_CHARS = 200, 300
@@ -33,11 +33,17 @@ def generate(source: Source) -> Generated:
     Raises:
         Invalid: it is no such document.
     """
-    return references_of(open_document(source.text, source.name))
+    return references_of(open_source(source))
 
 
-def open_document(text: str, name: str) -> ApiDocument:
-    """Return the OpenAPI document in a text.
+def open_source(source: Source) -> ApiDocument:
+    """Return the OpenAPI document of a source; of a file, with the files that it refers to."""
+    lies = source.fetched is None and source.given != STDIN
+    return open_document(source.text, source.name, path=source.path if lies else None)
+
+
+def open_document(text: str, name: str, path: Path | None = None) -> ApiDocument:
+    """Return the OpenAPI document in a text, which lies at `path`.
 
     Raises:
         Invalid: it is none, or of a version that is not read.
@@ -46,13 +52,15 @@ def open_document(text: str, name: str) -> ApiDocument:
     if not isinstance(raw, dict) or not ("openapi" in raw or "swagger" in raw):
         raise Invalid(f"{name} is no OpenAPI document: it has no field `openapi`.")
     if line(str(raw.get("swagger")), 20) == SWAGGER:
-        return ApiDocument(as_openapi(raw), name)
+        document = ApiDocument(raw, name, path=path, limit=source_bytes())
+        document.raw = as_openapi(document)
+        return document
     version = line(str(raw.get("openapi", raw.get("swagger"))), 20)
     if "openapi" not in raw or not version.startswith(VERSIONS):
         raise Invalid(
             f"{name} is OpenAPI {version}.", hint=f"Versions {', '.join(VERSIONS)} and Swagger {SWAGGER} are read."
         )
-    return ApiDocument(raw, name)
+    return ApiDocument(raw, name, path=path, limit=source_bytes())
 
 
 def references_of(document: ApiDocument) -> Generated:
@@ -64,9 +72,8 @@ def references_of(document: ApiDocument) -> Generated:
     for place, endpoint in enumerate(endpoints):
         related = tuple(keys[other] for other in groups.find_related(place))
         drafts.append(_reference(endpoint, *shared, groups, key=keys[place], related=related, version=version))
-    # Webhooks are no paths: that there are some says nothing about these.
-    unread = any(problem.where != WEBHOOKS for problem in document.problems)
-    state = Completeness.PARTIAL if unread else Completeness.COMPLETE
+    # A schema that cannot be read says nothing about which requests there are.
+    state = Completeness.COMPLETE if document.lists_all else Completeness.PARTIAL
     return Generated(drafts=tuple(drafts), problems=document.problems, completeness={ReferenceKind.API: state})
 
 
@@ -110,6 +117,8 @@ def _form(endpoint: ApiEndpoint, schemas: Schemas, request: Body | None, respons
     return EndpointForm(
         method=endpoint.method,
         path=endpoint.full_path,
+        bases=endpoint.bases,
+        completeness=Completeness.COMPLETE if endpoint.is_whole else Completeness.PARTIAL,
         operation_id=endpoint.operation_id,
         deprecated=endpoint.is_deprecated,
         parameters=tuple(parameters),

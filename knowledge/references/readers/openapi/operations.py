@@ -16,7 +16,8 @@ METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", 
 OPERATIONS = 20_000
 PARAMETERS = 200
 PATH_CHARS = 500
-WEBHOOKS = "#/webhooks"
+NOT_ENDPOINTS = ("#/webhooks", "#/callbacks")
+"""Where a document describes calls that it makes itself."""
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 MEDIA_TYPES = 4
@@ -77,6 +78,23 @@ class ApiEndpoint:
         return f"{base.rstrip('/')}{self.path}"
 
     @property
+    def bases(self) -> tuple[str, ...]:
+        """The base paths of all its servers: a request may stand behind each, and be written without it."""
+        paths = (path_in(_fill_variables(server)).rstrip("/") for server in self.servers)
+        return tuple(dict.fromkeys(path for path in paths if path))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all its parameters and its body could be read."""
+        given = [*listing(self.of_path.get("parameters")), *listing(self.raw.get("parameters"))]
+        given += [self.raw["requestBody"]] if "requestBody" in self.raw else []
+        return (
+            "$ref" not in self.raw
+            and len(given) <= PARAMETERS
+            and all(self.document.resolve(one, self.where) for one in given)
+        )
+
+    @property
     def operation_id(self) -> str:
         """What the document calls it, if anything."""
         return line(self.raw.get("operationId"), 200)
@@ -94,10 +112,15 @@ class ApiEndpoint:
     @cached_property
     def server(self) -> str:
         """The address before its path, with the defaults of its variables; may be empty or only a path."""
+        return _fill_variables(self.servers[0]) if self.servers else ""
+
+    @cached_property
+    def servers(self) -> list[dict[str, Any]]:
+        """The servers of the operation, else of its path, else of the document."""
         for holder in (self.raw, self.of_path, self.document.raw):
             if servers := [mapping(server) for server in listing(holder.get("servers"))]:
-                return _fill_variables(servers[0])
-        return ""
+                return servers
+        return []
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -124,14 +147,14 @@ def endpoints_of(document: ApiDocument) -> Iterator[ApiEndpoint]:
     """Return every operation of a document, and note what is none."""
     paths = document.raw.get("paths")
     if paths is not None and not isinstance(paths, dict):
-        document.note("#/paths", "The paths are not an object; none was read.")
+        document.leave_out("#/paths", "The paths are not an object; none was read.")
     if document.raw.get("webhooks"):
-        document.note(WEBHOOKS, "Webhooks are calls that you receive, not endpoints; they were passed over.")
+        document.note("#/webhooks", "Webhooks are calls that you receive, not endpoints; they were passed over.")
     left = OPERATIONS
     for path, raw in mapping(paths).items():
         for endpoint in _of_path(document, path, raw):
             if left == 0:
-                document.note("#/paths", f"More than {OPERATIONS:,} operations; the rest was left out.")
+                document.leave_out("#/paths", f"More than {OPERATIONS:,} operations; the rest was left out.")
                 return
             left -= 1
             yield endpoint
@@ -142,19 +165,26 @@ def _of_path(document: ApiDocument, path: str, raw: Any) -> Iterator[ApiEndpoint
     if path.startswith("x-"):
         return
     if not path.startswith("/") or len(path) > PATH_CHARS or line(path, PATH_CHARS) != path:
-        document.note(where, f"A path begins with / and is one line of at most {PATH_CHARS} characters; left out.")
+        document.leave_out(where, f"A path begins with / and is one line of at most {PATH_CHARS} characters; left out.")
         return
     if not isinstance(raw, dict):
-        document.note(where, "The path holds no object; it was left out.")
+        document.leave_out(where, "The path holds no object; it was left out.")
         return
-    of_path = {**document.resolve(raw, where), **{key: raw[key] for key in raw if key != "$ref"}}
+    referred = document.resolve(raw, where)
+    if "$ref" in raw and not referred:
+        document.lists_all = False
+    of_path = {**referred, **{key: raw[key] for key in raw if key != "$ref"}}
     methods = {method: of_path[method] for method in METHODS if method in of_path}
     methods |= {name.lower(): other for name, other in mapping(of_path.get("additionalOperations")).items()}
     for method, operation in methods.items():
-        if isinstance(operation, dict) and re.fullmatch(r"[a-z-]{1,20}", method):
-            yield ApiEndpoint(document, method.upper(), path, operation, of_path)
-        else:
-            document.note(f"{where}/{method}", "The operation is no object; it was left out.")
+        if not isinstance(operation, dict) or not re.fullmatch(r"[a-z-]{1,20}", method):
+            document.leave_out(f"{where}/{method}", "The operation is no object; it was left out.")
+            continue
+        read = document.resolve(operation, f"{where}/{method}")
+        if read.get("callbacks"):
+            document.note("#/callbacks", "Callbacks are calls that you receive, not endpoints; they were passed over.")
+        # Of an operation elsewhere that cannot be read, it is known that there is one, and nothing else.
+        yield ApiEndpoint(document, method.upper(), path, read or operation, of_path)
 
 
 def _fill_variables(server: dict[str, Any]) -> str:

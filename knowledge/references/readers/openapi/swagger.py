@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from knowledge.references.readers.openapi.json_references import ApiDocument
 from knowledge.references.readers.openapi.values import listing, mapping, text, texts
 
 JSON = "application/json"
@@ -13,9 +14,10 @@ SCHEMA_WORDS = (
 )
 
 
-def as_openapi(raw: dict[str, Any]) -> dict[str, Any]:
+def as_openapi(document: ApiDocument) -> dict[str, Any]:
     """Return a document as OpenAPI 3.0 has it; `#/definitions/…` stays where it is and is found there."""
-    paths = {path: _path(raw, item) for path, item in mapping(raw.get("paths")).items()}
+    raw = document.raw
+    paths = {path: _path(document, item) for path, item in mapping(raw.get("paths")).items()}
     schemes = {name: _scheme(mapping(one)) for name, one in mapping(raw.get("securityDefinitions")).items()}
     return {
         **raw,
@@ -34,31 +36,35 @@ def _servers(raw: dict[str, Any]) -> list[dict[str, str]]:
     return [{"url": address}] if address else []
 
 
-def _path(raw: dict[str, Any], item: Any) -> Any:
+def _path(document: ApiDocument, item: Any) -> Any:
     if not isinstance(item, dict):
         return item
+    item = document.resolve(item, "#/paths") or item
     shared = listing(item.get("parameters"))
-    methods = {name: _operation(raw, item[name], shared) for name in METHODS if isinstance(item.get(name), dict)}
-    return {**item, "parameters": [one for one in map(_parameter, shared) if one], **methods}
+    methods = {
+        name: _operation(document, document.resolve(item[name], f"#/paths ({name})") or item[name], shared)
+        for name in METHODS
+        if isinstance(item.get(name), dict)
+    }
+    return {**item, "parameters": _parameters(document, shared), **methods}
 
 
-def _operation(raw: dict[str, Any], operation: dict[str, Any], shared: list[Any]) -> dict[str, Any]:
-    given = [_follow(raw, one) for one in (*shared, *listing(operation.get("parameters")))]
+def _operation(document: ApiDocument, operation: dict[str, Any], shared: list[Any]) -> dict[str, Any]:
+    raw = document.raw
+    given = [document.resolve(one, "#/parameters") for one in (*shared, *listing(operation.get("parameters")))]
     takes = texts(operation.get("consumes", raw.get("consumes"))) or [JSON]
     gives = texts(operation.get("produces", raw.get("produces"))) or [JSON]
-    own = [one for one in map(_parameter, listing(operation.get("parameters"))) if one]
-    own = [one for one in own if _follow(raw, one).get("in") not in {"body", "formData"}]
+    own = _parameters(document, listing(operation.get("parameters")))
     answers = {status: _answer(raw, one, gives) for status, one in mapping(operation.get("responses")).items()}
     converted = {**operation, "parameters": own, "responses": answers}
     body = _body(given, takes)
     return {**converted, "requestBody": body} if body else converted
 
 
-def _follow(raw: dict[str, Any], parameter: Any) -> dict[str, Any]:
-    """Follow the reference of a parameter: what is a body is not seen without."""
-    pointer = mapping(parameter).get("$ref")
-    name = pointer.removeprefix("#/parameters/") if isinstance(pointer, str) else ""
-    return mapping(mapping(raw.get("parameters")).get(name)) if name else mapping(parameter)
+def _parameters(document: ApiDocument, given: list[Any]) -> list[Any]:
+    """Return parameters with their references followed: some are bodies, and have the type beside the name."""
+    followed = [document.resolve(one, "#/parameters") or one for one in given]
+    return [converted for one in followed if (converted := _parameter(one))]
 
 
 def _parameter(parameter: Any) -> Any:

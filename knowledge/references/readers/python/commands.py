@@ -6,17 +6,19 @@ The module named is imported, which runs its code: only an operator names one, o
 import argparse
 import importlib
 import inspect
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
 from typing import Any
 
-import click
 from django.core.management import get_commands, load_command_class
 from django.core.management.base import BaseCommand
 
 from bigmind.core.errors import Invalid
 from knowledge.argument_types import Completeness, ReferenceKind
 from knowledge.references.readers.commands import DocumentedProgram, FoundCommand, drafts_of, first_sentence
+from knowledge.references.readers.program_names import require_name, script_of
 from knowledge.references.readers.reference_drafts import Example, Generated, Option, ReaderProblem
 from knowledge.references.readers.registry import Source
 
@@ -46,21 +48,33 @@ def import_object(path: str) -> Any:
 
 def generate_click(source: Source) -> Generated:
     """Make the references of a click command, named as `package.module:name`."""
-    return generate_from_click(import_object(source.given), source=source.given)
+    program = source.program or script_of(source.given)
+    return generate_from_click(import_object(source.given), source=source.given, program=program)
 
 
 def generate_argparse(source: Source) -> Generated:
     """Make the references of an argparse parser, named as `package.module:name`."""
-    return generate_from_argparse(import_object(source.given), source=source.given)
+    program = source.program or script_of(source.given)
+    return generate_from_argparse(import_object(source.given), source=source.given, program=program)
 
 
-def generate_from_click(command: click.Command, *, source: str = "") -> Generated:
-    """Walk a click command and return what it and its subcommands take."""
-    if not isinstance(command, click.Command):
+def generate_from_click(command: Any, *, source: str = "", program: str = "") -> Generated:
+    """Walk a click command, or a Typer app, and return what it and its subcommands take.
+
+    Raises:
+        Invalid: it is neither, or nothing says what people type for it: its function's name does not.
+    """
+    if type(command).__name__ == "Typer" and (typer := sys.modules.get("typer.main")) is not None:
+        program = program or (command.info.name if isinstance(command.info.name, str) else "")
+        command = typer.get_command(command)
+    # Typer brings a click of its own, so no class says what a command is.
+    if not hasattr(command, "context_class"):
         raise Invalid("That is no click command.", hint="Name the decorated function: `package.cli:main`.")
-    program = command.name or "command"
+    function = getattr(command.callback, "__name__", "").lower().replace("_", "-")
+    given = command.name if command.name and not function.startswith(command.name) else ""
+    program = require_name(program or given, source)
     problems: list[ReaderProblem] = []
-    found = list(_click_tree(click.Context(command, info_name=program), (program,), source, problems))
+    found = list(_click_tree(command.context_class(command, info_name=program), (program,), source, problems))
     return Generated(
         drafts=drafts_of(found, DocumentedProgram(program)),
         problems=tuple(problems),
@@ -68,8 +82,13 @@ def generate_from_click(command: click.Command, *, source: str = "") -> Generate
     )
 
 
-def generate_from_argparse(parser: Any, *, source: str = "") -> Generated:
-    """Walk an argparse parser, or what a function without arguments returns, and return what it takes."""
+def generate_from_argparse(parser: Any, *, source: str = "", program: str = "") -> Generated:
+    """Walk an argparse parser, or what a function without arguments returns, and return what it takes.
+
+    Raises:
+        Invalid: it is none, or nothing says what people type for it: a parser without `prog` has the name of the
+            program that runs.
+    """
     if callable(parser) and not isinstance(parser, argparse.ArgumentParser):
         try:
             parser = parser()
@@ -77,7 +96,8 @@ def generate_from_argparse(parser: Any, *, source: str = "") -> Generated:
             raise Invalid(f"That function failed: {type(error).__name__}: {error}.") from error
     if not isinstance(parser, argparse.ArgumentParser):
         raise Invalid("That is no argparse parser.", hint="Name a parser, or a function that returns one.")
-    program = parser.prog.split()[0]
+    given = parser.prog.split()[0] if parser.prog != argparse.ArgumentParser().prog else ""
+    program = require_name(program or given, source)
     found = list(_argparse_tree(parser, (program,), "", source, ()))
     return Generated(drafts=drafts_of(found, DocumentedProgram(program)), completeness=_whole([]))
 
@@ -115,21 +135,21 @@ def _whole(problems: Sequence[ReaderProblem]) -> dict[ReferenceKind, Completenes
 
 
 def _click_tree(
-    context: click.Context, words: tuple[str, ...], source: str, problems: list[ReaderProblem]
+    context: Any, words: tuple[str, ...], source: str, problems: list[ReaderProblem]
 ) -> Iterator[FoundCommand]:
     command = context.command
     if command.hidden:
         return
     members = _click_members(context, problems)
     description = inspect.cleandoc(command.help or "").partition("\f")[0].strip()
-    options = [_click_option(each) for each in command.params if isinstance(each, click.Option) and not each.hidden]
+    options = [_click_option(each) for each in command.params if each.param_type_name == "option" and not each.hidden]
     yield FoundCommand(
         words,
         summary=command.short_help or first_sentence(description),
         description=description,
         syntax=" ".join((*words, *command.collect_usage_pieces(context))),
         options=tuple(options),
-        arguments=tuple(_click_argument(each) for each in command.params if isinstance(each, click.Argument)),
+        arguments=tuple(_click_argument(each) for each in command.params if each.param_type_name == "argument"),
         notes=("**Deprecated.**",) if command.deprecated else (),
         source=source,
         is_group=bool(members),
@@ -139,13 +159,13 @@ def _click_tree(
         problems.append(ReaderProblem(where=" ".join(words), says="Commands this deep are not read."))
         return
     for name, member in members.items():
-        below = click.Context(member, info_name=name, parent=context)
+        below = member.context_class(member, info_name=name, parent=context)
         yield from _click_tree(below, (*words, name), source, problems)
 
 
-def _click_members(context: click.Context, problems: list[ReaderProblem]) -> dict[str, click.Command]:
+def _click_members(context: Any, problems: list[ReaderProblem]) -> dict[str, Any]:
     group = context.command
-    if not isinstance(group, click.Group):
+    if not hasattr(group, "list_commands"):
         return {}
     members = {}
     for name in group.list_commands(context):
@@ -159,7 +179,7 @@ def _click_members(context: click.Context, problems: list[ReaderProblem]) -> dic
     return members
 
 
-def _click_option(option: click.Option) -> Option:
+def _click_option(option: Any) -> Option:
     forms = sorted([*option.opts, *option.secondary_opts], key=len)
     name = max(option.opts, key=len)
     is_switch = option.is_flag or option.count
@@ -174,7 +194,7 @@ def _click_option(option: click.Option) -> Option:
     )
 
 
-def _click_argument(argument: click.Argument) -> Option:
+def _click_argument(argument: Any) -> Option:
     name = argument.metavar or (argument.name or "").upper()
     many = "..." if argument.nargs != 1 else ""
     return Option(name=f"{name}{many}", values=_click_choices(argument.type), required=argument.required)
@@ -182,10 +202,9 @@ def _click_argument(argument: click.Argument) -> Option:
 
 def _click_choices(kind: Any) -> tuple[str, ...]:
     """Return the values that a choice takes; none where it takes others as well, as celery's log levels do."""
-    if not isinstance(kind, click.Choice) or type(kind).convert is not click.Choice.convert:
+    if not hasattr(kind, "choices") or not type(kind).convert.__qualname__.endswith("Choice.convert"):
         return ()
-    choices = [str(choice) for choice in kind.choices]
-    return tuple(dict.fromkeys(choices if kind.case_sensitive else (*choices, *map(str.lower, choices))))
+    return tuple(str(choice.value if isinstance(choice, Enum) else choice) for choice in kind.choices)
 
 
 def _argparse_tree(
