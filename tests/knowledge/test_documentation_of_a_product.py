@@ -159,7 +159,7 @@ def test_every_command_and_endpoint_is_found_by_its_name_and_nothing_of_its_exam
         assert found.found, line
         assert (found.reference.key, found.reference.name) == (f"cmd-{system}-{things}-{verb}", line)
     for system, things, verb in product(SYSTEMS, THINGS, METHODS):
-        path = f"/{system}/{things}" + ("/17" if verb in TAKES_ONE else "")
+        path = f"/api/v1/{system}/{things}" + ("/17" if verb in TAKES_ONE else "")
 
         assert get_api_endpoint(actor, path=path, method=METHODS[verb]).reference.key == f"api-{system}-{things}-{verb}"
 
