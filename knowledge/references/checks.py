@@ -25,7 +25,7 @@ from knowledge.references.lookup import (
     nearest_references,
     select_collections,
 )
-from knowledge.references.request_checks import TypedRequest, check_request, typed_request
+from knowledge.references.request_checks import TypedRequest, check_request, read_request
 from knowledge.search.nearest_names import nearest
 from knowledge.search.typed_names import commands_typed, request_in, words_typed
 
@@ -80,7 +80,7 @@ def check_command(actor: Actor, *, command: CheckedText, collection: CollectionN
     lacks an argument, with the nearest valid forms; `cannot_tell` if the documentation may be incomplete.
     """
     among = select_collections(collection)
-    typed = typed_request(command)
+    typed = read_request(command)
     checked = _of_request(command, typed, among) if typed else _of_lines(command, among)
     if typed and checked.reference is None and not request_in(command):
         # A call of curl to an address that nothing documents is a command like any other.

@@ -44,7 +44,7 @@ class RequestProblems:
     missing: tuple[str, ...] = ()
 
 
-def typed_request(text: str) -> TypedRequest | None:
+def read_request(text: str) -> TypedRequest | None:
     """Return a text as a request: `GET /users?active=true`, the head of an HTTP message, or a call of curl."""
     first, *others = text.strip().strip("`").splitlines() or [""]
     request = request_in(first.partition(" HTTP/")[0])
@@ -135,14 +135,14 @@ def _wrong_value(name: str, value: str, schema: Mapping[str, Any]) -> Iterator[s
         return
     if _STANDS_FOR.search(value):
         return
-    kind, allowed = schema.get("type"), [_written(one) for one in schema.get("enum", ())]
+    kind, allowed = schema.get("type"), [_text_of(one) for one in schema.get("enum", ())]
     if allowed and value not in allowed and len(allowed) < MOST_VALUES:
         yield f"{echo_code(name)} takes one of: {', '.join(map(echo_code, allowed))}; not {echo_code(value)}."
     elif isinstance(kind, str) and (pattern := _TYPES.get(kind)) and not pattern.fullmatch(value):
         yield f"{echo_code(name)} takes {'an' if kind == 'integer' else 'a'} {kind}; not {echo_code(value)}."
 
 
-def _written(value: object) -> str:
+def _text_of(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

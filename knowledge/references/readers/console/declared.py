@@ -16,10 +16,10 @@ from knowledge.references.readers.console.source import (
     FUNCTIONS,
     ParsedFile,
     arguments_of,
+    module_of_require,
     parameters_of,
     pattern_of,
     properties_of,
-    required_module,
     string_of,
     text_of,
     unwrap,
@@ -85,7 +85,7 @@ class Declarations:
         if self.library:
             self._walk(self.source.root)
             # A function that is handed a command may be called by one that is handed none.
-            for function in sorted(self.uncalled, key=lambda each: any(self._given_to(each))):
+            for function in sorted(self.uncalled, key=lambda each: any(self._commands_for(each))):
                 self._walk_uncalled(function)
             self._attach_the_rest()
         return bool(self.root.children or self.root.options)
@@ -126,12 +126,12 @@ class Declarations:
         """Go through a function that other files call: what its commands belong to is known there."""
         if function.id in self.entered:
             return
-        given = self._given_to(function)
+        given = self._commands_for(function)
         if any(given):
             self._tell(function, "What is declared here belongs to a command that another file hands in.")
         self._walk_function(function, given)
 
-    def _given_to(self, function: Node) -> list[DeclaredCommand | None]:
+    def _commands_for(self, function: Node) -> list[DeclaredCommand | None]:
         body = text_of(function)
         return [self.root if self._is_command(each, body) else None for each in parameters_of(function)]
 
@@ -155,10 +155,10 @@ class Declarations:
         """Return the command that an expression stands for."""
         node = unwrap(node)
         if node.type == "identifier":
-            return self.bound[text_of(node)] if text_of(node) in self.bound else self._imported_program(node)
+            return self.bound[text_of(node)] if text_of(node) in self.bound else self._program_of_import(node)
         if node.type == "member_expression":
             # As TypeScript compiles an import: `commander_1.default.command(…)`.
-            return self._imported_program(node)
+            return self._program_of_import(node)
         if node.type in ("call_expression", "new_expression"):
             # From the inside out: a chain of calls may be longer than Python nests.
             for call in reversed(self._chain(node)):
@@ -178,7 +178,7 @@ class Declarations:
             node = unwrap(owner)
         return calls
 
-    def _exported(self, node: Node) -> str:
+    def _library_name(self, node: Node) -> str:
         """Return what a name or a member of a module is called in the library that it comes from."""
         member = node.child_by_field_name("property") if node.type == "member_expression" else None
         owner = node.child_by_field_name("object") if member is not None else node
@@ -189,21 +189,21 @@ class Declarations:
             return ""
         return text_of(member) if member is not None else exported
 
-    def _imported_program(self, node: Node) -> DeclaredCommand | None:
+    def _program_of_import(self, node: Node) -> DeclaredCommand | None:
         """Return the program, if a name is bound to what a library calls so."""
-        return self.root if self._exported(node) in _PROGRAMS else None
+        return self.root if self._library_name(node) in _PROGRAMS else None
 
     def _call(self, node: Node) -> DeclaredCommand | None:
         callee = node.child_by_field_name("function") or node.child_by_field_name("constructor")
         arguments = arguments_of(node)
         if callee is None:
             return None
-        exported = self._exported(callee)
+        exported = self._library_name(callee)
         if exported in _MAKERS:
             made = DeclaredCommand(_text(arguments[0]) if arguments else "", node)
             self.made.append(made)
             return made
-        if required_module(node) in _LIBRARIES:
+        if module_of_require(node) in _LIBRARIES:
             return self.root
         if exported in _PROGRAMS or exported == "cac" or (callee.type == "call_expression" and self._value(callee)):
             if self.library == "cac" and arguments:

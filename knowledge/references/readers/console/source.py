@@ -176,7 +176,7 @@ class ParsedFile:
                 self._declare(self._members, name, unwrap(value) if value else node, scope, node)
         elif kind == "call_expression":
             self._note_set(node)
-            self.modules.add(required_module(node))
+            self.modules.add(module_of_require(node))
         elif kind == "import_statement":
             self._note_import(node)
         elif kind == "assignment_expression":
@@ -214,7 +214,7 @@ class ParsedFile:
     def _note_required(self, name: Node, value: Node) -> None:
         """Note what `const { Command } = require("commander")` and `= require("commander").program` bind."""
         member = value.child_by_field_name("property") if value.type == "member_expression" else None
-        module = required_module(value.child_by_field_name("object") if member is not None else value)
+        module = module_of_require(value.child_by_field_name("object") if member is not None else value)
         if not module:
             return
         if name.type == "identifier":
@@ -239,7 +239,7 @@ class ParsedFile:
             self.functions.append(declared)
 
 
-def required_module(node: Node | None) -> str:
+def module_of_require(node: Node | None) -> str:
     """Return the module that `require("x")` loads, also within what compilers put around it; else nothing."""
     for _ in range(3):
         if node is None or (node := unwrap(node)).type != "call_expression":
