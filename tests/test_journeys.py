@@ -43,8 +43,8 @@ BUDGETS = {
     "memory_recall": Cost(79, 3_300, 12),
     "memory_semantic_search": Cost(75, 1_800, 12),
     "kb_search": Cost(64, 800, 8),
-    "a curator opens a proposal": Cost(72, 1_400, 12),
-    "a curator approves": Cost(75, 990, 24),
+    "a curator opens a proposal": Cost(71, 1_250, 12),
+    "a curator approves": Cost(74, 975, 24),
     "sign-in": Cost(27, 175, 19),
 }
 """What a journey may run. Many are what is run today, until the goals in `docs/architecture.md` are reached."""

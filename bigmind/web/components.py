@@ -23,6 +23,7 @@ from bigmind.core.translation import _, ngettext, write_number
 from bigmind.database.pagination import Page
 from bigmind.network.addresses import linkable
 from bigmind.observability.logging import current_request_id
+from bigmind.web.form_rendering import field_notes, form_field
 from bigmind.web.words import word_of
 
 register = template.Library()
@@ -59,6 +60,8 @@ register.filter("linkable", linkable)
 register.filter("counted", write_number)
 register.filter("worded", word_of)
 register.filter("said", in_language)
+register.simple_tag(form_field)
+register.simple_tag(field_notes)
 
 
 @register.simple_block_tag
@@ -106,6 +109,15 @@ def constant(name: str) -> SafeString:
 @lru_cache(64)
 def _render_constant(name: str, _language: str | None, _prefix: str) -> SafeString:
     return render_to_string(name)
+
+
+@register.simple_tag
+def navigation_link(link: Any) -> SafeString:
+    """Draw one line of the navigation: its symbol, its label, and what is new there."""
+    current = format_html(' aria-current="{}"', link.current) if link.current else ""
+    note = format_html(" <small>{}</small>", link.note) if link.note else ""
+    symbol = icon(link.icon) if link.icon else ""
+    return format_html('<a href="{}"{}>{}{}{}</a>', link.url, current, symbol, link.label, note)
 
 
 def show_kinds_as(symbols: Mapping[str, str]) -> None:

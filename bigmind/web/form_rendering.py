@@ -3,9 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from django.forms import BoundField
 from django.forms.renderers import DjangoTemplates
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
+
+from bigmind.core.translation import _
 
 Widget = Mapping[str, Any]
 
@@ -19,6 +22,33 @@ class FormRenderer(DjangoTemplates):
         if write is None:
             return super().render(template_name, context, request)
         return mark_safe(write(context["widget"]))  # noqa: S308 - each part has been escaped
+
+
+def form_field(field: BoundField) -> SafeString:
+    """Write one field of a form: its label, what it is for, what is wrong with it, and its widget."""
+    label, notes, widget = conditional_escape(field.label), field_notes(field), str(field)
+    kind = field.widget_type
+    if field.use_fieldset:
+        described = f' aria-describedby="{field.aria_describedby}"' if field.aria_describedby else ""
+        html = f"<fieldset{described}><legend>{label}</legend>{notes}{widget}</fieldset>"
+    elif kind == "checkbox":
+        html = f'<label for="{field.id_for_label}">{widget} {label}</label>{notes}'
+    else:
+        optional = "" if field.field.required else f" <small>{_('optional')}</small>"
+        html = f'<label for="{field.id_for_label}">{label}{optional}</label>{notes}{widget}'
+    shown_as = ' data-kind="checkbox"' if kind == "checkbox" else ""
+    return mark_safe(f'<div class="field"{shown_as}>{html}</div>')  # noqa: S308 - each part has been escaped
+
+
+def field_notes(field: BoundField) -> SafeString:
+    """Write what a field is for, and what is wrong with it."""
+    html = ""
+    if field.help_text:
+        html = f'<p class="hint" id="{field.auto_id}_helptext">{conditional_escape(field.help_text)}</p>'
+    if field.errors:
+        errors = "".join([f"<li>{conditional_escape(error)}</li>" for error in field.errors])
+        html += f'<ul class="errors" id="{field.auto_id}_error">{errors}</ul>'
+    return mark_safe(html)  # noqa: S308 - each part has been escaped
 
 
 def _attributes(widget: Widget) -> str:

@@ -190,6 +190,18 @@ class QueueFilters:
         return self.reader_of(actor), *named, (self.why, self.risk, self.order)
 
 
+def read_page(actor: Actor, *, offset: int, limit: int, why: str | None = None, **filters: Any) -> Page[QueueItem]:
+    """Return what `list_queue` does, without the cursor, for which the statement would be compiled each time."""
+    actor.require("curate")
+    chosen = QueueFilters(why or NOW, **filters)
+    with rls_bypass():  # As in `list_queue`.
+        if chosen.is_usual:
+            [(total,)] = _TOTAL(*chosen.values(actor)[1:]) or [(0,)]
+        else:
+            total = chosen.select(None).count()
+    return Page(_read_rows(actor, chosen, offset, limit), total, limit, offset)
+
+
 def read_around(actor: Actor, entry: CompanyEntry, *, limit: int, **filters: Any) -> tuple[int, Page[QueueItem]]:
     """Return how many entries precede one in the filtered queue, and its page of the queue, with one more on each side.
 
@@ -255,8 +267,13 @@ def _usual_numbers(
     return _numbers(_usual(reader, category, proposer, project, form), reader)[at : at + limit[0]]
 
 
+def _usual_total(category: str, proposer: str, project: str, form: tuple[Any, ...]) -> "QuerySet[Any, Any]":
+    entries = _usual(None, category, proposer, project, form).select(None).select_related(None).order_by()
+    return entries.values(of=Value(1)).annotate(number=Count("pk")).values_list("number")
+
+
 # What the SQL depends on comes in a tuple, which `FixedQuery` takes as part of the form; other values are parameters.
-_ROWS, _NUMBERS = FixedQuery(_usual_rows), FixedQuery(_usual_numbers)
+_ROWS, _NUMBERS, _TOTAL = FixedQuery(_usual_rows), FixedQuery(_usual_numbers), FixedQuery(_usual_total)
 
 
 def _place_in(filters: QueueFilters, actor: Actor, entry_id: int) -> tuple[int, int]:

@@ -10,9 +10,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import actor_of
 from bigmind.core.translation import _
-from bigmind.web.pages import own_page
+from bigmind.web.pages import offset_in, own_page
 from curation.proposals.claims import claim_entry, release_entry
-from curation.proposals.queue import list_queue
+from curation.proposals.queue import read_page
 
 from .queue_page import entry_screen, queue_screen
 from .queue_queries import ROWS, QueueQuestion, address_of, next_after
@@ -24,7 +24,8 @@ def queue(request: HttpRequest) -> HttpResponse:
     """List the queue, the most important first."""
     actor, question = actor_of(request), QueueQuestion(request)
     actor.require("curate")
-    page = question.answer(list_queue, actor, limit=ROWS)
+    offset = offset_in(request)
+    page = question.attempt(lambda _: read_page(actor, offset=offset, limit=ROWS, **question.filters()))
     first = address_of(page.items[0].entry.pk, request) if page and page.items else ""
     return queue_screen(request, question, page, next=first)
 
