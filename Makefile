@@ -22,7 +22,7 @@ TYPESCRIPT_CLIENT := tests/transports/typescript/node_modules/.package-lock.json
 # What starts browsers, servers or other programs, or tries everything with every operation, page, pattern or model.
 SLOW_FOLDERS := $(addprefix tests/,browser embedded growing backup torture)
 SLOW_TESTS := $(foreach name,mcp_* oauth* *hostile floods fuzzing commands deployment before_keys health tracing web \
-	first_conversation *_flows second_wall routes isolation* parity admin own_documentation reference_import paging \
+	first_conversation *_flows second_wall routes isolation* parity admin reference_import paging \
 	agent_mistakes page_defences use_tool secrets api_examples two_worlds private_rows languages help metrics \
 	echoed_names api_pages pooled_connections,'*/transports/test_$(name).py') $(foreach name,sso* linear_time \
 	search_at_scale help_checks help_trees *hostile* seed_commands abstention minilm clients binding hooks_program \

@@ -10,15 +10,11 @@ import httpx
 
 from bigmind.core.errors import Invalid
 from bigmind.management.base import Argument, argument
-from bigmind.management.own_documentation import OWN
 from bigmind.network.addresses import AddressRefused, fetch
 from knowledge.references.readers.registry import GENERATORS, Source, source_bytes
 
 SECONDS = 60
 HINT = "Save it as a file, and give that."
-
-# BigMind's own documentation is read from the transports, which knowledge must not import; so its row is added here.
-GENERATORS[OWN.kind] = OWN
 
 
 def fetch_document(url: str) -> bytes:

@@ -13,14 +13,12 @@ from accounts.connecting.clients import find_clients
 from accounts.connecting.config_locations import CLIENTS
 from accounts.models import Agent
 from accounts.people.sharing import SUGGESTED, default_sections, sharing_of
-from bigmind.core.errors import Conflict
 from bigmind.core.translation import _, format_lazy, gettext_lazy
 from bigmind.environment.profile_sections import ProfileSection
 from bigmind.web.forms import OperationForm
 from bigmind.web.pages import own_page, tell
-from curation.services.sample_content import add_samples, has_samples, remove_samples
 from knowledge.models import Fact, Session
-from knowledge.people.first_steps import SAMPLES, change_name, close_first_steps, first_steps_of, share_nothing
+from knowledge.people.first_steps import change_name, close_first_steps, first_steps_of, share_nothing
 from knowledge.people.people_index import change_sharing
 
 from .profile import SECTIONS, card_of_form, in_words
@@ -28,8 +26,6 @@ from .profile import SECTIONS, card_of_form, in_words
 FIRST_WORDS = gettext_lazy(
     "Remember that I prefer small pull requests, under 300 lines. Then tell me what you know about me, and where from."
 )
-
-SAMPLE_BUTTONS = (ADD_SAMPLES, REMOVE_SAMPLES) = ("add-samples", "remove-samples")
 
 
 class NameForm(OperationForm):
@@ -74,8 +70,6 @@ def welcome(request: HttpRequest) -> HttpResponse:
         share_nothing(actor)
         tell(request, _("Nothing is shared. You can change it at any time, on your page."))
         return redirect("welcome")
-    if sent in SAMPLE_BUTTONS:
-        return _do_with_samples(request, actor, sent)
     if sent == "close":
         close_first_steps(actor)
         return redirect("home")
@@ -86,23 +80,9 @@ def welcome(request: HttpRequest) -> HttpResponse:
         "consent": consent,
         "card": card_of_form(actor, consent),
         "shown_anyway": in_words(default_sections()),
-        "has_samples": has_samples(actor.user),
         **_connection(actor),
     }
     return render(request, "accounts/welcome.html", context, status=422 if refused else 200)
-
-
-def _do_with_samples(request: HttpRequest, actor: Actor, sent: str) -> HttpResponse:
-    try:
-        add_samples(actor) if sent == ADD_SAMPLES else remove_samples(actor)
-    except Conflict as refusal:
-        tell(request, str(refusal))
-        return redirect("welcome")
-    if sent == ADD_SAMPLES:
-        tell(request, _("Sample content was added. All of it says “Sample”, and one click removes it."))
-        return redirect("memory")
-    tell(request, _("The sample content is gone."))
-    return redirect("welcome")
 
 
 def _connection(actor: Actor) -> dict[str, Any]:
@@ -111,9 +91,9 @@ def _connection(actor: Actor) -> dict[str, Any]:
     return {
         "detected": detected,
         "others": [client for client in CLIENTS if client not in detected],
-        "agent": Agent.objects.filter(user=actor.user).exclude(client_name=SAMPLES).order_by("-last_seen").first(),
-        "session": Session.objects.filter(user=actor.user).exclude(project=SAMPLES).order_by("-started_at").first(),
-        "memory": Fact.objects.filter(user=actor.user).exclude(project=SAMPLES).order_by("-pk").first(),
+        "agent": Agent.objects.filter(user=actor.user).order_by("-last_seen").first(),
+        "session": Session.objects.filter(user=actor.user).order_by("-started_at").first(),
+        "memory": Fact.objects.filter(user=actor.user).order_by("-pk").first(),
         "first_words": FIRST_WORDS,
     }
 

@@ -1,21 +1,21 @@
 """App maps as a folder of YAML files, in and out, without loss."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from django.db import transaction
 from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from bigmind.core.export_section import ExportSection
-from bigmind.text.hygiene import check_content, fold_name
-from knowledge.app_maps.argument_types import AmbiguousChoice, AppMap
+from bigmind.text.hygiene import check_content
+from knowledge.app_maps.argument_types import AppMap
 from knowledge.app_maps.connectors import connector_at
 from knowledge.app_maps.files.archives import unpack
 from knowledge.app_maps.files.map_folders import FILES, MapFolder, parse_maps
-from knowledge.app_maps.files.text import INDEX, write_folder, write_index, write_map
+from knowledge.app_maps.files.text import INDEX, write_index, write_map
 from knowledge.app_maps.finding import take_turn
 from knowledge.app_maps.forgetting import remember_choices
 from knowledge.app_maps.learning import Learnt, merge_map
@@ -26,10 +26,6 @@ from knowledge.parsers.separate_process import ProcessBudget, perform_apart
 SMALL_BYTES = 64 * 1024
 BUDGET = ProcessBudget()
 
-Layout = Annotated[
-    Literal["file", "folder"],
-    Field(description="file: one per app. folder: one per app, with a file per table."),
-]
 MapFiles = Annotated[
     dict[str, Annotated[str, AfterValidator(check_content)]],
     Field(description="Path → YAML: _index.yaml, crm.yaml; or crm/_index.yaml, crm/clients.yaml.", max_length=FILES),
@@ -68,37 +64,23 @@ class ImportedMaps:
         return sum(one.unchanged for one in self.apps)
 
 
-def export_maps(actor: Actor, *, layout: Layout = "file") -> ExportedMaps:
-    """Export all app maps as YAML files that people can edit: an index, and a file or folder for each app.
+def export_maps(actor: Actor) -> ExportedMaps:
+    """Export all app maps as YAML files that people can edit: an index, and a file for each app.
 
     Call this for a backup, to edit by hand, or to move to another BigMind. app_import takes the files back.
     """
-    if layout == "file":
-        return ExportedMaps(maps_as_files())
-    maps, choices = _current_maps(), ambiguous_names()
-    names = {known.file: known.name for known in maps}
-    defaults = {one.name: names.get(one.default, one.default) for one in choices if one.default}
-    places = _places(maps)
-    unsaid = [one for one in choices if _says_more(one, places.get(fold_name(one.name), set()))]
-    files = {INDEX: write_index(maps, unsaid, defaults, folders=True)} if maps else {}
-    for known in maps:
-        files |= {f"{known.file}/{path}": text for path, text in write_folder(known).items()}
-    return ExportedMaps(files)
+    return ExportedMaps(maps_as_files())
 
 
 def maps_as_files() -> dict[str, str]:
     """Return all maps as YAML by path: an index, and a file for each app. Nothing, where nothing is mapped."""
-    maps = _current_maps()
+    maps = [map_of(app) for app in App.objects.order_by("pk")]
     files = {INDEX: write_index(maps, ambiguous_names())} if maps else {}
     return files | {f"{known.file}.yaml": write_map(known) for known in maps}
 
 
-def _current_maps() -> list[AppMap]:
-    return [map_of(app) for app in App.objects.order_by("pk")]
-
-
 def import_maps(actor: Actor, *, files: MapFiles, dry_run: bool = False) -> ImportedMaps:
-    """Import app maps from YAML files, in either layout. They are merged: what others learnt stays.
+    """Import app maps from YAML files. They are merged: what others learnt stays.
 
     Call this with what app_export returned, or with a folder that people keep. Returns what is new, changed and known
     per app. An error is refused with file and line; then nothing is imported.
@@ -154,22 +136,6 @@ def _take_file(learnt: Learnt, file: str) -> App:
         app.file = file
         app.save(update_fields=["file"])
     return app
-
-
-def _places(maps: Sequence[AppMap]) -> dict[str, set[str]]:
-    """Of each name of an entity: the apps that have it, by their files."""
-    found: dict[str, set[str]] = {}
-    for known in maps:
-        for entity in known.entities:
-            found.setdefault(fold_name(entity.name), set()).add(known.file)
-    return found
-
-
-def _says_more(choice: AmbiguousChoice, places: set[str]) -> bool:
-    """Whether an ambiguous name stands in places that neither the rows of the apps say, nor what was chosen."""
-    found_in = {one.partition("/")[0] for one in choice.found_in}
-    mentioned = {*places, choice.default.partition("/")[0]}
-    return bool(found_in - mentioned) or (not choice.default and len(places) < 2)
 
 
 def _write_files(folder: Path) -> int:

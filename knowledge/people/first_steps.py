@@ -18,9 +18,6 @@ from knowledge.models import Fact, Note, Session
 
 from .people_index import index_person
 
-SAMPLES = "samples"
-"""The agent that writes the sample content, and the project it is in: neither is a step of the person."""
-
 PersonName = Annotated[
     str,
     Field(max_length=200),
@@ -68,10 +65,10 @@ def first_steps_of(user: User) -> FirstSteps:
     """Return what a person has done of their first steps, in one query."""
     queries = (
         ApiKey.objects.filter(user=user),
-        Agent.objects.filter(user=user).exclude(client_name=SAMPLES),
-        Session.objects.filter(user=user).exclude(project=SAMPLES),
-        Fact.objects.filter(user=user).exclude(project=SAMPLES),
-        Note.objects.filter(user=user).exclude(project=SAMPLES),
+        Agent.objects.filter(user=user),
+        Session.objects.filter(user=user),
+        Fact.objects.filter(user=user),
+        Note.objects.filter(user=user),
         Sharing.objects.filter(user=user),
     )
     found = User.objects.filter(pk=user.pk).values_list(*(Exists(rows.order_by()) for rows in queries)).first()

@@ -89,8 +89,7 @@ class AppMapUploadForm(OperationForm):
 @require_safe
 def export(request: HttpRequest) -> HttpResponse:
     """Download all app maps as a zip of YAML files."""
-    layout: Any = "folder" if request.GET.get("layout") == "folder" else "file"
-    response = HttpResponse(pack(export_maps(actor_of(request), layout=layout).files), content_type="application/zip")
+    response = HttpResponse(pack(export_maps(actor_of(request)).files), content_type="application/zip")
     name = content_disposition_header(as_attachment=True, filename="app-maps.zip")
     response["Content-Disposition"] = name or "attachment"
     return response

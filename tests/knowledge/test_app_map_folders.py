@@ -1,4 +1,4 @@
-"""App maps as folders of YAML: the seed's own example, both layouts, and what is refused."""
+"""App maps as folders of YAML: the seed's own example, and what is refused."""
 
 from pathlib import Path
 
@@ -49,21 +49,6 @@ def test_a_dry_run_says_what_would_come_and_stores_nothing():
 
     assert report.added == 9
     assert not App.objects.exists()
-
-
-def test_the_layout_with_a_folder_for_each_app_holds_the_same_and_is_stable():
-    actor = make_actor()
-    import_maps(actor, files=_seed())
-
-    folders = export_maps(actor, layout="folder").files
-    App.objects.all().delete()
-    AmbiguousName.objects.all().delete()
-    import_maps(actor, files=folders)
-
-    assert set(folders) == {"_index.yaml", "crm/clients.yaml", "crm/projects.yaml", "billing/customers.yaml"}
-    assert "    Name: { type: string, primary: true }\n" in folders["crm/clients.yaml"]
-    assert export_maps(actor, layout="folder").files == folders
-    assert export_maps(actor).files == _seed()
 
 
 def test_names_that_yaml_would_take_for_something_else_survive():

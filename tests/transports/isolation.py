@@ -487,7 +487,7 @@ ATTEMPTS: dict[str, Callable[[Owned], list[Arguments]]] = {
     "app_list": lambda owned: [{}],
     "app_get": lambda owned: [{"app": SHARED}],
     "app_resolve": lambda owned: [{"name": f"{SHARED} row"}],
-    "app_export": lambda owned: [{}, {"layout": "folder"}],
+    "app_export": lambda owned: [{}],
     "app_learn": lambda owned: [{"app": SHARED, "aliases": [f"{SHARED} too"]}],
     "app_bootstrap": lambda owned: [{"apps": [{"name": f"{SHARED} of somebody", "tables": []}]}],
     "app_import": lambda owned: [{"files": {"more.yaml": f"app:\n  name: {SHARED} imported\n"}}],

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from knowledge.models import App, AppEntity
+from knowledge.models import App
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -71,19 +71,6 @@ def test_what_is_no_folder_is_refused_both_ways(tmp_path: Path) -> None:
     for command in ("apps_import", "apps_export"):
         with pytest.raises(CommandError, match="is not a folder"):
             _run(command, str(file))
-
-
-def test_in_the_other_layout_each_app_is_a_folder_that_comes_back(tmp_path: Path) -> None:
-    _run("apps_import", str(MAPS))
-    known = set(AppEntity.objects.values_list("name", "row_id"))
-
-    written, _ = _run("apps_export", str(tmp_path), "--layout", "folder", "--json")
-    App.objects.all().delete()
-    _run("apps_import", str(tmp_path))
-
-    assert "crm/clients.yaml" in json.loads(written)["files"]
-    assert (tmp_path / "crm" / "clients.yaml").is_file()
-    assert set(AppEntity.objects.values_list("name", "row_id")) == known
 
 
 def test_a_file_of_an_app_that_is_mapped_no_more_stays_and_is_named(tmp_path: Path) -> None:

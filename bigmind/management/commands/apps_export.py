@@ -12,19 +12,16 @@ from knowledge.parsers.reading import refuse_outside, replace_text
 
 
 class Command(OperatorCommand):
-    """Export all app maps as YAML: an index, and a file or a folder for each app."""
+    """Export all app maps as YAML: an index, and a file for each app."""
 
-    examples = ("bigmind apps_export knowledge", "bigmind apps_export knowledge --layout folder")
-    arguments = (
-        argument("folder", type=Path, help="The folder for the files. It is created if missing."),
-        argument("--layout", choices=("file", "folder"), default="file", help="Write a file or a folder for each app."),
-    )
+    examples = ("bigmind apps_export knowledge",)
+    arguments = (argument("folder", type=Path, help="The folder for the files. It is created if missing."),)
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder: Path = options["folder"]
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             raise Refused(f"{folder} is not a folder.")
-        files = export_maps(Actor.of(owner_of_instance()), layout=options["layout"]).files
+        files = export_maps(Actor.of(owner_of_instance())).files
         for path, text in files.items():
             _write(folder, folder / path, text)
         others = [path.relative_to(folder).as_posix() for path in files_in(folder)] if folder.is_dir() else []

@@ -225,7 +225,6 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "app_report_failure": {"app": "CRM", "failure": "row_gone", "entity": "Elicit", "failed_id": "ro_def456"},
     "app_forget": {"app": "CRM", "entity": "Elicit"},
     "app_rebuild": {"app": "CRM", "tables": [{"name": "Clients", "table_id": "ta_xyz789"}]},
-    "app_export": {"layout": "file"},
     "app_import": {"files": {"crm.yaml": "app:\n  name: CRM\n  appId: app_abc123\n"}, "dry_run": True},
     "memory_health_check": {"stale_days": 90},
     "memory_vacuum": {"older_than_days": 90, "dry_run": True},

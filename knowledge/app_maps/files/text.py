@@ -81,33 +81,22 @@ def write_map(known: AppMap) -> str:
     ids = {table.name: table.table_id for table in known.tables}
     sections = [
         ["app:", *_members(1, name=known.name, appId=known.app_id)],
-        _section("entities", _entities(known.entities, ids, with_table=True)),
+        _section("entities", _entities(known.entities, ids)),
         _section("schemas", (line for table in known.tables for line in _schema(table))),
-        _section("workflows", _workflows(known.workflows, with_table=True)),
+        _section("workflows", _workflows(known.workflows)),
     ]
     return _text(sections)
 
 
-def write_index(
-    maps: Sequence[AppMap],
-    choices: Iterable[AmbiguousChoice],
-    defaults: Mapping[str, str] | None = None,
-    *,
-    folders: bool = False,
-) -> str:
-    """Return `_index.yaml`: where the map of each app is, its other names, and the names that stand in several.
-
-    With `folders` it names the tables of each app with their ids, as the layout with a folder for each app has it.
-    """
+def write_index(maps: Sequence[AppMap], choices: Iterable[AmbiguousChoice]) -> str:
+    """Return `_index.yaml`: where the map of each app is, its other names, and the names that stand in several."""
     server = _server_of_all(maps)
     days = [known.bootstrapped_at for known in maps if known.bootstrapped_at]
     about = _members(0, bootstrapped=max(days).isoformat() if days else "", budibase_url=server)
-    apps = (line for known in maps for line in _index_entry(known, without_server=server, folders=folders))
     sections = [
         list(about),
-        _section("apps", apps),
+        _section("apps", (line for known in maps for line in _index_entry(known, without_server=server))),
         _section("ambiguous", (line for one in choices for line in _choice(one))),
-        _section("defaults", (f"  {scalar(name)}: {scalar(place)}" for name, place in (defaults or {}).items())),
     ]
     return _text(sections)
 
@@ -116,14 +105,6 @@ def _server_of_all(maps: Sequence[AppMap]) -> str:
     """The one address that all apps of Budibase have; empty where they differ: then each says its own."""
     servers = {known.server for known in maps if known.connector in OF_BUDIBASE}
     return servers.pop() if len(servers) == 1 else ""
-
-
-def write_folder(known: AppMap) -> dict[str, str]:
-    """Return the files of the tables of one app, for a folder of its own. What has a name and id alone needs none."""
-    names = file_names([table.name for table in known.tables])
-    mentioned = {*(one.table for one in known.entities), *(one.table for one in known.workflows)}
-    tables = [table for table in known.tables if table.fields or table.name in mentioned]
-    return {f"{names[table.name]}.yaml": _table_file(known, table) for table in tables}
 
 
 def file_names(names: Sequence[str], taken: Iterable[str] = ("_index",)) -> dict[str, str]:
@@ -140,36 +121,13 @@ def file_names(names: Sequence[str], taken: Iterable[str] = ("_index",)) -> dict
     return chosen
 
 
-def _table_file(known: AppMap, table: LearntTable) -> str:
-    entities = [entity for entity in known.entities if entity.table == table.name]
-    primary = next((name for name, about in table.fields.items() if about.get("primary")), "")
-    # `primaryDisplay` says it already, where nothing else is known of any field.
-    schema = [] if table.fields == {primary: {"primary": True}} else ["  fields:", *_fields(table, indent=2)]
-    sections = [
-        ["table:", *_members(1, name=table.name, tableId=table.table_id, primaryDisplay=primary)],
-        _section("schema", schema if table.fields else []),
-        _section("entities", _entities(entities, {}, with_table=False)),
-        _section("workflows", _workflows(one for one in known.workflows if one.table == table.name)),
-    ]
-    return _text(sections)
-
-
-def _index_entry(known: AppMap, *, without_server: str, folders: bool) -> Iterator[str]:
+def _index_entry(known: AppMap, *, without_server: str) -> Iterator[str]:
     yield f"  {scalar(known.name)}:"
-    yield from _members(2, **({"folder": known.file} if folders else {"file": f"{known.file}.yaml"}))
-    yield from _members(2, appId=known.app_id)
-    if known.aliases or folders:
+    yield from _members(2, file=f"{known.file}.yaml", appId=known.app_id)
+    if known.aliases:
         yield f"    aliases: {flow(known.aliases)}"
     is_said = known.server == without_server and known.connector in OF_BUDIBASE
     yield from _members(2, connector=known.connector, server="" if is_said else known.server)
-    if not folders:
-        return
-    if known.tables:
-        yield "    tables:"
-        yield from (f"      {scalar(table.name)}: {scalar(table.table_id)}" for table in known.tables)
-    if placeless := [one for one in known.workflows if not one.table]:
-        yield "    workflows:"
-        yield from (f"    {line}" for line in _workflows(placeless))
 
 
 def _choice(choice: AmbiguousChoice) -> Iterator[str]:
@@ -178,19 +136,17 @@ def _choice(choice: AmbiguousChoice) -> Iterator[str]:
     yield from _members(2, default=choice.default)
 
 
-def _entities(entities: Sequence[LearntEntity], ids: Mapping[str, str], *, with_table: bool) -> Iterator[str]:
+def _entities(entities: Sequence[LearntEntity], ids: Mapping[str, str]) -> Iterator[str]:
     taken: set[str] = set()
     for entity in entities:
         key = _free_key(entity.name, entity.table, taken)
         yield f"  {scalar(key)}:"
         yield from _members(2, name=entity.name if key != entity.name else "")
-        if with_table:
-            yield from _members(2, table=entity.table, tableId=ids.get(entity.table, ""))
+        yield from _members(2, table=entity.table, tableId=ids.get(entity.table, ""))
         found_by = {"rowId": entity.row_id, "matchField": entity.match_field, "matchValue": entity.match_value}
         yield from _members(2, **found_by)
         if isinstance(entity, StoredEntity) and entity.last_seen:
-            day = entity.last_seen.isoformat()
-            yield f"    _lastSeen: {day if with_table else scalar(day)}"
+            yield f"    _lastSeen: {entity.last_seen.isoformat()}"
 
 
 def _schema(table: LearntTable) -> Iterator[str]:
@@ -198,15 +154,10 @@ def _schema(table: LearntTable) -> Iterator[str]:
     yield from _members(2, tableId=table.table_id)
     if table.fields:
         yield "    fields:"
-        yield from _fields(table, indent=3)
+        yield from (f"      {scalar(name)}: {flow(known)}" for name, known in table.fields.items())
 
 
-def _fields(table: LearntTable, *, indent: int) -> Iterator[str]:
-    for name, known in table.fields.items():
-        yield f"{'  ' * indent}{scalar(name)}: {flow(known)}"
-
-
-def _workflows(workflows: Iterable[LearntWorkflow], *, with_table: bool = False) -> Iterator[str]:
+def _workflows(workflows: Iterable[LearntWorkflow]) -> Iterator[str]:
     taken: set[str] = set()
     for workflow in workflows:
         key = _free_key(workflow.name, workflow.table, taken)
@@ -214,7 +165,7 @@ def _workflows(workflows: Iterable[LearntWorkflow], *, with_table: bool = False)
         yield from _members(2, name=workflow.name if key != workflow.name else "")
         texts = {"trigger": workflow.trigger, "steps": workflow.steps}
         yield from (f"    {name}: {quote(text)}" for name, text in texts.items() if text)
-        yield from _members(2, field=workflow.field, table=workflow.table if with_table else "")
+        yield from _members(2, field=workflow.field, table=workflow.table)
 
 
 def _free_key(name: str, table: str, taken: set[str]) -> str:
