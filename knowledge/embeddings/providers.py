@@ -132,6 +132,9 @@ class TokenEmbedder(Protocol):
     def embed_tokens(self, texts: Sequence[str]) -> Embedded:
         """Return the vectors of 1 to 100 texts and of their tokens."""
 
+    def weigh_question(self, query: str, embedded: Embedded) -> Embedded:
+        """Return what was embedded of a question as it is searched for."""
+
 
 def provider() -> Embedder:
     """Return the embedder that the settings choose; the same object for the life of the process.

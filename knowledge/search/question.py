@@ -12,7 +12,14 @@ from pgvector import HalfVector
 
 from accounts.models import User
 from bigmind.text.periods import Period
-from knowledge.embeddings.providers import EmbedderError, TokenSigns, provider, spaces_of
+from knowledge.embeddings.providers import (
+    Embedded,
+    EmbedderError,
+    TokenEmbedder,
+    TokenSigns,
+    provider,
+    spaces_of,
+)
 from knowledge.embeddings.retry import embed_query
 from knowledge.models import EmbeddingSpace
 from knowledge.search.filters import Sql, of_scopes
@@ -72,9 +79,20 @@ def understand(
             raise EmbedderError(reason)
         if read.space is None:
             return replace(words, reason="The vectors of this model are still being made.")
-        vectors, tokens = embed_query(provider(), query)
+        vectors, tokens = embed_question(query)
         vector = HalfVector(vectors[0][: read.space.dimensions].tolist())
         return replace(words, vector=vector, space=read.space, tokens=tokens[0] if tokens else None)
     except EmbedderError as error:
         log.warning("Search answers by keyword alone.", outage="embedder", reason=error.reason)
         return replace(words, reason=error.reason)
+
+
+def embed_question(query: str) -> Embedded:
+    """Return the vector of a question and its tokens.
+
+    Raises:
+        EmbedderError: search by keyword alone then, and say so.
+    """
+    embedder = provider()
+    embedded = embed_query(embedder, query)
+    return embedder.weigh_question(query, embedded) if isinstance(embedder, TokenEmbedder) else embedded

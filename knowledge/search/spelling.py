@@ -11,13 +11,12 @@ from rapidfuzz.distance import OSA
 
 from bigmind.database.replicas import read_cursor
 from bigmind.text.common_words import is_common
-from knowledge.embeddings.providers import EmbedderError, provider
-from knowledge.embeddings.retry import embed_query
+from knowledge.embeddings.providers import EmbedderError
 from knowledge.models.passages import SAMPLE
 from knowledge.search.filters import scope_of
 from knowledge.search.frequencies import CACHED_SCOPES, SAMPLED
 from knowledge.search.indexes import Scope
-from knowledge.search.question import WORD, SearchQuestion
+from knowledge.search.question import WORD, SearchQuestion, embed_question
 from knowledge.search.synonyms import Synonyms
 
 # Of a large scope the words of the same sample: a word that is rarer is not known, and so nothing is corrected to it.
@@ -81,7 +80,7 @@ def correct_question(question: SearchQuestion, corrections: Synonyms) -> SearchQ
     if question.vector is None or text == question.text:
         return corrected
     try:
-        vectors, tokens = embed_query(provider(), text)
+        vectors, tokens = embed_question(text)
     except EmbedderError:
         return corrected
     # A sum will do: the cosine ignores length.

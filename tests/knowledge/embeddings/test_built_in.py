@@ -38,6 +38,19 @@ def test_the_cosine_of_two_texts_is_the_weighted_mean_of_both_models():
     np.testing.assert_allclose(both @ both.T, 0.7 * english @ english.T + 0.3 * other @ other.T, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("question", "share"),
+    [("Where are the credentials?", 0.3), ("Wo liegen die Zugangsdaten?", 0.6), ("Где пароли?", 0.6), ("?", 0.3)],
+)
+def test_the_multilingual_model_counts_for_more_in_a_question_that_is_not_in_english(question, share):
+    embedder = BuiltIn()
+
+    [vector] = embedder.weigh_question(question, embedder.embed_tokens([question])).vectors
+
+    assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
+    assert vector[384:] @ vector[384:] == pytest.approx(share, abs=1e-5)
+
+
 def test_a_text_has_the_same_vector_in_every_company():
     texts = [*TEXTS, "", "😀", "a " * 2_000]
 
