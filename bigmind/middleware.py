@@ -31,7 +31,7 @@ from bigmind.database.replicas import answer_read, note_failure, note_write
 from bigmind.database.rls import rls_bypass, rls_scope
 from bigmind.environment.live_settings import live
 from bigmind.observability import health
-from bigmind.observability.logging import HEADER, begin_request, current_request_id, is_told
+from bigmind.observability.logging import HEADER, NO_ROUTE, begin_request, current_request_id, is_told
 from bigmind.observability.metrics import metrics
 from bigmind.privacy.screening.policy import collect_notices
 from bigmind.transports.fair_pool import People
@@ -53,7 +53,6 @@ PARTIAL = 206
 SAFE = {"GET", "HEAD", "OPTIONS"}
 FOR_ALL = ("curation.", "django.contrib.admin")
 """Where the pages are by which curators and admins change what everyone receives."""
-NO_ROUTE = "(none)"
 ANSWERS: dict[str, Callable[[HttpRequest], HttpResponse]] = {
     "/healthz": health.healthz,
     "/readyz": health.readyz,

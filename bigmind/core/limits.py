@@ -19,6 +19,8 @@ TAGS = 50
 PAGE_ROWS = 200
 CURSOR_CHARS = 8_000
 JSON_DEPTH = 64
+IMPORT_BYTES = 4 * 1024 * 1024
+"""Of what an import takes at once, as a request or as a file."""
 
 
 def is_too_deep(found: Any) -> bool:

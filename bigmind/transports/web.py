@@ -11,6 +11,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bigmind.core.errors import TooMany
+from bigmind.core.limits import IMPORT_BYTES
 from bigmind.core.load_once import load_once
 from bigmind.core.program_paths import FOR_PROGRAMS, is_for_programs
 from bigmind.environment import environment
@@ -24,7 +25,6 @@ STRANGERS_BYTES = 64 * 1024
 STRANGERS_TOGETHER = 8 * 1024 * 1024
 """The same of all such requests at one time."""
 REST_BYTES = 1024 * 1024
-IMPORT_BYTES = 4 * 1024 * 1024
 BODY_BYTES = 8 * 1024 * 1024
 LIMITS: Mapping[str, int] = {
     "/api/v1/import/": IMPORT_BYTES,

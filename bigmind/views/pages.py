@@ -13,9 +13,7 @@ from bigmind.context_processors import COMFORTABLE, DENSITY_COOKIE, THEME_COOKIE
 from bigmind.core.translation import _
 from bigmind.navigation import counts_in, navigation_of
 from bigmind.observability.system import system_state
-from bigmind.web.pages import ADMIN, is_own_address
-
-ONE_YEAR = 60 * 60 * 24 * 365
+from bigmind.web.pages import ADMIN, ONE_YEAR, is_own_address
 
 
 @require_POST

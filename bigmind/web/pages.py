@@ -17,6 +17,8 @@ from bigmind.core.errors import BigMindError, NotFound
 View = Callable[..., HttpResponse]
 ADMIN = "/admin/"
 """Where the admin site is. Asking Django for it makes the tables of all of its addresses: 45 ms of a first request."""
+ONE_YEAR = 60 * 60 * 24 * 365
+"""How long a browser keeps a choice that is no one's secret, in seconds."""
 
 
 @dataclass(frozen=True)

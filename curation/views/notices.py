@@ -16,13 +16,12 @@ from bigmind.core.errors import Conflict
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.database.pagination import page_of
 from bigmind.web.forms import OperationForm
-from bigmind.web.pages import offset_in, own_page, tell, way_back
+from bigmind.web.pages import ONE_YEAR, offset_in, own_page, tell, way_back
 from curation.models import Frequency, NoticeReason, Subscription
 from curation.notifications.notices import choose_reasons, count_unseen, mark_seen, notices_of
 from curation.services.digests import subscribe, subscription_of
 
 KEYS_COOKIE = "bigmind_keys"
-ONE_YEAR = 60 * 60 * 24 * 365
 
 NOTICES_SHOWN = 30
 ALERTS_SHOWN = 10

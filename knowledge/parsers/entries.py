@@ -25,7 +25,7 @@ from pydantic import (
 from bigmind.core.argument_checks import refusal
 from bigmind.core.argument_types import Confidence, Content, Project, Tags
 from bigmind.core.errors import Invalid
-from bigmind.core.limits import CONTENT_BYTES
+from bigmind.core.limits import CONTENT_BYTES, JSON_DEPTH
 from bigmind.privacy.screening import drop_private_in
 from bigmind.text.hygiene import check_content, clean_name, digest
 
@@ -33,7 +33,6 @@ EntryType = Literal["fact", "summary", "template"]
 Role = Literal["pm", "dev", "qa", "all"]
 KEY_CHARS = 200
 PATH_CHARS = 500
-JSON_DEPTH = 64
 SLUG_CHARS = 60
 KEY_WORDS = 8
 REWORDED = 0.6

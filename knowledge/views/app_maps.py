@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.authentication import actor_of
 from bigmind.core.errors import Conflict, Forbidden, Invalid
+from bigmind.core.limits import IMPORT_BYTES
 from bigmind.core.operations import carry_out
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy, write_number
@@ -30,8 +31,6 @@ from knowledge.app_maps.reading import fields_of, get_app, list_apps, select_by_
 from knowledge.app_maps.runs import bootstrap_apps, cancel_run, rebuild_app, resume_run
 from knowledge.app_maps.schema_changes import problems_in
 from knowledge.models import UNFINISHED, App, AppEntity, AppRun, AppTable, AppWorkflow
-
-UPLOAD_BYTES = 4 * 1024 * 1024
 
 ENTITIES_SHOWN = 50
 HEALINGS_SHOWN = 20
@@ -75,10 +74,10 @@ class AppMapUploadForm(OperationForm):
         """Read the file."""
         file = self.cleaned_data["document"]
         try:
-            if file.size > UPLOAD_BYTES:
+            if file.size > IMPORT_BYTES:
                 raise Invalid(
                     _("The file has %(size)s bytes; the limit is %(UPLOAD_BYTES)s.")
-                    % {"size": write_number(file.size), "UPLOAD_BYTES": write_number(UPLOAD_BYTES)}
+                    % {"size": write_number(file.size), "UPLOAD_BYTES": write_number(IMPORT_BYTES)}
                 )
             return read_uploaded_maps(file.read(), file.name)
         except Invalid as refusal:

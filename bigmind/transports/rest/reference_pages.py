@@ -16,7 +16,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.csrf import csrf_exempt
 
-from bigmind.core.limits import CONTENT_BYTES, JSON_DEPTH
+from bigmind.core.limits import CONTENT_BYTES, IMPORT_BYTES, JSON_DEPTH
 from bigmind.core.operations import Operation
 from bigmind.environment.live_settings import live
 from bigmind.operation_search import rank_operations
@@ -26,7 +26,7 @@ from bigmind.transports.rest.examples import example_arguments, example_reply
 from bigmind.transports.rest.json_schema import schema_of, without_null
 from bigmind.transports.rest.openapi_operation import statuses_of
 from bigmind.transports.rest.problems import TITLES, problem
-from bigmind.transports.rest.request_reading import IMPORT_BYTES, IN_THE_QUERY
+from bigmind.transports.rest.request_reading import IN_THE_QUERY
 from bigmind.transports.rest.routes import ROOT, path_parameters
 from bigmind.transports.rest.views import no_such_route
 

@@ -21,7 +21,6 @@ from bigmind.core.operations import Operation
 from bigmind.transports.rest.problems import MalformedBody, TooLarge
 from bigmind.transports.rest.routes import path_parameters
 
-IMPORT_BYTES = 4 * 1024 * 1024
 TOO_DEEP = f"The JSON is nested too deep; the limit is {JSON_DEPTH} levels."
 
 MOST_PARAMETERS = 1000

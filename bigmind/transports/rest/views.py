@@ -16,13 +16,14 @@ from rest_framework.views import APIView
 
 from accounts.actor import Actor
 from accounts.services.rate_limits import allowance_of
+from bigmind.core.limits import IMPORT_BYTES
 from bigmind.core.operations import Effect, Operation
 from bigmind.gate import Outcome, perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.rest.authentication import actor_of
 from bigmind.transports.rest.etags import body_of, etag_of, is_conditional, is_known, write_if_it_holds
 from bigmind.transports.rest.problems import problem
-from bigmind.transports.rest.request_reading import IMPORT_BYTES, StrictJSONParser, arguments_of, check_size
+from bigmind.transports.rest.request_reading import StrictJSONParser, arguments_of, check_size
 from bigmind.transports.rest.routes import nearest_route
 
 REPLAYED = "Idempotency-Replayed"

@@ -8,7 +8,6 @@ from knowledge.parsers.bundles import Bundle
 
 from .json_rows import start_of
 
-UPLOAD_BYTES = 4 * 1024 * 1024
 MARK = '"bigmind-memory"'
 
 
@@ -21,7 +20,7 @@ def is_own_document(bundle: Bundle) -> bool:
     return start.startswith("{") and MARK in start
 
 
-def read_document(bundle: Bundle, *, limit: int = UPLOAD_BYTES) -> Any:
+def read_document(bundle: Bundle, *, limit: int) -> Any:
     """Return the JSON document that a file is.
 
     Raises:
