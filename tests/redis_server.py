@@ -62,11 +62,6 @@ class RedisServer:
         """Let it take what it is sent, and answer nothing."""
         self._process.send_signal(signal.SIGSTOP)
 
-    def forget_everything(self) -> None:
-        """Empty it under the hands of who uses it."""
-        with Redis.from_url(self.url) as client:
-            client.flushall()
-
     def _answers(self) -> bool:
         try:
             with Redis.from_url(self.url, socket_timeout=1) as client:

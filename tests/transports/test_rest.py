@@ -19,16 +19,6 @@ pytestmark = pytest.mark.django_db
 FACT = {"category": "preference", "fact": "Prefers pytest."}
 
 
-def test_a_program_stores_a_fact_and_finds_it_again() -> None:
-    rest = Rest()
-
-    stored = rest.post("facts/", **FACT)
-    listed = rest.get("facts/")
-
-    assert stored.status_code == 201
-    assert listed.json()["items"] == [stored.json()["fact"]]
-
-
 def test_what_is_known_already_is_not_said_to_be_added() -> None:
     rest = Rest()
     rest.post("facts/", **FACT)
@@ -98,16 +88,6 @@ def test_a_key_that_may_only_read_is_told_which_scope_it_lacks() -> None:
     assert response["WWW-Authenticate"] == 'Bearer realm="BigMind", error="insufficient_scope", scope="write"'
 
 
-def test_what_is_someone_elses_is_not_found() -> None:
-    fact = Rest().post("facts/", **FACT).json()["fact"]
-
-    foreign = Rest().delete(f"facts/{fact['id']}/")
-    random = Rest().delete(f"facts/{fact['id'] + 1}/")
-
-    details = [problem_in(response, 404)["detail"] for response in (foreign, random)]
-    assert details == [f"You have no fact {fact['id']}.", f"You have no fact {fact['id'] + 1}."]
-
-
 def test_the_word_current_stands_for_the_open_session() -> None:
     rest = Rest()
     session = rest.post("sessions/").json()["session_id"]
@@ -124,17 +104,6 @@ def test_with_no_session_open_current_opens_one_and_says_so() -> None:
 
     assert response.status_code == 201
     assert "No session was open" in response["BigMind-Notice"]
-
-
-def test_the_header_of_a_conversation_keeps_two_runs_of_one_program_apart() -> None:
-    rest = Rest()
-    one, other = ({"headers": {"BigMind-Conversation": f"run-{number}"}} for number in (1, 2))
-
-    first, second, again = (
-        rest.post("sessions/current/flags/", content="It was the pool.", **run).json() for run in (one, other, one)
-    )
-
-    assert first["session_id"] == again["session_id"] != second["session_id"]
 
 
 def test_each_client_on_each_machine_is_an_agent_of_its_own() -> None:
