@@ -126,17 +126,6 @@ def test_text_sorts_by_code_point_and_words_in_typographic_quotes_are_found(clus
     assert found
 
 
-def test_a_second_start_finds_the_data_of_the_first(cluster: Cluster) -> None:
-    _remember(cluster, "kept")
-    cluster.stop()
-
-    again = Cluster(cluster.home)
-    again.start()
-
-    assert _remembered(again) == ["kept"]
-    again.stop()
-
-
 def test_what_was_acknowledged_survives_kill_9_of_postgresql(cluster: Cluster) -> None:
     _remember(cluster, "acknowledged")
 

@@ -204,14 +204,6 @@ def _metric(running: Instance, name: str) -> float:
     return next((float(line.removeprefix(name)) for line in lines if line.startswith(name)), 0.0)
 
 
-def test_what_was_acknowledged_survives_kill_9_of_postgresql(running: Instance) -> None:
-    eventually(lambda: _store(running, "Acknowledged before the power went.").is_success)
-
-    running.processes()["postgresql"].kill()
-
-    eventually(lambda: "Acknowledged before the power went." in _facts(running))
-
-
 def test_kill_9_of_everything_is_survived_by_the_next_start(running: Instance) -> None:
     left = psutil.Process(running.process.pid).children(recursive=True)
     eventually(lambda: _store(running, "Acknowledged before the end.").is_success)

@@ -1,11 +1,9 @@
 """The pipeline: what waits is a row, whoever dies loses nothing, and search always answers (T7)."""
 
-import socket
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 
 import pytest
-from django.core.cache import cache
 from django.db import connection
 from django.utils import timezone
 
@@ -28,18 +26,6 @@ from knowledge.recall.semantic_search import semantic_search
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def no_embedder(settings):
-    """An endpoint that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        settings.EMBEDDING_URL = f"http://127.0.0.1:{probe.getsockname()[1]}/v1"
-    settings.EMBEDDING_PROVIDER, settings.EMBEDDING_MODEL, settings.EMBEDDING_DIMENSIONS = "openai", "test", 64
-    cache.clear()
-    yield
-    cache.clear()
 
 
 def test_what_is_stored_waits_for_its_vector_and_gets_it():
@@ -136,17 +122,6 @@ def test_a_batch_that_collided_with_another_transaction_is_stored_at_once(monkey
     monkeypatch.setattr(Hashing, "embed", embed_and_collide)
 
     assert embed_pending() == 1
-
-
-def test_while_the_embedder_is_down_words_decide_and_the_answer_says_so(no_embedder, monkeypatch):
-    monkeypatch.setattr("knowledge.embeddings.retry.sleep", lambda seconds: None)
-    actor = make_actor()
-    store_fact(actor, category="decision", fact="Deploys go through the router.")
-
-    found = semantic_search(actor, query="router")
-
-    assert found.fallback
-    assert [hit.arms for hit in found.items] == [("keyword",)]
 
 
 def test_another_model_is_built_beside_the_old_one_and_then_takes_its_place(settings):

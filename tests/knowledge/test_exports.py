@@ -104,22 +104,6 @@ def test_a_memory_moves_to_another_person_without_loss():
     assert search_chunks(heir, query="redis").total == 1
 
 
-def test_a_memory_comes_back_exactly_after_everything_was_lost():
-    actor = make_actor()
-    _remember_a_bit_of_everything(actor)
-    before = _document(actor)
-    document = export_memory(actor).model_dump(mode="json")
-    Session.objects.all().delete()
-    Fact.objects.all().delete()
-    actor.user.hypotheses.all().delete()
-    actor.user.notes.all().delete()
-    actor.user.profile.delete()
-
-    carry_out(import_memory, actor, {"document": document})
-
-    assert _document(actor) == before
-
-
 def test_an_import_never_touches_the_memory_it_came_from():
     actor, thief = make_actor(), make_actor()
     _remember_a_bit_of_everything(actor)

@@ -186,20 +186,6 @@ def test_no_question_can_make_the_search_fail(client, query):
     assert page.status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("asked", "field"),
-    [({"query": "x" * 2001}, "query"), ({"query": "a", "kinds": "secrets"}, "kinds"), ({"query": "a\0b"}, "query")],
-)
-def test_a_question_that_cannot_be_asked_is_explained_beside_its_field(client, asked, field):
-    client.force_login(make_actor().user)
-
-    page = client.get("/", asked)
-
-    assert page.status_code == 200
-    assert "Problem: that cannot be asked" in page.text
-    assert f'href="#id_{field}"' in page.text
-
-
 def test_a_place_in_the_list_that_is_no_number_is_explained(client):
     client.force_login(make_actor().user)
 

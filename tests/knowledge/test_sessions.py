@@ -240,15 +240,6 @@ def test_chunks_keep_their_order_and_are_found_by_any_word_of_a_question():
     assert hits.items[0].project == "pi"
 
 
-@pytest.mark.parametrize("query", ["& | ! ( ) <-> :*", "'", "\\", "%s %(x)s", "the of and", "”„", "a" * 2000])
-def test_no_question_can_make_the_search_fail(query):
-    actor = make_actor()
-    start_session(actor)
-    flag_important(actor, content="Plain words.")
-
-    assert search_chunks(actor, query=query).items == []
-
-
 def test_when_nothing_is_found_real_topics_are_suggested():
     actor = make_actor()
     start_session(actor)
