@@ -27,7 +27,9 @@ def main() -> None:
     parser.add_argument(
         "--golden", action="store_true", help="ask the golden questions of the running instance, and nothing else"
     )
-    parser.add_argument("--beir", type=Path, metavar="PATH", help="measure retrieval on this folder, and nothing else")
+    parser.add_argument(
+        "--data", type=Path, metavar="PATH", help="measure retrieval on this folder or file of conversations alone"
+    )
     arguments = parser.parse_args()
     if arguments.golden:
         print("\n".join(_golden()))
@@ -39,12 +41,12 @@ def main() -> None:
     measures = {name: measure for name, measure in _MEASURES.items() if name in chosen}
     if arguments.write and UNKNOWN in measures:
         measures[UNKNOWN] = partial(_unknown, write=True)
-    if arguments.beir:
-        measures = {"beir": lambda: _retrieval_of(arguments.beir)}
+    if arguments.data:
+        measures = {"data": lambda: _retrieval_of(arguments.data)}
     with tempfile.TemporaryDirectory(prefix="bigmind-bench-") as folder:
         tables = _measured(Path(folder), measures)
     print("\n".join(tables.values()))
-    if arguments.write and not arguments.beir:
+    if arguments.write and not arguments.data:
         for name, table in tables.items():
             _write(name, table)
 
@@ -218,11 +220,12 @@ def _retrieval() -> str:
     return f"{_today()}, `python -m benchmarks --only retrieval`:\n\n{tables_of_shapes()}"
 
 
-def _retrieval_of(folder: Path) -> str:
-    from benchmarks.retrieval.beir import read_corpus
+def _retrieval_of(path: Path) -> str:
+    from benchmarks.retrieval.beir import read_conversations, read_corpus
     from benchmarks.retrieval.tables import tables_of
 
-    return tables_of(read_corpus(folder))
+    corpora = [read_corpus(path)] if path.is_dir() else read_conversations(path)
+    return "\n\n".join(f"{corpus.name}:\n\n{tables_of(corpus)}" for corpus in corpora)
 
 
 def _today() -> str:

@@ -2,10 +2,11 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
-from benchmarks.retrieval.beir import CHATS, OURS, Question, read_corpus
+from benchmarks.retrieval.beir import CHATS, OURS, Question, read_conversations, read_corpus
 from benchmarks.retrieval.measures import Quality, mean_of, quality_of
 from benchmarks.retrieval.recipes import RECIPES, SHIPPED
 from benchmarks.retrieval.tables import by_recipe, by_sort, half_of, tables_of
@@ -145,3 +146,15 @@ def test_the_table_has_a_row_for_each_recipe_and_none_for_sorts_that_nobody_name
 
     assert lines[2].startswith("| words | 0.500 | 0.250 | 0.300 |")
     assert by_sort(judged, questions) == []
+
+
+def test_the_conversations_of_the_documentation_can_be_read(tmp_path):
+    page = Path("docs/benchmarks.md").read_text(encoding="utf-8")
+    (tmp_path / "own.json").write_text(page.partition("```json\n")[2].partition("```")[0], encoding="utf-8")
+
+    [corpus] = read_conversations(tmp_path / "own.json")
+
+    assert [one.text for one in corpus.documents] == ["Ruth: I signed up for pottery."]
+    assert [(one.text, one.answers, one.sort) for one in corpus.questions] == [
+        ("What is Ruth learning?", {"1": 1}, "one step")
+    ]

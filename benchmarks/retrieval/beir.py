@@ -1,4 +1,7 @@
-"""Reading a folder in the layout of BEIR: `corpus.jsonl`, `queries.jsonl` and judgements under `qrels/`."""
+"""Reading a folder in the layout of BEIR: `corpus.jsonl`, `queries.jsonl` and judgements under `qrels/`.
+
+And a JSON file of conversations, each with the questions that its turns answer.
+"""
 
 import csv
 import json
@@ -61,6 +64,30 @@ def read_corpus(folder: Path) -> Corpus:
         if row["text"].strip()
     ]
     return Corpus(folder.resolve().name, documents, questions)
+
+
+def read_conversations(path: Path) -> list[Corpus]:
+    """Read a file of conversations: each is a memory of its own, and docs/benchmarks.md has an example."""
+    return [_conversation(one) for one in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def _conversation(one: dict[str, Any]) -> Corpus:
+    documents = [
+        Document(
+            turn["id"],
+            "",
+            f"{turn['speaker']}: {turn['text']}",
+            {"kind": "chunk", "role": "user", "project": "", "session": turn.get("session", "1")}
+            | {name: turn[name] for name in ("date",) if name in turn},
+        )
+        for turn in one["turns"]
+    ]
+    questions = [
+        Question(str(number), asked["text"], dict.fromkeys(asked["answers"], 1), asked.get("sort", ""))
+        for number, asked in enumerate(one["questions"])
+        if asked["answers"]
+    ]
+    return Corpus(one["name"], documents, questions)
 
 
 def _judgements(folder: Path) -> Path:

@@ -40,7 +40,7 @@ def remember(corpus: Corpus) -> Memory:
     """Store every document as what it is, and make all vectors. What another corpus left to share is erased."""
     Entry.objects.all().delete()
     Passage.objects.filter(owner=None).delete()
-    memory = Memory(Actor.of(add_user(f"{corpus.name}-reader")))
+    memory = Memory(Actor.of(add_user(f"reader-{User.objects.count()}")))
     # Conversations last: while several are open, what is stored outside them would have to name one.
     for document in sorted(corpus.documents, key=lambda one: one.metadata.get("kind") == Kind.CHUNK):
         kind = document.metadata.get("kind", "fact")
