@@ -134,7 +134,8 @@ def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | No
     # The conversation's own session goes on, however old it is.
     stale = Session.objects.of(actor.user).stale().exclude(pk__in=[session.pk] if session else [])
     closed = close_sessions(stale) if known.has_stale else 0
-    closed += close_sessions(idle_sessions(actor, project), headline="")
+    if not (actor.conversation or actor.connection):
+        closed += close_sessions(idle_sessions(actor, project), headline="")
     others, left = others_at_work(actor, about, own=session), note_for_next(actor, about)
     notices = hear_notices(actor)
     room = count_beside(about, how, others, left, notices, closed)

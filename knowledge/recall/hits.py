@@ -193,13 +193,21 @@ def findings(
     return search(query, owner=actor.user, filters=filters, limit=limit, offset=offset)
 
 
-def filters_of(things: Things, *, is_narrowed: bool, project: str = "", then: Period | None = None) -> Filters:
-    """Return the filters by which a search finds these things and nothing else."""
+def filters_of(
+    things: Things,
+    kinds: Iterable[str] | None = None,
+    *,
+    is_narrowed: bool,
+    project: str = "",
+    then: Period | None = None,
+) -> Filters:
+    """Return the filters by which a search finds these things, or those of some kinds, and nothing else."""
+    found = [*(things if kinds is None else kinds)]
     return Filters(
-        kinds=[Kind(kind) for kind in things],
+        kinds=found,
         project=project,
         eligible={
-            kind: things[kind] for kind in things if is_narrowed or KINDS[kind].lapses or (then and KINDS[kind].held)
+            kind: things[kind] for kind in found if is_narrowed or KINDS[kind].lapses or (then and KINDS[kind].held)
         },
         then=then,
     )
@@ -212,15 +220,17 @@ def hits_of(
     *,
     explain: bool = False,
     is_known: bool = True,
+    best: float | None = None,
     read: Callable[[str], str] = str,
 ) -> list[Hit]:
     """Read the hits, with what a reader needs of each. Hits that are gone are left out.
 
     Args:
         is_known: Whether the list answers the question.
+        best: The best score of the whole list, of which these are the first.
         read: What becomes of a text before its excerpt is cut: a page shows markdown as plain words.
     """
-    rows, best = read_things(found, things), best_score(found)
+    rows, best = read_things(found, things), best_score(found) if best is None else best
     known = [(finding, rows.get((finding.kind, finding.source_id))) for finding in found]
     owner, now = str(actor.user), timezone.now()
     shown = [
@@ -240,19 +250,24 @@ def _label_pairs(hits: Sequence[Hit]) -> list[Hit]:
     return [replace(hit, may_contradict=labels[hit.handle]) if hit.handle in labels else hit for hit in hits]
 
 
-def each_once(hits: Iterable[Hit], *, of_any_kind: bool = False) -> list[Hit]:
-    """Group hits with the same words under the best of them, and count them.
+def each_once(hits: Iterable[Hit]) -> list[Hit]:
+    """Group hits of a kind with the same words under the best of them, and count them.
 
     Only case, punctuation and articles may differ: texts that differ in a port or a “not” do not say the same.
     """
     same: dict[tuple[str, ...], list[Hit]] = {}
     for hit in hits:
-        words = [word for word in _WORD.findall(hit.excerpt.casefold()) if word not in _ARTICLES]
-        same.setdefault(("" if of_any_kind else hit.kind, *(words or [hit.excerpt])), []).append(hit)
+        same.setdefault((hit.kind, *words_in(hit.excerpt)), []).append(hit)
     return [
         replace(first, alike=sum([1 + other.alike for other in others])) if others else first
         for first, *others in same.values()
     ]
+
+
+def words_in(text: str) -> tuple[str, ...]:
+    """Return the words by which a text says the same as another one."""
+    words = [word for word in _WORD.findall(text.casefold()) if word not in _ARTICLES]
+    return tuple(words or [text])
 
 
 def _hit(

@@ -4,22 +4,23 @@ Nothing that was found is hidden. How sure recall is decides how many lines foll
 an answer, “Nothing certain; nearest:”, or “Nothing is stored yet.”
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
+from operator import attrgetter, itemgetter
 from typing import Literal
 
 from accounts.actor import Actor
 from bigmind.core.argument_types import AsOf, Before, Limit, Offset, Project, Query, Since
 from knowledge.argument_types import Domain
 from knowledge.exposures.recent_questions import QuestionRecord
-from knowledge.kinds import KINDS, SEARCHED
+from knowledge.kinds import KINDS, SEARCHED, STATEMENTS
 from knowledge.models import AskedForm, Kind
 from knowledge.recall.episodes import answer_episode, period_between
-from knowledge.recall.hits import Hit, Hits, each_once, filters_of, find, has_asked, hits_of, names_for
+from knowledge.recall.hits import Hit, Hits, filters_of, find, has_asked, hits_of, names_for, words_in
 from knowledge.recall.question_periods import find_then, read_then, say_period
 from knowledge.recall.reply_budget import MaxTokens, fit_hits, send
-from knowledge.recall.visibility import Things, visible_things
-from knowledge.search.abstention import is_answered, judge, may_answer
+from knowledge.recall.visibility import visible_things
+from knowledge.search.abstention import best_score, is_answered, judge, may_answer
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search_each
@@ -41,6 +42,10 @@ of which there is most, once. How many exactly is a choice: with one of each the
 nine of each a flood drowns the fact.
 """
 COMPANY_GROUP = next(number for number, (_, tiers) in enumerate(GROUPS) if KINDS[Kind.COMPANY].tier in tiers)
+_KINDS_OF_GROUPS = [[kind for kind in SEARCHED if KINDS[kind].tier in tiers] for _, tiers in GROUPS]
+_SCORE = attrgetter("score")
+_UNTITLED = STATEMENTS | {Kind.CHUNK}
+"""Kinds whose texts do not begin with a title."""
 SAME_PROJECT = 0.1
 """Added to the score of items of the question's project."""
 CONCISE_CHARS = 160
@@ -96,16 +101,21 @@ def recall(
     is_narrowed = bool(since or before or as_of)
     within = then if as_of else period_between(since, before)
     episodes = answer_episode(actor, query, project=project, within=within)
-    filters = [filters_of(group, is_narrowed=is_narrowed, then=then) for group in _groups_of(things)]
+    filters = [filters_of(things, kinds, is_narrowed=is_narrowed, then=then) for kinds in _KINDS_OF_GROUPS]
     found = search_each(query, owner=actor.user, filters=filters, limit=limit)
     everything = join_groups(found)
     is_known = is_answered(everything)
     was_asked = not (is_narrowed or is_known or episodes) and has_asked(actor, query)
     ordered = take_turns(found, project) if is_known else nearest(everything.items, project)
-    hits = each_once(hits_of(ordered, actor, things, is_known=is_known), of_any_kind=True)
-    hits = hits if is_known or style == "detailed" else hits[:NEAREST]
-    if episodes:
-        hits = episodes.before(hits)
+    first = episodes.hits if episodes else []
+    others = _each_once(ordered, {(hit.kind, hit.id) for hit in first})
+    others = others if is_known or style == "detailed" else others[:NEAREST]
+    best = best_score(ordered)
+    # What is not shown is counted, and not read.
+    shown = hits_of([one for one, *_ in others[:limit]], actor, things, is_known=is_known, best=best)
+    alike = {(one.kind, one.source_id): len(same) for one, *same in others if same}
+    hits = [*first, *(replace(hit, alike=alike.get((hit.kind, hit.id), 0)) if alike else hit for hit in shown)]
+    total = len(hits) + len(others[limit:])
     empty = Recollections(
         items=[],
         style=style,
@@ -117,9 +127,9 @@ def recall(
         as_of=say_period(then) if then and not episodes else "",
     )
     # All of them are left at first: the line that says so has to fit as well.
-    full = replace(empty, items=[_shorten(hit, style) for hit in hits[:limit]], left=len(hits))
+    full = replace(empty, items=[_shorten(hit, style) for hit in hits[:limit]], left=total)
     fitting = fit_hits(full, max_tokens, template="recall.md", hit_template=_HIT_TEMPLATES[style])
-    reply = replace(empty, items=[hit for hit, _ in fitting], left=len(hits) - len(fitting))
+    reply = replace(empty, items=[hit for hit, _ in fitting], left=total - len(fitting))
     if reply.state == "uncertain":
         meant = judge(query, everything, names=lambda: names_for(actor, things)).did_you_mean
         reply = replace(reply, did_you_mean=meant)
@@ -136,8 +146,14 @@ def recall(
     return send(actor, reply, lines, None if is_narrowed or episodes else question, template="recall.md")
 
 
-def _groups_of(things: Things) -> list[Things]:
-    return [{kind: rows for kind, rows in things.items() if KINDS[kind].tier in tiers} for _, tiers in GROUPS]
+def _each_once(found: Iterable[Finding], known: Collection[tuple[str, str]]) -> list[list[Finding]]:
+    """Return findings that are not known yet, each with those that have the same words."""
+    same: dict[tuple[str, ...], list[Finding]] = {}
+    for one in found:
+        below = "" if one.kind in _UNTITLED else one.text.partition("\n")[2].strip()
+        if (one.kind, one.source_id) not in known:
+            same.setdefault(words_in(below or one.text), []).append(one)
+    return [*same.values()]
 
 
 def take_turns(found: list[Findings], project: str) -> list[Finding]:
@@ -145,35 +161,37 @@ def take_turns(found: list[Findings], project: str) -> list[Finding]:
 
     Where that is less than `NEAREST`, the nearest of the others follow.
     """
-    ordered: list[tuple[float, float, Finding]] = []
+    score, ordered, others = _score_for(project), list[tuple[float, float, Finding]](), list[Finding]()
     for (share, _), one in zip(GROUPS, found, strict=True):
-        answering = nearest([item for item in one.items if may_answer(item)], project)
-        ordered += [(rank // share, -_score(item, project), item) for rank, item in enumerate(answering)]
-    ordered.sort(key=lambda row: row[:2])
+        answering: list[Finding] = []
+        for item in one.items:
+            (answering if may_answer(item) else others).append(item)
+        answering.sort(key=score, reverse=True)
+        ordered += [(rank // share, -score(item), item) for rank, item in enumerate(answering)]
+    ordered.sort(key=itemgetter(0, 1))
     answers = [item for *_, item in ordered]
-    others = [item for one in found for item in one.items if not may_answer(item)]
     return answers + nearest(others, project)[: max(0, NEAREST - len(answers))]
 
 
 def nearest(items: Iterable[Finding], project: str) -> list[Finding]:
     """Return findings by their scores, those of the question's project a little higher."""
-    return sorted(items, key=lambda item: -_score(item, project))
+    return sorted(items, key=_score_for(project), reverse=True)
 
 
-def _score(item: Finding, project: str) -> float:
-    is_same = bool(project) and item.project.casefold() == project.casefold()
-    return item.score + SAME_PROJECT if is_same else item.score
+def _score_for(project: str) -> Callable[[Finding], float]:
+    folded = project.casefold()
+    return _SCORE if not project else lambda item: item.score + SAME_PROJECT * (item.project.casefold() == folded)
 
 
 def join_groups(found: list[Findings]) -> Findings:
     """Return what all groups found as one: what a question that nothing answers is kept and judged by."""
-    waiting = sum(one.waiting for one in found)
-    items = sorted((item for one in found for item in one.items), key=lambda item: -item.score)
-    searched = sum(one.searched for one in found)
+    waiting = sum([one.waiting for one in found])
+    items = sorted([item for one in found for item in one.items], key=_SCORE, reverse=True)
+    searched = sum([one.searched for one in found])
     # Groups without any of the words weigh none of them. A word is missing when all groups miss it.
-    weights = {word: max(one.weights.get(word, weight) for one in found) for word, weight in found[0].weights.items()}
-    missing = frozenset.intersection(*(one.missing for one in found))
-    total = sum(one.total for one in found)
+    weights = {word: max([one.weights.get(word, weight) for one in found]) for word, weight in found[0].weights.items()}
+    missing = frozenset.intersection(*[one.missing for one in found])
+    total = sum([one.total for one in found])
     joined = replace(found[0], items=items, total=total, waiting=waiting, searched=searched)
     return replace(joined, weights=weights, missing=missing)
 

@@ -133,7 +133,7 @@ def count_strong(items: Sequence[Finding], statements: Collection[str]) -> int:
 
 def best_score(items: Iterable[Finding]) -> float:
     """Return the best score of a list; 0 of an empty one."""
-    return max((item.score for item in items), default=0.0)
+    return max([item.score for item in items], default=0.0)
 
 
 def is_much_weaker(item: Finding, best: float) -> bool:
@@ -184,7 +184,7 @@ def may_answer(item: Finding) -> bool:
     words = item.keyword or 0.0
     if item.vector is None:
         return words >= WORDS_ALONE
-    return words >= ALL_WORDS or _nearness(item) >= FLOOR
+    return words >= ALL_WORDS or item.vector + WORDS_COUNT * words >= FLOOR
 
 
 def _nearness(item: Finding) -> float:
