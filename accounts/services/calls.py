@@ -93,7 +93,12 @@ def record_call(
 def _write_down(rows: Sequence[CallRow]) -> None:
     *columns, at, changes = map(list, zip(*rows, strict=True))
     now = monotonic()
+    announced = sorted({change for change in changes if change is not None})
+    notify = "; SELECT pg_notify(%s, change) FROM unnest(%s::text[]) AS change"
     with connection.cursor() as cursor:
-        cursor.execute(_WRITE_DOWN, [*columns, [now - moment for moment in at]])
-        if announced := sorted({change for change in changes if change is not None}):
-            cursor.execute("SELECT pg_notify(%s, change) FROM unnest(%s::text[]) AS change", [CHANNEL, announced])
+        parameters: list[Any] = [
+            *columns,
+            [now - moment for moment in at],
+            *([CHANNEL, announced] if announced else []),
+        ]
+        cursor.execute(_WRITE_DOWN + notify * bool(announced), parameters)

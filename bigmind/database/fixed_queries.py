@@ -18,6 +18,7 @@ from uuid import UUID
 
 from django.db import connections
 from django.db.models import Field, ForeignObject, Lookup, QuerySet
+from django.db.models.query import ValuesListIterable
 
 from bigmind.core.load_once import load_once
 from bigmind.database.postgresql.kept_plans import JOINS_IN_ORDER, Repeated
@@ -126,6 +127,10 @@ class _Compiled:
             sources.append(itemgetter(begins))
             self._constants.append(None)
             used.add(begins)
+        columns = [column for column, *_ in self._compiler.select]
+        # What the database returns is what is asked for: nothing is left for Django to do.
+        is_listed = self._queryset._iterable_class is ValuesListIterable
+        self._is_plain = is_listed and not self._compiler.get_converters(columns)
         self._sources = [(place, source) for place, source in enumerate(sources) if source]
         sql = f"{prefix}{sql}"
         self.sql = Repeated(sql, tuple(place for place, _ in self._sources)) if keeps_plan else sql
@@ -142,6 +147,10 @@ class _Compiled:
     def rows(self, values: Values) -> list[Any]:
         """Return the rows for these values."""
         made, parameters = self._queryset, self.parameters(values)
+        if self._is_plain:
+            with connections[made.db].cursor() as cursor:
+                cursor.execute(self.sql, parameters)
+                return [*cursor.fetchall()]
         # Copies: threads share what was compiled, and each has a connection of its own.
         compiler: Any = copy(self._compiler)
         query: Any = copy(made.query)

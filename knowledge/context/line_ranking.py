@@ -117,12 +117,7 @@ class LineRanking:
         Args:
             cited: The ids of those that a session cited.
         """
-        wanted = self.weights.keys()
-        # Most have none of the words that are wanted, which a look for their beginnings shows.
-        words = [
-            words_of(one.start) & wanted if wanted and self._may_have(one.start.casefold().replace("y", "i")) else ()
-            for one in facts
-        ]
+        words = [self._words_in(one.start) for one in facts] if self.weights else [frozenset[str]()] * len(facts)
         rarity, outdated, places = _rarity(words, len(facts)), {one.similar_to_id for one in facts}, []
         for at, (one, has) in enumerate(zip(facts, words, strict=True)):
             value = min(MOST_WORDS_VALUE, sum([self.weights[word] * rarity[word] for word in has])) if has else 0
@@ -138,11 +133,17 @@ class LineRanking:
 
     def is_named_in(self, text: str) -> bool:
         """Whether a text has a word of a topic that was named."""
-        return any(self.weights[word] > RECENT_WEIGHT for word in words_of(text) & self.weights.keys())
+        return any(self.weights[word] > RECENT_WEIGHT for word in self._words_in(text))
 
     @cached_property
-    def _may_have(self) -> Callable[[str], object]:
-        return re.compile("|".join(re.escape(word[:LEAST_CHARS]) for word in self.weights)).search
+    def _words_in(self) -> Callable[[str], Collection[str]]:
+        """Returns the words of a text that are wanted: of those alone that begin alike the endings are taken off."""
+        wanted = frozenset(self.weights)
+        if any(word >= FIRST_WITHOUT_SPACES for word in wanted):
+            return lambda text: words_of(text) & wanted
+        beginnings = "|".join({re.escape(word[:LEAST_CHARS]) for word in wanted})
+        like = re.compile(rf"(?<![^\W_])(?:{beginnings})[^\W_]*").findall
+        return lambda text: wanted.intersection(map(_stem, found)) if (found := like(_fold(text.casefold()))) else ()
 
 
 def _words_of_topics(topics: Iterable[str]) -> set[str]:

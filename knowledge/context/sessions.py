@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import cast
 from uuid import UUID
 
@@ -115,14 +116,8 @@ def start_session(actor: Actor, *, project: Project = "", topics: Topics | None 
     started = open_with_context(actor, project=project, topics=topics)
     text = render_to_string("agent/session_started.md", {"reply": started}, using="agent").strip()
     started = replace(started, as_sent=text)
-    AFTER_REPLY.add(_keep_starts, started, user_id=actor.user.pk)
+    note_sent(Sent(actor, session=started.session, also=lambda: keep_as_told(started, text)))
     return started
-
-
-def _keep_starts(starts: Sequence[StartedSession]) -> None:
-    for started in starts:
-        with rls_scope(started.session.user.pk), transaction.atomic():
-            keep_as_told(started, started.as_sent)
 
 
 def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | None = None) -> StartedSession:
@@ -146,22 +141,19 @@ def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | No
         session.project, session.topics = project or session.project, topics or session.topics
         session.save(update_fields=["project", "topics"])
         note_writings(Kind.SUMMARY, [session.pk], made=True)
-    note_sent(Sent(actor, _exposures_of(context), session=session))
-    AFTER_REPLY.add(_keep_asked, (actor, about, topics or [], context.room_for_company), user_id=actor.user.pk)
-    # Reported once: the next session gets only later decisions.
-    here = [int(decision.id) for decision in context.chosen["decisions"] if not decision.is_elsewhere]
-    elsewhere = [int(decision.id) for decision in context.chosen["decisions"] if decision.is_elsewhere]
-    if here or elsewhere:
-        AFTER_REPLY.add(_note_reported, (actor.user.pk, here, elsewhere), user_id=actor.user.pk)
+    keep = partial(_keep_asked, actor, about, topics or [], context)
+    note_sent(Sent(actor, _exposures_of(context), session=session, also=keep))
     if left:
         note_as_heard(left)
     return StartedSession(session, context, closed, others, left, WRITING[how], notices)
 
 
-def _keep_asked(starts: Sequence[tuple[Actor, str, list[str], int]]) -> None:
-    for actor, project, topics, room in starts:
-        with rls_scope(actor.user.pk):
-            keep_start(actor, project=project, topics=topics, room=room)
+def _keep_asked(actor: Actor, project: str, topics: list[str], context: Context) -> None:
+    keep_start(actor, project=project, topics=topics, room=context.room_for_company)
+    # Reported once: the next session gets only later decisions.
+    for model, is_elsewhere in ((CompanyEntry, False), (Dispatch, True)):
+        if told := [int(one.id) for one in context.chosen["decisions"] if one.is_elsewhere is is_elsewhere]:
+            model._default_manager.filter(pk__in=told).update(told_at=timezone.now())
 
 
 def count_beside(
@@ -176,13 +168,6 @@ def count_beside(
     empty = {"project": project, "auto_closed": closed, "handle": LONG_HANDLE, "how_to_write": WRITING[how]}
     empty |= {"others": others, "hand_over": words_of(left), "notices": notices}
     return count_tokens(render_to_string("agent/session_started.md", {"reply": empty}, using="agent"))
-
-
-def _note_reported(reports: Sequence[tuple[UUID, list[int], list[int]]]) -> None:
-    for user_id, here, elsewhere in reports:
-        with rls_scope(user_id):
-            CompanyEntry.objects.filter(pk__in=here).update(told_at=timezone.now())
-            Dispatch.objects.filter(pk__in=elsewhere).update(told_at=timezone.now())
 
 
 def _exposures_of(context: Context) -> list[Exposure]:

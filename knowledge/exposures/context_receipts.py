@@ -31,6 +31,11 @@ STORED = ("company", "fact", "session")
 RECALLS_KEPT = 100
 """Of one session, the last ones."""
 
+_KEEP = """
+INSERT INTO knowledge_receipt (session_id, tokens, told, lines, texts) VALUES (%s, %s, %s, %s, %s::bigint[])
+ON CONFLICT (session_id) DO UPDATE SET
+    tokens = excluded.tokens, told = excluded.told, lines = excluded.lines, texts = excluded.texts
+"""
 _ADD_RECALL = """
 UPDATE knowledge_receipt SET recalls = CASE
     WHEN jsonb_array_length(recalls) >= %s THEN (recalls - 0) || %s::jsonb ELSE recalls || %s::jsonb
@@ -119,14 +124,11 @@ def why_company(entry: Any, project: str, topics: Sequence[str]) -> str:
 
 def keep_receipt(
     session: Session, lines: Sequence[ReceiptLine], *, tokens: int, texts: list[int] | None = None
-) -> Receipt:
+) -> None:
     """Store the receipt of a session's start context, in place of that of an earlier start."""
-    stored = sum(line.kind in STORED for line in lines)
-    receipt = Receipt(session=session, tokens=tokens, told=stored, lines=[line.kept for line in lines], texts=texts)
-    changed = ["tokens", "told", "lines", "texts"]
-    # One statement, whether or not the session has a receipt.
-    Receipt.objects.bulk_create([receipt], update_conflicts=True, unique_fields=["session"], update_fields=changed)
-    return receipt
+    stored = sum([line.kind in STORED for line in lines])
+    with connection.cursor() as cursor:
+        cursor.execute(_KEEP, [session.pk, tokens, stored, json.dumps([line.kept for line in lines]), texts])
 
 
 def keep_recalled(user: User, session: Session, text: str, owners: Mapping[str, LineOwner], *, at: datetime) -> None:

@@ -4,9 +4,11 @@ Whatever sends items says so once (`note_sent`). All that follows from it is wri
 transaction after the reply. Decision 91 says what may be lost.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import groupby
 
 import structlog
 from django.db import DatabaseError, connection, transaction
@@ -39,6 +41,7 @@ class Sent:
         question: What it answers, with what the search found.
         text: What the agent received, where the receipt of its session keeps it.
         session: The session it was sent to. Default: the open one that the agent works in.
+        also: Writes what else is to be known of it.
     """
 
     actor: Actor
@@ -47,6 +50,7 @@ class Sent:
     text: SentText | None = None
     session: Session | None = None
     at: datetime = field(default_factory=timezone.now)
+    also: Callable[[], object] | None = None
 
 
 def note_sent(sent: Sent) -> None:
@@ -61,28 +65,37 @@ def settle(actor: Actor) -> None:
 
 
 def _write_sent(events: Sequence[Sent]) -> None:
-    for sent in events:
-        try:
-            with rls_scope(sent.actor.user.pk):
-                _write_one(sent)
-        except DatabaseError as error:
-            log.warning("What was sent was not written down.", error=error)
+    for user_id, some in groupby(events, key=lambda sent: sent.actor.user.pk):
+        with _logged(), rls_scope(user_id):
+            is_alone = not connection.in_atomic_block
+            with transaction.atomic():
+                if is_alone:
+                    # A crash may lose these rows: no commit waits until they have reached the disk.
+                    with connection.cursor() as cursor:
+                        cursor.execute("SET LOCAL synchronous_commit TO off")
+                for sent in some:
+                    with _logged(), transaction.atomic():
+                        _write_one(sent)
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    try:
+        yield
+    except DatabaseError as error:
+        log.warning("What was sent was not written down.", error=error)
 
 
 def _write_one(sent: Sent) -> None:
-    is_alone = not connection.in_atomic_block
-    with transaction.atomic():
-        if is_alone:
-            # A crash may lose these rows: no commit waits until they have reached the disk.
-            with connection.cursor() as cursor:
-                cursor.execute("SET LOCAL synchronous_commit TO off")
-        at_work = sent.session or session_at_work(sent.actor)
-        measured = [item for item in sent.items if item.kind in MEASURED]
-        if measured and (session := at_work or session_of_agent(sent.actor)):
-            serve(session, measured)
-        if at_work and sent.items and sent.text:
-            keep_recalled(sent.actor.user, at_work, *sent.text(), at=sent.at)
-        if sent.question:
-            keep_question(sent.actor.user, sent.question)
-            # Last: two people who ask the same at once wait for each other here.
-            keep_unanswered(sent.actor.user, sent.question)
+    at_work = sent.session or session_at_work(sent.actor)
+    measured = [item for item in sent.items if item.kind in MEASURED]
+    if measured and (session := at_work or session_of_agent(sent.actor)):
+        serve(session, measured)
+    if at_work and sent.items and sent.text:
+        keep_recalled(sent.actor.user, at_work, *sent.text(), at=sent.at)
+    if sent.question:
+        keep_question(sent.actor.user, sent.question)
+        # Last: two people who ask the same at once wait for each other here.
+        keep_unanswered(sent.actor.user, sent.question)
+    if sent.also:
+        sent.also()

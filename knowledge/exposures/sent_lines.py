@@ -42,6 +42,11 @@ DELETE FROM knowledge_receipttext WHERE user_id = %(user)s AND at < %(before)s A
 )
 """
 
+_ADD = """
+INSERT INTO knowledge_receipttext (user_id, at, digest, kind, source_id, quoted_id, text)
+SELECT %s, %s, line.* FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[]) AS line
+RETURNING digest, kind, source_id, id
+"""
 _TOLD_IN_SESSION = """(
     WITH receipt AS (
         SELECT receipt.texts, receipt.recalls FROM knowledge_receipt AS receipt
@@ -90,11 +95,11 @@ def keep_texts(user: User, text: str, owners: Mapping[str, LineOwner]) -> list[i
     missing = {line[:3]: line for line in lines if line[:3] not in known}
     if gone := _find_erased({LineOwner(*line[1:4]) for line in missing.values()}):
         missing = {key: line for key, line in missing.items() if LineOwner(*line[1:4]) not in gone}
-    added = ReceiptText.objects.bulk_create(
-        ReceiptText(user=user, digest=key, kind=kind, source_id=id, quoted_id=quoted, text=line)
-        for key, kind, id, quoted, line in missing.values()
-    )
-    known |= {(row.digest, row.kind, row.source_id): row.pk for row in added}
+    if missing:
+        columns = [*map(list, zip(*missing.values(), strict=True))]
+        with connection.cursor() as cursor:
+            cursor.execute(_ADD, [user.pk, timezone.now(), *columns])
+            known |= {(key, kind, id): pk for key, kind, id, pk in cursor.fetchall()}
     return [known[line[:3]] for line in lines if line[:3] in known]
 
 

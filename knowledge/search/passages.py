@@ -13,7 +13,7 @@ from bigmind.core.background import after_commit
 from bigmind.database.bulk_copy import copy_in
 from bigmind.database.fixed_queries import FixedQuery
 from bigmind.text.hygiene import digest
-from knowledge.models import CachedVector, Kind, Passage, Writing
+from knowledge.models import CachedVector, Kind, Passage
 from knowledge.models.passages import COMPARED, FORM
 from knowledge.search.filters import scope_of
 from knowledge.search.indexes import Scope
@@ -46,6 +46,12 @@ _COLUMNS = (
 _OF_SOURCES = "SELECT id FROM knowledge_passage AS passage WHERE kind = %s AND source_id = ANY(%s) AND {scope}"
 
 
+_WROTE = """
+INSERT INTO knowledge_writing (kind, source_id, made, user_id, key_id, agent_id, sub_agent, at)
+SELECT %s, written, %s, %s, %s, %s, %s, %s FROM unnest(%s::text[]) AS written
+"""
+
+
 def note_writings(kind: Kind | str, source_ids: Iterable[object], *, made: bool) -> None:
     """Record that the actor of this call has written these things.
 
@@ -58,18 +64,9 @@ def note_writings(kind: Kind | str, source_ids: Iterable[object], *, made: bool)
     actor = acting()
     if actor is None or not actor.is_agent:
         return
-    Writing.objects.bulk_create(
-        Writing(
-            kind=str(kind),
-            source_id=str(source_id),
-            made=made,
-            user=actor.user,
-            key=actor.key,
-            agent=actor.agent,
-            sub_agent=actor.sub_agent,
-        )
-        for source_id in source_ids
-    )
+    by = (actor.key.pk if actor.key else None, actor.agent.pk if actor.agent else None, actor.sub_agent)
+    with connection.cursor() as cursor:
+        cursor.execute(_WROTE, [str(kind), made, actor.user.pk, *by, timezone.now(), list(map(str, source_ids))])
 
 
 class Indexed(NamedTuple):
