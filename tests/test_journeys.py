@@ -35,13 +35,13 @@ PASSWORD = "correct horse battery"
 
 BUDGETS = {
     "memory_store_fact": Cost(60, 600, 12),
-    "memory_start_session": Cost(62, 3_400, 12),
-    "memory_get_context": Cost(46, 2_500, 8),
+    "memory_start_session": Cost(61, 2_500, 12),
+    "memory_get_context": Cost(46, 1_900, 6),
     "memory_end_session": Cost(60, 600, 10),
     "memory_flag_important": Cost(60, 600, 10),
     "memory_list_facts": Cost(42, 1_100, 3),
-    "memory_recall": Cost(79, 3_300, 12),
-    "memory_semantic_search": Cost(75, 1_800, 12),
+    "memory_recall": Cost(79, 2_500, 12),
+    "memory_semantic_search": Cost(75, 1_650, 12),
     "kb_search": Cost(64, 800, 8),
     "a curator opens a proposal": Cost(71, 1_250, 12),
     "a curator approves": Cost(74, 975, 24),

@@ -5,14 +5,14 @@ they help this session.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial, reduce
 from operator import attrgetter, or_
 from typing import Any
 from uuid import UUID
 
 from django.contrib.postgres.search import SearchQuery
-from django.db.models import BigIntegerField, BooleanField, F, Func, QuerySet, Value
+from django.db.models import BigIntegerField, BooleanField, F, FloatField, Func, QuerySet, Value
 from django.db.models.functions import Cast, Left
 from django.utils import timezone
 
@@ -112,7 +112,7 @@ def _class_of(fact: ContextFact) -> str:
 
 def _standing(facts: Iterable[ContextFact], project: str) -> list[ContextFact]:
     """Put facts that always apply in order: of this project first, then what reads like an instruction, then by age."""
-    newest = sorted(facts, key=attrgetter("created_at", "pk"), reverse=True)
+    newest = sorted(facts, key=attrgetter("created", "pk"), reverse=True)
     places = [(distance(fact.project, project), -tells_to(fact.start)) for fact in newest]
     return [newest[at] for at in sorted(range(len(newest)), key=places.__getitem__)]
 
@@ -125,13 +125,16 @@ def _line_of(
     doubt = why_doubtful(fact.start)
     about = [
         f"F{number_of(fact.pk)}",
-        name_project(fact.project, ranking.project),
-        f"{fact.created_at:%Y-%m-%d}" if fact.category in DATED and not fact.valid_from else "",
+        name_project(fact.project, ranking.project) if fact.project != ranking.project else "",
+        f"{datetime.fromtimestamp(fact.created, UTC):%Y-%m-%d}"
+        if fact.category in DATED and not fact.valid_from
+        else "",
         say_validity(fact.valid_from, min(ends, default=None)) if fact.valid_from or ends else "",
         "stale: its code changed" if fact.is_false else "",
         doubt,
-        *[f"may contradict F{number_of(pk)}" for pk in against[fact.pk]],
     ]
+    for other in against[fact.pk]:
+        about.append(f"may contradict F{number_of(other)}")
     return ContextLine(
         "fact",
         str(fact.pk),
@@ -163,6 +166,8 @@ def read_facts(actor: Actor, project: str, topics: Sequence[str]) -> list[Contex
     return list(map(ContextFact._make, _FACTS_TO_TELL(actor.user.pk, timezone.now(), project, *pad(words))))
 
 
+# As a number: hundreds of moments would be made for the few that are shown.
+_CREATED = Func(F("created_at"), template="date_part('epoch', %(expressions)s)", output_field=FloatField())
 _FALSE_IN_CODE = Func(
     F("anchor_checks"),
     Value('$.* ? (@.verdict == "false")'),
@@ -178,7 +183,10 @@ def _facts_to_tell(user_id: UUID, now: datetime, project: str, *words: str) -> Q
         .current()
         .without_past(now)
         .annotate(
-            start=Left("fact", ITEM_CHARS + 1), replaced_from=F("superseded_by__valid_from"), is_false=_FALSE_IN_CODE
+            created=_CREATED,
+            start=Left("fact", ITEM_CHARS + 1),
+            replaced_from=F("superseded_by__valid_from"),
+            is_false=_FALSE_IN_CODE,
         )
     )
     groups = [current.filter(category=category) for category in Category.values]

@@ -82,12 +82,12 @@ def tells_to(text: str) -> int:
 
 
 class ContextFact(NamedTuple):
-    """A candidate fact, with as much of its text as could ever fit."""
+    """A candidate fact, with as much of its text as could ever fit; `created` is in seconds since 1970."""
 
     pk: int
     category: str
     project: str
-    created_at: datetime
+    created: float
     similar_to_id: int | None
     contradicted_by_id: int | None
     valid_from: datetime | None
@@ -117,33 +117,39 @@ class LineRanking:
         Args:
             cited: The ids of those that a session cited.
         """
-        words = [self._words_in(one.start) for one in facts] if self.weights else [frozenset[str]()] * len(facts)
-        rarity, outdated, places = _rarity(words, len(facts)), {one.similar_to_id for one in facts}, []
+        wanted, like = frozenset(self.weights), self._find_like
+        words = [
+            wanted.intersection(map(_stem, found)) if (found := like(one.start.casefold().replace("y", "i"))) else ()
+            for one in facts
+        ]
+        worth = {word: self.weights[word] * rarity for word, rarity in _rarity(words, len(facts)).items()}
+        outdated, places, now = {one.similar_to_id for one in facts}, [], self.now.timestamp()
         for at, (one, has) in enumerate(zip(facts, words, strict=True)):
-            value = min(MOST_WORDS_VALUE, sum([self.weights[word] * rarity[word] for word in has])) if has else 0
-            age = (self.now - one.created_at).total_seconds() / 86_400
+            value = min(MOST_WORDS_VALUE, sum(map(worth.__getitem__, has))) if has else 0
+            age = (now - one.created) / 86_400
             value += AGE_VALUE * exp(-max(0.0, age) / AGE_DAYS)
             value += CITED_VALUE * (str(one.pk) in cited) + OUTDATED * (one.pk in outdated)
             if self.project and one.project:
                 value += PROJECT_VALUE if one.project == self.project else ELSEWHERE
             # What is worth less than nothing must not gain by its length.
             value = value / (20 + len(one.start) / 4) ** LENGTH_EXPONENT if value > 0 else value
-            places.append((-value, -one.created_at.timestamp(), at))
+            places.append((-value, -one.created, at))
         return [facts[at] for *_, at in sorted(places)]
 
     def is_named_in(self, text: str) -> bool:
         """Whether a text has a word of a topic that was named."""
-        return any(self.weights[word] > RECENT_WEIGHT for word in self._words_in(text))
+        named = map(_stem, self._find_like(_fold(text.casefold())))
+        return any(self.weights.get(word, 0) > RECENT_WEIGHT for word in named)
 
     @cached_property
-    def _words_in(self) -> Callable[[str], Collection[str]]:
-        """Returns the words of a text that are wanted: of those alone that begin alike the endings are taken off."""
-        wanted = frozenset(self.weights)
-        if any(word >= FIRST_WITHOUT_SPACES for word in wanted):
-            return lambda text: words_of(text) & wanted
-        beginnings = "|".join({re.escape(word[:LEAST_CHARS]) for word in wanted})
-        like = re.compile(rf"(?<![^\W_])(?:{beginnings})[^\W_]*").findall
-        return lambda text: wanted.intersection(map(_stem, found)) if (found := like(_fold(text.casefold()))) else ()
+    def _find_like(self) -> Callable[[str], Sequence[str]]:
+        """Returns the words of a text that begin as wanted ones do; of scripts without spaces, what is wanted."""
+        if not self.weights:
+            return lambda text: ()
+        pairs = [re.escape(word) for word in self.weights if word >= FIRST_WITHOUT_SPACES]
+        beginnings = {re.escape(word[:LEAST_CHARS]) for word in self.weights}
+        spaced = rf"(?<![^\W_])(?:{'|'.join(beginnings)})[^\W_]*"
+        return re.compile("|".join([*pairs, spaced])).findall
 
 
 def _words_of_topics(topics: Iterable[str]) -> set[str]:

@@ -41,14 +41,9 @@ class ContextLine:
     markdown: str = field(default="", init=False)
     tokens: int = field(default=0, init=False)
 
-    @property
-    def is_cut(self) -> bool:
-        """Whether its text is shortened."""
-        return self.shown != self.text
-
     def fit(self) -> int:
         """Show the text whole, or the beginning of a very long one; return what the line costs."""
-        if not self.tokens and self._show(self.shown or self.text) > WHOLE_TOKENS < count_tokens(self.shown):
+        if self._show(self.shown or self.text) > WHOLE_TOKENS < count_tokens(self.shown):
             self._show(cut_to_tokens(self.text, CUT_TOKENS))
         return self.tokens
 
@@ -156,7 +151,7 @@ def _spend(
         part = min([(part.spent / part.ceiling, at, part) for at, part in enumerate(turns)])[2]
         room = min(budget, getattr(part, limit) - part.spent)
         for line in islice(turns[part], 1 if part.in_order else PASSED_OVER) if room >= LEAST_TOKENS else ():
-            if line.fit() <= room:
+            if (line.tokens or line.fit()) <= room:
                 budget -= part.keep(line)
                 break
         else:
@@ -168,7 +163,7 @@ def _lengthen(parts: Iterable[ContextPart], budget: int) -> int:
     for part in parts:
         for line in part.kept:
             room = min(budget, part.most - part.spent)
-            if line.is_cut and room >= LEAST_TOKENS:
+            if line.shown != line.text and room >= LEAST_TOKENS:
                 before = line.tokens
                 more = line.cut(before + room) - before
                 part.spent += more

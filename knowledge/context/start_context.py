@@ -439,8 +439,7 @@ def _session_line(session: ContextSession, *, project: str, has_own: bool) -> Co
     """Return the row of a session: its day, its headline, its topics and its outcome."""
     day, handle = f"{session.started_at:%Y-%m-%d}", f"S{session.number}"
     topics = cut_to_tokens(inline(",".join(session.topics[:6])), 30) or "—"
-    named = name_project(session.project, project)
-    elsewhere = f" ({named})" if named else ""
+    elsewhere = f" ({name_project(session.project, project)})" if session.project not in {"", project} else ""
     is_spare = has_own and session.project not in {"", project}
     if session.ended_at is None:
         row = f"| {day} | 🟡 **[in progress]** `{handle}`{elsewhere} | {topics} | (session not yet closed) |"

@@ -46,6 +46,7 @@ SAME_MEANING = 0.58
 SAME_WORDS = 75.0
 """Of 100, where there is no vector to compare."""
 COMPARED = 500
+_ASKED_AGAIN = ("times", "last_asked", "asked_up_to", "answered_at", "kind", "source_id")
 PEOPLE_ASKING = 3
 """How many people besides the reader."""
 
@@ -237,10 +238,11 @@ def _keep(user: User, text: str, found: Findings) -> None:
         mine.space, mine.vector = found.space, found.vector
     mine.times, mine.last_asked, mine.asked_up_to = mine.times + 1, now, newest_passage()
     mine.answered_at, mine.kind, mine.source_id = None, "", ""
-    mine.save()
+    mine.save(update_fields=None if mine.pk is None else _ASKED_AGAIN)
     _name_anew(Gap.objects.filter(pk=mine.gap_id))
     # The person who marked it as answered will want to know that agents do not find the answer.
-    Gap.objects.filter(pk=mine.gap_id, state=GapState.ANSWERED).update(state=GapState.OPEN)
+    if mine.gap.state == GapState.ANSWERED:
+        Gap.objects.filter(pk=mine.gap_id, state=GapState.ANSWERED).update(state=GapState.OPEN)
 
 
 @rls_bypass()
@@ -342,11 +344,14 @@ def _name_anew(gaps: "QuerySet[Gap]") -> None:
     """Give gaps a name that anyone may read, no matter who asked, and drop those without questions."""
     gaps.filter(questions=None).delete()
     rows = list(gaps)
-    questions = _questions_of(rows)
+    questions, renamed = _questions_of(rows), []
     for gap in rows:
         # One more than `_disclose` asks for: any of those who asked may read the name, and does not count then.
-        gap.name = _name_of(questions[gap.pk], PEOPLE_ASKING + 1)
-    Gap.objects.bulk_update(rows, ["name"], batch_size=500)
+        name = _name_of(questions[gap.pk], PEOPLE_ASKING + 1)
+        if name != gap.name:
+            gap.name = name
+            renamed.append(gap)
+    Gap.objects.bulk_update(renamed, ["name"], batch_size=500)
 
 
 def _name_of(questions: Sequence[UnansweredQuestion], people: int) -> str:

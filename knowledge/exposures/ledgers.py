@@ -66,7 +66,7 @@ def settle(actor: Actor) -> None:
 
 def _write_sent(events: Sequence[Sent]) -> None:
     for user_id, some in groupby(events, key=lambda sent: sent.actor.user.pk):
-        with _logged(), rls_scope(user_id):
+        with _log_failure(), rls_scope(user_id):
             is_alone = not connection.in_atomic_block
             with transaction.atomic():
                 if is_alone:
@@ -74,12 +74,12 @@ def _write_sent(events: Sequence[Sent]) -> None:
                     with connection.cursor() as cursor:
                         cursor.execute("SET LOCAL synchronous_commit TO off")
                 for sent in some:
-                    with _logged(), transaction.atomic():
+                    with _log_failure(), transaction.atomic():
                         _write_one(sent)
 
 
 @contextmanager
-def _logged() -> Iterator[None]:
+def _log_failure() -> Iterator[None]:
     try:
         yield
     except DatabaseError as error:
