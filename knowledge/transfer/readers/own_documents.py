@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from bigmind.core.errors import Invalid
+from bigmind.core.limits import IMPORT_BYTES
 from knowledge.parsers.bundles import Bundle
 
 from .json_rows import start_of
@@ -20,7 +21,7 @@ def is_own_document(bundle: Bundle) -> bool:
     return start.startswith("{") and MARK in start
 
 
-def read_document(bundle: Bundle, *, limit: int) -> Any:
+def read_document(bundle: Bundle, *, limit: int = IMPORT_BYTES) -> Any:
     """Return the JSON document that a file is.
 
     Raises:
