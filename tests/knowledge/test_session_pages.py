@@ -54,6 +54,17 @@ def test_headline_and_summary_are_corrected(client):
     assert (session.summary.summary, session.summary.key_facts) == ("New.", ["Kept", "- as typed"])
 
 
+def test_a_headline_that_is_too_long_is_cut_and_kept_whole_in_the_outcome(client):
+    actor = make_actor()
+    session = make_session(actor, one_liner="Before")
+    client.force_login(actor.user)
+
+    client.post(reverse("memory-session-correct", args=[session.pk]), {"one_liner": "word " * 30, "importance": "5"})
+
+    session.refresh_from_db()
+    assert (len(session.one_liner), session.outcome) == (115, ("word " * 30).strip())
+
+
 def test_a_session_in_progress_can_be_corrected_without_a_headline(client):
     actor = make_actor()
     session = make_session(actor, is_open=True)
