@@ -8,12 +8,24 @@ from time import perf_counter
 
 from accounts.actor import Actor
 from accounts.people.users import add_user
-from benchmarks.truth.pairs import HELD_OUT, RULES, TUNED, Pair, read_pairs
+from benchmarks.truth.pairs import (
+    BLIND,
+    HELD_OUT,
+    OLDER,
+    RULES,
+    TUNED,
+    Pair,
+    entries_from_one_template,
+    read_ordinary_facts,
+    read_pairs,
+)
 from knowledge.context.sessions import start_session
 from knowledge.indexing.embedding import embed_pending
 from knowledge.memory.facts import erase_fact, store_fact
 from knowledge.models import CompanyEntry, Fact, Passage, Recall
 from knowledge.truth.near_duplicates import Similar, read_comparison
+
+PARTS = (TUNED, HELD_OUT, BLIND, OLDER, RULES)
 
 
 @dataclass(frozen=True)
@@ -29,14 +41,16 @@ class Told:
 def measure() -> list[str]:
     """Store the older statements of a part as one memory, then each newer one; return the tables."""
     CompanyEntry.objects.all().delete()
-    told = [one for part in (TUNED, HELD_OUT, RULES) for one in _store(part)]
+    told = [one for part in PARTS for one in _store(part)]
     milliseconds = 1000 * median(one.seconds for one in told)
     return [
         "| statements | contradicting | shown | others | false alarms | repetitions named | also shown |",
         "|---|---|---|---|---|---|---|",
-        *(_row(part, [one for one in told if one.pair.part == part]) for part in (TUNED, HELD_OUT, RULES)),
+        *(_row(part, [one for one in told if one.pair.part == part]) for part in PARTS),
         "",
         *_by_sort(told),
+        "",
+        *_ordinary(),
         "",
         f"A store takes {milliseconds:.0f} ms (median of {len(told)}); a worker compares by meaning afterwards.",
     ]
@@ -68,6 +82,29 @@ def _by_sort(told: Sequence[Told]) -> list[str]:
         named = counts["all"] - counts["nothing"]
         lines.append(f"| {sort} | {counts['all']} | {counts['contradicts']} | {named} |")
     return lines
+
+
+def _ordinary() -> list[str]:
+    """Return how many facts of ordinary weeks, stored in order, and how many entries of one template raise an alarm."""
+    alarms, stored = 0, 0
+    for number, facts in enumerate([*read_ordinary_facts(), entries_from_one_template()]):
+        actor = Actor.of(add_user(f"truth-weeks-{number}"))
+        start_session(actor)
+        found = [_is_alarmed(actor, text) for text in facts]
+        if number < 2:
+            alarms, stored = alarms + sum(found), stored + len(found)
+    return [
+        f"Of {stored} ordinary facts of two people, stored in order, {alarms} are said to contradict an older one "
+        f"({100 * alarms / stored:.1f} of 100); of {len(found)} texts written from one template, {sum(found)}."
+    ]
+
+
+def _is_alarmed(actor: Actor, text: str) -> bool:
+    stored = store_fact(actor, category="codebase", fact=text)
+    embed_pending()
+    compared = Recall.objects.filter(user=actor.user, found__fact=stored.fact.pk).first()
+    found = read_comparison(compared.found) if compared else None
+    return any(one.contradicts for one in [*stored.similar, *(found[1] if found else [])])
 
 
 def _share(told: Sequence[Told], holds: Callable[[Told], bool]) -> str:

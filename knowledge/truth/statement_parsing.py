@@ -1,323 +1,549 @@
-"""Clauses: a text as short statements, with the signs by which two statements are compared.
+"""Statements: a text as short clauses and fields, with the signs by which two of them are compared.
 
-Words without endings, who alone may do something, days, numbers in one unit, and whether it is denied. Nothing here
+Words without endings, who alone may do something, days, quantities in one unit, and whether it is denied. Nothing here
 knows grammar: each sign is a word of a list, and every step takes time in proportion to the text.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 
+from . import statement_words as said
+from .statement_words import without_accents, word_set
+
+__all__ = ["Clause", "Statements", "read_statements", "stem", "word_set"]
+
 MOST_CLAUSES = 40
 MOST_WORDS = 60
+MOST_CHARS = 10_000
 QUOTED_CHARS = 90
 KEPT_CHARS = 40
 """Of a word whose stem is kept."""
+FIELD_WORDS = 4
+"""Most words of a key or a value. More of them are a sentence."""
 
-# A number, a word with what follows its apostrophe, a percent sign, or what ends a clause: no two match the same.
-_TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_][^\W_]*(?:['’][^\W\d_]+)?|[%.,;!?\n]")
+# A number, a word with what is joined to it, a percent sign, or what ends a clause: no two match the same. A full stop
+# after a day of a German month ends none.
+_TOKEN = re.compile(
+    r"\d+(?:[.,:]\d+)*(?:\.(?=\s(?:jan|feb|m[aä]r|apr|mai|jun|jul|aug|sep|okt|nov|dez)))?"
+    r"|/?[^\W\d_]\w*(?:[-./@'’]\w+)*|[%€$.,;!?\n]",
+    re.IGNORECASE,
+)
+_PARTICLE = re.compile(r"-((?:off|up|in|on|out|by|down|over)\b)")
+"""“Sign-in” and “cut-off” are one word each."""
 _ENDS = frozenset(".;!?\n")
-
-
-def word_set(listed: str) -> frozenset[str]:
-    """Return the words of a list that is written as one line."""
-    return frozenset(listed.split())
-
-
-_NEGATIONS = word_set(
-    "not no never none nothing nobody without cannot nor neither avoid deny denied disallow disallowed forbid "
-    "forbidden forbids prohibit prohibited ban banned stopped ceased longer nicht kein keine keinen nie ohne verboten"
+_FENCE = "```"
+_MARKER = re.compile(r"\A\s*(?:[-*#>]+|\d{1,3}[.)])\s")
+_HEADED = re.compile(r"^\W*(?:adr|rfc|decision|entscheidung|d[eé]cision|decisi[oó]n)\b[ #-]?\d*", re.IGNORECASE)
+"""What only numbers a decision. In other titles a number tells which thing is meant: “Room 101”."""
+_SET_APART = word_set(
+    "status date datum fecha author autor auteur stand created updated reviewed id context version autores"
 )
-OBLIGING = word_set("must required require requires mandatory shall always has have needed needs need")
-LEAVING_FREE = word_set("may optional optionally can could recommended")
-PERMITTING = word_set("may can could must should shall allowed permitted granted fine")
-EVERYONE = word_set("everyone everybody anyone anybody everywhere all any every each")
-ALONE = word_set("only exclusively solely just reserved restricted")
-_BUT = word_set("but except")
-UNLESS = word_set("except unless excluding besides") | _BUT
-_SPLITS_AFTER_COMMA = _NEGATIONS | word_set("but do don't doesn't")
-CHOOSING = word_set("use uses using prefer prefers")
-
-_LIGHT = word_set(
-    "a an the of in on at by for from with and or is are be been being was were it its that this these those we "
-    "they them our your their as into onto than then so also both there will would where when while if who which to do "
-    "does did out up down off least most about after before stay stays keep kept keeps happen happens themselves "
-    "himself itself such own other others allow allows allowed permit permits permitted accept enable enabled fine ok "
-    "okay should am get gets too well still already now too just anymore any more"
+"""Fields that belong to a text and not to what it is about."""
+_LABELS = word_set(
+    "decision entscheidung consequences konsequenzen rule regel note hinweis regle nota context kontext title"
 )
-_STRUCTURE = _LIGHT | _NEGATIONS | OBLIGING | LEAVING_FREE | PERMITTING | EVERYONE | ALONE | UNLESS | CHOOSING
-
-_SAME_WORD = {
-    **dict.fromkeys(("i", "me", "my", "mine", "myself", "users"), "user"),
-    "called": "name",
-    "named": "name",
-    "postgres": "postgresql",
-    "k8s": "kubernetes",
-    "kept": "keep",
-    "left": "leave",
-    "sent": "send",
-    "ran": "run",
-    "chose": "choose",
-    "chosen": "choose",
-    "wrote": "write",
-    "written": "write",
-    "began": "begin",
-    "held": "hold",
-    "met": "meet",
-    "paid": "pay",
-    "led": "lead",
-    "drawn": "draw",
-    "built": "build",
-    "done": "finished",
-    "lives": "live",
-    "favorite": "favourite",
-    "color": "colour",
-    "license": "licence",
+_SPLITTING = said.NEGATIONS | said.BUT | word_set("do don't doesn't")
+_ENDINGS = {
+    **dict.fromkeys(
+        ("ements", "ations", "ement", "ation", "ingly", "ities", "ity", "ies", "ied", "ons", "ant", "ent"), 4
+    ),
+    **dict.fromkeys(("ing", "ed", "es"), 3),
+    **dict.fromkeys(
+        ("eur", "ers", "ees", "ado", "ada", "ido", "ida", "er", "en", "em", "et", "ee", "ez", "an", "ar"), 4
+    ),
+    "ir": 4,
+    "e": 3,
+    **dict.fromkeys("soay", 4),
 }
-
-_NUMERALS = {"zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7"}
-_NUMERALS |= {"eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "once": "1", "twice": "2"}
-_SECONDS = {
-    **dict.fromkeys(("second", "sec", "s"), 1),
-    **dict.fromkeys(("minute", "min"), 60),
-    **dict.fromkeys(("hour", "h"), 3600),
-    "day": 86400,
-    "week": 7 * 86400,
-    "month": 30 * 86400,
-    "year": 365 * 86400,
-}
-_BYTES = {"kb": 1, "kib": 1, "mb": 10**3, "mib": 10**3, "gb": 10**6, "gib": 10**6, "tb": 10**9, "tib": 10**9}
-_LASTING = word_set("last lasts lasted take takes within for after")
-_MONTHS = word_set("january february march april june july august september october november december")
-_ORDINAL = word_set("st nd rd th")
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_SEVERAL_DAYS = {"weekday": _DAYS[:5], "workday": _DAYS[:5], "weekend": _DAYS[5:]}
-_UNTIL = frozenset({"to", "until", "through"})
+"""Endings of words, and how many letters stay at least."""
 
 
 def stem(word: str) -> str:
-    """Return a word without its English ending: enough to know “deploys”, “deployed” and “deploying” for one."""
+    """Return a word without its ending: enough to know “deploys”, “deployed” and “deploying” for one."""
     # Long words rarely recur, and hostile texts could fill the cache with them.
-    return _usual_stem(word) if len(word) <= KEPT_CHARS else _stem_of(word)
+    return _usual_stem(word) if len(word) <= KEPT_CHARS else word
 
 
 def _stem_of(word: str) -> str:
-    word = word.removesuffix("'s")
-    word = _SAME_WORD.get(word, word)
-    # “pass” and “dismiss” keep their ends.
-    for ending in ("ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+    word = _SAME.get(word, word)
+    if word[-1:] == "s" and word[-2:-1] not in "siu" and len(word) > 3:
+        word = word[:-1]
+    for ending, least in _ENDINGS.items():
+        if word.endswith(ending) and len(word) - len(ending) >= least:
             word = word.removesuffix(ending)
             break
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeious":
+    if len(word) > 3 and word[-1] == word[-2]:
         word = word[:-1]
-    return f"{word[:-1]}i" if word.endswith("y") else word.removesuffix("e")
+    return word[:-1] if len(word) > 4 and word[-1] in "tni" else word
 
 
+_SAME = {word: group[0] for group in said.groups_in(said.SAME) for word in group}
 _usual_stem = lru_cache(maxsize=10_000)(_stem_of)
 
-_MEASURES = frozenset(map(stem, (*_SECONDS, *_BYTES, *_DAYS, *_SEVERAL_DAYS)))
+
+@dataclass(frozen=True)
+class Word:
+    """A word as it is written, in small letters without accents, and without its ending."""
+
+    raw: str
+    plain: str
+    stem: str
+    is_name: bool
 
 
 @dataclass(frozen=True)
 class Clause:
-    """One statement: its words, its subject without the sole holder of a right, that holder, and the signs in it."""
+    """One statement, or the value of a key, as in tables and code."""
 
-    words: list[str]
-    about: frozenset[str]
-    holder: frozenset[str]
-    days: frozenset[str]
-    numbers: dict[str, frozenset[str]]
-    is_denied: bool
-    """Whether it says that something is not so. Two negations are none."""
+    words: list[Word]
+    key: frozenset[str] = frozenset()
+    label: str = ""
+
+    @cached_property
+    def plain(self) -> list[str]:
+        """Its words in small letters."""
+        return [word.plain for word in self.words]
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
         """All of its words."""
-        return frozenset(self.words)
+        return frozenset(self.plain)
 
     @cached_property
-    def stems(self) -> list[str]:
-        """All of its words without their endings, in their order."""
-        return [stem(word) for word in self.words]
+    def content(self) -> dict[str, int]:
+        """The words that say what it is about, with the place of each."""
+        found: dict[str, int] = {}
+        for at, word in enumerate(self.words):
+            if at not in self.measured and _is_content(word):
+                found.setdefault(word.stem, at)
+        return found
 
     @cached_property
-    def content(self) -> list[int]:
-        """The places of the words that say what it is about."""
-        return [place for place, word in enumerate(self.words) if _is_content(word)]
+    def names(self) -> frozenset[str]:
+        """Those of its words that are names of somebody or something."""
+        return frozenset(stem for stem, at in self.content.items() if self.words[at].is_name)
 
     @cached_property
-    def values(self) -> frozenset[str]:
+    def subject(self) -> frozenset[str]:
+        """The words before the first verb, as far as one is known."""
+        if self.plain[0] in _NOTHING:
+            return frozenset()
+        end = next((at for at, word in enumerate(self.words) if at and _ends_subject(word)), 0)
+        return frozenset(stem for stem, at in self.content.items() if at < end)
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """All of its words without their endings."""
+        return frozenset(word.stem for word in self.words)
+
+    @property
+    def lasting(self) -> set[str]:
+        """What of its quantities says how long."""
+        return self.quantities.keys() & {"seconds", "date", "o'clock"}
+
+    def starts_with(self, words: set[str]) -> bool:
+        """Return whether these words stand where its subject does."""
+        first = min(self.content[word] for word in words)
+        return not any(_ends_subject(word) for word in self.words[:first])
+
+    @cached_property
+    def days(self) -> frozenset[int]:
+        """The days of the week that it names, from 0."""
+        found: set[int] = set()
+        for at, word in enumerate(self.plain):
+            found.update(said.SEVERAL_DAYS.get(word, ()))
+            if word in said.DAYS:
+                found.add(said.DAYS[word])
+                last = self.plain[at + 2] if at + 2 < len(self.plain) else ""
+                if last in said.DAYS and self.plain[at + 1] in {"to", "through", "bis", "au", "a", "until"}:
+                    found.update(range(said.DAYS[word], said.DAYS[last] + 1))
+        return frozenset(found)
+
+    @cached_property
+    def quantities(self) -> dict[str, frozenset[float]]:
+        """Its numbers by what they measure: times in seconds, sizes in KB, all else by the words beside it."""
+        return {name: frozenset(values) for name, values in self._measures[0].items()}
+
+    @cached_property
+    def before_verb(self) -> frozenset[str]:
+        """The words before the first verb, light ones too."""
+        verb = next((at for at, word in enumerate(self.words) if at and _ends_subject(word)), 0)
+        return frozenset(word.stem for word in self.words[:verb])
+
+    @cached_property
+    def labels(self) -> set[tuple[str, float]]:
+        """The numbers in its subject that tell which thing is meant: “level 3 has …”."""
+        verb = next((at for at, word in enumerate(self.words) if at and _ends_subject(word)), 0)
+        named = measure(self.plain[:verb], self.words[:verb])[0] if self.subject else {}
+        return {(name, value) for name, values in named.items() if name.startswith("#") for value in values}
+
+    @cached_property
+    def amounts(self) -> set[str]:
+        """What it measures, without the numbers of versions and the like."""
+        return {name for name in self.quantities if not name.startswith("#")}
+
+    @cached_property
+    def numbers(self) -> frozenset[float]:
         """All its numbers."""
-        return frozenset(chain.from_iterable(self.numbers.values()))
+        return frozenset(chain.from_iterable(self.quantities.values()))
+
+    @property
+    def measured(self) -> frozenset[int]:
+        """The places of numbers and their units."""
+        return self._measures[1]
+
+    @cached_property
+    def _measures(self) -> tuple[dict[str, set[float]], frozenset[int]]:
+        return measure(self.plain, self.words)
+
+    @cached_property
+    def stated(self) -> list[str]:
+        """Its words up to a relative clause: “scans that could not be sent” denies nothing of the scans."""
+        end = next((at for at, word in enumerate(self.plain) if at > 1 and word in said.RELATIVE), len(self.plain))
+        return self.plain[:end]
+
+    @cached_property
+    def denials(self) -> int:
+        """How often it denies. Two denials are none, except where a language says it twice."""
+        number, doubled = 0, False
+        for at, word in enumerate(self.stated):
+            if word in said.NEGATIONS or word.endswith(("n't", "n’t")) or (word == "plus" and self.has(_NE)):
+                longer = self.plain[at + 1] if at + 1 < len(self.plain) else ""
+                # “No longer than a day” and “may not exceed a day” bound something, and deny nothing.
+                is_bound = longer in {"later", "longer", "more"} and self.plain[at + 2 : at + 3] == ["than"]
+                if is_bound or longer == "exceed":
+                    continue
+                if not (doubled and word in said.DOUBLED):
+                    number += 1
+                doubled = word in said.DOUBLED or word == "no" or doubled
+            elif word in said.AVOIDING or word in said.FORBIDDING:
+                number += 1
+        return number
 
     def has(self, signs: frozenset[str]) -> bool:
         """Return whether it has one of these words."""
         return not signs.isdisjoint(self.vocabulary)
 
     @property
-    def is_statement(self) -> bool:
-        """Whether it states something by itself: a heading only names what the text is about."""
-        return self.is_denied or bool(self.holder) or self.has(OBLIGING | PERMITTING | CHOOSING)
-
-    @property
     def quoted(self) -> str:
         """Its words in quotation marks, cut after `QUOTED_CHARS`."""
-        text = " ".join(self.words)
+        text = self.label + " ".join(word.raw for word in self.words)
         return f"“{text if len(text) <= QUOTED_CHARS else text[: QUOTED_CHARS - 1] + '…'}”"
 
 
-def days_meet(one: Clause, other: Clause) -> bool:
-    """Return whether two statements may hold on the same day: one names none, or both name it."""
-    return not (one.days and other.days) or bool(one.days & other.days)
+_NOTHING = word_set("nothing nobody nichts niemand rien nada nadie")
+_NE = frozenset({"ne", "n"})
+_DETERMINERS = word_set("the a our das der die le la el our unser")
+_OPEN = word_set("open geoffnet ouvert ouverte abierto abierta")
+_HAVING_TO = frozenset({("have", "to"), ("has", "to"), ("tiene", "que"), ("tienen", "que"), ("hay", "que")})
 
 
-def read_clauses(text: str) -> list[Clause]:
-    """Return the statements of a text.
+@dataclass(frozen=True)
+class Statements:
+    """A text: the words of its title, its sentences and the fields of its tables, lists and code."""
 
-    Its first line counts as a title when others follow: of that only what states something by itself is returned.
-    """
-    title, _, rest = text.strip().partition("\n")
-    heading = [clause for clause in _clauses_of(title) if clause.is_statement or not rest]
-    return [*heading, *_clauses_of(rest)][:MOST_CLAUSES]
-
-
-def _clauses_of(text: str) -> list[Clause]:
-    words: list[str] = []
-    found: list[Clause] = []
-    parts = (match[0].casefold().replace("’", "'") for match in _TOKEN.finditer(text))
-    for part, following in pairwise(chain(parts, ["\n", ""])):
-        if part not in _ENDS and not (part == "," and following in _SPLITS_AFTER_COMMA):
-            words += [part] if part != "," and len(words) < MOST_WORDS else []
-        elif words:
-            found.append(_read(words))
-            words = []
-        if len(found) == MOST_CLAUSES:
-            break
-    return found
+    title: Clause
+    clauses: list[Clause]
+    fields: list[Clause]
+    has_title: bool
 
 
-def _read(words: list[str]) -> Clause:
-    words = _join_dates(["manually" if pair == ("by", "hand") else pair[0] for pair in pairwise([*words, ""])])
-    holder, rest = _who_alone(words)
-    return Clause(
-        words=words,
-        about=content_stems(rest),
-        holder=content_stems(holder),
-        days=_days_in(words),
-        numbers=_numbers_in(words),
-        # “Without VPN it is not reachable” agrees with “with VPN it is reachable”.
-        is_denied=sum(_denies(words, place) for place in range(len(words))) % 2 == 1,
-    )
-
-
-def _join_dates(words: list[str]) -> list[str]:
-    """Return the words with each date as one of them: “15 december”, “october 2025”; and numbers without “th”."""
-    plain = [word for at, word in enumerate(words) if not (word in _ORDINAL and at and words[at - 1].isdecimal())]
-    joined: list[str] = []
-    for at, word in enumerate(plain):
-        is_year = word.isdecimal() and len(word) == 4
-        if joined and joined[-1][0].isdigit() and joined[-1].isdecimal() and _is_month(plain, at):
-            joined[-1] = f"{joined[-1]} {word}"
-        elif word.isdecimal() and at and _is_month(plain, at - 1) and joined[-1] == plain[at - 1]:
-            joined[-1] = f"{word} {joined[-1]}"
-        elif is_year and joined and " " in joined[-1]:
-            joined[-1] = f"{joined[-1]} {word}"
-        else:
-            joined.append(word)
-    return joined
-
-
-def _is_month(words: list[str], at: int) -> bool:
-    """Whether a word names a month. “May” does so only at the end, or before a year."""
-    following = words[at + 1] if at + 1 < len(words) else ""
-    return words[at] in _MONTHS or (words[at] == "may" and (not following or following.isdecimal()))
-
-
-def _denies(words: list[str], place: int) -> bool:
-    """Whether the word at a position negates: one of the two does in “no longer”, neither in “no longer than a day”."""
-    word, before = words[place], words[place - 1] if place else ""
-    if word == "longer" and before in _NEGATIONS:
-        return place + 1 < len(words) and words[place + 1] == "than"
-    return word in _NEGATIONS or word.endswith("n't")
-
-
-def _is_content(word: str) -> bool:
-    # A unit is none: “2 GB” and “512 MB” are about the same cache.
-    is_word = word not in _STRUCTURE and not word.endswith("n't") and word not in _NUMERALS and word[0].isalpha()
-    return is_word and stem(word) not in _MEASURES
-
-
-def content_stems(words: list[str]) -> frozenset[str]:
-    """Return the words that say what it is about, without their endings, and without numbers and days."""
-    return frozenset(stem(word) for word in words if _is_content(word))
-
-
-def _who_alone(words: list[str]) -> tuple[list[str], list[str]]:
-    """Who alone is meant by “only”, and the rest: “only ops may deploy”, “deployed only by ops”, “nobody but ops”."""
-    for place, word in enumerate(words):
-        # “Nobody but the security team” leaves it to them as “only” does.
-        is_exception = word in _BUT and place and words[place - 1] in {"nobody", "one", "none"}
-        if word in ALONE or is_exception:
-            before, after = words[: place - is_exception], words[place + 1 :]
-            if named := _who_after_by(after) or ([] if content_stems(after) else _who_after_by(before)):
-                return named, words[: words.index("by")]
-            if content_stems(before):
-                # “Write access is reserved for operators.”
-                return (after, before) if after and after[0] in {"by", "to", "for"} else ([], words)
-            end = next((at for at, following in enumerate(after) if following in PERMITTING | {"is", "are"}), 1)
-            return after[:end], after[end:]
-    return [], words
-
-
-def _who_after_by(words: list[str]) -> list[str]:
-    """Who is named after “by”: “handed out by security only”, “is only written to by migrations”."""
-    return words[words.index("by") + 1 :] if "by" in words else []
-
-
-def _days_in(words: list[str]) -> frozenset[str]:
-    days: set[str] = set()
-    named = [word.removesuffix("s") for word in words]
-    for place, word in enumerate(named):
-        days.update(_SEVERAL_DAYS.get(word, (word,) if word in _DAYS else ()))
-        last = named[place + 2] if place + 2 < len(named) else ""
-        if word in _DAYS and last in _DAYS and words[place + 1] in _UNTIL:
-            days.update(_DAYS[_DAYS.index(word) : _DAYS.index(last) + 1])
-    return frozenset(days)
-
-
-def _numbers_in(words: list[str]) -> dict[str, frozenset[str]]:
-    """Each number by the word after it, or before it where it ends the clause; times in seconds, sizes in KB."""
-    found: dict[str, set[str]] = {}
-    for place, word in enumerate(words):
-        after = words[place + 1] if place + 1 < len(words) else ""
-        before = words[place - 1] if place else ""
-        # “Shifts last two days”, “shifts last a week”.
-        is_one = word in {"a", "an"} and before in _LASTING and after.removesuffix("s") in _SECONDS
-        number = "1" if is_one else _NUMERALS.get(word, word.replace(",", ""))
-        if not number[0].isdigit():
+def read_statements(text: str) -> Statements:
+    """Return what a text states. Its first line counts as a title when others follow."""
+    first, _, rest = text[:MOST_CHARS].strip().partition("\n")
+    title = _words_of(_HEADED.sub(" ", first) if rest.strip() else "")
+    clauses: list[Clause] = []
+    fields: list[Clause] = []
+    # A title that says something by itself is a statement, too: “Never deploy on Fridays”.
+    lines = [first, *rest.splitlines()] if not rest.strip() or _states(_words_of(first)) else rest.splitlines()
+    is_code = False
+    for line in lines:
+        if line.lstrip().startswith(_FENCE):
+            is_code = not is_code
             continue
-        unit = after.removesuffix("s")
-        # A longer one is neither a time nor a size, and `int` refuses thousands of digits.
-        is_plain = number.isdecimal() and len(number) < 10
-        if unit in _SECONDS and is_plain:
-            found.setdefault("seconds", set()).add(str(int(number) * _SECONDS[unit]))
-        elif after in _BYTES and is_plain:
-            found.setdefault("bytes", set()).add(str(int(number) * _BYTES[after]))
-        elif ":" in number or after in {"am", "pm"}:
-            found.setdefault("o'clock", set()).add(_clock(number, after))
-        elif after and after not in _LIGHT:
-            found.setdefault(stem(after) if after[0].isalpha() else after, set()).add(number)
-        else:
-            found.setdefault(stem(before) if before and before not in _LIGHT else "", set()).add(number)
-    return {name: frozenset(numbers) for name, numbers in found.items()}
+        parts = [] if not rest.strip() else list(_fields_of(line, is_code=is_code))
+        fields += parts
+        if not parts and not is_code:
+            clauses += _clauses_of(line)
+        if len(clauses) + len(fields) >= MOST_CLAUSES:
+            break
+    return Statements(Clause(title), clauses[:MOST_CLAUSES], fields[:MOST_CLAUSES], bool(rest.strip()))
 
 
-def _clock(number: str, half: str) -> str:
-    """Return a time of day as 24-hour clocks show it; what is none, such as a ratio of 0.5:2, as it stands."""
-    hour, _, minutes = number.replace(".", ":").partition(":")
-    if half in {"am", "pm"} and hour.isdecimal():
-        return f"{int(hour[:2]) % 12 + (12 if half == 'pm' else 0)}:{minutes or '00'}"
-    hour, _, minutes = number.partition(":")
-    return f"{int(hour[:2])}:{minutes or '00'}" if hour.isdecimal() else number
+def _states(words: list[Word]) -> bool:
+    plain = {word.plain for word in words}
+    signs = said.NEGATIONS | said.OBLIGING | said.PERMITTING | said.FORBIDDING | said.ALONE | said.USING | said.FREE
+    return not plain.isdisjoint(signs)
+
+
+def _fields_of(line: str, *, is_code: bool) -> Iterator[Clause]:
+    """Yield the keys of a line with their values: “| Port | 8080 |”, “Port: 8080”, “Atlas(timeout=30)”."""
+    if line.lstrip().startswith("|"):
+        key, *values = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        pairs = [(key, value) for value in values[:1] if len(values) == 1]
+        pairs += [(f"{key} {number}", value) for number, value in enumerate(values) if len(values) > 1]
+    elif is_code:
+        pairs = [(one[-1:][0], other) for one, other in _assignments(line)]
+    else:
+        key, colon, value = _MARKER.sub("", line, count=1).partition(": ")
+        pairs = [(key.strip("*_ "), value)] if colon else []
+    for key, value in pairs:
+        # A sentence after “Decision:” is compared as one.
+        words, named = _words_of(value), frozenset(word.stem for word in _words_of(key))
+        if named and words and len(words) <= FIELD_WORDS and len(named) <= FIELD_WORDS and named.isdisjoint(_APART):
+            yield Clause(words, named, label=" ".join(key.split()) + ": ")
+
+
+_APART = frozenset(map(stem, _SET_APART))
+
+
+def _assignments(line: str) -> Iterator[tuple[list[str], str]]:
+    parts = line.replace(":", "=").split("=")
+    for before, after in pairwise(parts):
+        key, value = (
+            before.replace("(", " ").replace(",", " ").split(),
+            after.replace(")", " ").replace(",", " ").split(),
+        )
+        if key and value:
+            yield key, value[0]
+
+
+def _clauses_of(text: str) -> Iterator[Clause]:
+    key, colon, value = _MARKER.sub("", text, count=1).partition(": ")
+    text = value if value and without_accents(key.strip("*_ ")) in _LABELS else f"{key}{colon}{value}"
+    words: list[Word] = []
+    parts = [match[0] for match in _TOKEN.finditer(text)]
+    for part, following in pairwise(chain(parts, ["\n", ""])):
+        # “In unit tests, do not mock”: what comes before the comma is no statement of its own.
+        splits = part == "," and without_accents(following) in _SPLITTING
+        if part not in _ENDS and not (splits and words and words[0].plain not in said.INSIDE):
+            if part not in {",", "$", "€"} and len(words) < MOST_WORDS:
+                words += _read(part, is_first=not words)
+        elif words:
+            yield Clause(_marked(words))
+            words = []
+
+
+def _words_of(text: str) -> list[Word]:
+    found: list[Word] = []
+    for match in _TOKEN.finditer(text):
+        if match[0][0].isalnum() or match[0] in {"%"} or match[0].startswith("/"):
+            found += _read(match[0], is_first=not found)
+        if len(found) >= MOST_WORDS:
+            break
+    return _marked(found)
+
+
+def _read(part: str, *, is_first: bool) -> Iterator[Word]:
+    """Yield the words of a token: what is joined by hyphens is several, unless it is a name."""
+    is_code = any(char in "/.@" for char in part) and not part[0].isdigit()
+    is_code = is_code or (not part[0].isdigit() and any(char.isdigit() for char in part))
+    pieces = (
+        [part] if is_code else _PARTICLE.sub(r"\1", part.replace("’", "'")).replace("-", " ").replace("'", " '").split()
+    )
+    for number, (piece, following) in enumerate(pairwise([*pieces, ""])):
+        if following == "'t" and piece not in said.PERMITTING:
+            if piece[:-1] in said.OBLIGING:
+                yield _word(piece[:-1], is_first=False, is_code=False)
+            continue
+        if piece.startswith("'") and number:
+            # “don't” denies, “team's” is of the team, “d'avis” are two words.
+            if piece in {"'t"}:
+                yield Word("not", "not", "not", is_name=False)
+            elif len(piece) > 3:
+                yield _word(piece[1:], is_first=False, is_code=False)
+            continue
+        for part in _parts_of(piece):
+            yield _word(part, is_first=is_first and not number, is_code=is_code)
+
+
+def _parts_of(word: str) -> list[str]:
+    """Return the two known words of a compound: “Kundendaten” are data of customers."""
+    plain = without_accents(word)
+    if 7 < len(plain) <= KEPT_CHARS:
+        for end in range(4, len(plain) - 3):
+            first, last = plain[:end].removesuffix("s"), plain[end:]
+            if last in _SAME and (first in _SAME or plain[:end] in _SAME):
+                return [first if first in _SAME else plain[:end], last]
+    return [word]
+
+
+def _word(raw: str, *, is_first: bool, is_code: bool) -> Word:
+    # “À” is “at”, and “a” an article or “has”. “APIs” are several of what “API” names.
+    plain = "at" if raw in {"à", "À"} else without_accents(raw).rstrip(".") or raw
+    if raw.endswith("s") and raw[:-1].isupper() and len(raw) > 2:
+        plain = plain[:-1]
+    is_shaped = raw[1:] != raw[1:].lower() or is_code
+    is_name = raw[:1] == "/" or (raw[:1].isalpha() and (is_shaped or (raw[:1].isupper() and not is_first)))
+    return Word(raw, plain, stem(plain), is_name)
+
+
+def _two_words(word: str, following: str) -> str:
+    """Return what two words say together: “have to” is “must”, and what is open until six closes then."""
+    if (word, following) in _HAVING_TO:
+        return "must"
+    if (word, following) in {("leave", "out"), ("leaves", "out"), ("left", "out"), ("opt", "out")}:
+        return "skip"
+    return "closes" if word in _OPEN and following in said.UNTIL else ""
+
+
+def _marked(words: list[Word]) -> list[Word]:
+    """Return the words, “have to” as “must”; in German, where every noun has a capital, one makes no name."""
+    words = [
+        Word(word.raw, known, stem(known), is_name=False)
+        if (known := _two_words(word.plain, following.plain))
+        else word
+        for word, following in pairwise([*words, Word("", "", "", is_name=False)])
+    ]
+    if not any(word.plain in said.GERMAN for word in words):
+        return words
+    return [
+        Word(word.raw, word.plain, word.stem, is_name=word.is_name and word.raw[1:] != word.raw[1:].lower())
+        for word in words
+    ]
+
+
+_MEASURES = frozenset(said.DAYS) | frozenset(said.SEVERAL_DAYS) | frozenset(said.MONTHS) | frozenset(said.UNIT_SECONDS)
+_VERBS = (
+    said.HOLDING
+    | said.OBLIGING
+    | said.PERMITTING
+    | said.USING
+    | said.MANY
+    | said.FORBIDDING
+    | word_set(
+        "is are am was were has have had be not never keep keeps kept expire expires take takes run runs live "
+        "lives last lasts start starts stop stops close closes open opens end ends give gives send sends drop "
+        "drops discard discards meet meets ist sind wird werden hat haben offnet schliesst findet dauert "
+        "lauft liegt liegen est sont a ont ouvre ferme es son esta estan abre cierra se ne no nicht nie "
+        "niemals lets means allows limits approves approved reports needs"
+    )
+)
+_VERB_STEMS = frozenset(map(stem, said.HOLDING | said.MANY))
+
+
+def _is_content(word: Word) -> bool:
+    plain = word.plain
+    if not (plain[0].isalpha() or plain[0] == "/") or plain in said.NUMERALS or plain in _MEASURES:
+        return False
+    return word.is_name or word.stem == "user" or (plain not in said.STRUCTURE and len(plain) > 1)
+
+
+def _ends_subject(word: Word) -> bool:
+    return not word.is_name and (word.plain in _VERBS or word.stem in _VERB_STEMS)
+
+
+def measure(words: list[str], raw: list[Word]) -> tuple[dict[str, set[float]], frozenset[int]]:
+    """Return the quantities of a clause by what they measure, and the places of numbers and units."""
+    found: dict[str, set[float]] = {}
+    used: set[int] = set()
+    at = 0
+    while at < len(words):
+        name, value, length = _quantity(words, raw, at)
+        if length:
+            found.setdefault(name, set()).add(round(value, 4))
+            used.update(range(at, at + length))
+        at += max(1, length)
+    return found, frozenset(used)
+
+
+def _quantity(words: list[str], raw: list[Word], at: int) -> tuple[str, float, int]:
+    """Return what a number measures, its value, and how many words say it; no words where none stands here."""
+    word = words[at]
+    after = words[at + 1 : at + 5] + [""] * 4
+    before = words[at - 1] if at else ""
+    if word in said.PERIODS and before not in _DETERMINERS:
+        return "every", said.PERIODS[word], 1
+    if word in said.EVERY:
+        skip = int(after[0] in {"les", "los", "las"})
+        number, skip = (_number(after[skip]), skip + 1) if _number(after[skip]) is not None else (1.0, skip)
+        if after[skip] in said.UNIT_SECONDS:
+            return "every", (number or 1.0) * said.UNIT_SECONDS[after[skip]], skip + 2
+        return "", 0.0, 0
+    number = _number(word)
+    if word in said.MONTHS and before in said.INSIDE | said.UNTIL | said.FROM and _number(after[0]) is None:
+        return "date", said.MONTHS[word] * 100.0, 1
+    if number is None:
+        is_one = (before in said.LASTING and after[0] in said.UNIT_SECONDS) or after[0] in said.TIMES
+        # “Un mois” is one month; “a day” may be any.
+        is_one = is_one or (word not in {"a", "an"} and after[0] in said.UNIT_SECONDS)
+        if word not in said.ARTICLES_ONE or not (is_one or not said.ENOUGH.isdisjoint(words)):
+            return "", 0.0, 0
+        number = 1.0
+    if number == 0.5 and after[0] in said.ARTICLES_ONE and after[1] in said.UNIT_SECONDS:
+        return "seconds", number * said.UNIT_SECONDS[after[1]], 3
+    skip = 1 if after[0] in said.TIMES else 0
+    is_often = skip or word in {"once", "twice", "einmal", "zweimal", "dreimal", "thrice"}
+    if is_often and after[skip] in said.PER and after[skip + 1] in said.UNIT_SECONDS and number:
+        return "every", said.UNIT_SECONDS[after[skip + 1]] / number, skip + 3
+    if skip or is_often:
+        return "times", number, 1 + skip
+    if after[0] in said.MONTHS or before in said.MONTHS:
+        return _date(words, at, number, after, before)
+    if after[0] in {"de", "des"} and after[1] in said.MONTHS:
+        return "date", said.MONTHS[after[1]] * 100 + number, 3
+    if (
+        ":" in word
+        or after[0] in {"am", "pm", "uhr", "o'clock"}
+        or (after[0] == "h" and before in {"at", "des", "jusqu"})
+    ):
+        return _clock(word, after)
+    if (
+        1900 <= number <= 2100
+        and number.is_integer()
+        and len(word) == 4
+        and before in said.INSIDE | said.UNTIL | said.FROM
+    ):
+        return "date", number * 10_000, 1
+    if after[0] in said.UNIT_SECONDS:
+        return "seconds", number * said.UNIT_SECONDS[after[0]], 2
+    if after[0] in said.UNIT_BYTES:
+        return "bytes", number * said.UNIT_BYTES[after[0]], 2
+    if after[0] in {"%", "percent", "prozent"}:
+        return "%", number, 2
+    if before in {"las", "at"} and after[0] == "" and number < 25:
+        return "o'clock", number * 60, 1
+    if after[0] and after[0][0].isalpha() and after[0] not in said.STRUCTURE:
+        return stem(after[0]), number, 1
+    return f"#{stem(before)}" if before and before not in said.STRUCTURE else "#", number, 1
+
+
+def _date(words: list[str], at: int, number: float, after: list[str], before: str) -> tuple[str, float, int]:
+    is_after = after[0] in said.MONTHS
+    month = said.MONTHS[after[0] if is_after else before]
+    is_year = number > 1000
+    year = after[1] if is_after else after[0]
+    known = float(year) if year.isdecimal() and len(year) == 4 else 0.0
+    value = number * 10_000 + month * 100 if is_year else known * 10_000 + month * 100 + number
+    return "date", value, 1 + is_after + (known > 0)
+
+
+def _clock(word: str, after: list[str]) -> tuple[str, float, int]:
+    """Return a time of day in minutes as 24-hour clocks show it; what is none, such as a ratio, as a number."""
+    hour, _, minutes = word.replace(".", ":").partition(":")
+    minutes = minutes[:2] if minutes[:2].isdecimal() else "0"
+    length = 1 + (after[0] in {"am", "pm", "uhr", "o'clock", "h"})
+    if after[0] == "h" and after[1].isdecimal() and len(after[1]) == 2:
+        minutes, length = after[1], 3
+    value = int(hour[:4]) % 12 + 12 * (after[0] == "pm") if after[0] in {"am", "pm"} else int(hour[:4])
+    return "o'clock", value * 60.0 + int(minutes), length
+
+
+def _number(word: str) -> float | None:
+    """Return what a word is worth as a number; thousands may be parted."""
+    if word in said.NUMERALS:
+        return float(said.NUMERALS[word])
+    if not word[:1].isdigit() or len(word) > 15:
+        return None
+    plain = word.replace(":", ".")
+    head, _, last = plain.replace(",", ".").rpartition(".")
+    if head and len(last) == 3 and head.replace(".", "").isdecimal():
+        plain = f"{head.replace('.', '')}{last}"
+    try:
+        return float(plain.replace(",", "."))
+    except ValueError:
+        # Versions such as 1.5.7: what differs is compared, and nothing is counted with it.
+        return sum(int(piece) * 0.001**number for number, piece in enumerate(plain.split(".")) if piece.isdecimal())

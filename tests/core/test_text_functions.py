@@ -14,7 +14,7 @@ EXCUSED = {
         *("bigmind.transports.hooks.dialects.with_settings", "bigmind.transports.rest.etags.etag_of"),
         *("accounts.services.alerts.tell", "curation.notifications.webhook_requests.signature"),
         *("bigmind.web.components.with_code", "bigmind.help.contents.path_of"),
-        *("knowledge.truth.opposites.groups_in", "knowledge.templatetags.agent.inline"),
+        *("knowledge.truth.statement_words.groups_in", "knowledge.templatetags.agent.inline"),
         *("knowledge.templatetags.agent.fence", "bigmind.core.translation.gettext_lazy"),
         *("bigmind.core.translation.format_lazy", "bigmind.transports.web.replay_body"),
         *("curation.proposals.replay.questions.make_finding", "curation.notifications.notices.tell_proposer"),

@@ -2,19 +2,30 @@
 
 import pytest
 
-from benchmarks.truth.pairs import HELD_OUT, RULES, TUNED, Pair, read_pairs
+from benchmarks.truth.pairs import (
+    BLIND,
+    HELD_OUT,
+    OLDER,
+    RULES,
+    TUNED,
+    Pair,
+    entries_from_one_template,
+    read_ordinary_facts,
+    read_pairs,
+)
 from knowledge.truth.contradictions import contradictions
 
-LEAST_FOUND = 0.85
-MOST_FALSE = 0.1
+LEAST_FOUND = 0.75
+MOST_FALSE = 0.03
 PAIRS = read_pairs()
+PARTS = [TUNED, HELD_OUT, BLIND, OLDER, RULES]
 
 
 def _both_ways(pair: Pair) -> list[bool]:
     return [bool(contradictions(pair.newer, pair.older)), bool(contradictions(pair.older, pair.newer))]
 
 
-@pytest.mark.parametrize("part", [TUNED, HELD_OUT, RULES])
+@pytest.mark.parametrize("part", PARTS)
 def test_statements_that_cannot_both_hold_are_found_whichever_is_new(part: str) -> None:
     against = [pair for pair in PAIRS if pair.part == part and pair.relation == "contradiction"]
 
@@ -24,7 +35,7 @@ def test_statements_that_cannot_both_hold_are_found_whichever_is_new(part: str) 
     assert len(missed) <= (1 - LEAST_FOUND) * len(against), missed
 
 
-@pytest.mark.parametrize("part", [TUNED, HELD_OUT, RULES])
+@pytest.mark.parametrize("part", PARTS)
 def test_statements_that_can_both_hold_raise_few_false_alarms(part: str) -> None:
     near = [pair for pair in PAIRS if pair.part == part and pair.relation != "contradiction"]
 
@@ -32,6 +43,22 @@ def test_statements_that_can_both_hold_raise_few_false_alarms(part: str) -> None
 
     assert len(near) >= 45
     assert len(alarms) <= MOST_FALSE * len(near), alarms
+
+
+@pytest.mark.parametrize("facts", read_ordinary_facts(), ids=len)
+def test_ordinary_facts_of_weeks_raise_hardly_any_alarm(facts: list[str]) -> None:
+    alarms = [(new, known) for at, new in enumerate(facts) for known in facts[:at] if contradictions(new, known)]
+
+    assert len({new for new, _ in alarms}) <= len(facts) / 100, alarms
+
+
+def test_entries_written_from_one_template_raise_none() -> None:
+    entries = entries_from_one_template()
+
+    alarms = [(new, known) for at, new in enumerate(entries) for known in entries[:at:7] if contradictions(new, known)]
+
+    assert len(set(entries)) == 150
+    assert alarms == []
 
 
 def test_no_rule_disagrees_with_itself() -> None:
@@ -73,7 +100,7 @@ def test_these_can_both_hold(older: str, newer: str) -> None:
 def test_a_hint_quotes_both_sides() -> None:
     (hint,) = contradictions("Deploy on any weekday, after the tests.", "Never deploy on Fridays.")
 
-    assert hint == "“deploy on any weekday after the tests” here, “never deploy on fridays” there"
+    assert hint == "“Deploy on any weekday after the tests” here, “Never deploy on Fridays” there"
 
 
 def test_a_title_that_only_names_the_subject_denies_nothing() -> None:
