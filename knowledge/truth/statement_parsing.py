@@ -85,7 +85,7 @@ _usual_stem = lru_cache(maxsize=10_000)(_stem_of)
 
 
 @dataclass(frozen=True)
-class Word:
+class StatementWord:
     """A word as it is written, in small letters without accents, and without its ending."""
 
     raw: str
@@ -98,7 +98,7 @@ class Word:
 class Clause:
     """One statement, or the value of a key, as in tables and code."""
 
-    words: list[Word]
+    words: list[StatementWord]
     key: frozenset[str] = frozenset()
     label: str = ""
 
@@ -273,7 +273,7 @@ def read_statements(text: str) -> Statements:
     return Statements(Clause(title), clauses[:MOST_CLAUSES], fields[:MOST_CLAUSES], bool(rest.strip()))
 
 
-def _states(words: list[Word]) -> bool:
+def _states(words: list[StatementWord]) -> bool:
     plain = {word.plain for word in words}
     signs = said.NEGATIONS | said.OBLIGING | said.PERMITTING | said.FORBIDDING | said.ALONE | said.USING | said.FREE
     return not plain.isdisjoint(signs)
@@ -314,7 +314,7 @@ def _assignments(line: str) -> Iterator[tuple[list[str], str]]:
 def _clauses_of(text: str) -> Iterator[Clause]:
     key, colon, value = _MARKER.sub("", text, count=1).partition(": ")
     text = value if value and without_accents(key.strip("*_ ")) in _LABELS else f"{key}{colon}{value}"
-    words: list[Word] = []
+    words: list[StatementWord] = []
     parts = [match[0] for match in _TOKEN.finditer(text)]
     for part, following in pairwise(chain(parts, ["\n", ""])):
         # “In unit tests, do not mock”: what comes before the comma is no statement of its own.
@@ -327,8 +327,8 @@ def _clauses_of(text: str) -> Iterator[Clause]:
             words = []
 
 
-def _words_of(text: str) -> list[Word]:
-    found: list[Word] = []
+def _words_of(text: str) -> list[StatementWord]:
+    found: list[StatementWord] = []
     for match in _TOKEN.finditer(text):
         if match[0][0].isalnum() or match[0] in {"%"} or match[0].startswith("/"):
             found += _read(match[0], is_first=not found)
@@ -337,7 +337,7 @@ def _words_of(text: str) -> list[Word]:
     return _marked(found)
 
 
-def _read(part: str, *, is_first: bool) -> Iterator[Word]:
+def _read(part: str, *, is_first: bool) -> Iterator[StatementWord]:
     """Yield the words of a token: what is joined by hyphens is several, unless it is a name."""
     is_code = any(char in "/.@" for char in part) and not part[0].isdigit()
     is_code = is_code or (not part[0].isdigit() and any(char.isdigit() for char in part))
@@ -352,7 +352,7 @@ def _read(part: str, *, is_first: bool) -> Iterator[Word]:
         if piece.startswith("'") and number:
             # “don't” denies, “team's” is of the team, “d'avis” are two words.
             if piece in {"'t"}:
-                yield Word("not", "not", "not", is_name=False)
+                yield StatementWord("not", "not", "not", is_name=False)
             elif len(piece) > 3:
                 yield _word(piece[1:], is_first=False, is_code=False)
             continue
@@ -371,14 +371,14 @@ def _parts_of(word: str) -> list[str]:
     return [word]
 
 
-def _word(raw: str, *, is_first: bool, is_code: bool) -> Word:
+def _word(raw: str, *, is_first: bool, is_code: bool) -> StatementWord:
     # “À” is “at”, and “a” an article or “has”. “APIs” are several of what “API” names.
     plain = "at" if raw in {"à", "À"} else without_accents(raw).rstrip(".") or raw
     if raw.endswith("s") and raw[:-1].isupper() and len(raw) > 2:
         plain = plain[:-1]
     is_shaped = raw[1:] != raw[1:].lower() or is_code
     is_name = raw[:1] == "/" or (raw[:1].isalpha() and (is_shaped or (raw[:1].isupper() and not is_first)))
-    return Word(raw, plain, stem(plain), is_name)
+    return StatementWord(raw, plain, stem(plain), is_name)
 
 
 def _two_words(word: str, following: str) -> str:
@@ -390,18 +390,18 @@ def _two_words(word: str, following: str) -> str:
     return "closes" if word in _OPEN and following in said.UNTIL else ""
 
 
-def _marked(words: list[Word]) -> list[Word]:
+def _marked(words: list[StatementWord]) -> list[StatementWord]:
     """Return the words, “have to” as “must”; in German, where every noun has a capital, one makes no name."""
     words = [
-        Word(word.raw, known, stem(known), is_name=False)
+        StatementWord(word.raw, known, stem(known), is_name=False)
         if (known := _two_words(word.plain, following.plain))
         else word
-        for word, following in pairwise([*words, Word("", "", "", is_name=False)])
+        for word, following in pairwise([*words, StatementWord("", "", "", is_name=False)])
     ]
     if not any(word.plain in said.GERMAN for word in words):
         return words
     return [
-        Word(word.raw, word.plain, word.stem, is_name=word.is_name and word.raw[1:] != word.raw[1:].lower())
+        StatementWord(word.raw, word.plain, word.stem, is_name=word.is_name and word.raw[1:] != word.raw[1:].lower())
         for word in words
     ]
 
@@ -425,18 +425,18 @@ _VERBS = (
 _VERB_STEMS = frozenset(map(stem, said.HOLDING | said.MANY))
 
 
-def _is_content(word: Word) -> bool:
+def _is_content(word: StatementWord) -> bool:
     plain = word.plain
     if not (plain[0].isalpha() or plain[0] == "/") or plain in said.NUMERALS or plain in _MEASURES:
         return False
     return word.is_name or word.stem == "user" or (plain not in said.STRUCTURE and len(plain) > 1)
 
 
-def _ends_subject(word: Word) -> bool:
+def _ends_subject(word: StatementWord) -> bool:
     return not word.is_name and (word.plain in _VERBS or word.stem in _VERB_STEMS)
 
 
-def measure(words: list[str], raw: list[Word]) -> tuple[dict[str, set[float]], frozenset[int]]:
+def measure(words: list[str], raw: list[StatementWord]) -> tuple[dict[str, set[float]], frozenset[int]]:
     """Return the quantities of a clause by what they measure, and the places of numbers and units."""
     found: dict[str, set[float]] = {}
     used: set[int] = set()
@@ -450,7 +450,7 @@ def measure(words: list[str], raw: list[Word]) -> tuple[dict[str, set[float]], f
     return found, frozenset(used)
 
 
-def _quantity(words: list[str], raw: list[Word], at: int) -> tuple[str, float, int]:
+def _quantity(words: list[str], raw: list[StatementWord], at: int) -> tuple[str, float, int]:
     """Return what a number measures, its value, and how many words say it; no words where none stands here."""
     word = words[at]
     after = words[at + 1 : at + 5] + [""] * 4
