@@ -323,7 +323,7 @@ def _clauses_of(text: str) -> Iterator[Clause]:
             if part not in {",", "$", "€"} and len(words) < MOST_WORDS:
                 words += _read(part, is_first=not words)
         elif words:
-            yield Clause(_marked(words))
+            yield Clause(_join_words(words))
             words = []
 
 
@@ -334,7 +334,7 @@ def _words_of(text: str) -> list[StatementWord]:
             found += _read(match[0], is_first=not found)
         if len(found) >= MOST_WORDS:
             break
-    return _marked(found)
+    return _join_words(found)
 
 
 def _read(part: str, *, is_first: bool) -> Iterator[StatementWord]:
@@ -390,7 +390,7 @@ def _two_words(word: str, following: str) -> str:
     return "closes" if word in _OPEN and following in said.UNTIL else ""
 
 
-def _marked(words: list[StatementWord]) -> list[StatementWord]:
+def _join_words(words: list[StatementWord]) -> list[StatementWord]:
     """Return the words, “have to” as “must”; in German, where every noun has a capital, one makes no name."""
     words = [
         StatementWord(word.raw, known, stem(known), is_name=False)
