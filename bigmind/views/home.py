@@ -1,8 +1,9 @@
 """Home: one question over everything, what waits for the person, and what is new."""
 
 from dataclasses import dataclass
+from uuid import UUID
 
-from django.db.models import prefetch_related_objects
+from django.db.models import QuerySet, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -12,6 +13,7 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.keys import keys_ending_soon
 from bigmind.core.translation import _, ngettext, write_number
+from bigmind.database.fixed_queries import FixedQuery
 from bigmind.observability.system import tasks
 from bigmind.web.pages import own_page
 from curation.notifications.deliveries import count_deliveries
@@ -68,11 +70,17 @@ def _failing(actor: Actor) -> list[FailingPart]:
     return [*found, undelivered] if failed else found
 
 
+def _newest_sessions(user_id: UUID) -> QuerySet[Session]:
+    found = Session.objects.of(user_id).in_view().select_related("agent").newest_first()
+    return found[: OPEN_SHOWN + NEW_SHOWN]
+
+
+_SESSIONS = FixedQuery(_newest_sessions)
+_FACTS = FixedQuery(lambda user_id: Fact.objects.of(user_id).current().newest_first()[:NEW_SHOWN])
+
+
 def _news(actor: Actor) -> dict[str, object]:
-    sessions = list(
-        Session.objects.of(actor.user).in_view().select_related("agent").newest_first()[: OPEN_SHOWN + NEW_SHOWN]
-    )
-    facts = list(Fact.objects.of(actor.user).current().newest_first()[:NEW_SHOWN])
+    sessions, facts = _SESSIONS(actor.user.pk), _FACTS(actor.user.pk)
     prefetch_related_objects(facts, "source_session")
     return {
         "open_sessions": [one for one in sessions if one.is_open][:OPEN_SHOWN],

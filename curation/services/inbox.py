@@ -5,18 +5,19 @@ It stores nothing: each line is read from its source, so that it disappears when
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import UTC, datetime, time
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.models import Alert
+from accounts.models import Alert, User
 from accounts.services.alerts import unseen_alerts
+from bigmind.database.fixed_queries import FixedQuery
 from curation.decisions.who_may_decide import may_decide
 from curation.models import Action, Notice
-from curation.notifications.notices import notices_of
 from curation.proposals.queue import waiting
 from knowledge.exposures.gaps import ShownGap, list_open_gaps
 from knowledge.models import CompanyEntry, Fact, Hypothesis, Status
@@ -54,11 +55,22 @@ def inbox_of(actor: Actor) -> list[InboxGroup]:
     return [group for group in groups if group.lines]
 
 
-def _read(rows: QuerySet[Any], moment: str) -> Lines:
-    """Read the newest rows that wait, and count the others."""
-    newest = list(rows.order_by(f"-{moment}", "-pk")[: SHOWN + 1])
-    lines = [InboxLine(row, getattr(row, moment)) for row in newest[:SHOWN]]
-    return lines, len(newest) if len(newest) <= SHOWN else rows.count()
+class _Waiting:
+    """The rows that wait for a user, by a statement that is compiled once: the newest of them, and how many there are.
+
+    Args:
+        rows: Returns them by the id of the user.
+        moment: Since when each waits.
+    """
+
+    def __init__(self, rows: Callable[[UUID], QuerySet[Any]], moment: str) -> None:
+        self._rows, self._moment = rows, moment
+        self._newest = FixedQuery(lambda user_id: rows(user_id).order_by(f"-{moment}", "-pk")[: SHOWN + 1])
+
+    def __call__(self, actor: Actor) -> Lines:
+        newest = self._newest(actor.user.pk)
+        lines = [InboxLine(row, getattr(row, self._moment)) for row in newest[:SHOWN]]
+        return lines, len(newest) if len(newest) <= SHOWN else self._rows(actor.user.pk).count()
 
 
 def _newest(lines: Iterable[InboxLine]) -> Lines:
@@ -66,32 +78,33 @@ def _newest(lines: Iterable[InboxLine]) -> Lines:
     return ordered[:SHOWN], len(ordered)
 
 
-def _list_to_revise(actor: Actor) -> Lines:
-    mine = CompanyEntry.objects.filter(proposed_by=actor.user, status=Status.CHANGES_REQUESTED)
-    return _read(mine, "updated_at")
+def _to_revise(user_id: UUID) -> QuerySet[Any]:
+    return CompanyEntry.objects.filter(proposed_by=user_id, status=Status.CHANGES_REQUESTED)
 
 
-def _list_notices(actor: Actor) -> Lines:
+def _new_notices(user_id: UUID) -> QuerySet[Any]:
     # A proposal with requested changes has a line of its own.
     waits = Q(review__action=Action.REQUEST_CHANGES, entry__status=Status.CHANGES_REQUESTED, reason="proposed")
-    new = notices_of(actor).filter(seen_at=None).exclude(waits)
-    return _read(new, "created_at")
+    return Notice.objects.filter(user=user_id, seen_at=None).exclude(waits).select_related("entry")
 
 
-def _list_alerts(actor: Actor) -> Lines:
-    return _read(unseen_alerts(actor.user), "created_at")
+def _to_review(user_id: UUID) -> QuerySet[Any]:
+    """Proposals of others: someone else decides on one's own."""
+    proposed = waiting("proposed").select_related(None).select_related("proposed_by")
+    return proposed.exclude(proposed_by=user_id)
+
+
+_TO_REVIEW = _Waiting(_to_review, "created_at")
+_DUE = FixedQuery(lambda user_id, day: CompanyEntry.objects.due(day.date()).filter(owner=user_id)[:MOST_READ])
 
 
 def _list_to_review(actor: Actor) -> Lines:
-    """Proposals of others: someone else decides on one's own."""
-    if not may_decide(actor):
-        return [], 0
-    return _read(waiting("proposed").exclude(proposed_by=actor.user), "created_at")
+    return _TO_REVIEW(actor) if may_decide(actor) else ([], 0)
 
 
 def _list_to_verify(actor: Actor) -> Lines:
-    due = CompanyEntry.objects.due().filter(owner=actor.user)
-    return _newest(InboxLine(entry, _due_since(entry)) for entry in due[:MOST_READ])
+    due = _DUE(actor.user.pk, datetime.combine(timezone.localdate(), time.min, UTC))
+    return _newest(InboxLine(entry, _due_since(entry)) for entry in due)
 
 
 def _due_since(entry: CompanyEntry) -> datetime:
@@ -101,17 +114,25 @@ def _due_since(entry: CompanyEntry) -> datetime:
 
 
 def _list_hypotheses(actor: Actor) -> Lines:
-    due = Hypothesis.objects.of(actor.user).due()
-    return _newest(
-        InboxLine(one, timezone.make_aware(datetime.combine(one.due_on, time.min))) for one in due[:MOST_READ]
-    )
+    due = _HYPOTHESES(actor.user.pk, timezone.now())
+    return _newest(InboxLine(one, timezone.make_aware(datetime.combine(one.due_on, time.min))) for one in due)
+
+
+_HYPOTHESES = FixedQuery(lambda user_id, now: Hypothesis.objects.of(user_id).due(now)[:MOST_READ])
 
 
 def _list_contradictions(actor: Actor) -> Lines:
-    facts = Fact.objects.of(actor.user).current().exclude(contradicted_by=None)
     # What is past contradicts nothing any more.
-    standing = [(fact, fact.contradicted_by) for fact in facts.select_related("contradicted_by")[:MOST_READ]]
+    standing = [(fact, fact.contradicted_by) for fact in _CONTRADICTED(actor.user.pk)]
     return _newest(InboxLine(fact, newer.created_at) for fact, newer in standing if newer and not newer.is_past)
+
+
+def _contradicted(user_id: UUID) -> QuerySet[Fact]:
+    facts = Fact.objects.of(user_id).current().exclude(contradicted_by=None)
+    return facts.select_related("contradicted_by")[:MOST_READ]
+
+
+_CONTRADICTED = FixedQuery(_contradicted)
 
 
 def _list_unanswered(actor: Actor) -> Lines:
@@ -119,9 +140,9 @@ def _list_unanswered(actor: Actor) -> Lines:
 
 
 _GROUPS: dict[str, Callable[[Actor], Lines]] = {
-    "alerts": _list_alerts,
-    "to_revise": _list_to_revise,
-    "told": _list_notices,
+    "alerts": _Waiting(lambda user_id: unseen_alerts(User(pk=user_id)), "created_at"),
+    "to_revise": _Waiting(_to_revise, "updated_at"),
+    "told": _Waiting(_new_notices, "created_at"),
     "to_review": _list_to_review,
     "to_verify": _list_to_verify,
     "hypotheses": _list_hypotheses,

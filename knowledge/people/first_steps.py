@@ -1,11 +1,12 @@
 """First steps: what a newcomer still has to do until their agents remember, judged by what really happened."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists
+from django.db.models import Exists, QuerySet
 from django.utils import timezone
 from pydantic import AfterValidator, Field
 
@@ -13,6 +14,7 @@ from accounts.actor import Actor
 from accounts.models import Agent, ApiKey, Sharing, User
 from accounts.people.names import require_own_name
 from accounts.people.sharing import choose_sharing
+from bigmind.database.fixed_queries import FixedQuery
 from bigmind.text.hygiene import clean_name
 from knowledge.models import Fact, Note, Session
 
@@ -63,16 +65,8 @@ class FirstSteps:
 
 def first_steps_of(user: User) -> FirstSteps:
     """Return what a person has done of their first steps, in one query."""
-    queries = (
-        ApiKey.objects.filter(user=user),
-        Agent.objects.filter(user=user),
-        Session.objects.filter(user=user),
-        Fact.objects.filter(user=user),
-        Note.objects.filter(user=user),
-        Sharing.objects.filter(user=user),
-    )
-    found = User.objects.filter(pk=user.pk).values_list(*(Exists(rows.order_by()) for rows in queries)).first()
-    has_key, has_agent, has_session, has_fact, has_note, has_chosen = found or (False,) * len(queries)
+    found = next(iter(_DONE(user.pk)), (False,) * 6)
+    has_key, has_agent, has_session, has_fact, has_note, has_chosen = found
     return FirstSteps(
         is_named=bool(user.display_name),
         has_key=has_key,
@@ -83,6 +77,21 @@ def first_steps_of(user: User) -> FirstSteps:
         is_asked=settings.BIGMIND_MODE != "personal",
         is_closed=user.first_steps_closed_at is not None,
     )
+
+
+def _done(user_id: UUID) -> "QuerySet[User, Any]":
+    queries = (
+        ApiKey.objects.filter(user=user_id),
+        Agent.objects.filter(user=user_id),
+        Session.objects.filter(user=user_id),
+        Fact.objects.filter(user=user_id),
+        Note.objects.filter(user=user_id),
+        Sharing.objects.filter(user=user_id),
+    )
+    return User.objects.filter(pk=user_id).values_list(*(Exists(rows.order_by()) for rows in queries))
+
+
+_DONE = FixedQuery(_done)
 
 
 def close_first_steps(actor: Actor) -> None:
