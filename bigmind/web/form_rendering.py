@@ -20,7 +20,7 @@ class FormRenderer(DjangoTemplates):
         """Return the HTML of a widget, or of a form."""
         write = _WRITERS.get(template_name)
         if write is None:
-            return super().render(template_name, context, request)
+            return mark_safe(super().render(template_name, context, request))  # noqa: S308 - of Django's templates
         return mark_safe(write(context["widget"]))  # noqa: S308 - each part has been escaped
 
 
@@ -46,7 +46,7 @@ def field_notes(field: BoundField) -> SafeString:
     if field.help_text:
         html = f'<p class="hint" id="{field.auto_id}_helptext">{conditional_escape(field.help_text)}</p>'
     if field.errors:
-        errors = "".join([f"<li>{conditional_escape(error)}</li>" for error in field.errors])
+        errors = "".join([f"<li>{conditional_escape(str(error))}</li>" for error in field.errors])
         html += f'<ul class="errors" id="{field.auto_id}_error">{errors}</ul>'
     return mark_safe(html)  # noqa: S308 - each part has been escaped
 
@@ -74,7 +74,7 @@ def _select(widget: Widget) -> str:
     return f'<select name="{conditional_escape(widget["name"])}"{_attributes(widget)}>{"".join(groups)}\n</select>'
 
 
-def _group_of_select(name: object, options: list[Widget]) -> str:
+def _group_of_select(name: str, options: list[Widget]) -> str:
     listed = "".join(
         [
             f'\n  <option value="{conditional_escape(option["value"])}"{_attributes(option)}>'

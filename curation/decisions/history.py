@@ -131,7 +131,7 @@ def record(
     derive_from_text(entry)
     entry.revision = 1 if is_new else entry.revision + 1
     _save(entry)
-    index_company_entry(entry, was_approved=bool(before) and before["status"] == Status.APPROVED)
+    index_company_entry(entry, was_approved=before is not None and before["status"] == Status.APPROVED)
     last = None if is_new else entry.reviews.only("number", "seal").order_by("-number").first()
     review = make_review(actor, entry, action, last=last, before=before, notes=notes, batch=batch, undoes=undoes)
     review.save(force_insert=True)
