@@ -55,7 +55,7 @@ def inbox_of(actor: Actor) -> list[InboxGroup]:
     return [group for group in groups if group.lines]
 
 
-class _Waiting:
+class _WaitingRows:
     """The rows that wait for a user, by a statement that is compiled once: the newest of them, and how many there are.
 
     Args:
@@ -94,7 +94,7 @@ def _to_review(user_id: UUID) -> QuerySet[Any]:
     return proposed.exclude(proposed_by=user_id)
 
 
-_TO_REVIEW = _Waiting(_to_review, "created_at")
+_TO_REVIEW = _WaitingRows(_to_review, "created_at")
 _DUE = FixedQuery(lambda user_id, day: CompanyEntry.objects.due(day.date()).filter(owner=user_id)[:MOST_READ])
 
 
@@ -140,9 +140,9 @@ def _list_unanswered(actor: Actor) -> Lines:
 
 
 _GROUPS: dict[str, Callable[[Actor], Lines]] = {
-    "alerts": _Waiting(lambda user_id: unseen_alerts(User(pk=user_id)), "created_at"),
-    "to_revise": _Waiting(_to_revise, "updated_at"),
-    "told": _Waiting(_new_notices, "created_at"),
+    "alerts": _WaitingRows(lambda user_id: unseen_alerts(User(pk=user_id)), "created_at"),
+    "to_revise": _WaitingRows(_to_revise, "updated_at"),
+    "told": _WaitingRows(_new_notices, "created_at"),
     "to_review": _list_to_review,
     "to_verify": _list_to_verify,
     "hypotheses": _list_hypotheses,
