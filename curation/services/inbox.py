@@ -127,12 +127,12 @@ def _list_contradictions(actor: Actor) -> Lines:
     return _newest(InboxLine(fact, newer.created_at) for fact, newer in standing if newer and not newer.is_past)
 
 
-def _contradicted(user_id: UUID) -> QuerySet[Fact]:
+def _select_contradicted(user_id: UUID) -> QuerySet[Fact]:
     facts = Fact.objects.of(user_id).current().exclude(contradicted_by=None)
     return facts.select_related("contradicted_by")[:MOST_READ]
 
 
-_CONTRADICTED = FixedQuery(_contradicted)
+_CONTRADICTED = FixedQuery(_select_contradicted)
 
 
 def _list_unanswered(actor: Actor) -> Lines:

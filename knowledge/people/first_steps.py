@@ -79,7 +79,7 @@ def first_steps_of(user: User) -> FirstSteps:
     )
 
 
-def _done(user_id: UUID) -> "QuerySet[User, Any]":
+def _select_done(user_id: UUID) -> "QuerySet[User, Any]":
     queries = (
         ApiKey.objects.filter(user=user_id),
         Agent.objects.filter(user=user_id),
@@ -91,7 +91,7 @@ def _done(user_id: UUID) -> "QuerySet[User, Any]":
     return User.objects.filter(pk=user_id).values_list(*(Exists(rows.order_by()) for rows in queries))
 
 
-_DONE = FixedQuery(_done)
+_DONE = FixedQuery(_select_done)
 
 
 def close_first_steps(actor: Actor) -> None:
