@@ -1,6 +1,6 @@
 """Embedding: workers process pending passages in batches; a new space is built beside the old one, then replaces it."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -130,7 +130,7 @@ def embed_pending() -> int:
 
 def _work_off(embedder: Embedder, space: EmbeddingSpace) -> Iterator[int]:
     """Embed what is pending; yield for each batch how many vectors were made."""
-    size, spent = FIRST_BATCH, Counter[Lane]()
+    size, spent = FIRST_BATCH, defaultdict[Lane, float](float)
     while claimed := _claim(space, size, spent):
         began = monotonic()
         yield _embed_claimed(embedder, space, claimed)
@@ -380,7 +380,7 @@ def _lane_of(row: PassageVector) -> Lane:
     return row.owner_id or row.kind
 
 
-def _claim(space: EmbeddingSpace, size: int, spent: Counter[Lane]) -> list[PassageVector]:
+def _claim(space: EmbeddingSpace, size: int, spent: dict[Lane, float]) -> list[PassageVector]:
     """Lease up to a batch of what is pending. No lock is held while the embedder works.
 
     What a person has just written comes first, and never shares a batch with what all share, which would take longer.

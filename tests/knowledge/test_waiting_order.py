@@ -1,7 +1,5 @@
 """What waits for a vector: people's own writing before imports, the newest first."""
 
-from collections import Counter
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -57,7 +55,7 @@ def test_a_fact_is_in_the_next_batch_although_hundreds_of_references_wait() -> N
     store_fact(make_actor(), category="decision", fact="The crane is oiled on Fridays.")
     progress()
 
-    batch = _claim(EmbeddingSpace.objects.get(), 50, Counter())
+    batch = _claim(EmbeddingSpace.objects.get(), 50, {})
 
     assert [row.passage.text for row in batch] == ["The crane is oiled on Fridays."]
 
@@ -170,6 +168,6 @@ def test_the_next_batch_is_read_from_an_index_however_many_wait(owned: bool) -> 
 def _next_batch() -> str:
     """Return the statement by which a worker takes its batch: the last it asked before it had one."""
     with CaptureQueriesContext(connection) as asked:
-        assert _claim(EmbeddingSpace.objects.get(), 50, Counter())
+        assert _claim(EmbeddingSpace.objects.get(), 50, {})
     batch = [query["sql"] for query in asked if "SKIP LOCKED" in query["sql"] and "ORDER BY" in query["sql"]][-1]
     return batch.rpartition(";")[2]  # A savepoint may travel before it.
