@@ -39,7 +39,8 @@ file files touched line lines changed loc added removed modified deleted written
 out total cost costs usd story stories point points review reviews round rounds duration effort estimate estimated
 actual hour hours minute minutes day days spent time commit commits pr prs ac acs coverage iteration iterations phase
 phases session sessions agent agents call calls metric metrics value count number size complexity priority severity
-status date started finished completed created updated sprint version step high low medium small large
+status date started finished completed created updated sprint version step high low medium small large most least
+expensive highest lowest average planned
 """
 _ABOUT_THE_PAPER = """
 author authors reviewer reviewers participants attendees facilitator moderator scribe signed jira ticket branch kudos
@@ -50,7 +51,7 @@ id no nr number date category type owner assignee responsible due status priorit
 """
 _AFTER_AN_AMOUNT = """
 k m s ms h hr hrs hour hours min mins minute minutes sec secs second seconds d day days week weeks kb mb gb px usd eur
-loc pts sp x ca approx about
+loc pts sp x ca approx about modify modified create created new delete deleted update updated add added remove removed
 """
 _NOTHING, _BESIDE, _CHECKED, _OF_COUNTS, _OF_PAPER, _UNITS, _OF_A_ROW = (
     frozenset(words.split())
@@ -70,6 +71,13 @@ _AMOUNT = re.compile(r"[~≈<>=±+\-$€£%#/.,:;x×()\d\s]{0,200}")
 _LABEL = re.compile(r"(?P<label>[^:|]{1,60}):(?:\s|\Z)(?P<value>.*)", re.DOTALL)
 _LABELS = re.compile(
     r"(?=\*\*[^*\n]{1,60}:\*\*|\*\*[^*\n]{1,60}\*\*:)|(?<=\s)(?=[A-Z][A-Za-z]{1,30}(?: [a-z]{1,20})?:\s)"
+)
+# “None - all files matched the plan”: what follows only says it again, unless it takes something back.
+_NOTHING_MORE = re.compile(
+    r"[*_(]{0,3}(?:none|nothing|n/a|nil|nobody)\b[*_.)]{0,3}(?:\s?[-–—:;,(]|\s*\Z)", re.IGNORECASE
+)
+_TAKEN_BACK = re.compile(
+    r"\b(?:but|except|however|although|though|only|unless|until|yet|must|should|never|always)\b", re.IGNORECASE
 )
 _IDENTIFIER = re.compile(r"[A-Z]{2,10}-\d{1,7}")
 
@@ -101,11 +109,17 @@ def says_nothing(text: str) -> bool:
     words = [word.casefold() for word in _WORD.findall(plain)]
     if not words or (plain.startswith("~~") and plain.endswith("~~")):
         return True
+    if _NOTHING_MORE.match(plain) and not _TAKEN_BACK.search(plain):
+        return True
     if len(words) > SHORT_WORDS or "`" in text:
         return False
     if (labelled := _LABEL.fullmatch(plain)) and len(label := _words(labelled["label"])) <= LABEL_WORDS:
         value = labelled["value"].strip()
-        if _is_empty(value) or (label and set(label) <= _OF_COUNTS | _ROLES and _is_amount(value)):
+        if (
+            _is_empty(value)
+            or (_NOTHING_MORE.match(value) and not _TAKEN_BACK.search(value))
+            or (label and set(label) <= _OF_COUNTS | _ROLES and _is_amount(value))
+        ):
             return True
         if set(label) & _OF_PAPER:
             return True

@@ -19,7 +19,7 @@ ARCHIVES = {
     b"(\xb5/\xfd": "zstd",
     b"Rar!": "rar",
 }
-OTHER_ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+OTHER_ENCODINGS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
 def read_text(path: Path, *, within: Path | None = None) -> str:
@@ -66,22 +66,24 @@ def decode_text(raw: bytes, name: str, *, limit: int = FILE_BYTES) -> str:
     """Return the text of some bytes, or say in the name of their file why they are none.
 
     Raises:
-        Invalid: they are too many, an archive, binary, or not UTF-8.
+        Invalid: they are too many, an archive, binary, or neither UTF-8 nor UTF-16.
     """
     if len(raw) > limit:
         raise Invalid(f"{name} is larger than {limit:,} bytes.", hint="Split it.")
     for magic, kind in ARCHIVES.items():
         if raw.startswith(magic):
             raise Invalid(f"{name} is a {kind} archive.", hint="Unpack it and give the files.")
-    for mark, encoding in OTHER_ENCODINGS.items():
-        if raw.startswith(mark):
-            raise Invalid(f"{name} is {encoding}.", hint="Save it as UTF-8.")
     try:
-        text = raw.decode("utf-8-sig")
+        text = raw.decode(encoding_of(raw))
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise Invalid(f"{name}, line {line}: is not UTF-8.", hint="Save it as UTF-8.") from error
+        raise Invalid(f"{name}, line {line}: is not UTF-8 or UTF-16.", hint="Save it as UTF-8.") from error
     return _check(text.replace("\r\n", "\n").replace("\r", "\n"), name)
+
+
+def encoding_of(raw: bytes) -> str:
+    """Return the encoding that a text begins with a mark of, else UTF-8."""
+    return next((each for mark, each in OTHER_ENCODINGS.items() if raw.startswith(mark)), "utf-8-sig")
 
 
 def _check(text: str, name: str) -> str:

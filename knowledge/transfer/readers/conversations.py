@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from django.utils import timezone
+
 from bigmind.text.hygiene import cut
 
 from .memory_drafts import DraftRow, SessionDraft
@@ -39,7 +41,8 @@ def session_of(
     """Return the session that a conversation becomes. What was asked in it is kept, and is no headline or summary."""
     spoken = [message for message in messages if message.text.strip() and message.role in {"user", "assistant"}]
     question = next((message.text for message in spoken if message.role == "user"), "")
-    begun = started_at or next((message.at for message in spoken if message.at), None)
+    # Programs leave dates out: the first that there is counts, else the day of the import.
+    begun = started_at or next((message.at for message in spoken if message.at), None) or ended_at or timezone.now()
     return DraftRow(
         place,
         SessionDraft,
@@ -47,7 +50,7 @@ def session_of(
             "source_id": source_id,
             "one_liner": title_of(title, question),
             "started_at": begun,
-            "ended_at": max(begun, ended_at) if begun and ended_at else begun,
+            "ended_at": max(begun, ended_at) if ended_at else begun,
             "topics": [program.lower()],
             "summary": summary,
             "chunks": [_chunk(message, len(spoken)) for message in _ends(spoken)],
