@@ -186,7 +186,9 @@ def _of_command(typed_line: str, line: CommandLine, among: SearchedCollections) 
     verdict, problems, nearest = found
     # Where not everything is, the answer is “cannot tell”: to call a true line wrong costs more than to doubt an
     # invented one. Decision 26.
-    is_certain = is_whole or (lists_options and verdict == CheckVerdict.UNKNOWN_OPTION)
+    # A help text rarely says that a value may be left out.
+    is_wrong_option = verdict == CheckVerdict.UNKNOWN_OPTION and " needs a value: " not in problems[0]
+    is_certain = is_whole or (lists_options and is_wrong_option)
     if not is_certain or _abbreviates(line.rest, known):
         return Checked(typed_line, False, CheckVerdict.CANNOT_TELL, command, problems, nearest, _UNSURE, parts)
     return Checked(typed_line, False, verdict, command, problems, nearest, checked=parts)

@@ -214,3 +214,60 @@ def test_whatever_a_program_prints_is_read_without_a_fall(text):
 @given(LINES)
 def test_whatever_stands_in_a_usage_line_is_read_without_a_fall(text):
     read_usage(text)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "  --help  Show this message and exit.",
+        "  -h, --help            show this help message and exit",
+        "  -h, --help   help for depot",
+        "  -h, --help     Print help (see more with '--help')",
+        "  -h, --help             display help for command",
+        "      --help     display this help and exit",
+        "│ --help          Show this message and exit.                 │",
+    ],
+)
+def test_a_help_whose_library_lists_every_option_is_known_by_the_words_of_its_own_help(row):
+    assert read_help(f"Usage: depot [OPTIONS]\n\nOptions:\n  --size INT  How large\n{row}\n").lists_options
+    assert not read_help(f"Usage: depot\n\nCommonly used options are:\n{row}\n").lists_options
+
+
+def test_options_in_a_frame_come_with_their_forms_and_values():
+    text = """ Usage: depot add [OPTIONS] TITLE
+╭─ Arguments ──────────────────────────────────╮
+│ *    title      TEXT  The title. [required]  │
+╰──────────────────────────────────────────────╯
+╭─ Options ────────────────────────────────────╮
+│ --author  -a      TEXT         Who wrote it  │
+│ --format          [md|html]    How           │
+│ --quiet                        Say nothing   │
+╰──────────────────────────────────────────────╯
+"""
+
+    options = {option.name: option for option in read_help(text).options}
+
+    assert (options["--author"].short, options["--author"].value) == ("-a", "TEXT")
+    assert options["--format"].values == ("md", "html")
+    assert options["--quiet"].value == ""
+
+
+def test_a_notice_and_a_sentence_are_no_syntax():
+    text = (
+        "usage: \rNote: depot 2 is stable. See https://depot.example/v2\n\nusage: depot [options] <file>\n\n"
+        "Help:\n  If you want no colour, run it with the\n  --plain option like below:\n"
+    )
+
+    found = read_help(text)
+
+    assert found.usages == ("depot [options] <file>",)
+    assert found.options == ()
+
+
+def test_an_option_of_yargs_takes_a_value_unless_it_is_a_switch():
+    rows = "  -p, --port   Set port  [default: 3000]\n  -w, --watch  Watch  [boolean]\n"
+
+    found = read_help(f"depot [options] <file>\n\nOptions:\n{rows}")
+
+    assert [bool(option.value) for option in found.options] == [True, False]
+    assert [argument.name for argument in found.arguments] == ["<file>"]

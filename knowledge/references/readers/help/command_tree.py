@@ -152,6 +152,9 @@ def _visit(
     # its options are those of the program (`inherits`). Decision 42.
     told_before = texts.setdefault(text.strip(), words) != words
     help_text = _from_the_list(where, listed) if told_before else read_help(text)
+    # tsc lists lines to type, each with the program in front.
+    listed_here = tuple(each for each in help_text.subcommands if each.name != name)
+    help_text = replace(help_text, subcommands=listed_here)
     if not words:
         help_text = _with_fuller_help(walk, name, help_text)
         walk.lists_all = walk.lists_all and help_text.lists_all

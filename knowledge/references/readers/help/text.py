@@ -93,12 +93,13 @@ _FULLER = re.compile(
     r"|\bUse \"[\w-]+ (?P<options>options)\""
 )
 _FOR_ALL = re.compile(r"\boptions\b.{0,40}\b(?:applies to all|can be passed to any) commands?\b", re.I)
-# How click, argparse and optparse, cobra, clap, commander, and argp and the GNU tools word the option for help itself:
+# How click, argparse and optparse, cobra, clap, commander, cac, argp and the GNU tools word the option for help itself:
 # they list each option that is declared.
 _OF_A_FORMATTER = re.compile(
     r"^\W{0,12}(?:-[h?],?\s{1,8})?--help\b.{0,60}?\s(?:show this (?:help )?message and exit\.?|help for [\w./-]+"
     r"|print help(?: information)?(?: \(see .{0,60}\))?|prints help information|display help for command"
-    r"|give this help list|(?:display|print|output|show) this help(?: message)?(?: and exit)?)\W{0,4}$",
+    r"|display this message|print this help text and exit|show help\.|give this help list"
+    r"|(?:display|print|output|show) this help(?: message)?(?: and exit)?)\W{0,4}$",
     re.I,
 )
 _ONLY_SOME = re.compile(
@@ -118,8 +119,9 @@ _TAKES_WORDS = re.compile(r"(?P<name>[a-z][\w-]*) (?=[A-Z]{2})")
 _PLACEHOLDERS = re.compile(r"(?:(?:[A-Z][A-Z0-9=.|_-]+|[\[<{(]\S*)(?:\s|$))*")
 _TWO_WORDS = re.compile(r"[a-z][\w-]*(?: [a-z][\w-]*){1,2}")
 _ALIASES = re.compile(r"alias(?:es)?:\s*(?P<names>[\w-]+(?:,\s*[\w-]+)*)", re.I)
-_SYNOPSIS = re.compile(r"(?P<program>[a-z][\w.-]*) (?:\[(?=[A-Z-])|<|[A-Z]{2,}\b)")
+_SYNOPSIS = re.compile(r"(?P<program>[a-z][\w.-]*) (?:\[(?=[A-Z-]|options?\]|flags\])|<|[A-Z]{2,}\b)")
 _BARE_LIST = re.compile(r"[a-z][\w-]*(,\s+[a-z][\w-]*)*,?", re.I)
+_SWITCH_OF_YARGS = re.compile(r"\[(?:boolean|count)\]")
 _METAVAR = re.compile(r"[A-Z][A-Z0-9_ .:|-]{0,60}|<.{1,200}>|\[.{1,300}[|].{1,300}\]|\{.{1,200}\}")
 _NOTICE = re.compile(r"[A-Z][a-z]+: |.{0,300}?[a-z]{2}\. [A-Z]|.{0,300}?https?://")
 _STYLING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|.\x08|[\x00-\x08\x0b-\x1f\x7f]")
@@ -185,6 +187,8 @@ class _HelpReader:
         usages = [usage for usage in self.usages if usage]
         from_usage = _with_what_all_require([read_usage(usage) for usage in usages])
         options = [option for row in self.rows[_Section.OPTIONS] if (option := option_of(row.term, row.text))]
+        if any(_SWITCH_OF_YARGS.search(option.description) for option in options):
+            options = [option if option.value else _option_of_yargs(option) for option in options]
         return HelpText(
             summary=paragraphs[0] if paragraphs else "",
             description="\n\n".join(paragraphs),
@@ -288,6 +292,7 @@ class _HelpReader:
         return indent > self.usage_indent + 2 and not _PROSE.match(bare)
 
     def _use(self, bare: str, indent: int = 0) -> None:
+        bare = bare.removeprefix("$ ")
         if not bare:
             return
         # The manual of gzip shows that of gunzip beside it.
@@ -384,6 +389,12 @@ def _with_what_all_require(lines: list[UsageLine]) -> list[UsageLine]:
         )
         for line in lines
     ]
+
+
+def _option_of_yargs(option: Option) -> Option:
+    """Return an option of yargs, which writes a type behind what it says: all but switches and counts take a value."""
+    takes_none = _SWITCH_OF_YARGS.search(option.description) or option.name in ("--help", "--version")
+    return option if takes_none else option.model_copy(update={"value": "<value>"})
 
 
 def _with_required(part: Option, is_required: bool) -> Option:
