@@ -118,7 +118,11 @@ def _is_same_title(one: Statements, other: Statements) -> bool:
 
 
 def _are_numbered(one: Statements, other: Statements) -> bool:
-    return one.title.numbers != other.title.numbers and bool(one.title.numbers and other.title.numbers)
+    """Whether both titles have a number that tells which thing is meant, and not the same one: “Room 101”."""
+    numbers = [
+        {name: text.title.quantities[name] for name in text.title.quantities if name[0] == "#"} for text in (one, other)
+    ]
+    return numbers[0] != numbers[1] and all(numbers)
 
 
 def _are_apart(one: Statements, other: Statements) -> bool:

@@ -254,6 +254,10 @@ class Statements:
 def read_statements(text: str) -> Statements:
     """Return what a text states. Its first line counts as a title when others follow."""
     first, _, rest = text[:MOST_CHARS].strip().partition("\n")
+    # A title that was made of the first words of the text names nothing.
+    if rest.strip().startswith(first.rstrip(" .…!")):
+        first, _, rest = rest.strip().partition("\n")
+        rest = "" if not rest.strip() else f"{first}\n{rest}"
     title = _words_of(_HEADED.sub(" ", first) if rest.strip() else "")
     clauses: list[Clause] = []
     fields: list[Clause] = []
