@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 WORKERS = 4
 TEXTS = [
     f"The {thing} of the router {where} is kept for {days} days {when}."
-    for days in (7, 30)
+    for days in (7, 14, 30)
     for thing in ("backup", "log", "copy")
     for where in ("in Berlin", "in Oslo", "on the second server", "of the office")
     for when in ("by operations", "as agreed in May", "and no longer")
