@@ -69,6 +69,7 @@ from knowledge.parsers.sources import SourceKind, kind_for, parse_text
 from knowledge.parsers.syntax_trees import GRAMMARS
 from knowledge.parsers.yaml_files import parse_entries
 from knowledge.recall.episode_questions import read_episode_question
+from knowledge.recall.hits import words_in
 from knowledge.references.readers.commands import first_sentence, name_in
 from knowledge.references.readers.console.help_texts import literal_words
 from knowledge.references.readers.console.source import plain_comment
@@ -77,6 +78,7 @@ from knowledge.references.readers.help.text import read_help
 from knowledge.references.readers.help.usage import choices_in, is_option_row, option_of, read_usage, usage_lines
 from knowledge.references.readers.registry import GENERATORS, Source, generator_for
 from knowledge.references.readers.validation import findings_in
+from knowledge.references.request_checks import read_request
 from knowledge.search.excerpts import below_title, excerpt_of, words_like
 from knowledge.search.languages import dictionary_of
 from knowledge.search.passage_splitting import split_text
@@ -512,6 +514,8 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "uploads": _upload,
     "transcripts": _transcript,
     "questions": _question,
+    "words of what says the same": words_in,
+    "requests that are checked": read_request,
     "parts of replies": lambda text: (part_of(text, 2), split_to_bytes(text, 2_000), markdown_lines(text)),
     "json": lambda text: read_json(text.encode(errors="replace")),
     "texts in json": lambda text: read_json(json.dumps({"a": [text]}).encode(errors="replace")),
