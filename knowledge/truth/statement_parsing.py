@@ -459,7 +459,7 @@ def _quantity(words: list[str], raw: list[StatementWord], at: int) -> tuple[str,
     word = words[at]
     after = words[at + 1 : at + 5] + [""] * 4
     before = words[at - 1] if at else ""
-    if word in said.PERIODS and before not in _DETERMINERS:
+    if word in said.PERIODS and before and before not in _DETERMINERS:
         return "every", said.PERIODS[word], 1
     if word in said.EVERY:
         skip = int(after[0] in {"les", "los", "las"})

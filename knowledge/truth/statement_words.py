@@ -122,7 +122,7 @@ LIGHT = word_set(
 STRUCTURE = (
     LIGHT | NEGATIONS | AVOIDING | FORBIDDING | OBLIGING | PERMITTING | FREE | ALONE | EVERYONE | ALSO | ADDING
     | UNLESS | BUT | CONDITION | ENOUGH | USING | AT_LEAST | AT_MOST | word_set(
-    "always immer toujours siempre never jamais nunca now currently just even plus open "
+    "longer always immer toujours siempre never jamais nunca now currently just even plus open "
     "included including available "
         "offen ouvert abierto approx about mandatory fine itself right user's again erneut re"
     )

@@ -16,7 +16,7 @@ from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
 
-LEAST_SHOWN, MOST_FALSE = 0.85, 0.1
+LEAST_SHOWN, MOST_FALSE = 0.75, 0.1
 PAIRS = [
     tuple(part.strip() for part in line.split(" | "))
     for line in Path(__file__).with_name("waiting_pairs.txt").read_text().splitlines()
