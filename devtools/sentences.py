@@ -57,7 +57,7 @@ TOLD_BY = {
 }
 """What says something on a page, and at which place of its arguments the text stands."""
 TOLD_AS = {"left", "says", "fallback"}
-RETURNED_BY = {"error_of", "note_of", "problem_of", "_delay", "_both", "_denials", "_numbers"}
+RETURNED_BY = {"error_of", "note_of", "problem_of", "_delay", "_differences", "_differing_fields"}
 """Functions that return or yield what a page says; those whose names end in `_error` do, too."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _VALUE = re.compile(r"\{\w+\}")

@@ -1,6 +1,7 @@
 """Front matter: the YAML that stands above the text of a markdown file, as people and editors write it."""
 
 import re
+from itertools import pairwise
 from typing import Any
 
 from bigmind.core.errors import Invalid
@@ -39,7 +40,7 @@ def _read_fields(lines: list[str], name: str) -> dict[str, Any]:
     plain = [line.expandtabs(2) for line in lines]
     begins = [number for number, line in enumerate(plain) if _FIELD.match(line)]
     fields: dict[str, Any] = {}
-    for begin, end in zip(begins, [*begins[1:], len(plain)], strict=True):
+    for begin, end in pairwise([*begins, len(plain)]):
         found = _FIELD.match(plain[begin])
         assert found is not None
         try:

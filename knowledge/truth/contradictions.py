@@ -154,7 +154,7 @@ def _differing_fields(one: Statements, other: Statements) -> Iterator[str]:
         differing, common = _unequal(here, there)
         own = (here.content.keys() - there.content.keys(), there.content.keys() - here.content.keys())
         if differing or (not common and own[0] and own[1] and not here.has(said.ADDING) and not there.has(said.ADDING)):
-            yield f"{here.quoted} here, {there.quoted} there"
+            yield f"“{here.excerpt}” here, “{there.excerpt}” there"
 
 
 class _Pair:
@@ -340,10 +340,14 @@ def _force(clause: Clause) -> str:
 
 def _differences(here: Clause, there: Clause, *, is_titled: bool) -> Iterator[str]:
     """Yield how two statements differ, if they differ in one thing only."""
-    pair = _Pair(here, there)
+    if _differ_in_one_thing(_Pair(here, there), is_titled=is_titled):
+        yield f"“{here.excerpt}” here, “{there.excerpt}” there"
+
+
+def _differ_in_one_thing(pair: _Pair, *, is_titled: bool) -> bool:
+    here, there = pair.clauses
     if pair.other_time or not (pair.shared or is_titled):
-        return
-    both = f"{here.quoted} here, {there.quoted} there"
+        return False
     # “No flag stays” and “flags must be removed” agree.
     clashes = (
         frozenset(pair.forces) in _CLASH and here.has(said.REMOVING) == there.has(said.REMOVING) and _is_one_case(pair)
@@ -351,22 +355,18 @@ def _differences(here: Clause, there: Clause, *, is_titled: bool) -> Iterator[st
     kinds = [bool(pair.unequal), pair.other_days, clashes, bool(pair.opposites), pair.turned_time]
     is_only = _is_only(here) or _is_only(there)
     if is_only and not any(kinds[1:2] + kinds[4:]):
-        if _lets_others(pair):
-            yield both
-        return
+        return _lets_others(pair)
     if _excepts(pair) and not pair.other_case:
-        yield both
-    elif sum(kinds) == 1:
+        return True
+    if sum(kinds) == 1:
         is_bare = is_titled and not any(pair.own)
-        if (
+        return bool(
             (pair.unequal and (pair.is_strict or is_bare))
             or _is_other_day(pair)
             or (clashes and pair.is_same_act)
             or ((pair.turned_time or len(pair.opposites) == 1) and _is_opposed(pair))
-        ):
-            yield both
-    elif not any(kinds) and (_is_other_value(pair) or _is_swapped(pair) or _is_changed(pair) or _is_free_choice(pair)):
-        yield both
+        )
+    return not any(kinds) and (_is_other_value(pair) or _is_swapped(pair) or _is_changed(pair) or _is_free_choice(pair))
 
 
 def _is_one_case(pair: _Pair) -> bool:

@@ -2,7 +2,7 @@
 
 from knowledge.models import Category
 
-from .statement_parsing import word_set
+from .statement_words import without_accents, word_set
 
 GREETING, PASSING, CONTEXT = "a greeting", "passing", "a line of the start context"
 MOST_CHARS = 300
@@ -25,7 +25,7 @@ def why_doubtful(text: str) -> str:
         return CONTEXT
     if len(text) > MOST_CHARS:
         return ""
-    words = text.casefold().strip(" .!¡,…")
+    words = without_accents(text).strip(" .!¡,…")
     if words and set(words.replace(",", " ").replace("!", " ").split()) <= _GREETINGS:
         return GREETING
     # Elsewhere these words may belong to a rule: “Im Moment der Buchung wird die Rechnung erstellt.”

@@ -228,10 +228,10 @@ class Clause:
         return not signs.isdisjoint(self.vocabulary)
 
     @property
-    def quoted(self) -> str:
-        """Its words in quotation marks, cut after `QUOTED_CHARS`."""
+    def excerpt(self) -> str:
+        """Its words, cut after `QUOTED_CHARS`."""
         text = self.label + " ".join(word.raw for word in self.words)
-        return f"“{text if len(text) <= QUOTED_CHARS else text[: QUOTED_CHARS - 1] + '…'}”"
+        return text if len(text) <= QUOTED_CHARS else text[: QUOTED_CHARS - 1] + "…"
 
 
 _NOTHING = word_set("nothing nobody nichts niemand rien nada nadie")

@@ -23,7 +23,7 @@ from tests.knowledge.factories import make_told_session as make_session
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-QUESTION = "How do we rotate the Kafka certificates?"
+QUESTION = "How do we rotate Kafka certificates?"
 
 
 @pytest.fixture(autouse=True)

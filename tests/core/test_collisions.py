@@ -34,6 +34,7 @@ ONE_ROW = {
     "knowledge/memory/facts.py": "one fact, by its id",
     "knowledge/memory/notes.py": "one note, by its key",
     "knowledge/context/sessions.py": "one session, by its id",
+    "curation/decisions/history.py": "one entry, by its number",
 }
 """Where what is locked is narrowed to one row in another statement."""
 

@@ -212,7 +212,7 @@ def test_no_values_wait_for_the_next_statement() -> None:
     for at in range(1, 3):
         asked(user.pk, at)
 
-    [(_types, given)] = connections["default"].kept._due.values()
+    [(_types, given)] = connections["default"].kept.due.values()
 
     assert "constraint" in given
     assert {type(one).__name__ for one in given if one != "constraint"} == {"_Place"}

@@ -364,7 +364,7 @@ def test_sentences_are_collected_from_the_code() -> None:
     # What a check found, in a part of the instance or in code, and where texts differ.
     assert {"does not answer; work waits in the database", "the last one failed"} <= found
     assert "`{name}` was `{was}` and is `{now}`, which the entry says." in found
-    assert "“{words}” here, “{words_2}” there" in found
+    assert "“{excerpt}” here, “{excerpt_2}” there" in found
 
 
 def german(user: User) -> Client:
