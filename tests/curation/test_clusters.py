@@ -16,7 +16,7 @@ from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
 
-LEAST_SHOWN, MOST_FALSE = 0.75, 0.1
+LEAST_SHOWN, MOST_FALSE = 0.85, 0.1
 PAIRS = [
     tuple(part.strip() for part in line.split(" | "))
     for line in Path(__file__).with_name("waiting_pairs.txt").read_text().splitlines()
@@ -49,7 +49,7 @@ def test_of_pairs_written_by_hand_nearly_all_are_shown_few_harmless_ones_and_non
     alarms = [(a.content, b.content) for _, a, b, is_shown in harmless if is_shown]
     assert len(wanted) >= 60 / every
     assert len(missed) <= (1 - LEAST_SHOWN) * len(wanted), missed
-    assert len(alarms) <= max(1, MOST_FALSE * len(harmless)), alarms
+    assert len(alarms) <= MOST_FALSE * len(harmless), alarms
 
     disputed = {frozenset(pair) for pair in open_pairs().exclude(hints=[]).values_list("entry_id", "other_id")}
     for _, a, b, _ in wanted[::6]:
