@@ -2,13 +2,13 @@
 
 from knowledge.models import Category
 
-from .statement_words import without_accents, word_set
+from .statement_words import word_set
 
 GREETING, PASSING, CONTEXT = "a greeting", "passing", "a line of the start context"
 MOST_CHARS = 300
 """A longer text says more than a greeting or how something stands at the moment."""
 
-_GREETINGS = word_set(
+_GREETINGS = {"schön", "días", "tschüss", "adiós"} | word_set(
     "hi hello hey hallo hola bonjour bonsoir moin servus thanks thank you danke schön merci beaucoup gracias good "
     "guten morning morgen evening abend tag buenos buenas días tardes bye goodbye tschüss adiós ok okay"
 )
@@ -25,7 +25,7 @@ def why_doubtful(text: str) -> str:
         return CONTEXT
     if len(text) > MOST_CHARS:
         return ""
-    words = without_accents(text).strip(" .!¡,…")
+    words = text.casefold().strip(" .!¡,…")
     if words and set(words.replace(",", " ").replace("!", " ").split()) <= _GREETINGS:
         return GREETING
     # Elsewhere these words may belong to a rule: “Im Moment der Buchung wird die Rechnung erstellt.”

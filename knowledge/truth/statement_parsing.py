@@ -229,8 +229,8 @@ class Clause:
 
     @property
     def excerpt(self) -> str:
-        """Its words, cut after `QUOTED_CHARS`."""
-        text = self.label + " ".join(word.raw for word in self.words)
+        """Its words, cut after `QUOTED_CHARS`, to be put into quotation marks: it holds none."""
+        text = (self.label + " ".join(word.raw for word in self.words)).replace("“", "‘").replace("”", "’")
         return text if len(text) <= QUOTED_CHARS else text[: QUOTED_CHARS - 1] + "…"
 
 

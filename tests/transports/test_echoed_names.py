@@ -51,12 +51,7 @@ MADE_HARMLESS = {
     ],
     # Words alone: their pattern takes no quotation mark.
     "knowledge/lessons/normalization.py": ["inner"],
-    "knowledge/truth/statement_parsing.py": ["text if len(text) <= QUOTED_CHARS else text[:QUOTED_CHARS - 1] + '…'"],
-    "knowledge/truth/contradictions.py": [
-        "here.words[here.stems.index(one)]",
-        "there.words[there.stems.index(other)]",
-        "name",
-    ],
+    "knowledge/truth/contradictions.py": ["here.excerpt", "there.excerpt"],
     # Names of our own settings, and signs of the grammar.
     "accounts/connecting/json_text.py": ["path[-1]", "name", "setting.within"],
     "accounts/connecting/json_tree.py": ["closing", "self.text[at]"],
