@@ -17,6 +17,7 @@ TUNED, HELD_OUT, RULES, OLDER, BLIND = (
     "facts",
     "written after fitting",
 )
+PARTS = (TUNED, HELD_OUT, BLIND, OLDER, RULES)
 """The rules were fitted on half A of `teams.tsv`, and on `rules.tsv` and `pairs.tsv`, which are older. `blind.tsv` was
 written afterwards, in three sets, from fields of work that the rest has nothing of."""
 

@@ -9,11 +9,7 @@ from time import perf_counter
 from accounts.actor import Actor
 from accounts.people.users import add_user
 from benchmarks.truth.pairs import (
-    BLIND,
-    HELD_OUT,
-    OLDER,
-    RULES,
-    TUNED,
+    PARTS,
     Pair,
     entries_from_one_template,
     read_ordinary_facts,
@@ -24,8 +20,6 @@ from knowledge.indexing.embedding import embed_pending
 from knowledge.memory.facts import erase_fact, store_fact
 from knowledge.models import CompanyEntry, Fact, Passage, Recall
 from knowledge.truth.near_duplicates import Similar, read_comparison
-
-PARTS = (TUNED, HELD_OUT, BLIND, OLDER, RULES)
 
 
 @dataclass(frozen=True)

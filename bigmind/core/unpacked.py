@@ -26,7 +26,8 @@ def read_unpacked(name: str, version: str, read: Callable[[], Value]) -> Value:
     file that is damaged, or of another version, is replaced; where the disk refuses it, nothing is kept.
     """
     path, version = Path(settings.UNPACKED) / name, f"{version} {np.__version__} {sys.version}"
-    with suppress(OSError, ValueError, LookupError):
+    # The last three: its classes are those of another version of the package.
+    with suppress(OSError, ValueError, LookupError, AttributeError, ImportError, pickle.UnpicklingError):
         return cast("Value", _read(path, version))
     value = read()
     with suppress(OSError):

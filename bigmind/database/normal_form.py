@@ -6,7 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db.models import Lookup
 
 
-def without_accents(text: str) -> str:
+def sql_without_accents(text: str) -> str:
     """Return the SQL of a text in NFKC, with the letters of Latin and Greek without their accents.
 
     Letters of other scripts keep their marks: й is another letter than и, and が than か.
@@ -27,5 +27,5 @@ class HasNames(Lookup):
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:  # type: ignore[override]
         """Return the condition and its parameters."""
         names, parameters = self.process_lhs(compiler, connection)
-        forms = f"ARRAY(SELECT {without_accents('lower(name)')} FROM unnest(%s::text[]) AS name)"  # noqa: S608
+        forms = f"ARRAY(SELECT {sql_without_accents('lower(name)')} FROM unnest(%s::text[]) AS name)"  # noqa: S608
         return f"{forms % names} @> {forms}", [*parameters, list(self.rhs)]

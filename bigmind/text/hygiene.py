@@ -306,6 +306,12 @@ def fence(text: str, *, label: str) -> str:
     return f"{ticks}{heading}\n{shown}\n{ticks}"
 
 
+def without_accents(text: str) -> str:
+    """Return a text in small letters without accents, to compare it with others."""
+    spelt = unicodedata.normalize("NFKD", text.casefold())
+    return spelt if spelt.isascii() else "".join([char for char in spelt if not unicodedata.combining(char)])
+
+
 def normalise(text: str) -> str:
     """Return what makes two texts the same fact: NFC, white space collapsed, case kept."""
     return one_line(unicodedata.normalize("NFC", text))

@@ -5,8 +5,9 @@ that say nothing here. A text is read in each language that knows all its words:
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator
+
+from bigmind.text.hygiene import without_accents
 
 MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
 DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()  # noqa: SIM905
@@ -134,19 +135,13 @@ _EASTERN_NUMBERS = frozenset("零一二三四五六七八九十两兩")
 _EASTERN_UNITS = {"年": "Y", "月": "M", "日": "D", "号": "D", "號": "D"}
 
 
-def plain(text: str) -> str:
-    """Return a text without case and accents, as both the tables and what is looked up in them are compared."""
-    spelt = unicodedata.normalize("NFKD", text.casefold())
-    return spelt if spelt.isascii() else "".join([char for char in spelt if not unicodedata.combining(char)])
-
-
 def _entries(table: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     meaning: tuple[str, ...] = ()
     for word in table.replace("|", " ").split():
         if word.endswith(":"):
             meaning = () if word == "-:" else tuple(word[:-1].split("_"))
         else:
-            yield plain(word.replace("_", " ")), meaning
+            yield without_accents(word.replace("_", " ")), meaning
 
 
 def _eastern_entries() -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -168,7 +163,7 @@ def meanings_of(text: str) -> list[list[str]]:
     Words that say nothing are left out, and numbers are written in digits. The list is empty where no language knows
     them all.
     """
-    spelt = plain(text)
+    spelt = without_accents(text)
     if _EAST.search(spelt):
         found = [_read_eastern(spelt)]
     else:

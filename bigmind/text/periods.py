@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple
 
 from django.utils import timezone
 
-from bigmind.text.period_words import DAYS, MONTHS, WORDS, meanings_of, plain, read_words
+from bigmind.text.hygiene import without_accents
+from bigmind.text.period_words import DAYS, MONTHS, WORDS, meanings_of, read_words
 
 
 def _set(words: str) -> frozenset[str]:
@@ -91,7 +92,7 @@ def find_period_and_words(text: str, *, now: datetime | None = None) -> tuple[Pe
     “Since” makes it last until now.
     """
     moment = timezone.localtime(now) if now else timezone.localtime()
-    searched = plain(text[:_SEARCHED_CHARS])
+    searched = without_accents(text[:_SEARCHED_CHARS])
     places = list(_WORD.finditer(searched))
     words = [place.group() for place in places]
     found: tuple[Period | None, frozenset[str]] = (None, frozenset())

@@ -4,7 +4,7 @@ from importlib import import_module
 
 from django.db import migrations
 
-from bigmind.database.normal_form import without_accents
+from bigmind.database.normal_form import sql_without_accents
 
 _BEFORE = import_module("knowledge.migrations.0035_passage_languages")
 _ENGLISH, _UNSPACED = _BEFORE.ENGLISH, _BEFORE.UNSPACED
@@ -12,7 +12,7 @@ WRITE_LEXEMES = f"""
 CREATE OR REPLACE FUNCTION knowledge_write_lexemes() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     words text := normalize(NEW.text, NFKC);
-    plain text := {without_accents("NEW.text")};
+    plain text := {sql_without_accents("NEW.text")};
 BEGIN
     NEW.lexemes := {_ENGLISH.format("words")};
     IF plain <> words THEN

@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from bigmind.core.argument_types import Confidence, Content, Project, Tags
 from bigmind.core.errors import Invalid
 from bigmind.core.limits import CONTENT_BYTES, JSON_DEPTH
 from bigmind.privacy.screening import drop_private_in
-from bigmind.text.hygiene import check_content, clean_name, digest
+from bigmind.text.hygiene import check_content, clean_name, digest, without_accents
 
 EntryType = Literal["fact", "summary", "template"]
 Role = Literal["pm", "dev", "qa", "all"]
@@ -253,8 +252,7 @@ def make_entry(line: int, fields: Mapping[str, Any]) -> SourceEntry:
 
 def slug(text: str, limit: int = SLUG_CHARS) -> str:
     """Return the words of a text as lower-case letters, digits and hyphens, cut at a word."""
-    plain = unicodedata.normalize("NFKD", text).casefold()
-    words = re.findall(r"[^\W_]+", "".join(char for char in plain if not unicodedata.combining(char)))
+    words = re.findall(r"[^\W_]+", without_accents(text))
     joined = "-".join(words)
     if len(joined) <= limit:
         return joined

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from bigmind.text.period_words import plain
+from bigmind.text.hygiene import without_accents
 from knowledge.search.question_tense import words_of
 
 Ask = Literal["sessions", "stop", "open", "person", "preferences", "decisions", "last"]
@@ -24,11 +24,11 @@ class EpisodeQuestion:
 
 
 def _set(words: str) -> frozenset[str]:
-    return frozenset(plain(words).split())
+    return frozenset(without_accents(words).split())
 
 
 def _phrases(text: str) -> list[tuple[str, ...]]:
-    return [tuple(phrase.split()) for phrase in plain(text).replace("\n", "|").split("|") if phrase.strip()]
+    return [tuple(phrase.split()) for phrase in without_accents(text).replace("\n", "|").split("|") if phrase.strip()]
 
 
 # The first that a question begins with, or is, decides. `…` has the words that may follow.
@@ -166,7 +166,7 @@ def read_episode_question(query: str, *, timed: Collection[str] = ()) -> Episode
     Args:
         timed: The words of the question that name a time.
     """
-    words = words_of(plain(query))
+    words = words_of(without_accents(query))
     if not words or len(words) > _MOST_WORDS:
         return None
     core = _without_politeness(words)

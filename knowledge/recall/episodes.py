@@ -15,8 +15,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import Profile
-from bigmind.text.hygiene import Told, one_line, quote
-from bigmind.text.period_words import plain
+from bigmind.text.hygiene import Told, one_line, quote, without_accents
 from bigmind.text.periods import Period, find_period_and_words
 from knowledge.conversation.current_sessions import session_at_work
 from knowledge.kinds import KINDS
@@ -136,7 +135,7 @@ def _mentions(session: Session, topic: str) -> int:
         session.outcome,
         narrative.summary if narrative else "",
     )
-    return sum(word in plain(" ".join(parts)) for word in topic.split())
+    return sum(word in without_accents(" ".join(parts)) for word in topic.split())
 
 
 def _count(number: int, days: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pgvector import HalfVector
 
-from bigmind.database.normal_form import without_accents
+from bigmind.database.normal_form import sql_without_accents
 from bigmind.database.replicas import read_cursor
 from bigmind.text.languages import ENGLISH
 from knowledge.models import EmbeddingSpace
@@ -31,7 +31,7 @@ WHERE (to_tsvector('english', lexeme) <> '' AND to_tsvector(%(language)s::regcon
 ORDER BY lexeme
 """
 _OWN = "to_tsvector(%(language)s::regconfig, word.lexeme)"
-_PLAIN = without_accents("word.lexeme")
+_PLAIN = sql_without_accents("word.lexeme")
 # The English form of each word, and of one with accents the forms without them.
 _OTHER_FORMS = f"""
 SELECT ARRAY[own.lexeme, english.lexeme]

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 
+from bigmind.text.hygiene import without_accents
+
 from . import statement_words as said
-from .statement_words import without_accents, word_set
+from .statement_words import word_set
 
 __all__ = ["Clause", "Statements", "read_statements", "stem", "word_set"]
 

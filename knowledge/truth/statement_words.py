@@ -3,13 +3,7 @@
 Lists, because vectors do not tell: they put “dark” as near to “light” as to “gloomy”, and “may” as near to “must”.
 """
 
-import unicodedata
-
-
-def without_accents(text: str) -> str:
-    """Return a text in small letters without accents."""
-    plain = unicodedata.normalize("NFKD", text).casefold()
-    return "".join(char for char in plain if not unicodedata.combining(char))
+from bigmind.text.hygiene import without_accents
 
 
 def word_set(listed: str) -> frozenset[str]:

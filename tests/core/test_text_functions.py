@@ -17,7 +17,10 @@ EXCUSED = {
         *("knowledge.truth.statement_words.groups_in", "knowledge.templatetags.agent.inline"),
         *("knowledge.templatetags.agent.fence", "bigmind.core.translation.gettext_lazy"),
         *("bigmind.core.translation.format_lazy", "bigmind.transports.web.replay_body"),
-        *("bigmind.database.normal_form.without_accents", "knowledge.references.readers.program_names.require_name"),
+        *(
+            "bigmind.database.normal_form.sql_without_accents",
+            "knowledge.references.readers.program_names.require_name",
+        ),
         *("curation.proposals.replay.questions.make_finding", "curation.notifications.notices.tell_proposer"),
     ),
     "hashes or compares it": (

@@ -3,11 +3,8 @@
 import pytest
 
 from benchmarks.truth.pairs import (
-    BLIND,
-    HELD_OUT,
-    OLDER,
+    PARTS,
     RULES,
-    TUNED,
     Pair,
     entries_from_one_template,
     read_ordinary_facts,
@@ -18,7 +15,6 @@ from knowledge.truth.contradictions import contradictions
 LEAST_FOUND = 0.75
 MOST_FALSE = 0.03
 PAIRS = read_pairs()
-PARTS = [TUNED, HELD_OUT, BLIND, OLDER, RULES]
 
 
 def _both_ways(pair: Pair) -> list[bool]:
